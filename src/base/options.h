@@ -1,0 +1,44 @@
+// GNU-style options from a table: one row gives name, letter, type, target, help.
+#ifndef IOSEER_BASE_OPTIONS_H
+#define IOSEER_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum option_type {
+    OPTION_FLAG,     // bool *
+    OPTION_TEXT,     // const char **
+    OPTION_NUMBER,   // uint64_t *
+    OPTION_SIZE,     // uint64_t *, bytes: 4k, 16M, 2G (powers of 1024)
+    OPTION_DURATION, // double *, seconds: 10us, 5ms, 2s, 2
+    OPTION_LIST,     // struct option_list *, may be given several times
+};
+
+struct option_list {
+    const char **item;
+    size_t count;
+};
+
+struct option_row {
+    const char *name; // without the dashes; NULL ends the table
+    char letter;      // 0 for none
+    enum option_type type;
+    void *target;
+    const char *argument; // "FILE"; NULL for flags
+    const char *help;     // one line
+};
+
+// Takes the options out of argv (argv[0] is the verb and stays) and moves the other words to its front, in order.
+// `--` ends the options and is taken out. With `stop_at_word` the first word that is no option ends them too.
+// Returns the number of words left (argv[0] included) or ERR_USAGE with one line in `problem`.
+int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256]);
+
+// Two aligned columns, one row an option.
+void options_print(const struct option_row *rows, FILE *out);
+
+int options_size(const char *text, uint64_t *bytes);
+int options_duration(const char *text, double *seconds);
+
+#endif

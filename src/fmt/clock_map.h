@@ -1,0 +1,22 @@
+// From a process's clock units to nanoseconds since the job's start:
+//   ns = origin_ns + (units - origin_units) * span_ns / span_units
+#ifndef IOSEER_FMT_CLOCK_MAP_H
+#define IOSEER_FMT_CLOCK_MAP_H
+
+#include <stdint.h>
+
+struct clock_map {
+    uint64_t origin_units;
+    int64_t origin_ns;
+    uint64_t span_units; // not 0
+    uint64_t span_ns;
+};
+
+// A double's 53 bits keep nanoseconds exact for a hundred days either way, and cost no 128-bit division.
+static inline int64_t clock_map_ns(const struct clock_map *map, uint64_t units)
+{
+    double delta = (double)(int64_t)(units - map->origin_units);
+    return map->origin_ns + (int64_t)(delta * ((double)map->span_ns / (double)map->span_units));
+}
+
+#endif

@@ -1,0 +1,48 @@
+// Records of tagged fields: everything in spills and logs that is not an event stream.
+//
+//   record := varint kind, varint length of the body, body
+//   body   := field*
+//   field  := varint (key << 1), varint value                      a number
+//           | varint (key << 1 | 1), varint length, bytes          a string of bytes
+//
+// Readers skip kinds and keys they do not know; that is how the format grows. Signed numbers are folded (varint.h).
+#ifndef IOSEER_FMT_FIELDS_H
+#define IOSEER_FMT_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Writes into a buffer of fixed size, so that the recorder needs no allocator. `overflow` sticks.
+struct fields_out {
+    uint8_t *at;
+    uint8_t *end;
+    uint8_t *body; // of the record under way
+    bool overflow;
+};
+
+void fields_begin(struct fields_out *out, unsigned kind);
+void fields_number(struct fields_out *out, unsigned key, uint64_t value);
+void fields_signed(struct fields_out *out, unsigned key, int64_t value);
+void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len);
+void fields_string(struct fields_out *out, unsigned key, const char *text);
+void fields_end(struct fields_out *out);
+
+struct fields_in {
+    const uint8_t *at;
+    const uint8_t *end;
+};
+
+struct field {
+    unsigned key;
+    bool is_bytes;
+    uint64_t number;     // of a number; 0 for bytes
+    const uint8_t *data; // of bytes; points into the input
+    size_t len;
+};
+
+// Both return 1 with the next one, 0 at the end, a negative code on damage.
+int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body);
+int fields_next(struct fields_in *body, struct field *field);
+
+#endif

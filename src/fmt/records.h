@@ -1,0 +1,156 @@
+// The kinds of tagged records and their keys. Numbers are never reused; new ones go at the end of a list.
+// Times in a spill are clock units (struct spill_moment in spill.h); in a log they are nanoseconds since the job's
+// start unless the comment says otherwise.
+#ifndef IOSEER_FMT_RECORDS_H
+#define IOSEER_FMT_RECORDS_H
+
+enum record_kind {
+    RECORD_JOB = 1,
+    RECORD_PROCESS = 2,
+    RECORD_FILE = 3,
+    RECORD_CALL = 4,
+    RECORD_PROCESS_FILE = 5, // log only: a process's own file number -> the log's file number
+    RECORD_MODULE = 6,       // an object mapped into a process (call sites)
+    RECORD_CALLSITE = 7,
+    RECORD_CHILD_END = 8, // a process saw how its child ended
+    RECORD_LOSS = 9,
+    RECORD_COUNTERS = 10,
+    RECORD_BLOCK = 11,   // log's index: where a block lies and what is in it
+    RECORD_STREAM = 12,  // log: a stream of events and the process it belongs to
+    RECORD_SETTING = 13, // name and value of an environment variable that matters to I/O
+};
+
+enum job_key {
+    JOB_COMMAND = 1,  // one field per word of the command
+    JOB_START_NS = 2, // since the epoch
+    JOB_END_NS = 3,   // since the epoch
+    JOB_HOST = 4,     // where `record` ran
+    JOB_CWD = 5,
+    JOB_EXIT_STATUS = 6, // as waitpid gives it
+    JOB_VERSION = 7,     // of ioseer, text
+    JOB_READ_CHARS = 8,  // rchar of /proc/PID/io, summed over everything that `record` reaped
+    JOB_WRITE_CHARS = 9,
+    JOB_CHARS_KNOWN = 10, // 1 where the two above are complete
+    JOB_UID = 11,
+    JOB_ID = 12, // of the batch system, text
+    JOB_NPROCS = 13,
+    JOB_COMPLETE = 14, // 1 where `record` saw the command end; absent in a rescued log
+};
+
+enum process_key {
+    PROCESS_ID = 1, // number of the process in the log
+    PROCESS_PID = 2,
+    PROCESS_PPID = 3,
+    PROCESS_HOST = 4,
+    PROCESS_EXE = 5,
+    PROCESS_ARG = 6, // one field per word
+    PROCESS_CWD = 7,
+    PROCESS_START_NS = 8,
+    PROCESS_END_NS = 9,      // absent where it is not known
+    PROCESS_EXIT = 10,       // enum process_exit
+    PROCESS_EXIT_VALUE = 11, // status or signal number
+    PROCESS_RANK = 12,       // + 1; absent without MPI
+    PROCESS_UID = 13,
+    PROCESS_CLOCK_UNITS = 14, // log: its clock, see fmt/clock_map.h
+    PROCESS_CLOCK_NS = 15,    // signed
+    PROCESS_READ_CHARS = 16,  // rchar while it was watched (its own reaped children included); absent if unknown
+    PROCESS_WRITE_CHARS = 17,
+    PROCESS_LOAD_READ_CHARS = 18, // before the recorder was there
+    PROCESS_LOAD_WRITE_CHARS = 19,
+    PROCESS_LEFT_OUT_READ = 20,     // bytes left out, one field for each enum left_out that is not 0, in the form
+    PROCESS_LEFT_OUT_WRITE = 21,    // bytes << 4 | enum left_out
+    PROCESS_STDIO_KERNEL_READ = 22, // bytes that stdio moved to and from the kernel
+    PROCESS_STDIO_KERNEL_WRITE = 23,
+    PROCESS_MPI = 24, // name and version, text
+    PROCESS_MPI_SIZE = 25,
+    PROCESS_LOCAL_RANK = 26,  // + 1
+    PROCESS_TRACE_ENDED = 27, // enum loss_reason that ended its trace; counters went on
+    PROCESS_LEFT_OUT_CALLS = 28,
+    PROCESS_CLOCK_SPAN_UNITS = 29,
+    PROCESS_CLOCK_SPAN_NS = 30,
+};
+
+// How a process ended, as far as it could be seen.
+enum process_exit {
+    EXIT_UNKNOWN = 0, // "vanished"
+    EXIT_CLEAN = 1,   // returned from main or called exit
+    EXIT_UNDERSCORE = 2,
+    EXIT_EXEC = 3,
+    EXIT_SIGNAL = 4,
+    EXIT_RUNNING = 5, // still there when the log was packed
+};
+
+enum file_key {
+    FILE_ID = 1,
+    FILE_NAME = 2, // absolute; raw bytes
+    FILE_DEVICE = 3,
+    FILE_INODE = 4,
+    FILE_BLOCK_SIZE = 5, // st_blksize, for alignment
+    FILE_FS_TYPE = 6,    // statfs f_type, where it was asked
+    FILE_MOUNT = 7,
+    FILE_TYPE = 8, // st_mode & S_IFMT, 0 where it was not asked
+};
+
+enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };
+
+enum process_file_key { PROCESS_FILE_PROCESS = 1, PROCESS_FILE_LOCAL = 2, PROCESS_FILE_GLOBAL = 3 };
+
+enum module_key { MODULE_ID = 1, MODULE_PATH = 2, MODULE_BASE = 3, MODULE_PROCESS = 4 };
+
+// In a spill: module and address; in a log: process and text ("file.c:123", "function+0x1f" or "lib.so+0x1234").
+enum callsite_key {
+    CALLSITE_ID = 1,
+    CALLSITE_MODULE = 2,
+    CALLSITE_ADDRESS = 3,
+    CALLSITE_LINE = 4,
+    CALLSITE_PROCESS = 5
+};
+
+enum child_end_key { CHILD_END_PID = 1, CHILD_END_STATUS = 2 };
+
+enum loss_key { LOSS_PROCESS = 1, LOSS_REASON = 2, LOSS_COUNT = 3, LOSS_BYTES = 4, LOSS_TEXT = 5 };
+
+enum loss_reason {
+    LOSS_NONE = 0,
+    LOSS_SIGNAL = 1,       // a signal handler's call arrived while the recorder was writing
+    LOSS_TRACE_CAP = 2,    // the trace cap was reached: counters only from there on
+    LOSS_DISK_FULL = 3,    // no room for the trace: counters only from there on
+    LOSS_FILE_CAP = 4,     // events of files past the file cap, kept under one aggregate name
+    LOSS_DAMAGED = 5,      // bytes of a spill or log that could not be read
+    LOSS_NO_SPILL = 6,     // a process could not make its spill file
+    LOSS_FD_RANGE = 7,     // a descriptor number over the recorder's table
+    LOSS_ASYNC = 8,        // asynchronous transfers whose completion was not seen
+    LOSS_COUNTERS_FULL = 9 // no room for a counters record
+};
+
+// Why bytes were left out on purpose.
+enum left_out {
+    LEFT_OUT_NONE = 0,
+    LEFT_OUT_EXCLUDED = 1, // system files and --exclude
+    LEFT_OUT_PIPE = 2,
+    LEFT_OUT_SOCKET = 3,
+    LEFT_OUT_TERMINAL = 4,
+    LEFT_OUT_OTHER = 5, // devices, memory files, event descriptors
+    LEFT_OUT_COUNT
+};
+
+enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2 };
+
+enum setting_key { SETTING_NAME = 1, SETTING_VALUE = 2 };
+
+// The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.
+enum index_key {
+    INDEX_OFFSET = 1,
+    INDEX_TYPE = 2,
+    INDEX_STREAM = 3,
+    INDEX_PROCESS = 4,
+    INDEX_EVENTS = 5,
+    INDEX_START_NS = 6,
+    INDEX_END_NS = 7,
+    INDEX_CLASS_COUNT = 8, // three fields per class that occurs, each value << 4 | enum call_class
+    INDEX_CLASS_BYTES = 9,
+    INDEX_CLASS_NS = 10,
+    INDEX_STORED_LEN = 11,
+};
+
+#endif

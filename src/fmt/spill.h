@@ -1,0 +1,91 @@
+// The spill file: one per process, written through a shared mapping so that nothing completed is lost, however the
+// process ends. Little-endian, naturally aligned; only machines of one kind read each other's spills, logs are
+// portable.
+//
+//   page 0        struct spill_header
+//   then chunks   struct spill_chunk, its payload, up to the next multiple of SPILL_ALIGN
+//
+// Chunks are claimed by moving `next`; a chunk's header is written before its first byte of payload, its `used` grows
+// as records complete. A reader takes `used` bytes of each chunk and nothing else.
+#ifndef IOSEER_FMT_SPILL_H
+#define IOSEER_FMT_SPILL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "fmt/records.h"
+
+#define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
+#define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"
+
+enum {
+    SPILL_VERSION = 1,
+    SPILL_HEADER_BYTES = 4096,
+    SPILL_ALIGN = 4096,
+    SPILL_CHUNK_HEADER_BYTES = 256,
+};
+
+enum spill_chunk_kind {
+    CHUNK_EVENTS = 1,   // an event stream (fmt/stream.h)
+    CHUNK_RECORDS = 2,  // tagged records (fmt/fields.h)
+    CHUNK_COUNTERS = 3, // struct spill_counters, one after the other
+};
+
+// One moment on both clocks: `units` of the event clock (already shifted), nanoseconds of CLOCK_MONOTONIC and since the
+// epoch.
+struct spill_moment {
+    uint64_t units;
+    uint64_t mono_ns;
+    uint64_t epoch_ns;
+};
+
+struct spill_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t uid;
+    uint32_t clock_is_ns; // 1: units are clock_gettime's nanoseconds >> unit_shift; 0: the CPU's counter >> unit_shift
+    uint32_t unit_shift;
+    uint32_t image; // 0 for the first spill this process image made; counts forks without exec
+    struct spill_moment start;
+    struct spill_moment latest; // the farthest calibration so far; renewed with every chunk and at the end
+    uint64_t capacity;          // bytes of the file
+    _Atomic uint64_t next;      // where the next chunk will be
+    _Atomic uint32_t streams;   // number of event streams so far
+    _Atomic uint32_t exit;      // enum process_exit
+    uint32_t exit_value;
+    _Atomic uint32_t trace_ended; // enum loss_reason
+    uint64_t chars_start[2];      // rchar, wchar when the recorder began to watch
+    uint64_t chars_end[2];        // and at the end
+    uint32_t chars_known;         // bit 0: start known, bit 1: end known
+    uint32_t reserved;
+    _Atomic uint64_t lost[16]; // events lost, by enum loss_reason
+    _Atomic uint64_t
+        exit_stdio_bytes; // still in stdio buffers at exit: libc writes them after the recorder's last look
+};
+
+struct spill_tally {
+    uint64_t left_out[2][LEFT_OUT_COUNT]; // bytes read, bytes written
+    uint64_t left_out_calls;
+    uint64_t stdio_kernel[2]; // bytes stdio read from and wrote to the kernel on included files
+};
+
+struct spill_chunk {
+    uint32_t magic;
+    uint32_t kind;
+    uint32_t bytes;        // of the whole chunk, header included
+    _Atomic uint32_t used; // bytes of payload that are complete
+    uint32_t stream;
+    uint32_t tid;
+    uint64_t first_number;
+    uint64_t base; // clock units
+    uint64_t tick;
+    struct spill_tally tally; // what the stream's thread tallied while this chunk was its current one
+};
+
+_Static_assert(sizeof(struct spill_header) <= SPILL_HEADER_BYTES, "the header fits its page");
+_Static_assert(sizeof(struct spill_chunk) <= SPILL_CHUNK_HEADER_BYTES, "the chunk header fits");
+
+#endif

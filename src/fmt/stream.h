@@ -1,0 +1,138 @@
+// Event streams: what one thread did, call after call, in two to six bytes a call.
+//
+// A stream is written and read in chunks, and every chunk stands alone: the table of slots below is empty at its start.
+// A *slot* stands for "this call on this open file"; it remembers the last transfer and expects the next one to
+// continue the run: same size, the offset moved by the same displacement. A call that does so is one head byte and its
+// times.
+//
+//   record := head byte (slot << 2 | form), then by form
+//     FORM_RUN       continues the run
+//     FORM_MOVE      varint folded displacement from the slot's last offset; it is the run's displacement from now on
+//     FORM_RESIZE    the same, then varint size; the run is expected to go on without a gap (displacement = size)
+//     FORM_EXTENDED  one byte, enum stream_kind, and what that kind says
+//   An event (the first three forms and KIND_EVENT) ends with varint gap, varint duration: clock units from the end of
+//   the stream's last event to this one's start, and from its start to its end. The first gap counts from the chunk's
+//   base.
+//
+// Events are numbered in the order in which they first appear. A call that turns out to have children is announced by
+// KIND_BEGIN before the first of them; its own event comes when it returns, marked EVENT_ENDS_BEGUN, and has the number
+// of the announcement. Events written between the two are its children.
+#ifndef IOSEER_FMT_STREAM_H
+#define IOSEER_FMT_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 256, STREAM_MAX_DEPTH = 32 };
+
+enum stream_form { FORM_RUN, FORM_MOVE, FORM_RESIZE, FORM_EXTENDED };
+
+enum stream_kind {
+    KIND_EVENT = 0,  // varint flags (enum event_flag), the fields they announce in that order, gap, duration
+    KIND_SLOT = 1,   // defines the head's slot: varint call, file, handle, flags (enum slot_flag) [, call site]
+    KIND_THREAD = 2, // varint thread id: of this thread are the events from here on
+    KIND_BEGIN = 3,  // takes the next number; the call is the parent of what follows, until its own event
+    KIND_REOPEN = 4, // varint number: at a chunk's start, a call announced in an earlier chunk; outermost first
+    KIND_LOST = 5,   // varint enum loss_reason, varint number of events
+    KIND_COMM = 6,   // reserved for communication between events
+};
+
+enum event_flag {
+    EVENT_OFFSET = 1 << 0,       // varint folded displacement from the slot's last offset
+    EVENT_SIZE = 1 << 1,         // varint; absent: the slot's
+    EVENT_RESULT = 1 << 2,       // varint folded; absent: the size for transfers, else 0
+    EVENT_ERROR = 1 << 3,        // varint errno; the result is then -1 unless given
+    EVENT_NEGATIVE_GAP = 1 << 4, // the gap counts backwards
+    EVENT_ENDS_BEGUN = 1 << 5,   // this is the innermost announced call
+    EVENT_ATTRIBUTES = 1 << 6,   // varint count, then (varint enum event_attribute, varint value) each
+    EVENT_NO_OFFSET = 1 << 7,    // the offset is not known
+    EVENT_NO_RESULT = 1 << 8,    // the result was never seen (asynchronous)
+};
+
+enum slot_flag {
+    SLOT_UNALIGNED = 1 << 0, // the memory is not a multiple of 8
+    SLOT_CALLSITE = 1 << 1,  // a varint call site number follows
+};
+
+enum event_attribute {
+    ATTRIBUTE_FLAGS = 0, // open flags, fcntl command …, as the call got them
+    ATTRIBUTE_MODE = 1,
+    ATTRIBUTE_FD = 2,
+    ATTRIBUTE_FILE_SIZE = 3, // at open
+    ATTRIBUTE_FILE2 = 4,     // the other file: rename's and link's target
+    ATTRIBUTE_CALL_TIME = 5, // clock units inside calls, for asynchronous ones
+    ATTRIBUTE_PARENT_STREAM = 6,
+    ATTRIBUTE_PARENT_NUMBER = 7,
+    ATTRIBUTE_WHENCE = 8,
+    ATTRIBUTE_PIECES = 9, // vector length
+    ATTRIBUTE_VIEW_OFFSET = 10,
+    ATTRIBUTE_LIMIT = 32
+};
+
+#define STREAM_NO_PARENT UINT64_MAX
+
+struct stream_event {
+    uint64_t number;        // within the stream
+    uint64_t parent_number; // or STREAM_NO_PARENT
+    uint32_t parent_stream; // meaningful with a parent; this chunk's own unless the event says otherwise
+    uint32_t tid;
+    uint32_t call;
+    uint32_t file;     // the process's own number, 0 for none
+    uint32_t handle;   // counts the process's opens: which open file it went through
+    uint32_t callsite; // 0 for none
+    uint64_t offset;
+    uint64_t size;
+    int64_t result;
+    int error;
+    bool has_offset;
+    bool has_result;
+    bool unaligned;
+    uint64_t start; // clock units
+    uint64_t duration;
+    uint64_t tick;
+    uint32_t attribute_mask; // bit n: attribute[n] is set
+    uint64_t attribute[ATTRIBUTE_LIMIT];
+};
+
+struct stream_slot_state {
+    bool defined;
+    bool unaligned;
+    uint32_t call;
+    uint32_t file;
+    uint32_t handle;
+    uint32_t callsite;
+    uint64_t last;
+    int64_t displacement;
+    uint64_t size;
+};
+
+struct stream_decoder {
+    const uint8_t *at;
+    const uint8_t *end;
+    uint32_t stream;
+    uint32_t tid;
+    uint64_t next_number;
+    uint64_t clock; // end of the last event
+    uint64_t tick;
+    unsigned depth;
+    uint64_t open_numbers[STREAM_MAX_DEPTH];
+    uint64_t lost; // sum of the KIND_LOST records seen so far
+    struct stream_slot_state slot[STREAM_SLOTS];
+};
+
+struct stream_start {
+    uint32_t stream;
+    uint32_t tid;
+    uint64_t first_number;
+    uint64_t base; // clock units
+    uint64_t tick;
+};
+
+void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len);
+
+// 1 with the next event, 0 at the end, a negative code on damage (what came before is good).
+// Only the attributes whose bit is set in attribute_mask are written.
+int stream_decode(struct stream_decoder *d, struct stream_event *event);
+
+#endif
