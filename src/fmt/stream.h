@@ -14,6 +14,12 @@
 //   the stream's last event to this one's start, and from its start to its end. The first gap counts from the chunk's
 //   base.
 //
+// A slot's state is (last offset, displacement, size), all 0 when it is defined; the next event is expected at last +
+// displacement with the same size. Every event that has an offset sets `last` to it. A displacement given by FORM_MOVE
+// or EVENT_OFFSET becomes the slot's, unless the same record gives a size: then the displacement becomes that size.
+// KIND_EVENT without EVENT_OFFSET is at the expected offset; with EVENT_NO_OFFSET it leaves `last` and displacement
+// alone (a size given still becomes the slot's). Calls that have no offset by nature simply stay at 0.
+//
 // Events are numbered in the order in which they first appear. A call that turns out to have children is announced by
 // KIND_BEGIN before the first of them; its own event comes when it returns, marked EVENT_ENDS_BEGUN, and has the number
 // of the announcement. Events written between the two are its children.

@@ -1,0 +1,180 @@
+// The other side of stream.h: writes events. Everything here is inline because it is the recorder's hot path.
+// No allocation, no lock, no division; `used` is moved after each complete record, so a reader never sees half of one.
+#ifndef IOSEER_FMT_STREAM_PUT_H
+#define IOSEER_FMT_STREAM_PUT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/varint.h"
+#include "fmt/stream.h"
+
+struct stream_put_slot {
+    uint64_t key; // who the slot belongs to, in the caller's own terms; 0 for nobody
+    uint64_t expected;
+    int64_t displacement;
+    uint64_t size;
+};
+
+struct stream_writer {
+    uint8_t *at;    // next free byte of the chunk
+    uint8_t *limit; // no record may start behind it
+    uint8_t *payload;
+    _Atomic uint32_t *used;
+    uint64_t clock; // end of the last event
+    uint64_t next_number;
+    struct stream_put_slot slot[STREAM_SLOTS];
+};
+
+// What the plain forms do not say.
+struct stream_put_extra {
+    uint32_t flags; // EVENT_RESULT, EVENT_ERROR, EVENT_ENDS_BEGUN, EVENT_NO_OFFSET, EVENT_NO_RESULT
+    int error;      // with EVENT_ERROR
+    int64_t result; // with EVENT_RESULT
+    unsigned attributes;
+    struct {
+        uint32_t id;
+        uint64_t value;
+    } attribute[8];
+};
+
+static inline void stream_put_attribute(struct stream_put_extra *extra, uint32_t id, uint64_t value)
+{
+    extra->attribute[extra->attributes].id = id;
+    extra->attribute[extra->attributes].value = value;
+    extra->attributes++;
+}
+
+static inline void stream_put_commit(struct stream_writer *w, uint8_t *at)
+{
+    w->at = at;
+    atomic_store_explicit(w->used, (uint32_t)(at - w->payload), memory_order_release);
+}
+
+// At the start of a chunk: forgets all slots, which makes the chunk readable by itself.
+static inline void stream_put_start(struct stream_writer *w, uint8_t *payload, uint32_t len, _Atomic uint32_t *used,
+                                    uint64_t base)
+{
+    w->at = w->payload = payload;
+    w->limit = payload + len - STREAM_MAX_RECORD;
+    w->used = used;
+    w->clock = base;
+    for (unsigned i = 0; i < STREAM_SLOTS; i++) w->slot[i].key = 0;
+}
+
+static inline int stream_put_full(const struct stream_writer *w)
+{
+    return w->at > w->limit;
+}
+
+static inline uint8_t *stream_put_kind(uint8_t *at, unsigned slot, enum stream_kind kind)
+{
+    *at++ = (uint8_t)(slot << 2 | FORM_EXTENDED);
+    *at++ = (uint8_t)kind;
+    return at;
+}
+
+static inline void stream_put_slot(struct stream_writer *w, unsigned slot, uint64_t key, uint32_t call, uint32_t file,
+                                   uint32_t handle, uint32_t flags, uint32_t callsite)
+{
+    w->slot[slot] = (struct stream_put_slot){.key = key};
+    uint8_t *at = stream_put_kind(w->at, slot, KIND_SLOT);
+    at = varint_put(at, call);
+    at = varint_put(at, file);
+    at = varint_put(at, handle);
+    at = varint_put(at, flags);
+    if (flags & SLOT_CALLSITE) at = varint_put(at, callsite);
+    stream_put_commit(w, at);
+}
+
+static inline void stream_put_control(struct stream_writer *w, enum stream_kind kind, const uint64_t *values,
+                                      unsigned count)
+{
+    uint8_t *at = stream_put_kind(w->at, 0, kind);
+    for (unsigned i = 0; i < count; i++) at = varint_put(at, values[i]);
+    stream_put_commit(w, at);
+}
+
+// Announces the call under way and returns its number.
+static inline uint64_t stream_put_begin(struct stream_writer *w)
+{
+    stream_put_control(w, KIND_BEGIN, NULL, 0);
+    return w->next_number++;
+}
+
+static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, uint64_t gap, uint64_t start,
+                                        uint64_t end)
+{
+    at = varint_put(at, gap);
+    at = varint_put(at, end - start);
+    w->clock = end;
+    return at;
+}
+
+// An event with its expected result: the size for transfers, 0 for the others. `start` must not lie before w->clock.
+static inline void stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
+                                    uint64_t start, uint64_t end)
+{
+    struct stream_put_slot *s = &w->slot[slot];
+    uint8_t *at = w->at;
+    if (__builtin_expect(offset == s->expected && size == s->size, 1)) {
+        *at++ = (uint8_t)(slot << 2 | FORM_RUN);
+        s->expected += (uint64_t)s->displacement;
+    } else {
+        int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);
+        uint64_t folded = varint_fold(moved);
+        if (size == s->size) {
+            *at++ = (uint8_t)(slot << 2 | FORM_MOVE);
+            at = varint_put(at, folded);
+        } else {
+            *at++ = (uint8_t)(slot << 2 | FORM_RESIZE);
+            at = varint_put(at, folded);
+            at = varint_put(at, size);
+            s->size = size;
+            moved = (int64_t)size;
+        }
+        s->displacement = moved;
+        s->expected = offset + (uint64_t)moved;
+    }
+    at = stream_put_times(w, at, start - w->clock, start, end);
+    w->next_number++;
+    stream_put_commit(w, at);
+}
+
+// Any other event.
+static inline void stream_put_extended(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
+                                       uint64_t start, uint64_t end, const struct stream_put_extra *extra)
+{
+    struct stream_put_slot *s = &w->slot[slot];
+    uint32_t flags = extra->flags;
+    int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);
+    if (!(flags & EVENT_NO_OFFSET) && offset != s->expected) flags |= EVENT_OFFSET;
+    if (size != s->size) flags |= EVENT_SIZE;
+    if (start < w->clock) flags |= EVENT_NEGATIVE_GAP;
+    if (extra->attributes) flags |= EVENT_ATTRIBUTES;
+
+    uint8_t *at = stream_put_kind(w->at, slot, KIND_EVENT);
+    at = varint_put(at, flags);
+    if (flags & EVENT_OFFSET) at = varint_put(at, varint_fold(moved));
+    if (flags & EVENT_SIZE) at = varint_put(at, size);
+    if (flags & EVENT_RESULT) at = varint_put(at, varint_fold(extra->result));
+    if (flags & EVENT_ERROR) at = varint_put(at, (uint64_t)extra->error);
+    if (flags & EVENT_ATTRIBUTES) {
+        at = varint_put(at, extra->attributes);
+        for (unsigned i = 0; i < extra->attributes; i++) {
+            at = varint_put(at, extra->attribute[i].id);
+            at = varint_put(at, extra->attribute[i].value);
+        }
+    }
+    if (!(flags & EVENT_NO_OFFSET)) {
+        if (flags & EVENT_OFFSET) s->displacement = moved;
+        if (flags & EVENT_SIZE) s->displacement = (int64_t)size;
+        s->expected = offset + (uint64_t)s->displacement;
+    }
+    s->size = size;
+    at = stream_put_times(w, at, start < w->clock ? w->clock - start : start - w->clock, start, end);
+    if (!(flags & EVENT_ENDS_BEGUN)) w->next_number++;
+    stream_put_commit(w, at);
+}
+
+#endif
