@@ -21,4 +21,7 @@ extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stat
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 int cli_fail(const char *verb, const char *what, int code);
 
+// The same with the reason in words and STATUS_USAGE.
+int cli_usage(const char *verb, const char *what, const char *why);
+
 #endif

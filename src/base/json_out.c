@@ -1,0 +1,257 @@
+#include "base/json_out.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void flush(struct json_out *j)
+{
+    if (j->used && !j->error && fwrite(j->buffer, 1, j->used, j->out) != j->used) j->error = errno ? -errno : -EIO;
+    j->used = 0;
+}
+
+// Room for `len` bytes, which are far fewer than the buffer holds.
+static inline char *reserve(struct json_out *j, size_t len)
+{
+    if (j->used + len > sizeof j->buffer) flush(j);
+    return j->buffer + j->used;
+}
+
+static inline void put(struct json_out *j, const char *text, size_t len)
+{
+    memcpy(reserve(j, len), text, len);
+    j->used += len;
+}
+
+static inline void put_byte(struct json_out *j, char byte)
+{
+    *reserve(j, 1) = byte;
+    j->used++;
+}
+
+static void new_line(struct json_out *j)
+{
+    static const char spaces[2 * JSON_OUT_MAX_DEPTH] = "                                ";
+    put_byte(j, '\n');
+    put(j, spaces, 2 * j->depth);
+}
+
+// What goes before a key, or before a value that has none: comma, line, space.
+static void before_member(struct json_out *j)
+{
+    if (!j->depth) return;
+    uint32_t bit = 1u << j->depth;
+    if (j->started & bit) put_byte(j, ',');
+    if (j->depth <= j->unfold) {
+        new_line(j);
+    } else if (j->started & bit) {
+        put_byte(j, ' ');
+    }
+    j->started |= bit;
+}
+
+static inline void before_value(struct json_out *j)
+{
+    if (j->after_key) {
+        j->after_key = false;
+    } else {
+        before_member(j);
+    }
+}
+
+void json_out_begin(struct json_out *j, FILE *out, unsigned unfold)
+{
+    j->out = out;
+    j->error = 0;
+    j->depth = 0;
+    j->unfold = unfold;
+    j->after_key = false;
+    j->started = 0;
+    j->objects = 0;
+    j->used = 0;
+}
+
+int json_out_end(struct json_out *j)
+{
+    put_byte(j, '\n');
+    flush(j);
+    if (!j->error && fflush(j->out)) j->error = -errno;
+    return j->error;
+}
+
+static void container_open(struct json_out *j, bool object)
+{
+    before_value(j);
+    if (j->depth + 1 >= JSON_OUT_MAX_DEPTH) abort(); // a mistake of the program, never of its input
+    put_byte(j, object ? '{' : '[');
+    j->depth++;
+    uint32_t bit = 1u << j->depth;
+    j->started &= ~bit;
+    j->objects = object ? j->objects | bit : j->objects & ~bit;
+}
+
+void json_object(struct json_out *j)
+{
+    container_open(j, true);
+}
+
+void json_array(struct json_out *j)
+{
+    container_open(j, false);
+}
+
+void json_close(struct json_out *j)
+{
+    uint32_t bit = 1u << j->depth;
+    bool unfolded = j->depth <= j->unfold && j->started & bit;
+    char closing = j->objects & bit ? '}' : ']';
+    j->depth--;
+    if (unfolded) new_line(j);
+    put_byte(j, closing);
+}
+
+void json_key(struct json_out *j, const char *name)
+{
+    before_member(j);
+    put_byte(j, '"');
+    put(j, name, strlen(name));
+    put(j, "\": ", 3);
+    j->after_key = true;
+}
+
+void json_null(struct json_out *j)
+{
+    before_value(j);
+    put(j, "null", 4);
+}
+
+void json_bool(struct json_out *j, bool value)
+{
+    before_value(j);
+    if (value) {
+        put(j, "true", 4);
+    } else {
+        put(j, "false", 5);
+    }
+}
+
+static void put_unsigned(struct json_out *j, uint64_t value)
+{
+    char digits[20];
+    char *at = digits + sizeof digits;
+    do {
+        *--at = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    put(j, at, (size_t)(digits + sizeof digits - at));
+}
+
+void json_unsigned(struct json_out *j, uint64_t value)
+{
+    before_value(j);
+    put_unsigned(j, value);
+}
+
+void json_signed(struct json_out *j, int64_t value)
+{
+    before_value(j);
+    if (value < 0) put_byte(j, '-');
+    put_unsigned(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void json_double(struct json_out *j, double value)
+{
+    if (!isfinite(value)) {
+        json_null(j);
+        return;
+    }
+    before_value(j);
+    char text[40];
+    int len = snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) len = snprintf(text, sizeof text, "%.17g", value);
+    put(j, text, (size_t)len);
+}
+
+void json_seconds(struct json_out *j, int64_t value_ns)
+{
+    enum { NS_PER_SECOND = 1000000000, DECIMALS = 9 };
+    before_value(j);
+    uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
+    if (value_ns < 0) put_byte(j, '-');
+    put_unsigned(j, magnitude / NS_PER_SECOND);
+    uint32_t fraction = (uint32_t)(magnitude % NS_PER_SECOND);
+    char decimals[1 + DECIMALS];
+    size_t len = 1 + DECIMALS;
+    for (size_t i = DECIMALS; i > 0; i--) {
+        decimals[i] = (char)('0' + fraction % 10);
+        fraction /= 10;
+    }
+    decimals[0] = '.';
+    // One decimal stays, so that readers see a floating-point number.
+    while (len > 2 && decimals[len - 1] == '0') len--;
+    put(j, decimals, len);
+}
+
+// Length of the well-formed UTF-8 sequence of two to four bytes at `at`, or 0. Overlong forms, surrogates and what lies
+// past U+10FFFF are not well-formed.
+static size_t utf8_sequence(const uint8_t *at, const uint8_t *end)
+{
+    uint8_t lead = at[0];
+    size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - at) < len) return 0;
+    uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (at[1] < low || at[1] > high) return 0;
+    for (size_t i = 2; i < len; i++) {
+        if ((at[i] & 0xc0) != 0x80) return 0;
+    }
+    return len;
+}
+
+static void put_escape(struct json_out *j, uint8_t byte)
+{
+    static const char hex[] = "0123456789abcdef";
+    char escape[6] = {'\\', 'u', byte < 0x80 ? '0' : 'd', byte < 0x80 ? '0' : 'c', hex[byte >> 4], hex[byte & 15]};
+    switch (byte) {
+    case '"':
+    case '\\': put(j, (char[]){'\\', (char)byte}, 2); break;
+    case '\n': put(j, "\\n", 2); break;
+    case '\t': put(j, "\\t", 2); break;
+    default: put(j, escape, sizeof escape);
+    }
+}
+
+static inline bool is_plain(uint8_t byte)
+{
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
+
+void json_bytes(struct json_out *j, const void *data, size_t len)
+{
+    enum { LONGEST_PUT = 4096 };
+    const uint8_t *at = data;
+    const uint8_t *end = at + len;
+    before_value(j);
+    put_byte(j, '"');
+    while (at < end) {
+        const uint8_t *run = at;
+        while (at < end && at - run < LONGEST_PUT && is_plain(*at)) at++;
+        if (at == run && *at >= 0x80) at += utf8_sequence(at, end);
+        if (at > run) {
+            put(j, (const char *)run, (size_t)(at - run));
+        } else {
+            put_escape(j, *at++);
+        }
+    }
+    put_byte(j, '"');
+}
+
+void json_text(struct json_out *j, const char *text)
+{
+    if (text) {
+        json_bytes(j, text, strlen(text));
+    } else {
+        json_null(j);
+    }
+}

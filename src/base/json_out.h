@@ -1,0 +1,44 @@
+// Writes JSON as it goes, fast enough for millions of objects: nothing is held back but one buffer.
+// The first output error sticks; json_out_end reports it.
+#ifndef IOSEER_BASE_JSON_OUT_H
+#define IOSEER_BASE_JSON_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { JSON_OUT_BUFFER_BYTES = 1 << 16, JSON_OUT_MAX_DEPTH = 16 };
+
+struct json_out {
+    FILE *out;
+    int error;        // 0 or -errno
+    unsigned depth;   // of open objects and arrays
+    unsigned unfold;  // objects and arrays less deep than this have each member on a line of its own
+    bool after_key;   // the next value belongs to a key
+    uint32_t started; // bit n: the container of depth n has a member already
+    uint32_t objects; // bit n: the container of depth n is an object
+    size_t used;
+    char buffer[JSON_OUT_BUFFER_BYTES];
+};
+
+void json_out_begin(struct json_out *j, FILE *out, unsigned unfold);
+// Ends the last line and flushes. Returns 0 or the first error as -errno.
+int json_out_end(struct json_out *j);
+
+void json_object(struct json_out *j);
+void json_array(struct json_out *j);
+void json_close(struct json_out *j); // whichever of the two was opened last
+
+void json_key(struct json_out *j, const char *name); // plain ASCII, nothing that needs an escape
+void json_null(struct json_out *j);
+void json_bool(struct json_out *j, bool value);
+void json_unsigned(struct json_out *j, uint64_t value);
+void json_signed(struct json_out *j, int64_t value);
+void json_double(struct json_out *j, double value);      // as many digits as it needs; null unless finite
+void json_seconds(struct json_out *j, int64_t value_ns); // exact: 1500000000 is 1.5
+void json_text(struct json_out *j, const char *text);    // null for NULL
+// Any bytes: what is not valid UTF-8 comes out as U+DC80 … U+DCFF (Python's surrogateescape).
+void json_bytes(struct json_out *j, const void *data, size_t len);
+
+#endif

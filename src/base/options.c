@@ -1,0 +1,191 @@
+#include "base/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+// Digits only: strtoull would also take a sign and leading space.
+static int number_parse(const char *text, uint64_t *value, const char **end)
+{
+    RETURN_IF(*text < '0' || *text > '9', ERR_USAGE);
+    char *stop;
+    errno = 0;
+    *value = strtoull(text, &stop, 10);
+    RETURN_IF(errno, ERR_USAGE);
+    *end = stop;
+    return 0;
+}
+
+int options_size(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "kMGT";
+    const char *end;
+    FORWARD(number_parse(text, bytes, &end));
+    if (!*end) return 0;
+    const char *unit = strchr(units, *end == 'K' ? 'k' : *end);
+    RETURN_IF(!unit || end[1], ERR_USAGE);
+    unsigned shift = 10 * (unsigned)(unit - units + 1);
+    RETURN_IF(*bytes > UINT64_MAX >> shift, ERR_USAGE);
+    *bytes <<= shift;
+    return 0;
+}
+
+int options_duration(const char *text, double *seconds)
+{
+    // The plain part must be all that strtod takes: no signs, exponents, hexadecimals, "inf" or "nan".
+    size_t plain = strspn(text, "0123456789.");
+    char *end;
+    *seconds = strtod(text, &end);
+    RETURN_IF(plain == 0 || end != text + plain || !isfinite(*seconds), ERR_USAGE);
+    if (!*end || !strcmp(end, "s")) return 0;
+    if (!strcmp(end, "ms")) {
+        *seconds /= 1e3;
+        return 0;
+    }
+    RETURN_IF(strcmp(end, "us"), ERR_USAGE);
+    *seconds /= 1e6;
+    return 0;
+}
+
+static int list_add(struct option_list *list, const char *text)
+{
+    const char **item = realloc(list->item, (list->count + 1) * sizeof *item);
+    RETURN_IF(!item, -ENOMEM);
+    item[list->count++] = text;
+    list->item = item;
+    return 0;
+}
+
+// What a value of this type should have been, for the message.
+static const char *type_wants(enum option_type type)
+{
+    switch (type) {
+    case OPTION_NUMBER: return "not a number";
+    case OPTION_SIZE: return "not a size (such as 4k, 16M, 2G)";
+    case OPTION_DURATION: return "not a duration (such as 10us, 5ms, 2s)";
+    default: return "cannot be used";
+    }
+}
+
+static int value_store(const struct option_row *row, const char *value)
+{
+    const char *end;
+    switch (row->type) {
+    case OPTION_FLAG: *(bool *)row->target = true; return 0;
+    case OPTION_TEXT: *(const char **)row->target = value; return 0;
+    case OPTION_NUMBER: FORWARD(number_parse(value, row->target, &end)); return *end ? ERR_USAGE : 0;
+    case OPTION_SIZE: return options_size(value, row->target);
+    case OPTION_DURATION: return options_duration(value, row->target);
+    case OPTION_LIST: return list_add(row->target, value);
+    }
+    return ERR_USAGE;
+}
+
+static const struct option_row *row_find(const struct option_row *rows, const char *name, size_t len, char letter)
+{
+    for (const struct option_row *row = rows; row->name; row++) {
+        if (letter ? row->letter == letter : strlen(row->name) == len && !strncmp(row->name, name, len)) return row;
+    }
+    return NULL;
+}
+
+struct parse {
+    const struct option_row *rows;
+    int argc;
+    char **argv;
+    int at; // the word being looked at
+    char *problem;
+};
+
+static int complain(struct parse *p, const char *option, int option_len, const char *why)
+{
+    snprintf(p->problem, 256, "%.*s: %s", option_len < 100 ? option_len : 100, option, why);
+    return ERR_USAGE;
+}
+
+// Stores the value, or the next word if `value` is NULL and the option needs one.
+static int option_take(struct parse *p, const struct option_row *row, const char *value, const char *shown,
+                       int shown_len)
+{
+    if (row->type != OPTION_FLAG && !value) {
+        if (p->at + 1 >= p->argc) return complain(p, shown, shown_len, "needs a value");
+        value = p->argv[++p->at];
+    }
+    if (value_store(row, value) == 0) return 0;
+    snprintf(p->problem, 256, "%.*s %.100s: %s", shown_len < 100 ? shown_len : 100, shown, value,
+             type_wants(row->type));
+    return ERR_USAGE;
+}
+
+static int long_option(struct parse *p, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    int len = (int)(equals ? (size_t)(equals - word) : strlen(word));
+    const struct option_row *row = row_find(p->rows, word + 2, (size_t)len - 2, 0);
+    if (!row) return complain(p, word, len, "unknown option");
+    if (row->type == OPTION_FLAG && equals) return complain(p, word, len, "takes no value");
+    return option_take(p, row, equals ? equals + 1 : NULL, word, len);
+}
+
+// One or more letters; the first that needs a value takes the rest of the word.
+static int short_options(struct parse *p, const char *word)
+{
+    for (const char *letter = word + 1; *letter; letter++) {
+        char shown[3] = {'-', *letter, 0};
+        const struct option_row *row = row_find(p->rows, NULL, 0, *letter);
+        if (!row) return complain(p, shown, 2, "unknown option");
+        bool flag = row->type == OPTION_FLAG;
+        FORWARD(option_take(p, row, !flag && letter[1] ? letter + 1 : NULL, shown, 2));
+        if (!flag) break;
+    }
+    return 0;
+}
+
+int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256])
+{
+    struct parse p = {.rows = rows, .argc = argc, .argv = argv, .at = 1, .problem = problem};
+    int kept = 1;
+    for (; p.at < argc; p.at++) {
+        char *word = argv[p.at];
+        if (!strcmp(word, "--")) {
+            p.at++;
+            break;
+        }
+        if (word[0] == '-' && word[1]) {
+            FORWARD(word[1] == '-' ? long_option(&p, word) : short_options(&p, word));
+        } else if (stop_at_word) {
+            break;
+        } else {
+            argv[kept++] = word;
+        }
+    }
+    while (p.at < argc) argv[kept++] = argv[p.at++];
+    argv[kept] = NULL;
+    return kept;
+}
+
+// "-o, --output FILE" without the leading letter where there is none.
+static int row_label(const struct option_row *row, char *out, size_t size)
+{
+    char letter[5] = "    ";
+    if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
+    return snprintf(out, size, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                    row->argument ? row->argument : "");
+}
+
+void options_print(const struct option_row *rows, FILE *out)
+{
+    char label[80];
+    int width = 0;
+    for (const struct option_row *row = rows; row->name; row++) {
+        int len = row_label(row, label, sizeof label);
+        if (len > width) width = len;
+    }
+    for (const struct option_row *row = rows; row->name; row++) {
+        row_label(row, label, sizeof label);
+        fprintf(out, "  %-*s  %s\n", width, label, row->help);
+    }
+}
