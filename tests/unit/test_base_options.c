@@ -1,0 +1,186 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/options.h"
+
+struct values {
+    bool flag;
+    bool quiet;
+    const char *text;
+    uint64_t number;
+    uint64_t size;
+    double duration;
+    struct option_list list;
+};
+
+// Parses the words (ended by NULL) after "verb"; `left` gets what remains.
+static int parse(struct values *v, bool stop_at_word, const char *const *words, char **left, char problem[256])
+{
+    const struct option_row rows[] = {
+        {"flag", 'f', OPTION_FLAG, &v->flag, NULL, "a flag"},
+        {"quiet", 'q', OPTION_FLAG, &v->quiet, NULL, "another"},
+        {"text", 't', OPTION_TEXT, &v->text, "WORD", "a text"},
+        {"number", 0, OPTION_NUMBER, &v->number, "N", "a number"},
+        {"size", 0, OPTION_SIZE, &v->size, "SIZE", "a size"},
+        {"duration", 0, OPTION_DURATION, &v->duration, "T", "a duration"},
+        {"list", 'l', OPTION_LIST, &v->list, "WORD", "a list"},
+        {0},
+    };
+    int argc = 1;
+    left[0] = (char[]){"verb"};
+    for (; words[argc - 1]; argc++) left[argc] = (char *)words[argc - 1];
+    left[argc] = NULL;
+    return options_parse(rows, stop_at_word, argc, left, problem);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void every_form(void **state)
+{
+    (void)state;
+    struct values v = {0};
+    char *left[16];
+    char problem[256];
+    int count = parse(&v, false, WORDS("a", "-fq", "--text=x=y", "b", "--number", "12", "-lone", "-l", "two", "-"),
+                      left, problem);
+    assert_int_equal(count, 4);
+    assert_string_equal(left[1], "a");
+    assert_string_equal(left[2], "b");
+    assert_string_equal(left[3], "-");
+    assert_null(left[4]);
+    assert_true(v.flag && v.quiet);
+    assert_string_equal(v.text, "x=y");
+    assert_int_equal(v.number, 12);
+    assert_int_equal(v.list.count, 2);
+    assert_string_equal(v.list.item[0], "one");
+    assert_string_equal(v.list.item[1], "two");
+    free(v.list.item);
+}
+
+static void where_options_end(void **state)
+{
+    (void)state;
+    struct values v = {0};
+    char *left[16];
+    char problem[256];
+    assert_int_equal(parse(&v, false, WORDS("a", "--", "-f", "--"), left, problem), 4);
+    assert_string_equal(left[2], "-f");
+    assert_string_equal(left[3], "--");
+    assert_int_equal(parse(&v, true, WORDS("-q", "cmd", "-f"), left, problem), 3);
+    assert_string_equal(left[1], "cmd");
+    assert_string_equal(left[2], "-f");
+    assert_int_equal(parse(&v, true, WORDS("--", "-cmd", "--", "-f"), left, problem), 4);
+    assert_string_equal(left[1], "-cmd");
+    assert_string_equal(left[2], "--");
+    assert_false(v.flag);
+    assert_true(v.quiet);
+}
+
+static void complaint(const char *word, const char *expected)
+{
+    struct values v = {0};
+    char *left[16];
+    char problem[256];
+    assert_int_equal(parse(&v, false, WORDS(word), left, problem), ERR_USAGE);
+    assert_string_equal(problem, expected);
+}
+
+static void complaints(void **state)
+{
+    (void)state;
+    complaint("--nope", "--nope: unknown option");
+    complaint("--nope=3", "--nope: unknown option");
+    complaint("-fz", "-z: unknown option");
+    complaint("--flag=1", "--flag: takes no value");
+    complaint("--text", "--text: needs a value");
+    complaint("-t", "-t: needs a value");
+    complaint("--number=x", "--number x: not a number");
+    complaint("--number=-1", "--number -1: not a number");
+    complaint("--number=12x", "--number 12x: not a number");
+    complaint("--size=4Q", "--size 4Q: not a size (such as 4k, 16M, 2G)");
+    complaint("--duration=1h", "--duration 1h: not a duration (such as 10us, 5ms, 2s)");
+    // However long the word, the problem stays one bounded line.
+    char word[1000];
+    memset(word, 'x', sizeof word);
+    memcpy(word, "--", 2);
+    word[sizeof word - 1] = 0;
+    struct values v = {0};
+    char *left[16];
+    char problem[256];
+    assert_int_equal(parse(&v, false, WORDS(word), left, problem), ERR_USAGE);
+    assert_true(strlen(problem) < sizeof problem - 1);
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    uint64_t bytes;
+    assert_int_equal(options_size("0", &bytes), 0);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(options_size("4k", &bytes), 0);
+    assert_int_equal(bytes, 4096);
+    assert_int_equal(options_size("4K", &bytes), 0);
+    assert_int_equal(bytes, 4096);
+    assert_int_equal(options_size("16M", &bytes), 0);
+    assert_int_equal(bytes, 16 << 20);
+    assert_int_equal(options_size("2G", &bytes), 0);
+    assert_int_equal(bytes, 2ull << 30);
+    const char *bad[] = {"", "k", "-1", "+1", " 1", "1.5k", "1kk", "1k ", "18446744073709551616", "17179869184G"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(options_size(bad[i], &bytes), ERR_USAGE);
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    double seconds;
+    assert_int_equal(options_duration("2", &seconds), 0);
+    assert_true(seconds == 2);
+    assert_int_equal(options_duration("2.5s", &seconds), 0);
+    assert_true(seconds == 2.5);
+    assert_int_equal(options_duration("5ms", &seconds), 0);
+    assert_true(seconds == 5e-3);
+    assert_int_equal(options_duration("10us", &seconds), 0);
+    assert_true(seconds == 10 / 1e6);
+    assert_int_equal(options_duration(".5", &seconds), 0);
+    assert_true(seconds == 0.5);
+    const char *bad[] = {"", ".", "s", "-1", "1e3", "0x10", "nan", "inf", "1m", "1s ", "1.2.3"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(options_duration(bad[i], &seconds), ERR_USAGE);
+    }
+}
+
+static void help_is_aligned(void **state)
+{
+    (void)state;
+    bool flag;
+    const char *text;
+    const struct option_row rows[] = {
+        {"output", 'o', OPTION_TEXT, &text, "FILE", "where to"},
+        {"json", 0, OPTION_FLAG, &flag, NULL, "as JSON"},
+        {0},
+    };
+    char *printed = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&printed, &len);
+    options_print(rows, out);
+    fclose(out);
+    assert_string_equal(printed, "  -o, --output FILE  where to\n"
+                                 "      --json         as JSON\n");
+    free(printed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form), cmocka_unit_test(where_options_end), cmocka_unit_test(complaints),
+        cmocka_unit_test(sizes),      cmocka_unit_test(durations),         cmocka_unit_test(help_is_aligned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
