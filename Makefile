@@ -1,0 +1,54 @@
+# The front door. Meson does the building; this file only gives the usual things their usual names.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+TIME ?= 600
+
+.DEFAULT_GOAL := all
+.PHONY: all build-setup test-setup configured demo check install bench fuzz format clean help
+
+all: build-setup configured
+	@ninja -C $(BUILD)
+
+build-setup:
+	@tools/setup build
+
+test-setup:
+	@tools/setup build test
+
+configured:
+	@tools/configure $(BUILD)
+
+demo: all
+	@tools/demo $(BUILD)
+
+check: test-setup configured
+	@tools/run-tests $(BUILD)
+
+install: build-setup configured
+	@meson configure $(BUILD) --prefix '$(abspath $(PREFIX))'
+	@DESTDIR='$(if $(DESTDIR),$(abspath $(DESTDIR)))' meson install -C $(BUILD)
+
+bench: test-setup configured
+	@ninja -C $(BUILD)
+	@bench/run $(BUILD)
+
+fuzz: test-setup
+	@tests/fuzz/run $(BUILD)-fuzz $(TIME)
+
+format:
+	@tools/setup test
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-fuzz
+
+help:
+	@echo 'make           install what is missing, build; then $(BUILD)/ioseer runs from the tree'
+	@echo 'make demo      build, record a small program and show what was seen'
+	@echo 'make check     build and run all tests; the last line is the tally'
+	@echo 'make install   PREFIX=/usr/local DESTDIR= install programs, libraries, man pages'
+	@echo 'make bench     what recording costs and how fast logs are read, on this machine'
+	@echo 'make fuzz      TIME=600 fuzz the readers, so many seconds each'
+	@echo 'make format    clang-format all sources'
+	@echo 'make clean     remove the build directories'
