@@ -134,7 +134,7 @@ enum left_out {
     LEFT_OUT_COUNT
 };
 
-enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2 };
+enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2, STREAM_LOCAL = 3 }; // the last: the process's own number of it
 
 enum setting_key { SETTING_NAME = 1, SETTING_VALUE = 2 };
 

@@ -1,0 +1,172 @@
+// An open log: what it says of the job, its processes, files and calls, and where its events lie.
+// Opening reads the records, not the events (log_iter.h). A log without its end, or with damage, opens too; struct
+// log_health says what is missing. Pointers handed out stay good until log_close.
+#ifndef IOSEER_LOG_LOG_H
+#define IOSEER_LOG_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "fmt/block.h"
+#include "fmt/call.h"
+#include "fmt/clock_map.h"
+#include "fmt/records.h"
+
+struct log; // see log_private.h
+
+struct log_words {
+    const char **word;
+    size_t count;
+};
+
+struct log_job {
+    struct log_words command;
+    uint64_t start_ns; // since the epoch
+    uint64_t end_ns;   // since the epoch; 0 where it is not known
+    const char *host;  // texts are NULL where the log does not say
+    const char *cwd;
+    const char *version;
+    const char *id;
+    uint64_t uid;
+    uint64_t nprocs; // 0 where it is not known
+    uint64_t read_chars;
+    uint64_t write_chars;
+    bool chars_known;
+    bool complete;
+    bool has_exit_status;
+    int exit_status; // as waitpid gives it
+};
+
+struct log_process {
+    uint32_t id;
+    uint32_t pid;
+    uint32_t ppid;
+    uint32_t uid;
+    const char *host; // texts are NULL where the log does not say
+    const char *exe;
+    const char *cwd;
+    const char *mpi;
+    struct log_words args;
+    int64_t start_ns;
+    int64_t end_ns; // meaningful with has_end
+    bool has_end;
+    unsigned exit; // enum process_exit
+    uint32_t exit_value;
+    bool has_rank;
+    int64_t rank;
+    int64_t local_rank; // -1 where it is not known
+    uint64_t mpi_size;
+    struct clock_map clock;
+    bool chars_known;
+    uint64_t read_chars;
+    uint64_t write_chars;
+    uint64_t load_read_chars;
+    uint64_t load_write_chars;
+    uint64_t left_out_read[LEFT_OUT_COUNT];
+    uint64_t left_out_write[LEFT_OUT_COUNT];
+    uint64_t left_out_calls;
+    uint64_t stdio_kernel_read;
+    uint64_t stdio_kernel_write;
+    unsigned trace_ended; // enum loss_reason, 0 where the trace is whole
+};
+
+struct log_file {
+    uint32_t id;
+    const char *name;   // never NULL
+    uint64_t record_id; // a hash of the name, as Darshan's text has one
+    uint64_t device;
+    uint64_t inode;
+    uint64_t fs_type;
+    const char *mount; // NULL where it is not known
+    uint32_t block_size;
+    uint32_t type; // st_mode & S_IFMT
+};
+
+struct log_call {
+    uint32_t id;       // in the log
+    uint32_t build_id; // this build's id of the call with that name, 0 where it has none
+    const char *name;
+    uint8_t layer;
+    uint8_t class;
+    uint8_t traits;
+};
+
+struct log_loss {
+    const struct log_process *process; // NULL: the whole job
+    unsigned reason;                   // enum loss_reason
+    uint64_t count;
+    uint64_t bytes;
+    const char *text; // or NULL
+};
+
+struct log_setting {
+    const char *name;
+    const char *value; // or NULL
+};
+
+// One entry of the block index.
+struct log_place {
+    uint64_t offset; // of the block's header
+    uint16_t type;   // enum log_block_type
+    uint32_t stream;
+    const struct log_process *process; // NULL where there is none or it is not known
+    uint64_t events;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t stored_len;
+    bool has_summary; // the three below
+    uint64_t class_count[CLASS_COUNT];
+    uint64_t class_bytes[CLASS_COUNT];
+    uint64_t class_ns[CLASS_COUNT];
+};
+
+// What could not be read. Damage inside an event block shows when that block is read.
+struct log_health {
+    bool truncated;           // no trailer: the log was not finished or its end is gone
+    bool index_missing;       // the blocks were found by looking at the whole file
+    bool header_damaged;      // the file's own header; the blocks do not need it
+    uint64_t bytes_skipped;   // that belong to no good block
+    uint64_t blocks_damaged;  // found but not readable
+    uint64_t events_damaged;  // that these held, as far as it is known
+    uint64_t records_damaged; // tagged records that made no sense
+};
+
+int log_open(struct log **log, const char *path);
+void log_close(struct log *log);
+
+const struct log_header *log_header(const struct log *log);
+const struct log_job *log_job(const struct log *log);
+const struct log_health *log_health(const struct log *log);
+uint64_t log_size_bytes(const struct log *log);
+uint64_t log_events(const struct log *log); // that the blocks claim to hold
+
+// Tables in the order of the log; at(i) for i below the count.
+size_t log_process_count(const struct log *log);
+const struct log_process *log_process_at(const struct log *log, size_t i);
+size_t log_file_count(const struct log *log);
+const struct log_file *log_file_at(const struct log *log, size_t i);
+size_t log_call_count(const struct log *log);
+const struct log_call *log_call_at(const struct log *log, size_t i);
+size_t log_loss_count(const struct log *log);
+const struct log_loss *log_loss_at(const struct log *log, size_t i);
+size_t log_setting_count(const struct log *log);
+const struct log_setting *log_setting_at(const struct log *log, size_t i);
+size_t log_place_count(const struct log *log);
+const struct log_place *log_place_at(const struct log *log, size_t i);
+
+// By number; NULL where there is none.
+const struct log_process *log_process_find(const struct log *log, uint32_t id);
+const struct log_file *log_file_find(const struct log *log, uint32_t id);
+const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local);
+const struct log_call *log_call_find(const struct log *log, uint32_t id);
+const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
+
+// A file's place in the table, for arrays beside it.
+size_t log_file_index(const struct log *log, const struct log_file *file);
+
+// Reads the block at a place. Replaces what is in `raw`.
+int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);
+
+#endif
