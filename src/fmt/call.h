@@ -57,4 +57,11 @@ int call_class_find(const char *name);
 extern const struct call_info call_table[];
 extern const unsigned call_table_len;
 
+// Every name under which an operation may be called, ended by a row without a name.
+struct call_symbol {
+    const char *symbol;
+    unsigned call;
+};
+extern const struct call_symbol call_symbols[];
+
 #endif
