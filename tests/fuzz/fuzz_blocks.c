@@ -1,0 +1,57 @@
+// The log reader behind its checksums: the input says what the blocks hold, and a log with good checksums is made of
+// it. Each block is a type byte, a stream byte, a codec byte, two bytes of length and its payload.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "fmt/block.h"
+#include "fuzz.h"
+#include "fuzz_log.h"
+
+enum { PIECE_HEAD_BYTES = 5 };
+
+static int append_block(struct bytes *log, const uint8_t head[PIECE_HEAD_BYTES], const uint8_t *raw, size_t len)
+{
+    struct log_block block = {.type = head[0], .stream = head[1], .tid = 1, .events = (uint32_t)len};
+    struct bytes stored = {0};
+    uint8_t header[LOG_BLOCK_HEADER_BYTES];
+    int code = log_block_store(&block, raw, len, &stored);
+    if (head[2] & 1) block.flags = BLOCK_SORTED;
+    if (head[2] & 2) block.first_number = UINT64_MAX - head[2];
+    if (head[2] & 4) block.end_ns = UINT64_MAX;
+    if (head[2] & 8) block.events = UINT32_MAX;
+    if (code == 0) {
+        log_block_put(header, &block);
+        code = bytes_append(log, header, sizeof header);
+    }
+    if (code == 0) code = bytes_append(log, stored.data, stored.len);
+    bytes_free(&stored);
+    return code;
+}
+
+static int assemble(struct bytes *log, const uint8_t *data, size_t len)
+{
+    struct log_header header = {.version = LOG_VERSION, .min_reader = LOG_MIN_READER};
+    uint8_t fixed[LOG_HEADER_BYTES > LOG_TRAILER_BYTES ? LOG_HEADER_BYTES : LOG_TRAILER_BYTES];
+    uint64_t last_block = 0;
+    log_header_put(fixed, &header);
+    if (bytes_append(log, fixed, LOG_HEADER_BYTES) != 0) return -1;
+    while (len >= PIECE_HEAD_BYTES) {
+        size_t payload = (size_t)data[3] | (size_t)data[4] << 8;
+        if (payload > len - PIECE_HEAD_BYTES) payload = len - PIECE_HEAD_BYTES;
+        last_block = log->len;
+        if (append_block(log, data, data + PIECE_HEAD_BYTES, payload) != 0) return -1;
+        data += PIECE_HEAD_BYTES + payload;
+        len -= PIECE_HEAD_BYTES + payload;
+    }
+    log_trailer_put(fixed, last_block);
+    return bytes_append(log, fixed, LOG_TRAILER_BYTES);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct bytes log = {0};
+    if (assemble(&log, data, len) == 0) fuzz_read_log(log.data, log.len);
+    bytes_free(&log);
+    return 0;
+}

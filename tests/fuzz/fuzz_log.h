@@ -1,0 +1,45 @@
+// Opens a log and goes through all that is in it.
+#ifndef IOSEER_FUZZ_LOG_H
+#define IOSEER_FUZZ_LOG_H
+
+#include "fuzz.h"
+#include "log/log.h"
+#include "log/log_iter.h"
+#include "log/log_stats.h"
+
+enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; the time of a run is bounded
+
+static inline int fuzz_take_record(const struct log_stats_record *record, void *context)
+{
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    (void)context;
+    counters_list(&record->counters, record->layer, values);
+    return 0;
+}
+
+static inline void fuzz_read_events(struct log *log)
+{
+    struct log_filter everything = {0};
+    struct log_iter *iter;
+    const struct log_event *event;
+    if (log_iter_open(&iter, log, &everything) != 0) return;
+    for (int i = 0; i < FUZZ_MAX_EVENTS && log_iter_next(iter, &event) == 1; i++) {
+        fuzz_touch((const uint8_t *)&event->raw.attribute_mask, sizeof event->raw.attribute_mask);
+    }
+    log_iter_close(iter);
+}
+
+static inline void fuzz_read_log(const uint8_t *data, size_t len)
+{
+    struct log *log;
+    char name[64];
+    int fd = fuzz_file(data, len);
+    if (fd < 0) return;
+    fuzz_file_name(name, fd);
+    if (log_open(&log, name) != 0) return;
+    fuzz_read_events(log);
+    log_stats(log, NULL, fuzz_take_record, NULL);
+    log_close(log);
+}
+
+#endif

@@ -1,0 +1,19 @@
+// The spill reader: header, chunks and every payload.
+#include "base/bytes.h"
+#include "fuzz.h"
+#include "pack/spill_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct spill spill;
+    struct bytes payload = {0};
+    if (spill_read(data, len, &spill) == 0) {
+        for (size_t i = 0; i < spill.count; i++) {
+            if (spill_payload(&spill, &spill.piece[i], &payload) == 0) fuzz_touch(payload.data, payload.len);
+        }
+        spill_refresh_records(&spill);
+    }
+    bytes_free(&payload);
+    spill_free(&spill);
+    return 0;
+}
