@@ -1,0 +1,180 @@
+"""The programs that are watched. Each runs in an empty folder of its own, prepared by a script.
+
+A script is bash. $P is the folder of the programs built beside this file.
+"""
+
+from dataclasses import dataclass
+
+PYTHON = "/usr/bin/python3"  # Debian's: its own files lie in system folders
+
+
+@dataclass
+class Case:
+    name: str
+    script: str
+    prepare: str = ""
+    needs: tuple = ()            # programs without which the case is left out
+    volatile: tuple = ()         # files whose content differs from run to run
+    same_output: bool = True     # False: the output tells times
+    traced: bool = True          # is compared with strace too
+    root: bool = False
+    environment: tuple = ()      # (name, value) pairs
+
+
+TREE = """
+mkdir -p tree/sub/deep tree/empty
+for i in 1 2 3 4 5 6 7 8; do seq $i $((i * 400)) > tree/file.$i; seq 1 $((i * 30)) > tree/sub/deep/file.$i; done
+ln -s file.1 tree/link
+head -c 300000 /dev/zero | tr '\\0' 'z' > tree/sub/large
+"""
+FIO = "fio --name=job --directory=. --size=64k --bs=4k --thread --randseed=7 --invalidate=0 --fallocate=none "
+SQL = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); CREATE INDEX i ON t(b);"
+FILL = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n WHERE x<2000) INSERT INTO t SELECT x, hex(x*7919) FROM n;"
+GIT_VOLATILE = ("*.git/index", "*.git/refs/*", "*.git/logs/*")
+GIT = "git init -q repo && cd repo && cp -r ../tree . && git add . && git commit -q -m first"
+
+PYTHON_THREADS = """
+import os, threading
+shared = os.open('shared', os.O_RDWR | os.O_CREAT)
+barrier = threading.Barrier(4)
+def work(n):
+    barrier.wait()
+    own = os.open(f'own.{n}', os.O_RDWR | os.O_CREAT)
+    for i in range(50):
+        os.write(own, bytes([65 + n]) * (10 + n))
+        os.pwrite(shared, bytes([65 + n]) * 100, (i * 4 + n) * 100)
+        os.pread(shared, 64, i * 10)
+    os.close(own)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+with open('text', 'w') as f:
+    for i in range(3000): f.write(f'line {i}\\n')
+print(sum(len(l) for l in open('text')), os.fstat(shared).st_size)
+"""
+PYTHON_POSITION = """
+import os, threading
+fd = os.open('shared', os.O_RDWR | os.O_CREAT)
+def work(n):
+    for i in range(100): os.write(fd, bytes([65 + n]) * 10)
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(os.fstat(fd).st_size, os.lseek(fd, 0, os.SEEK_CUR))
+"""
+PYTHON_PROCESSES = """
+import multiprocessing, os
+def work(n):
+    with open(f'part.{n}', 'wb') as f:
+        for i in range(20): f.write(os.path.basename(f.name).encode() * 1000)
+    return os.path.getsize(f'part.{n}')
+if __name__ == '__main__':
+    with multiprocessing.Pool(3) as pool:
+        print(pool.map(work, range(6), 2))
+"""
+PYTHON_SUBPROCESS = """
+import subprocess, os
+with open('in', 'w') as f: f.write('c\\nb\\na\\n' * 500)
+with open('in') as i, open('out', 'w') as o:
+    print(subprocess.run(['sort'], stdin=i, stdout=o).returncode)
+print(subprocess.check_output('wc -l < out', shell=True).decode().strip())
+print(subprocess.run(['cat', 'none'], stderr=subprocess.DEVNULL).returncode)
+os.rename('out', 'renamed'); os.remove('in')
+"""
+
+PROGRAMS = [
+    Case("c-calls", "$P/oracle-calls"),
+    Case("c-streams", "$P/oracle-streams"),
+    Case("c-threads", "$P/oracle-threads 8", volatile=("appended",)),
+    Case("c++-streams", "$P/oracle-streams-cc", needs=("$P/oracle-streams-cc",)),
+    Case("fortran-records", "$P/oracle-records", needs=("$P/oracle-records",)),
+    Case("fio-psync", FIO + "--ioengine=psync --rw=randrw", needs=("fio",), same_output=False, volatile=("*",)),
+    Case("fio-psync-direct", FIO + "--ioengine=psync --rw=write --direct=1 --fsync=4", needs=("fio",),
+         same_output=False, volatile=("*",)),
+    Case("fio-libaio", FIO + "--ioengine=libaio --rw=randwrite --iodepth=4 --iodepth_batch=2", needs=("fio",),
+         same_output=False, volatile=("*",)),
+    Case("fio-libaio-direct", FIO + "--ioengine=libaio --rw=read --iodepth=4 --direct=1", needs=("fio",),
+         same_output=False, volatile=("*",)),
+    Case("fio-mmap", FIO + "--ioengine=mmap --rw=randwrite", needs=("fio",), same_output=False, volatile=("*",)),
+    Case("fio-processes", FIO.replace("--thread", "") + "--ioengine=sync --rw=write --numjobs=2", needs=("fio",),
+         same_output=False, volatile=("*",)),
+    Case("sqlite-create", f"sqlite3 db '{SQL} {FILL} SELECT count(*) FROM t; UPDATE t SET b=b||1 WHERE a%3=0;'",
+         needs=("sqlite3",)),
+    Case("sqlite-vacuum", "sqlite3 db 'DELETE FROM t WHERE a%2=0; VACUUM; PRAGMA integrity_check;'",
+         prepare=f"sqlite3 db '{SQL} {FILL}'", needs=("sqlite3",)),
+    Case("sqlite-wal", f"sqlite3 db 'PRAGMA journal_mode=WAL; {SQL} BEGIN; {FILL} COMMIT; PRAGMA wal_checkpoint; "
+         "SELECT sum(a) FROM t; DELETE FROM t WHERE a>1000;'", needs=("sqlite3",)),
+    Case("tar-create", "tar -cf tree.tar tree && tar -czf tree.tar.gz tree && tar -tf tree.tar.gz", prepare=TREE),
+    Case("tar-extract", "tar -xf tree.tar", prepare=TREE + "tar -cf tree.tar tree; rm -r tree"),
+    Case("python-threads", f"exec {PYTHON} threads.py", prepare=f"cat > threads.py <<'END'\n{PYTHON_THREADS}\nEND",
+         needs=(PYTHON,)),
+    Case("python-position", f"exec {PYTHON} position.py", volatile=("shared",),
+         prepare=f"cat > position.py <<'END'\n{PYTHON_POSITION}\nEND", needs=(PYTHON,)),
+    Case("python-multiprocessing", f"exec {PYTHON} processes.py",
+         prepare=f"cat > processes.py <<'END'\n{PYTHON_PROCESSES}\nEND", needs=(PYTHON,)),
+    Case("python-subprocess", f"exec {PYTHON} subprocesses.py",
+         prepare=f"cat > subprocesses.py <<'END'\n{PYTHON_SUBPROCESS}\nEND", needs=(PYTHON,)),
+    Case("git-commit", GIT, prepare=TREE, needs=("git",), volatile=GIT_VOLATILE),
+    Case("git-clone", "git clone -q repo copy && cd copy && git log --oneline | wc -l && git fsck && git status -s",
+         prepare=TREE + GIT, needs=("git",), volatile=GIT_VOLATILE),
+    Case("git-gc", "cd repo && git gc -q && git fsck && git log --oneline | wc -l", prepare=TREE + GIT,
+         needs=("git",), volatile=GIT_VOLATILE),
+    Case("h5repack", "h5import text -dims 20,50 -path data -type TEXTFP -size 64 -o in.h5 && "
+         "h5repack -f GZIP=4 -l data:CHUNK=5x10 in.h5 out.h5 && h5diff in.h5 out.h5",
+         prepare="for i in $(seq 1000); do echo $i.5; done > text", needs=("h5import", "h5repack"),
+         volatile=("*.h5",)),
+    Case("cp", "cp tree/sub/large copy && cp -a tree tree2 && cp --reflink=never --sparse=always copy sparse",
+         prepare=TREE),
+    Case("rsync", "rsync -a tree/ copy/ && echo more >> tree/file.1 && rsync -a --checksum tree/ copy/",
+         prepare=TREE, needs=("rsync",)),
+    Case("dd", "dd if=large of=copy bs=7000 conv=fsync status=none && dd if=large of=copy bs=1000 skip=3 seek=200 "
+         "count=5 conv=notrunc,fdatasync status=none && dd if=large of=grown oflag=append conv=notrunc bs=5000 "
+         "count=3 status=none", prepare="head -c 100000 /dev/zero > large; echo some > grown"),
+    Case("sort", "sort -S 64k -T . numbers -o sorted && sort -rn < numbers > reversed && uniq -c sorted | tail -1",
+         prepare="seq 1 20000 > numbers"),
+    Case("sed-in-place", "sed -i 's/7/seven/' numbers && sed -n 5p numbers", prepare="seq 1 3000 > numbers"),
+    Case("grep", "grep -c 77 numbers; grep -r 99 . | wc -l; grep nothing numbers", prepare="seq 1 9000 > numbers"),
+    Case("bash-redirections", """
+         exec 5> five; echo to five >&5; echo again >&5; exec 5>&-
+         for i in 1 2 3; do echo line $i; done > loop; while read -r a b; do echo $b; done < loop >> result
+         cat loop result > both 2> errors; cat <<< here > here; exec 6<> both; read -r x <&6; echo $x; echo over >&6
+         (cd / && echo sub) > sub; { echo group; ls none; } > group 2>&1; rm here; [ -s sub ] && mv sub moved
+         """),
+    Case("bash-pipeline", "seq 1 5000 | sort -r | tee copy | head -n 5 > top; cat copy | wc -l; tail -n 3 copy | "
+         "while read -r n; do echo $n > n.$n; done; ls | sort"),
+    Case("find", "find tree -type f -name 'file.*' | sort; find tree -name 'file.[12]' -delete; "
+         "find tree -type f -exec cat {} + | wc -c; du -a --apparent-size tree/sub/large", prepare=TREE),
+]
+
+PROCESS = "$P/oracle-processes "
+PROCESSES = [
+    Case("close-all", PROCESS + "close-all"),
+    Case("close-range", PROCESS + "close-range"),
+    Case("chroot", PROCESS + "chroot", root=True, traced=False),
+    Case("setuid", PROCESS + "setuid", root=True),
+    Case("chdir", PROCESS + "chdir"),
+    Case("vfork-exec", PROCESS + "vfork"),
+    Case("posix_spawn", PROCESS + "spawn"),
+    Case("fork-only", PROCESS + "fork"),
+    Case("libc-starts", PROCESS + "libc"),
+    Case("_exit", PROCESS + "_exit"),
+    Case("abort", "ulimit -c 0; exec " + PROCESS + "abort"),
+    Case("segv", "ulimit -c 0; exec " + PROCESS + "segv"),
+    Case("killed", "exec " + PROCESS + "kill", volatile=("progress", "file")),
+    Case("exec-chain", PROCESS + "chain 5"),
+    Case("all-descriptors", PROCESS + "all-fds"),
+    Case("ulimit-n", "ulimit -n 16; " + PROCESS + "fork"),
+    Case("ulimit-f", PROCESS + "file-limit"),
+    Case("ulimit-f-shell", "ulimit -f 4; trap '' XFSZ; " + PROCESS + "fork; seq 1 5000 > out; echo $?"),
+    Case("ulimit-v", PROCESS + "memory-limit"),
+    Case("many-processes", PROCESS + "many"),
+    Case("many-threads", "$P/oracle-threads 64", volatile=("appended",)),
+    Case("own-preload", PROCESS + "fork; cat file", prepare="echo content > file",
+         environment=(("LD_PRELOAD", "$P/liboracle-interposer.so"),)),
+    Case("own-preload-inside", "LD_PRELOAD=$P/liboracle-interposer.so " + PROCESS + "fork"),
+    Case("empty-environment", "env -i /bin/sh -c 'echo text > file; env | wc -l; " + PROCESS + "put more'"),
+    Case("environment-shown", "env | grep -v '^_=' | sort > list; env -i /usr/bin/env"),
+    Case("dash", "sh -c 'echo a > a; cat a a > b; cat < b | (read x; echo $x > c); (echo d; exit 3) > d; echo $?'"),
+]
+
+ALL = PROGRAMS + PROCESSES
