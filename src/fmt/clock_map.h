@@ -7,16 +7,24 @@
 
 struct clock_map {
     uint64_t origin_units;
-    int64_t origin_ns;
+    int64_t origin_ns;   // within INT64_MAX / 4 of 0
     uint64_t span_units; // not 0
     uint64_t span_ns;
 };
 
-// A double's 53 bits keep nanoseconds exact for a hundred days either way, and cost no 128-bit division.
+// A double's 53 bits keep nanoseconds exact for a hundred days either way, and cost no 128-bit division. What lies out
+// of reach (damage) comes out as the nearest limit.
+static inline int64_t clock_map_scale(const struct clock_map *map, int64_t units)
+{
+    double ns = (double)units * ((double)map->span_ns / (double)map->span_units);
+    const double limit = (double)(INT64_MAX / 4);
+    if (ns > limit) return INT64_MAX / 4;
+    return ns > -limit ? (int64_t)ns : -(INT64_MAX / 4);
+}
+
 static inline int64_t clock_map_ns(const struct clock_map *map, uint64_t units)
 {
-    double delta = (double)(int64_t)(units - map->origin_units);
-    return map->origin_ns + (int64_t)(delta * ((double)map->span_ns / (double)map->span_units));
+    return map->origin_ns + clock_map_scale(map, (int64_t)(units - map->origin_units));
 }
 
 #endif

@@ -87,6 +87,18 @@ enum counter {
     COUNTER_COUNT
 };
 
+static inline bool counter_is_moment(unsigned counter)
+{
+    return (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_END) ||
+           (counter >= COUNTER_READ_BUSY_UNTIL && counter <= COUNTER_META_BUSY_UNTIL) ||
+           (counter >= COUNTER_READ_FIRST_START && counter <= COUNTER_META_FIRST_END);
+}
+
+static inline bool counter_is_span(unsigned counter)
+{
+    return counter >= COUNTER_READ_TIME && counter <= COUNTER_MAX_WRITE_TIME;
+}
+
 enum counters_seam {
     SEAM_NONE,   // no access and no open yet
     SEAM_ACCESS, // the first access came before any open: its neighbour is in the part before
@@ -111,22 +123,24 @@ struct counters_input {
     uint32_t block_size; // of the file; 0 where it is not known
     uint64_t offset;
     bool has_offset;
-    bool unaligned;        // memory
-    bool is_target;        // of a rename: the file is the new name, not the old one
-    int64_t result;        // bytes moved, or what the call returned; failed calls are not to be fed
+    bool unaligned; // memory
+    bool is_target; // of a rename: the file is the new name, not the old one
+    int64_t result; // bytes moved, or what the call returned; failed calls are not to be fed
     uint64_t start;
     uint64_t duration;
     uint32_t mode;         // of opens, where known
+    uint32_t flags;        // ATTRIBUTE_FLAGS, where known: fcntl's command says whether it is a dup
     uint64_t renamed_from; // with is_target: the old name; a file number in the recorder, a record id in the reader
 };
 
-enum counters_left_out { LEFT_OUT_SIZE = 1 << 0, LEFT_OUT_STRIDE = 1 << 1 };
+enum counters_missed { MISSED_SIZE = 1 << 0, MISSED_STRIDE = 1 << 1 };
 
-// Whether a call counts at all; a file that only saw other calls has no record.
-bool counters_wants(uint32_t call);
+// The layer whose record a call counts in (fileno counts as a reference in the POSIX one, as Darshan has it);
+// LAYER_NONE for calls that do not count: a file that saw only these has no record.
+unsigned counters_layer(uint32_t call);
 
 // Returns which of the access's values (its result, value[COUNTER_LAST_STRIDE]) found no room among the candidates,
-// as enum counters_left_out; the recorder lets them go, the reader keeps them aside.
+// as enum counters_missed; the recorder lets them go, the reader keeps them aside.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
 // False where there is no room for a new value.

@@ -19,6 +19,7 @@ struct fields_out {
     uint8_t *end;
     uint8_t *body; // of the record under way
     bool overflow;
+    uint8_t *record; // where the record under way began: one that does not fit leaves nothing behind
 };
 
 void fields_begin(struct fields_out *out, unsigned kind);

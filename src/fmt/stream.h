@@ -45,7 +45,7 @@ enum stream_kind {
 };
 
 enum event_flag {
-    EVENT_OFFSET = 1 << 0,       // varint folded displacement from the slot's last offset
+    EVENT_OFFSET = 1 << 0,       // varint folded displacement from the slot's last offset; absent: the run's
     EVENT_SIZE = 1 << 1,         // varint; absent: the slot's
     EVENT_RESULT = 1 << 2,       // varint folded; absent: the size for transfers, else 0
     EVENT_ERROR = 1 << 3,        // varint errno; the result is then -1 unless given
@@ -104,6 +104,7 @@ struct stream_event {
 struct stream_slot_state {
     bool defined;
     bool unaligned;
+    uint8_t traits; // of the call, enum call_trait
     uint32_t call;
     uint32_t file;
     uint32_t handle;
@@ -116,6 +117,8 @@ struct stream_slot_state {
 struct stream_decoder {
     const uint8_t *at;
     const uint8_t *end;
+    const uint8_t *traits; // as in struct stream_start
+    uint32_t traits_len;
     uint32_t stream;
     uint32_t tid;
     uint64_t next_number;
@@ -133,6 +136,8 @@ struct stream_start {
     uint64_t first_number;
     uint64_t base; // clock units
     uint64_t tick;
+    const uint8_t *traits; // of the calls by id, where they are not this build's (call_table): a log has its own
+    uint32_t traits_len;
 };
 
 void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len);

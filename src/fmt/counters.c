@@ -1,0 +1,444 @@
+#include "fmt/counters.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/varint.h"
+#include "calls.h"
+#include "fmt/records.h"
+
+enum { READING, WRITING };
+
+// What a call is to the counters.
+enum role {
+    ROLE_NONE,
+    ROLE_READ,
+    ROLE_WRITE,
+    ROLE_OPEN,
+    ROLE_DUP,
+    ROLE_FILENO,
+    ROLE_FDOPEN,
+    ROLE_CLOSE,
+    ROLE_SEEK,
+    ROLE_STAT,
+    ROLE_MMAP,
+    ROLE_FSYNC,
+    ROLE_FDSYNC,
+    ROLE_FLUSH,
+    ROLE_RENAME,
+};
+
+// The sums of time; added to COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
+enum time_sum { TIME_READ, TIME_WRITE, TIME_META };
+
+static enum role meta_role(uint32_t call)
+{
+    switch (call) {
+    case CALL_dup:
+    case CALL_dup2:
+    case CALL_dup3:
+    case CALL_fcntl: return ROLE_DUP;
+    case CALL_fileno: return ROLE_FILENO;
+    case CALL_stat:
+    case CALL_lstat:
+    case CALL_fstat:
+    case CALL_fstatat:
+    case CALL_statx: return ROLE_STAT;
+    case CALL_mmap: return ROLE_MMAP;
+    case CALL_rename:
+    case CALL_renameat:
+    case CALL_renameat2: return ROLE_RENAME;
+    default: return ROLE_NONE;
+    }
+}
+
+static enum role sync_role(uint32_t call)
+{
+    switch (call) {
+    case CALL_fsync:
+    case CALL_aio_fsync:
+    case CALL_io_submit_sync:
+    case CALL_io_uring_sync: return ROLE_FSYNC;
+    case CALL_fdatasync: return ROLE_FDSYNC;
+    case CALL_fflush: return ROLE_FLUSH;
+    default: return ROLE_NONE;
+    }
+}
+
+static enum role open_role(uint32_t call)
+{
+    switch (call) {
+    case CALL_opendir:
+    case CALL_fdopendir: return ROLE_NONE;
+    case CALL_fdopen: return ROLE_FDOPEN;
+    default: return ROLE_OPEN;
+    }
+}
+
+static enum role role_of(uint32_t call)
+{
+    if (call >= call_table_len) return ROLE_NONE;
+    switch (call_table[call].class) {
+    case CLASS_READ: return ROLE_READ;
+    case CLASS_WRITE: return ROLE_WRITE;
+    case CLASS_SEEK: return ROLE_SEEK;
+    case CLASS_CLOSE: return call == CALL_closedir ? ROLE_NONE : ROLE_CLOSE;
+    case CLASS_OPEN: return open_role(call);
+    case CLASS_SYNC: return sync_role(call);
+    case CLASS_META: return meta_role(call);
+    default: return ROLE_NONE;
+    }
+}
+
+unsigned counters_layer(uint32_t call)
+{
+    if (role_of(call) == ROLE_NONE) return LAYER_NONE;
+    if (call == CALL_fileno) return LAYER_POSIX;
+    unsigned layer = call_table[call].layer;
+    return layer == LAYER_POSIX || layer == LAYER_STDIO ? layer : LAYER_NONE;
+}
+
+bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
+{
+    unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
+    unsigned i = 0;
+    while (i < used && common->value[i] != value) i++;
+    if (i == COUNTERS_CANDIDATES) return false;
+    if (i == used) {
+        common->value[i] = value;
+        common->used = used + 1;
+    }
+    common->count[i] += count;
+    return true;
+}
+
+static void add_moments(uint64_t *first, uint64_t *last, uint64_t start, uint64_t end)
+{
+    if (start == 0) start = 1; // 0 means never
+    if (*first == 0 || start < *first) *first = start;
+    if (end > *last) *last = end;
+}
+
+// Adds the part of a call that lies after the end of the last one of its kind.
+static void add_time(uint64_t *v, enum time_sum sum, uint64_t start, uint64_t end)
+{
+    uint64_t *busy_until = &v[COUNTER_READ_BUSY_UNTIL + sum];
+    if (!v[COUNTER_READ_FIRST_END + sum]) {
+        v[COUNTER_READ_FIRST_START + sum] = start;
+        v[COUNTER_READ_FIRST_END + sum] = end;
+    }
+    if (end <= *busy_until) return;
+    v[COUNTER_READ_TIME + sum] += end - (start > *busy_until ? start : *busy_until);
+    *busy_until = end;
+}
+
+static unsigned size_bin(uint64_t size)
+{
+    static const uint64_t upper[COUNTERS_BINS - 1] = {
+        100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30,
+    };
+    unsigned bin = 0;
+    while (bin < COUNTERS_BINS - 1 && size > upper[bin]) bin++;
+    return bin;
+}
+
+static bool is_multiple(uint64_t offset, uint32_t of)
+{
+    if ((of & (of - 1)) == 0) return (offset & (of - 1)) == 0; // spares the division
+    return offset % of == 0;
+}
+
+// What the last access of the same kind makes of the next one's offset. Signed: an empty access at the start of a file
+// ends at -1.
+static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int64_t offset)
+{
+    if (offset > last) v[COUNTER_SEQ_READS + kind]++;
+    if (offset - 1 == last) v[COUNTER_CONSEC_READS + kind]++;
+    return offset > last && last != 0 ? (uint64_t)offset - (uint64_t)last - 1 : 0;
+}
+
+static unsigned add_position(struct counters *c, const struct counters_input *in, unsigned kind)
+{
+    uint64_t *v = c->value;
+    int64_t offset = (int64_t)(in->offset & INT64_MAX);
+    int64_t final = (int64_t)((uint64_t)offset + (uint64_t)in->result - 1);
+    if (v[COUNTER_READ_SEAM + kind] == SEAM_NONE) {
+        v[COUNTER_READ_SEAM + kind] = SEAM_ACCESS;
+        v[COUNTER_READ_SEAM_OFFSET + kind] = (uint64_t)offset;
+    }
+    uint64_t stride = compare_with_last(v, kind, (int64_t)v[COUNTER_LAST_BYTE_READ + kind], offset);
+    v[COUNTER_LAST_BYTE_READ + kind] = (uint64_t) final;
+    v[COUNTER_LAST_STRIDE] = stride;
+    if (final > (int64_t)v[COUNTER_MAX_BYTE_READ + kind]) v[COUNTER_MAX_BYTE_READ + kind] = (uint64_t) final;
+    if (in->block_size && !is_multiple((uint64_t)offset, in->block_size)) v[COUNTER_FILE_NOT_ALIGNED]++;
+    return counters_common_add(&c->strides, stride, 1) ? 0 : MISSED_STRIDE;
+}
+
+static unsigned add_access(struct counters *c, const struct counters_input *in, unsigned kind, uint64_t end)
+{
+    uint64_t *v = c->value;
+    uint64_t size = (uint64_t)in->result;
+    v[COUNTER_READS + kind]++;
+    v[COUNTER_BYTES_READ + kind] += size;
+    v[COUNTER_SIZE_READ + kind * COUNTERS_BINS + size_bin(size)]++;
+    v[COUNTER_MEM_NOT_ALIGNED] += in->unaligned;
+    if (v[COUNTER_FIRST_KIND] == 0) v[COUNTER_FIRST_KIND] = kind + 1;
+    if (v[COUNTER_LAST_KIND] == (kind == READING ? WRITING + 1 : READING + 1)) v[COUNTER_RW_SWITCHES]++;
+    v[COUNTER_LAST_KIND] = kind + 1;
+    add_moments(&v[COUNTER_READ_START + kind], &v[COUNTER_READ_END + kind], in->start, end);
+    add_time(v, kind == READING ? TIME_READ : TIME_WRITE, in->start, end);
+    if (in->duration > v[COUNTER_MAX_READ_TIME + kind]) {
+        v[COUNTER_MAX_READ_TIME + kind] = in->duration;
+        v[COUNTER_MAX_READ_TIME_SIZE + kind] = size;
+    }
+    unsigned missed = counters_common_add(&c->sizes, size, 1) ? 0 : MISSED_SIZE;
+    return in->has_offset ? missed | add_position(c, in, kind) : missed;
+}
+
+static void add_open(uint64_t *v, const struct counters_input *in, enum role role, uint64_t end)
+{
+    v[COUNTER_OPENS]++;
+    if (role == ROLE_DUP) v[COUNTER_DUPS]++;
+    if (role == ROLE_FILENO) v[COUNTER_FILENOS]++;
+    if (role == ROLE_FDOPEN) v[COUNTER_FDOPENS]++;
+    if (in->mode) v[COUNTER_MODE] = in->mode;
+    add_moments(&v[COUNTER_OPEN_START], &v[COUNTER_OPEN_END], in->start, end);
+    add_time(v, TIME_META, in->start, end);
+    if (role != ROLE_OPEN) return;
+    for (unsigned kind = READING; kind <= WRITING; kind++) {
+        v[COUNTER_LAST_BYTE_READ + kind] = 0;
+        if (v[COUNTER_READ_SEAM + kind] == SEAM_NONE) v[COUNTER_READ_SEAM + kind] = SEAM_RESET;
+    }
+}
+
+static void add_rename(uint64_t *v, const struct counters_input *in)
+{
+    if (in->is_target) {
+        v[COUNTER_RENAME_TARGETS]++;
+        v[COUNTER_RENAMED_FROM] = in->renamed_from;
+    } else {
+        v[COUNTER_RENAME_SOURCES]++;
+    }
+}
+
+// As in Darshan, making data durable is time of writing and a mapping takes none.
+static void add_other(uint64_t *v, const struct counters_input *in, enum role role, uint64_t end)
+{
+    static const uint8_t counter[] = {
+        [ROLE_SEEK] = COUNTER_SEEKS,   [ROLE_STAT] = COUNTER_STATS,     [ROLE_MMAP] = COUNTER_MMAPS,
+        [ROLE_FSYNC] = COUNTER_FSYNCS, [ROLE_FDSYNC] = COUNTER_FDSYNCS, [ROLE_FLUSH] = COUNTER_FLUSHES,
+    };
+    switch (role) {
+    case ROLE_CLOSE: add_moments(&v[COUNTER_CLOSE_START], &v[COUNTER_CLOSE_END], in->start, end); break;
+    case ROLE_RENAME: add_rename(v, in); break;
+    default: v[counter[role]]++; break;
+    }
+    bool durable = role == ROLE_FSYNC || role == ROLE_FDSYNC || role == ROLE_FLUSH;
+    if (role != ROLE_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
+}
+
+unsigned counters_add(struct counters *c, const struct counters_input *in)
+{
+    enum role role = role_of(in->call);
+    uint64_t end = in->start + in->duration;
+    if (in->block_size) c->value[COUNTER_FILE_ALIGNMENT] = in->block_size;
+    switch (role) {
+    case ROLE_NONE: return 0;
+    case ROLE_READ: return add_access(c, in, READING, end);
+    case ROLE_WRITE: return add_access(c, in, WRITING, end);
+    case ROLE_DUP:
+        if (in->call == CALL_fcntl && in->flags != F_DUPFD && in->flags != F_DUPFD_CLOEXEC) return 0;
+        break;
+    default: break;
+    }
+    if (role == ROLE_OPEN || role == ROLE_DUP || role == ROLE_FILENO || role == ROLE_FDOPEN)
+        add_open(c->value, in, role, end);
+    else
+        add_other(c->value, in, role, end);
+    return 0;
+}
+
+enum merge_rule { MERGE_SUM, MERGE_MOST, MERGE_EARLIEST, MERGE_LATER, MERGE_APART };
+
+static enum merge_rule merge_rule(unsigned counter)
+{
+    if (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_START) return MERGE_EARLIEST;
+    if (counter >= COUNTER_OPEN_END && counter <= COUNTER_CLOSE_END) return MERGE_MOST;
+    switch (counter) {
+    case COUNTER_RENAMED_FROM:
+    case COUNTER_MODE:
+    case COUNTER_FILE_ALIGNMENT: return MERGE_LATER;
+    case COUNTER_MAX_BYTE_READ:
+    case COUNTER_MAX_BYTE_WRITTEN: return MERGE_MOST;
+    case COUNTER_MAX_READ_TIME:
+    case COUNTER_MAX_WRITE_TIME:
+    case COUNTER_MAX_READ_TIME_SIZE:
+    case COUNTER_MAX_WRITE_TIME_SIZE: return MERGE_APART;
+    default: return counter < COUNTER_LAST_BYTE_READ ? MERGE_SUM : MERGE_APART;
+    }
+}
+
+static uint64_t merge_value(enum merge_rule rule, uint64_t earlier, uint64_t later)
+{
+    switch (rule) {
+    case MERGE_SUM: return earlier + later;
+    case MERGE_MOST: return earlier > later ? earlier : later;
+    case MERGE_EARLIEST: return earlier && (!later || earlier < later) ? earlier : later;
+    case MERGE_LATER: return later ? later : earlier;
+    default: return earlier;
+    }
+}
+
+// The later part compared its first access with a last byte of 0; here it meets its true neighbour. Returns the stride
+// between the two, 0 where there is nothing to add.
+static uint64_t mend_position(const struct counters *c, struct counters *later, unsigned kind)
+{
+    uint64_t *v = later->value;
+    if (v[COUNTER_READ_SEAM + kind] != SEAM_ACCESS || c->value[COUNTER_READ_SEAM + kind] == SEAM_NONE) return 0;
+    int64_t offset = (int64_t)(v[COUNTER_READ_SEAM_OFFSET + kind] & INT64_MAX);
+    if (offset > 0) v[COUNTER_SEQ_READS + kind]--;
+    if (offset == 1) v[COUNTER_CONSEC_READS + kind]--;
+    uint64_t stride = compare_with_last(v, kind, (int64_t)c->value[COUNTER_LAST_BYTE_READ + kind], offset);
+    for (unsigned i = 0; stride != 0 && i < COUNTERS_CANDIDATES && i < later->strides.used; i++) {
+        if (later->strides.value[i] == 0 && later->strides.count[i] > 0) later->strides.count[i]--;
+    }
+    return stride;
+}
+
+static void mend_time(const struct counters *c, struct counters *later, enum time_sum sum)
+{
+    uint64_t *v = later->value;
+    uint64_t busy_until = c->value[COUNTER_READ_BUSY_UNTIL + sum];
+    uint64_t start = v[COUNTER_READ_FIRST_START + sum], end = v[COUNTER_READ_FIRST_END + sum];
+    if (end == 0 || start >= busy_until) return;
+    uint64_t overlap = (end < busy_until ? end : busy_until) - start;
+    v[COUNTER_READ_TIME + sum] -= overlap < v[COUNTER_READ_TIME + sum] ? overlap : v[COUNTER_READ_TIME + sum];
+}
+
+static void merge_one(struct counters_common *common, uint64_t value, uint64_t count, struct counters_common *left_out)
+{
+    if (count && !counters_common_add(common, value, count) && left_out) counters_common_add(left_out, value, count);
+}
+
+static void merge_common(struct counters_common *common, const struct counters_common *later,
+                         struct counters_common *left_out)
+{
+    for (unsigned i = 0; i < COUNTERS_CANDIDATES && i < later->used; i++)
+        merge_one(common, later->value[i], later->count[i], left_out);
+}
+
+static void merge_state(uint64_t *v, const uint64_t *later)
+{
+    for (unsigned kind = READING; kind <= WRITING; kind++) {
+        if (later[COUNTER_MAX_READ_TIME + kind] > v[COUNTER_MAX_READ_TIME + kind]) {
+            v[COUNTER_MAX_READ_TIME + kind] = later[COUNTER_MAX_READ_TIME + kind];
+            v[COUNTER_MAX_READ_TIME_SIZE + kind] = later[COUNTER_MAX_READ_TIME_SIZE + kind];
+        }
+        if (later[COUNTER_READ_SEAM + kind] == SEAM_NONE) continue;
+        v[COUNTER_LAST_BYTE_READ + kind] = later[COUNTER_LAST_BYTE_READ + kind];
+        if (v[COUNTER_READ_SEAM + kind] != SEAM_NONE) continue;
+        v[COUNTER_READ_SEAM + kind] = later[COUNTER_READ_SEAM + kind];
+        v[COUNTER_READ_SEAM_OFFSET + kind] = later[COUNTER_READ_SEAM_OFFSET + kind];
+    }
+    for (unsigned sum = TIME_READ; sum <= TIME_META; sum++) {
+        uint64_t *busy_until = &v[COUNTER_READ_BUSY_UNTIL + sum];
+        *busy_until = merge_value(MERGE_MOST, *busy_until, later[COUNTER_READ_BUSY_UNTIL + sum]);
+        if (v[COUNTER_READ_FIRST_END + sum]) continue;
+        v[COUNTER_READ_FIRST_START + sum] = later[COUNTER_READ_FIRST_START + sum];
+        v[COUNTER_READ_FIRST_END + sum] = later[COUNTER_READ_FIRST_END + sum];
+    }
+    if (v[COUNTER_FIRST_KIND] == 0) v[COUNTER_FIRST_KIND] = later[COUNTER_FIRST_KIND];
+    v[COUNTER_LAST_KIND] = merge_value(MERGE_LATER, v[COUNTER_LAST_KIND], later[COUNTER_LAST_KIND]);
+}
+
+void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2])
+{
+    struct counters mended = *later;
+    uint64_t stride[2];
+    for (unsigned kind = READING; kind <= WRITING; kind++) stride[kind] = mend_position(c, &mended, kind);
+    for (unsigned sum = TIME_READ; sum <= TIME_META; sum++) mend_time(c, &mended, (enum time_sum)sum);
+    uint64_t last_kind = c->value[COUNTER_LAST_KIND], first_kind = later->value[COUNTER_FIRST_KIND];
+    if (last_kind && first_kind && last_kind != first_kind) mended.value[COUNTER_RW_SWITCHES]++;
+
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) c->value[i] = merge_value(merge_rule(i), c->value[i], mended.value[i]);
+    merge_state(c->value, mended.value);
+    struct counters_common *left_strides = left_out ? &left_out[1] : NULL;
+    merge_common(&c->sizes, &mended.sizes, left_out);
+    for (unsigned kind = READING; kind <= WRITING; kind++)
+        merge_one(&c->strides, stride[kind], stride[kind] != 0, left_strides);
+    merge_common(&c->strides, &mended.strides, left_strides);
+}
+
+void counters_to_ns(struct counters *c, const struct clock_map *clock)
+{
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        if (c->value[i] == 0) continue;
+        if (counter_is_span(i)) c->value[i] = (uint64_t)clock_map_scale(clock, (int64_t)c->value[i]);
+        if (!counter_is_moment(i)) continue;
+        int64_t ns = clock_map_ns(clock, c->value[i]);
+        c->value[i] = ns > 0 ? (uint64_t)ns : 1;
+    }
+}
+
+static void put_common(struct fields_out *out, unsigned key, const struct counters_common *common)
+{
+    uint8_t buffer[COUNTERS_CANDIDATES * 2 * VARINT_MAX_BYTES];
+    uint8_t *at = buffer;
+    for (unsigned i = 0; i < COUNTERS_CANDIDATES && i < common->used; i++) {
+        at = varint_put(at, common->value[i]);
+        at = varint_put(at, common->count[i]);
+    }
+    if (at > buffer) fields_bytes(out, key, buffer, (size_t)(at - buffer));
+}
+
+void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry)
+{
+    fields_begin(out, RECORD_COUNTERS);
+    fields_number(out, COUNTERS_PROCESS, process);
+    fields_number(out, COUNTERS_FILE, entry->file);
+    fields_number(out, COUNTERS_LAYER, entry->layer);
+    put_common(out, COUNTERS_SIZES, &entry->counters.sizes);
+    put_common(out, COUNTERS_STRIDES, &entry->counters.strides);
+    for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+        if (entry->counters.value[i]) fields_number(out, COUNTERS_FIRST + i, entry->counters.value[i]);
+    }
+    fields_end(out);
+}
+
+static int get_common(const struct field *field, struct counters_common *common)
+{
+    RETURN_IF(!field->is_bytes, ERR_FORMAT);
+    const uint8_t *at = field->data, *end = field->data + field->len;
+    while (at < end) {
+        uint64_t value, count;
+        at = varint_get(at, end, &value);
+        RETURN_IF(!at, ERR_FORMAT);
+        at = varint_get(at, end, &count);
+        RETURN_IF(!at || !counters_common_add(common, value, count), ERR_FORMAT);
+    }
+    return 0;
+}
+
+int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry)
+{
+    struct field field;
+    int more;
+    *process = 0;
+    memset(entry, 0, sizeof *entry);
+    while ((more = fields_next(&body, &field)) > 0) {
+        uint64_t *values = entry->counters.value;
+        switch (field.key) {
+        case COUNTERS_PROCESS: *process = (uint32_t)field.number; break;
+        case COUNTERS_FILE: entry->file = (uint32_t)field.number; break;
+        case COUNTERS_LAYER: entry->layer = (uint32_t)field.number; break;
+        case COUNTERS_SIZES: FORWARD(get_common(&field, &entry->counters.sizes)); break;
+        case COUNTERS_STRIDES: FORWARD(get_common(&field, &entry->counters.strides)); break;
+        default:
+            if (field.key >= COUNTERS_FIRST && field.key < COUNTERS_FIRST + COUNTER_COUNT)
+                values[field.key - COUNTERS_FIRST] = field.number;
+        }
+    }
+    RETURN_IF(entry->layer >= LAYER_COUNT, ERR_FORMAT);
+    return more;
+}

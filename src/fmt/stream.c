@@ -1,0 +1,233 @@
+#include "fmt/stream.h"
+
+#include "base/err.h"
+#include "base/varint.h"
+#include "fmt/call.h"
+
+void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len)
+{
+    d->at = data;
+    d->end = data + len;
+    d->traits = start->traits;
+    d->traits_len = start->traits_len;
+    d->stream = start->stream;
+    d->tid = start->tid;
+    d->next_number = start->first_number;
+    d->clock = start->base;
+    d->tick = start->tick;
+    d->depth = 0;
+    d->lost = 0;
+    for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
+}
+
+static uint8_t call_traits(const struct stream_decoder *d, uint32_t call)
+{
+    if (d->traits) return call < d->traits_len ? d->traits[call] : 0;
+    return call < call_table_len ? call_table[call].traits : 0;
+}
+
+// Where the values of a record run over the end or do not fit, `at` becomes NULL and stays so.
+struct take {
+    const uint8_t *at;
+    const uint8_t *end;
+};
+
+static inline uint64_t take_value(struct take *take)
+{
+    uint64_t value = 0;
+    if (take->at) take->at = varint_get(take->at, take->end, &value);
+    return value;
+}
+
+static inline uint32_t take_small(struct take *take)
+{
+    uint64_t value = take_value(take);
+    if (value > UINT32_MAX) take->at = NULL;
+    return (uint32_t)value;
+}
+
+static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct take *take)
+{
+    struct stream_slot_state fresh = {.defined = true};
+    fresh.call = take_small(take);
+    fresh.file = take_small(take);
+    fresh.handle = take_small(take);
+    uint64_t flags = take_value(take);
+    RETURN_IF(flags & ~(uint64_t)(SLOT_UNALIGNED | SLOT_CALLSITE), ERR_FORMAT);
+    if (flags & SLOT_CALLSITE) fresh.callsite = take_small(take);
+    fresh.unaligned = flags & SLOT_UNALIGNED;
+    fresh.traits = call_traits(d, fresh.call);
+    *slot = fresh;
+    return 0;
+}
+
+static int open_call(struct stream_decoder *d, uint64_t number)
+{
+    RETURN_IF(d->depth == STREAM_MAX_DEPTH, ERR_FORMAT);
+    d->open_numbers[d->depth++] = number;
+    return 0;
+}
+
+static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct take *take)
+{
+    switch (kind) {
+    case KIND_SLOT: return define_slot(d, &d->slot[slot], take);
+    case KIND_THREAD: d->tid = take_small(take); return 0;
+    case KIND_BEGIN: return open_call(d, d->next_number++);
+    case KIND_REOPEN: return open_call(d, take_value(take));
+    case KIND_LOST:
+        take_value(take);
+        d->lost += take_value(take);
+        return 0;
+    default: return ERR_FORMAT;
+    }
+}
+
+// What every event says, from the slot; the forms then change what they carry.
+static inline void start_event(const struct stream_decoder *d, const struct stream_slot_state *slot,
+                               struct stream_event *event)
+{
+    event->tid = d->tid;
+    event->call = slot->call;
+    event->file = slot->file;
+    event->handle = slot->handle;
+    event->callsite = slot->callsite;
+    event->unaligned = slot->unaligned;
+    event->has_offset = slot->traits & CALL_HAS_OFFSET;
+    event->has_result = true;
+    event->error = 0;
+    event->attribute_mask = 0;
+    event->tick = d->tick;
+}
+
+static inline void take_parent(const struct stream_decoder *d, struct stream_event *event)
+{
+    event->parent_stream = d->stream;
+    event->parent_number = d->depth ? d->open_numbers[d->depth - 1] : STREAM_NO_PARENT;
+}
+
+static inline int64_t expected_result(const struct stream_slot_state *slot, const struct stream_event *event)
+{
+    if (slot->traits & CALL_TRANSFERS) return (int64_t)event->size;
+    return slot->traits & CALL_RESULT_IS_OFFSET ? (int64_t)event->offset : 0;
+}
+
+static int take_attributes(struct take *take, struct stream_event *event)
+{
+    uint64_t count = take_value(take);
+    RETURN_IF(count > ATTRIBUTE_LIMIT, ERR_FORMAT);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t id = take_value(take);
+        RETURN_IF(id >= ATTRIBUTE_LIMIT, ERR_FORMAT);
+        event->attribute[id] = take_value(take);
+        event->attribute_mask |= 1u << id;
+    }
+    return 0;
+}
+
+static void take_offset_and_size(struct take *take, uint64_t flags, struct stream_slot_state *slot,
+                                 struct stream_event *event)
+{
+    int64_t moved = slot->displacement;
+    if (flags & EVENT_OFFSET) moved = varint_unfold(take_value(take));
+    if (flags & EVENT_SIZE) slot->size = take_value(take);
+    event->size = slot->size;
+    event->offset = slot->last + (uint64_t)moved;
+    if (flags & EVENT_NO_OFFSET) {
+        event->has_offset = false;
+        event->offset = 0;
+        return;
+    }
+    slot->last = event->offset;
+    slot->displacement = flags & EVENT_SIZE ? (int64_t)slot->size : moved;
+}
+
+static void take_result(struct take *take, uint64_t flags, const struct stream_slot_state *slot,
+                        struct stream_event *event)
+{
+    event->result = expected_result(slot, event);
+    if (flags & EVENT_RESULT) event->result = varint_unfold(take_value(take));
+    if (flags & EVENT_ERROR) {
+        event->error = (int)(take_value(take) & INT32_MAX);
+        if (!(flags & EVENT_RESULT)) event->result = -1;
+    }
+    event->has_result = !(flags & EVENT_NO_RESULT);
+}
+
+// KIND_EVENT without its times.
+static int decode_extended(struct stream_decoder *d, struct stream_slot_state *slot, uint64_t flags, struct take *take,
+                           struct stream_event *event)
+{
+    RETURN_IF(!slot->defined || flags >= EVENT_NO_RESULT << 1, ERR_FORMAT);
+    start_event(d, slot, event);
+    take_offset_and_size(take, flags, slot, event);
+    take_result(take, flags, slot, event);
+    if (flags & EVENT_ATTRIBUTES) FORWARD(take_attributes(take, event));
+    if (flags & EVENT_ENDS_BEGUN) {
+        RETURN_IF(d->depth == 0, ERR_FORMAT);
+        event->number = d->open_numbers[--d->depth];
+    } else {
+        event->number = d->next_number++;
+    }
+    take_parent(d, event);
+    if (event->attribute_mask & 1u << ATTRIBUTE_PARENT_NUMBER) {
+        event->parent_number = event->attribute[ATTRIBUTE_PARENT_NUMBER];
+        if (event->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
+            event->parent_stream = (uint32_t)event->attribute[ATTRIBUTE_PARENT_STREAM];
+    }
+    return 0;
+}
+
+static inline int take_times(struct stream_decoder *d, struct take *take, bool negative, struct stream_event *event)
+{
+    uint64_t gap = take_value(take);
+    uint64_t duration = take_value(take);
+    RETURN_IF(!take->at, ERR_FORMAT);
+    event->start = negative ? d->clock - gap : d->clock + gap;
+    event->duration = duration;
+    d->clock = event->start + duration;
+    d->at = take->at;
+    return 1;
+}
+
+// The first three forms: a transfer that went as expected.
+static inline int decode_plain(struct stream_decoder *d, unsigned head, struct stream_event *event)
+{
+    struct take take = {d->at + 1, d->end};
+    struct stream_slot_state *slot = &d->slot[head >> 2];
+    unsigned form = head & 3;
+    RETURN_IF(!slot->defined, ERR_FORMAT);
+    if (form != FORM_RUN) slot->displacement = varint_unfold(take_value(&take));
+    slot->last += (uint64_t)slot->displacement;
+    if (form == FORM_RESIZE) {
+        slot->size = take_value(&take);
+        slot->displacement = (int64_t)slot->size;
+    }
+    start_event(d, slot, event);
+    event->offset = slot->last;
+    event->size = slot->size;
+    event->result = expected_result(slot, event);
+    event->number = d->next_number++;
+    take_parent(d, event);
+    return take_times(d, &take, false, event);
+}
+
+int stream_decode(struct stream_decoder *d, struct stream_event *event)
+{
+    while (d->at < d->end) {
+        unsigned head = *d->at;
+        if ((head & 3) != FORM_EXTENDED) return decode_plain(d, head, event);
+        RETURN_IF(d->end - d->at < 2, ERR_FORMAT);
+        unsigned kind = d->at[1];
+        struct take take = {d->at + 2, d->end};
+        if (kind == KIND_EVENT) {
+            uint64_t flags = take_value(&take);
+            FORWARD(decode_extended(d, &d->slot[head >> 2], flags, &take, event));
+            return take_times(d, &take, flags & EVENT_NEGATIVE_GAP, event);
+        }
+        FORWARD(decode_control(d, head >> 2, kind, &take));
+        RETURN_IF(!take.at, ERR_FORMAT);
+        d->at = take.at;
+    }
+    return 0;
+}
