@@ -290,9 +290,14 @@ class Chunk:
             return self.event(self.slot(slot_number))
         if kind == 1:
             call, file, handle, flags = (reader.varint() for _ in range(4))
-            self.slots[slot_number] = Slot(call, file, handle, reader.varint() if flags & 2 else 0)
+            callsite = reader.varint() if flags & 2 else 0
+            if flags >> 2 or max(call, file, handle, callsite) >> 32:
+                raise Damage('an impossible slot')
+            self.slots[slot_number] = Slot(call, file, handle, callsite)
         elif kind == 2:
             self.tid = reader.varint()
+            if self.tid >> 32:
+                raise Damage('an impossible thread id')
         elif kind == 3:
             self.push(self.number)
             self.number += 1
@@ -320,7 +325,10 @@ class Chunk:
         error = reader.varint() if flags & 8 else 0
         attributes = {}
         if flags & 64:
-            for _ in range(reader.varint()):
+            count = reader.varint()
+            if count > 32:
+                raise Damage('too many attributes')
+            for _ in range(count):
                 attribute, value = reader.varint(), reader.varint()
                 if attribute >= 32:
                     raise Damage('unknown attribute')
@@ -353,8 +361,104 @@ class Chunk:
         traits = self.traits(slot)
         result = given_result
         if result is None:
-            result = -1 if error else signed64(slot.size) if traits & TRANSFERS else 0
-        return {'stream': self.stream, 'number': number, 'parent': parent, 'tid': self.tid, 'call': slot.call,
-                'file': slot.file, 'handle': slot.handle, 'callsite': slot.callsite, 'traits': traits, 'offset': None if flags & 128 else offset,
-                'size': slot.size, 'result': None if flags & 256 else result, 'errno': error, 'start': start,
-                'duration': duration, 'tick': self.tick, 'attributes': attributes}
+            result = -1 if error else self.expected_result(slot, traits, 0 if flags & 128 else offset)
+        return {'stream': self.stream, 'number': number, 'parent': parent, 'tid': self.tid, 'slot': slot,
+                'call': slot.call, 'offset': None if flags & 128 or not traits & HAS_OFFSET else offset,
+                'size': slot.size if traits & HAS_SIZE else None, 'result': None if flags & 256 else result,
+                'errno': error, 'start': start, 'duration': duration, 'tick': self.tick, 'attributes': attributes}
+
+    @staticmethod
+    def expected_result(slot, traits, offset):
+        if traits & TRANSFERS:
+            return signed64(slot.size)
+        return signed64(offset) if traits & RESULT_IS_OFFSET else 0
+
+
+# --- what dump prints
+
+ATTRIBUTE_KEYS = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset'}
+
+
+def to_ns(process, units):
+    return int(float(units) * (process['span_ns'] / process['span_units'])) if process['span_units'] else units
+
+
+def event_id(stream, number):
+    return stream << 40 | number
+
+
+def as_json(event, process_number, process, call, tables):
+    slot = event['slot']
+    shown = {
+        'id': event_id(event['stream'], event['number']),
+        'parent': event_id(*event['parent']) if event['parent'] else None,
+        'rank': process['rank'], 'pid': process['pid'], 'tid': event['tid'], 'host': process['host'],
+        'layer': LAYERS[call['layer']], 'op': call['name'], 'class': CLASSES[call['class']],
+        'file': tables.file(process_number, slot.file),
+        'offset': event['offset'], 'size': event['size'], 'result': event['result'], 'errno': event['errno'],
+        'tick': event['tick'],
+        'start': (process['origin_ns'] + to_ns(process, signed64(event['start'] - process['origin_units']))) / 1e9,
+        'duration': to_ns(process, event['duration']) / 1e9,
+        'collective': bool(call['traits'] & COLLECTIVE),
+        'line': tables.callsites.get((process_number, slot.callsite)),
+    }
+    if slot.handle:
+        shown['handle'] = slot.handle
+    attributes = event['attributes']
+    for attribute, key in ATTRIBUTE_KEYS.items():
+        if attribute in attributes:
+            shown[key] = attributes[attribute]
+    if tables.file(process_number, attributes.get(4, 0)) is not None:
+        shown['file2'] = tables.file(process_number, attributes[4])
+    if call['traits'] & ASYNC:
+        shown['call_time'] = to_ns(process, attributes.get(5, event['duration'])) / 1e9
+    return shown
+
+
+def decode(data):
+    """The events in the order of their starts, and what is wrong with the log."""
+    problems, tables, event_blocks, events = [], Tables(), [], []
+    try:
+        check_header(data)
+    except Damage as problem:
+        if not data.startswith(HEADER_MAGIC) and BLOCK_MAGIC not in data:
+            sys.exit(f'decode.py: {problem}')
+        problems.append(str(problem))
+    for block in find_blocks(data, problems):
+        if block.type == BLOCK_EVENTS:
+            event_blocks.append(block)
+        elif block.type == BLOCK_RECORDS:
+            try:
+                for kind, fields in records(block.payload()):
+                    tables.add(kind, fields)
+            except Damage as problem:
+                problems.append(str(problem))
+    for block in event_blocks:
+        number = tables.streams.get(block.stream)
+        process = tables.processes.get(number)
+        if process is None:
+            problems.append('a stream without a process')
+            continue
+        try:
+            for event in Chunk(block, block.payload(), tables.calls).events():
+                call = tables.calls.get(event['call'])
+                if call is None:
+                    raise Damage('a call without a name')
+                events.append(as_json(event, number, process, call, tables))
+        except Damage as problem:
+            problems.append(str(problem))
+    events.sort(key=lambda event: event['start'])
+    return events, problems
+
+
+def main():
+    with open(sys.argv[1], 'rb') as log:
+        events, problems = decode(log.read())
+    print('[' + ',\n '.join(json.dumps(event) for event in events) + ']')
+    for problem in problems:
+        print('decode.py:', problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

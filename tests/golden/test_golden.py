@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Logs, good and broken, read by ioseer and by the independent decoder: both must say the same. Speaks TAP."""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+import decode  # noqa: E402
+
+BUILD = os.environ['IOSEER_BUILD']
+IOSEER = os.path.join(BUILD, 'ioseer')
+CHECKPOINT = os.path.join(BUILD, 'examples', 'checkpoint')
+NS = 1.5e-9  # the two may round a time differently
+TIMES = ('start', 'duration', 'call_time')
+
+PROGRAMS = {
+    'threads': [CHECKPOINT, '-s', '2', '-n', '20', '-b', '512'],
+    'shell': ['sh', '-c', 'echo one > a; cat a a > b; mv b c; ln c d; rm a; cat nowhere; true'],
+    'python': [sys.executable, '-I', '-c', '''import os, random
+f = open("data", "wb+", buffering=0)
+r = random.Random(1)
+for i in range(500):
+    f.seek(r.randrange(100000))
+    f.write(bytes(r.randrange(1, 300)))
+    os.pread(f.fileno(), 64, r.randrange(100000))
+os.rename("data", "renamed \\udcff")
+if os.fork() == 0:
+    os.write(f.fileno(), b"child")
+    os._exit(3)
+os.wait()'''],
+}
+
+
+def record(name, scratch):
+    log = os.path.join(scratch, name + '.ioseer')
+    work = os.path.join(scratch, name)
+    os.mkdir(work)
+    done = subprocess.run([IOSEER, 'record', '-q', '-o', log, '--', *PROGRAMS[name]], cwd=work, capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise AssertionError(f'record: status {done.returncode}: {done.stderr}')
+    with open(log, 'rb') as file:
+        return file.read()
+
+
+def run_dump(data, scratch):
+    """(events or None, status, standard error) of `ioseer dump --json`."""
+    log = os.path.join(scratch, 'try.ioseer')
+    with open(log, 'wb') as file:
+        file.write(data)
+    done = subprocess.run([IOSEER, 'dump', '--json', log], capture_output=True, timeout=60)
+    if done.returncode not in (0, 1):
+        raise AssertionError(f'dump: status {done.returncode}: {done.stderr.decode(errors="replace")}')
+    try:
+        events = json.loads(done.stdout) if done.stdout else None
+    except ValueError as problem:
+        raise AssertionError(f'dump printed bad JSON: {problem}') from problem
+    return events, done.returncode, done.stderr.decode(errors='replace')
+
+
+def differences(ours, theirs):
+    """Compares two lists of events; times may differ by rounding."""
+    if [event['start'] for event in ours] != sorted(event['start'] for event in ours):
+        yield 'dump is not sorted by start'
+    ours = {event['id']: event for event in ours}
+    theirs = {event['id']: event for event in theirs}
+    for number in sorted(set(ours) ^ set(theirs))[:5]:
+        yield f'only {"dump" if number in ours else "decode.py"} has {ours.get(number) or theirs.get(number)}'
+    for number in sorted(set(ours) & set(theirs)):
+        mine, other = dict(ours[number]), dict(theirs[number])
+        for key in TIMES:
+            if key in mine and key in other and abs(mine[key] - other[key]) < NS:
+                del mine[key], other[key]
+        keys = [key for key in {**mine, **other} if mine.get(key, 'absent') != other.get(key, 'absent')]
+        if keys:
+            yield ', '.join(f'event {number} {key}: dump {mine.get(key, "absent")} decode.py {other.get(key, "absent")}'
+                            for key in keys)
+
+
+def compare(data, scratch, damaged=False):
+    """Checks that both readers agree, and that damage is not passed over in silence."""
+    events, status, said = run_dump(data, scratch)
+    expected, problems = decode.decode(data)
+    if events is None:
+        if not damaged:
+            raise AssertionError(f'dump: status {status}: {said}')
+        events = []
+    found = list(differences(events, expected))
+    if found:
+        raise AssertionError('\n'.join(found[:8] + problems))
+    if not damaged and (problems or said):
+        raise AssertionError(f'a good log is said to be damaged: {problems} {said}')
+    if damaged and not said:
+        raise AssertionError('dump says nothing of the damage')
+    return len(events)
+
+
+def test_program(name):
+    def test(scratch):
+        if compare(record(name, scratch), scratch) == 0:
+            raise AssertionError('no events')
+    return test
+
+
+def test_truncated(scratch):
+    data = record('python', scratch)
+    cuts = {0, 1, 63, 64, 65, 150, len(data) - 1, len(data) - 31, len(data) - 32, len(data) - 33}
+    cuts |= {len(data) * part // 12 for part in range(1, 12)}
+    for cut in sorted(cuts):
+        try:
+            events, status, said = run_dump(data[:cut], scratch)
+            if cut < decode.HEADER_BYTES:
+                if status == 0:
+                    raise AssertionError('there is no log, and dump does not say so')
+                continue
+            compare(data[:cut], scratch, damaged=True)
+        except AssertionError as problem:
+            raise AssertionError(f'cut at {cut} of {len(data)}: {problem}') from problem
+
+
+def test_flipped(scratch):
+    data = record('python', scratch)
+    chance = random.Random(7)
+    for _ in range(40):
+        at, bit = chance.randrange(decode.HEADER_BYTES, len(data)), chance.randrange(8)
+        broken = bytearray(data)
+        broken[at] ^= 1 << bit
+        try:
+            compare(bytes(broken), scratch, damaged=True)
+        except AssertionError as problem:
+            raise AssertionError(f'bit {bit} of byte {at} of {len(data)} changed: {problem}') from problem
+
+
+def test_hole(scratch):
+    """A stretch of the middle is lost: what lies before and behind is read."""
+    data = record('python', scratch)
+    compare(data[:len(data) // 3] + bytes(100) + data[len(data) // 3 + 100:], scratch, damaged=True)
+    compare(data[:len(data) // 3] + data[len(data) // 3 + 50:], scratch, damaged=True)
+
+
+def test_newer_version(scratch):
+    data = bytearray(record('shell', scratch))
+    for offset, value in ((10, 0xffff), (16, 1 << 63)):
+        newer = bytearray(data)
+        newer[offset:offset + 2 if offset == 10 else 24] = value.to_bytes(2 if offset == 10 else 8, 'little')
+        newer[56:64] = decode.xxh64(bytes(newer[:56])).to_bytes(8, 'little')
+        _, status, said = run_dump(bytes(newer), scratch)
+        if status != 1 or 'newer' not in said:
+            raise AssertionError(f'a log of the future: status {status}, {said}')
+
+
+def test_promise(scratch):
+    """A log of version 1 that was made long ago is still read."""
+    with open(os.path.join(HERE, 'version1.ioseer'), 'rb') as file:
+        data = file.read()
+    with open(os.path.join(HERE, 'version1.json'), encoding='utf-8') as file:
+        expected = json.load(file)
+    compare(data, scratch)
+    found = list(differences(run_dump(data, scratch)[0], expected))
+    if found:
+        raise AssertionError('\n'.join(found[:8]))
+
+
+TESTS = [(f'good: {name}', test_program(name)) for name in PROGRAMS]
+TESTS += [('truncated', test_truncated), ('changed bits', test_flipped), ('holes', test_hole),
+          ('newer version', test_newer_version), ('log of version 1', test_promise)]
+
+
+def main():
+    if not shutil.which('zstd'):
+        print('1..0 # SKIP the zstd command is not installed')
+        return 0
+    print(f'1..{len(TESTS)}', flush=True)
+    failed = 0
+    for number, (name, test) in enumerate(TESTS, 1):
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                test(scratch)
+                print(f'ok {number} - {name}', flush=True)
+            except (AssertionError, OSError, subprocess.SubprocessError) as problem:
+                failed += 1
+                print(f'not ok {number} - {name}')
+                print('\n'.join('# ' + line for line in str(problem).split('\n')), flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
