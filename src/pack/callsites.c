@@ -1,0 +1,174 @@
+#include "pack/callsites.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/err.h"
+
+enum { MAX_LINE_BYTES = 512, MAX_MODULES = 1 << 12 };
+
+#ifdef HAVE_LIBDW
+#include <elfutils/libdwfl.h>
+#else
+typedef struct Dwfl Dwfl;
+typedef struct Dwfl_Module Dwfl_Module;
+#endif
+
+struct callsites_module {
+    char *path;
+    bool tried; // to open it
+    Dwfl *dwfl;
+    Dwfl_Module *object;
+    uint64_t bias; // from the object's own addresses to libdwfl's
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+#ifdef HAVE_LIBDW
+
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = dwfl_build_id_find_elf,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+};
+
+// The path comes from a spill file: it may name anything, a pipe too.
+static int open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat status;
+    if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void open_object(struct callsites_module *module)
+{
+    int fd = open_regular(module->path);
+    if (fd < 0) return;
+    module->dwfl = dwfl_begin(&callbacks);
+    if (!module->dwfl) {
+        close(fd);
+        return;
+    }
+    // libdwfl owns the descriptor from here on, unless it fails.
+    module->object = dwfl_report_offline(module->dwfl, base_name(module->path), module->path, fd);
+    if (!module->object) close(fd);
+    dwfl_report_end(module->dwfl, NULL, NULL);
+    GElf_Addr bias = 0;
+    if (module->object && !dwfl_module_getelf(module->object, &bias)) module->object = NULL;
+    module->bias = bias;
+}
+
+static void close_object(struct callsites_module *module)
+{
+    if (module->dwfl) dwfl_end(module->dwfl);
+}
+
+// A return address may already belong to the next line: the call itself lies before it.
+static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
+{
+    if (!module->object) return false;
+    GElf_Addr call = address - 1 + module->bias;
+    Dwfl_Line *line = dwfl_module_getsrc(module->object, call);
+    int number = 0;
+    const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
+    if (file && number > 0) {
+        snprintf(out, MAX_LINE_BYTES, "%s:%d", base_name(file), number);
+        return true;
+    }
+    GElf_Off offset;
+    GElf_Sym symbol;
+    const char *function = dwfl_module_addrinfo(module->object, call, &offset, &symbol, NULL, NULL, NULL);
+    if (!function || !*function) return false;
+    snprintf(out, MAX_LINE_BYTES, "%s+0x%" PRIx64, function, (uint64_t)offset + 1);
+    return true;
+}
+
+#else
+
+static void open_object(struct callsites_module *module)
+{
+    (void)module;
+}
+
+static void close_object(struct callsites_module *module)
+{
+    (void)module;
+}
+
+static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
+{
+    (void)module, (void)address, (void)out;
+    return false;
+}
+
+#endif
+
+int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        if (strlen(sites->module[i].path) == len && !memcmp(sites->module[i].path, path, len)) return (int64_t)i;
+    }
+    RETURN_IF(sites->count >= MAX_MODULES, ERR_LIMIT);
+    RETURN_IF(len == 0 || memchr(path, 0, len), ERR_FORMAT);
+    if (sites->count == sites->capacity) {
+        size_t capacity = sites->capacity ? sites->capacity * 2 : 16;
+        struct callsites_module *grown = realloc(sites->module, capacity * sizeof *grown);
+        RETURN_IF(!grown, -ENOMEM);
+        sites->module = grown;
+        sites->capacity = capacity;
+    }
+    char *copy = strndup((const char *)path, len);
+    RETURN_IF(!copy, -ENOMEM);
+    sites->module[sites->count] = (struct callsites_module){.path = copy};
+    return (int64_t)sites->count++;
+}
+
+static int add_line(struct callsites *sites, struct callsites_module *module, uint64_t key, uint64_t address)
+{
+    char line[MAX_LINE_BYTES];
+    if (!module->tried) open_object(module);
+    module->tried = true;
+    if (!describe(module, address, line)) {
+        snprintf(line, sizeof line, "%s+0x%" PRIx64, base_name(module->path), address);
+    }
+    size_t at = sites->text.len;
+    RETURN_IF(at >= UINT32_MAX - MAX_LINE_BYTES, ERR_LIMIT);
+    FORWARD(bytes_append(&sites->text, line, strlen(line) + 1));
+    return id_map_set(&sites->known, key, (uint32_t)at + 1);
+}
+
+const char *callsites_line(struct callsites *sites, size_t module, uint64_t address)
+{
+    const uint64_t place[2] = {module, address};
+    uint64_t key = XXH64(place, sizeof place, 0);
+    if (!id_map_find(&sites->known, key) && add_line(sites, &sites->module[module], key, address) < 0) return NULL;
+    return (const char *)sites->text.data + id_map_find(&sites->known, key) - 1;
+}
+
+void callsites_free(struct callsites *sites)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        close_object(&sites->module[i]);
+        free(sites->module[i].path);
+    }
+    free(sites->module);
+    bytes_free(&sites->text);
+    id_map_free(&sites->known);
+    *sites = (struct callsites){0};
+}

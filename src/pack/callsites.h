@@ -1,0 +1,30 @@
+// From return addresses to source lines.
+#ifndef IOSEER_PACK_CALLSITES_H
+#define IOSEER_PACK_CALLSITES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "pack/id_map.h"
+
+struct callsites_module;
+
+struct callsites {
+    struct callsites_module *module; // each object once, whatever process mapped it
+    size_t count;
+    size_t capacity;
+    struct bytes text;   // all lines, each ended by a zero byte
+    struct id_map known; // hash of module and address -> where its text starts + 1
+};
+
+// The number of the object at `path`, for callsites_line; negative on failure.
+int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len);
+
+// "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the object's load base.
+// Good until the next call; NULL without memory.
+const char *callsites_line(struct callsites *sites, size_t module, uint64_t address);
+
+void callsites_free(struct callsites *sites);
+
+#endif

@@ -1,0 +1,31 @@
+// The log's files: what several processes did to one name is one file.
+#ifndef IOSEER_PACK_FILE_TABLE_H
+#define IOSEER_PACK_FILE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "fmt/fields.h"
+#include "pack/id_map.h"
+#include "pack/log_writer.h"
+
+struct file_row;
+
+struct file_table {
+    struct file_row *row; // the file's number less one is its place
+    size_t count;
+    size_t capacity;
+    struct bytes text; // names and mount points
+    struct id_map by_name;
+};
+
+// Takes in the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's.
+// What is not known yet of the file is added to its row. ERR_FORMAT without a name or a number.
+int file_table_add(struct file_table *table, struct fields_in body, uint64_t *local, uint32_t *global);
+
+int file_table_write(const struct file_table *table, struct log_writer *w);
+
+void file_table_free(struct file_table *table);
+
+#endif

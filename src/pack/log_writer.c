@@ -1,0 +1,218 @@
+#include "pack/log_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "fmt/records.h"
+
+enum {
+    RECORDS_BLOCK_BYTES = 256 << 10, // records are written when so many are gathered
+    INDEX_BLOCK_BYTES = 8 << 20,     // a larger index becomes several blocks
+    RECORD_HEAD_BYTES = 32,          // more than kind and length of any record need
+    INDEX_ROOM = 160 + CLASS_COUNT * 3 * 12,
+};
+
+static int write_all(struct log_writer *w, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t done = write(w->fd, data, len);
+        if (done < 0 && errno == EINTR) continue;
+        RETURN_IF(done < 0, -errno);
+        RETURN_IF(done == 0, -EIO);
+        data += done;
+        len -= (size_t)done;
+        w->offset += (uint64_t)done;
+    }
+    return 0;
+}
+
+int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header)
+{
+    *w = (struct log_writer){.fd = fd};
+    uint8_t bytes[LOG_HEADER_BYTES];
+    log_header_put(bytes, header);
+    return write_all(w, bytes, sizeof bytes);
+}
+
+static int create(const char *name)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd >= 0 ? fd : -errno;
+    // The name holds our own process id: this is what a killed one of the same number left.
+    RETURN_IF(unlink(name), -errno);
+    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return fd >= 0 ? fd : -errno;
+}
+
+int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header)
+{
+    *w = (struct log_writer){.fd = -1};
+    char *beside;
+    RETURN_IF(asprintf(&beside, "%s.tmp-%d", path, (int)getpid()) < 0, -ENOMEM);
+    int fd = create(beside);
+    if (fd < 0) {
+        free(beside);
+        return fd;
+    }
+    int code = log_writer_open_fd(w, fd, header);
+    w->beside = beside;
+    w->path = strdup(path);
+    RETURN_IF(!w->path, -ENOMEM);
+    return code;
+}
+
+int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room)
+{
+    uint8_t *at = bytes_reserve(&w->records, room + RECORD_HEAD_BYTES);
+    RETURN_IF(!at, -ENOMEM);
+    *out = (struct fields_out){.at = at, .end = at + room + RECORD_HEAD_BYTES};
+    fields_begin(out, kind);
+    return 0;
+}
+
+int log_writer_end(struct log_writer *w, struct fields_out *out)
+{
+    fields_end(out);
+    RETURN_IF(out->overflow, ERR_LIMIT);
+    w->records.len = (size_t)(out->at - w->records.data);
+    return w->records.len >= RECORDS_BLOCK_BYTES ? log_writer_flush(w) : 0;
+}
+
+int log_writer_flush(struct log_writer *w)
+{
+    if (w->records.len == 0) return 0;
+    struct log_block block = {.type = BLOCK_RECORDS};
+    FORWARD(log_writer_block(w, &block, w->records.data, w->records.len, NULL));
+    w->records.len = 0;
+    return 0;
+}
+
+static void put_class_sums(struct fields_out *out, unsigned key, const uint64_t sums[CLASS_COUNT])
+{
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        if (sums[class]) fields_number(out, key, sums[class] << 4 | class);
+    }
+}
+
+static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_block *block,
+                        const struct log_summary *summary)
+{
+    uint8_t *at = bytes_reserve(&w->index, INDEX_ROOM);
+    RETURN_IF(!at, -ENOMEM);
+    struct fields_out out = {.at = at, .end = at + INDEX_ROOM};
+    fields_begin(&out, RECORD_BLOCK);
+    fields_number(&out, INDEX_OFFSET, offset);
+    fields_number(&out, INDEX_TYPE, block->type);
+    fields_number(&out, INDEX_STORED_LEN, block->stored_len);
+    if (summary) {
+        fields_number(&out, INDEX_STREAM, block->stream);
+        fields_number(&out, INDEX_PROCESS, summary->process);
+        fields_number(&out, INDEX_EVENTS, block->events);
+        fields_number(&out, INDEX_START_NS, block->start_ns);
+        fields_number(&out, INDEX_END_NS, block->end_ns);
+        put_class_sums(&out, INDEX_CLASS_COUNT, summary->count);
+        put_class_sums(&out, INDEX_CLASS_BYTES, summary->bytes);
+        put_class_sums(&out, INDEX_CLASS_NS, summary->duration_ns);
+    }
+    fields_end(&out);
+    RETURN_IF(out.overflow, ERR_LIMIT);
+    w->index.len = (size_t)(out.at - w->index.data);
+    return 0;
+}
+
+static int write_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len)
+{
+    // The header goes in front once it is known, so that a block is one write.
+    w->stored.len = 0;
+    RETURN_IF(!bytes_reserve(&w->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
+    w->stored.len = LOG_BLOCK_HEADER_BYTES;
+    FORWARD(log_block_store(block, raw, len, &w->stored));
+    log_block_put(w->stored.data, block);
+    return write_all(w, w->stored.data, w->stored.len);
+}
+
+int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
+                     const struct log_summary *summary)
+{
+    uint64_t offset = w->offset;
+    FORWARD(write_block(w, block, raw, len));
+    return add_to_index(w, offset, block, summary);
+}
+
+// Cut between records into blocks that a reader accepts.
+static int write_index(struct log_writer *w)
+{
+    struct fields_in rest = {.at = w->index.data, .end = w->index.data + w->index.len};
+    const uint8_t *from = rest.at;
+    for (;;) {
+        unsigned kind;
+        struct fields_in body;
+        int more = fields_next_record(&rest, &kind, &body);
+        FORWARD(more);
+        if (more && rest.at - from < INDEX_BLOCK_BYTES) continue;
+        struct log_block block = {.type = BLOCK_INDEX};
+        FORWARD(write_block(w, &block, from, (size_t)(rest.at - from)));
+        from = rest.at;
+        if (from == rest.end) return 0;
+    }
+}
+
+// Only a log or nothing may make room: renaming over a device would take it away from everybody.
+static int may_replace(const char *path, bool replace)
+{
+    struct stat there;
+    if (lstat(path, &there)) return errno == ENOENT ? 0 : -errno;
+    RETURN_IF(!replace, ERR_EXISTS);
+    RETURN_IF(!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode), ERR_EXISTS);
+    return 0;
+}
+
+static int rename_into_place(struct log_writer *w, bool replace)
+{
+    FORWARD(may_replace(w->path, replace));
+    int code = renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->path, replace ? 0 : RENAME_NOREPLACE);
+    // Some file systems do not know the flag; what was checked above must then do.
+    if (code && errno == EINVAL) code = rename(w->beside, w->path);
+    RETURN_IF(code && errno == EEXIST, ERR_EXISTS);
+    RETURN_IF(code, -errno);
+    free(w->beside);
+    w->beside = NULL;
+    return 0;
+}
+
+int log_writer_publish(struct log_writer *w, bool replace)
+{
+    FORWARD(log_writer_flush(w));
+    uint64_t index_offset = w->offset;
+    FORWARD(write_index(w));
+    uint8_t trailer[LOG_TRAILER_BYTES];
+    log_trailer_put(trailer, index_offset);
+    FORWARD(write_all(w, trailer, sizeof trailer));
+    if (!w->beside) return 0;
+
+    // Network file systems tell of a full disk only here.
+    int fd = w->fd;
+    w->fd = -1;
+    RETURN_IF(close(fd), -errno);
+    return rename_into_place(w, replace);
+}
+
+void log_writer_abandon(struct log_writer *w)
+{
+    if (w->beside) {
+        if (w->fd >= 0) close(w->fd);
+        unlink(w->beside);
+    }
+    free(w->beside);
+    free(w->path);
+    bytes_free(&w->stored);
+    bytes_free(&w->records);
+    bytes_free(&w->index);
+    *w = (struct log_writer){.fd = -1};
+}

@@ -1,0 +1,55 @@
+// Writes a log: beside its final name first, renamed when it is whole. Blocks go out as they come; only the index is
+// kept in memory.
+#ifndef IOSEER_PACK_LOG_WRITER_H
+#define IOSEER_PACK_LOG_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "fmt/block.h"
+#include "fmt/call.h"
+#include "fmt/fields.h"
+
+struct log_writer {
+    int fd;
+    char *path;   // NULL where the caller gave an open file
+    char *beside; // what is written until it is whole
+    uint64_t offset;
+    struct bytes stored;  // the block on its way out
+    struct bytes records; // of the next block of records
+    struct bytes index;   // RECORD_BLOCK records so far
+};
+
+// What the index says of an event block besides what its header says.
+struct log_summary {
+    uint32_t process;
+    uint64_t count[CLASS_COUNT];
+    uint64_t bytes[CLASS_COUNT];
+    uint64_t duration_ns[CLASS_COUNT];
+};
+
+// To be ended by log_writer_publish or log_writer_abandon, whatever this returns.
+int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header);
+// The same into an open file, which then is the log itself.
+int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header);
+
+// A record of up to `room` bytes of fields: begin, put the fields into `out`, end.
+int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room);
+int log_writer_end(struct log_writer *w, struct fields_out *out);
+
+// Writes the records gathered so far as a block of their own.
+int log_writer_flush(struct log_writer *w);
+
+// `summary` may be NULL.
+int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
+                     const struct log_summary *summary);
+
+// Index and trailer, then the final name. Without `replace` a log of that name is never overwritten (ERR_EXISTS).
+int log_writer_publish(struct log_writer *w, bool replace);
+
+// Releases everything and removes what was written, unless it was published.
+void log_writer_abandon(struct log_writer *w);
+
+#endif

@@ -1,0 +1,77 @@
+// From a job's spill files to its log.
+#ifndef IOSEER_PACK_PACK_H
+#define IOSEER_PACK_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fmt/spill.h"
+
+#define PACK_JOB_FILE "job" // in the spill directory: what `record` knew at the start, for a rescue
+
+struct pack_setting {
+    const char *name;
+    const char *value;
+};
+
+// A process that `record` reaped.
+struct pack_child {
+    uint32_t pid;
+    int status;       // as waitpid gives it
+    uint64_t mono_ns; // when
+    bool chars_known;
+    uint64_t chars[2]; // rchar, wchar at its end, its own reaped children included
+};
+
+// What `record` knows of the job.
+struct pack_job {
+    const char *const *command;
+    size_t command_words;
+    const char *host;
+    const char *cwd;
+    const char *batch_id; // NULL without a batch system
+    uint32_t uid;
+    bool complete; // the command's end was seen: `end`, `status`, `children` and `chars` are meant
+    int status;
+    struct spill_moment start; // `units`: the CPU's counter as it is, not shifted; 0 where there is none
+    struct spill_moment end;
+    bool chars_known;
+    uint64_t chars[2];
+    const struct pack_setting *settings;
+    size_t setting_count;
+    const struct pack_child *children;
+    size_t child_count;
+};
+
+struct pack_options {
+    bool replace;                                                             // an existing log may be overwritten
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t all_bytes); // NULL: nobody asks
+    void *progress_context;
+};
+
+struct pack_result {
+    uint64_t events;
+    uint64_t processes; // program images that exec'ed on count once
+    uint64_t running;   // of these, still there
+    uint64_t bytes[2];  // read, written by the recorded calls
+    uint64_t lost_events;
+    uint64_t damaged_bytes;
+    uint64_t log_bytes;
+};
+
+// Packs all spill files in the directory. Without a job (NULL) the directory's own job file says what it can.
+// On failure no log is there and the spill files are as they were.
+int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
+                   const struct pack_options *options, struct pack_result *result);
+
+// The same for one spill image in memory, into an open file.
+int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *result);
+
+// Writes the job file into a spill directory.
+int pack_save_job(const struct pack_job *job, const char *spill_dir);
+
+// Removes a spill directory and all files in it.
+int pack_remove_directory(const char *spill_dir);
+
+#endif

@@ -1,0 +1,156 @@
+// Each chunk of events becomes a block of the log, unchanged, once it has been decoded and summed up.
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fmt/counters.h"
+#include "fmt/stream.h"
+#include "pack/pack_private.h"
+
+// What is found out about a chunk in one pass over its events. Times are clock units.
+struct chunk_facts {
+    uint32_t events;
+    uint64_t earliest;
+    uint64_t latest;
+    bool sorted;
+    size_t good_bytes; // up to the end of the last event that could be read
+    uint64_t moved[2]; // bytes read and written
+    struct log_summary summary;
+};
+
+static const struct call_info *call_of(uint32_t id)
+{
+    static const struct call_info unknown = {0};
+    return id < call_table_len ? &call_table[id] : &unknown;
+}
+
+static void add_event(struct chunk_facts *facts, const struct stream_event *event)
+{
+    const struct call_info *call = call_of(event->call);
+    unsigned class = call->class < CLASS_COUNT ? call->class : CLASS_NONE;
+    uint64_t end = event->start + event->duration;
+    facts->events++;
+    if (event->start < facts->earliest) facts->earliest = event->start;
+    if (end > facts->latest) facts->latest = end;
+    facts->summary.count[class]++;
+    facts->summary.duration_ns[class] += event->duration;
+    if (call->traits & CALL_TRANSFERS && event->has_result && event->result > 0) {
+        facts->summary.bytes[class] += (uint64_t)event->result;
+        // Higher layers say again what these two say.
+        bool is_lowest = call->layer == LAYER_POSIX || call->layer == LAYER_STDIO;
+        if (is_lowest && (class == CLASS_READ || class == CLASS_WRITE)) {
+            facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
+        }
+    }
+}
+
+// Nothing but good events goes into the log: on damage the chunk ends where they do.
+static void decode_chunk(const struct spill_piece *piece, const struct bytes *payload, struct chunk_facts *facts)
+{
+    struct stream_start start = {
+        .stream = piece->stream,
+        .tid = piece->tid,
+        .first_number = piece->first_number,
+        .base = piece->base,
+        .tick = piece->tick,
+    };
+    struct stream_decoder decoder;
+    struct stream_event event;
+    stream_decoder_init(&decoder, &start, payload->data, payload->len);
+    *facts = (struct chunk_facts){.earliest = UINT64_MAX, .sorted = true};
+    uint64_t last_start = 0;
+    int more;
+    while ((more = stream_decode(&decoder, &event)) > 0) {
+        facts->good_bytes = (size_t)(decoder.at - payload->data);
+        if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
+        last_start = event.start;
+        add_event(facts, &event);
+    }
+    if (more == 0) facts->good_bytes = payload->len;
+}
+
+static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
+{
+    int64_t ns = clock_map_ns(clock, units);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void durations_to_ns(struct log_summary *summary, const struct clock_map *clock)
+{
+    double rate = (double)clock->span_ns / (double)clock->span_units;
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        double ns = (double)summary->duration_ns[class] * rate;
+        summary->duration_ns[class] = ns < (double)(UINT64_MAX >> 5) ? (uint64_t)ns : UINT64_MAX >> 4;
+    }
+}
+
+static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
+{
+    struct chunk_facts facts;
+    decode_chunk(piece, &pack->payload, &facts);
+    if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
+    if (facts.events == 0) return 0;
+
+    struct log_block block = {
+        .type = BLOCK_EVENTS,
+        .stream = id_map_find(&process->streams, piece->stream),
+        .tid = piece->tid,
+        .events = facts.events,
+        .flags = facts.sorted ? BLOCK_SORTED : 0,
+        .first_number = piece->first_number,
+        .base = piece->base,
+        .tick = piece->tick,
+        .start_ns = to_ns(&process->clock, facts.earliest),
+        .end_ns = to_ns(&process->clock, facts.latest),
+    };
+    if (block.end_ns < block.start_ns) block.end_ns = block.start_ns;
+    facts.summary.process = process->id;
+    durations_to_ns(&facts.summary, &process->clock);
+    pack->result.events += facts.events;
+    for (unsigned way = 0; way < 2; way++) pack->result.bytes[way] += facts.moved[way];
+    return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
+}
+
+static int write_counters(struct pack *pack, const struct pack_process *process)
+{
+    struct spill_counters entry;
+    const struct bytes *payload = &pack->payload;
+    for (size_t at = 0; payload->len - at >= sizeof entry; at += sizeof entry) {
+        memcpy(&entry, payload->data + at, sizeof entry);
+        if (entry.file == 0) continue;
+        if (entry.counters.sizes.used > COUNTERS_CANDIDATES) entry.counters.sizes.used = COUNTERS_CANDIDATES;
+        if (entry.counters.strides.used > COUNTERS_CANDIDATES) entry.counters.strides.used = COUNTERS_CANDIDATES;
+        pack->result.bytes[0] += entry.counters.value[COUNTER_BYTES_READ];
+        pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
+        counters_to_ns(&entry.counters, &process->clock);
+        struct fields_out out;
+        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_COUNTERS, COUNTERS_MAX_RECORD));
+        counters_put(&out, process->id, &entry);
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+int pack_write_events(struct pack *pack, struct pack_process *process)
+{
+    const struct pack_options *options = pack->options;
+    for (size_t i = 0; i < process->spill.count; i++) {
+        const struct spill_piece *piece = &process->spill.piece[i];
+        if (piece->kind != CHUNK_EVENTS && piece->kind != CHUNK_COUNTERS) continue;
+        int code = spill_payload(&process->spill, piece, &pack->payload);
+        RETURN_IF(code == -ENOMEM, code);
+        if (code < 0) {
+            process->damaged_bytes += piece->used;
+            continue;
+        }
+        FORWARD(piece->kind == CHUNK_EVENTS ? write_chunk(pack, process, piece) : write_counters(pack, process));
+        pack->done_bytes += piece->used;
+        if (options && options->progress) {
+            options->progress(options->progress_context, pack->done_bytes, pack->all_bytes);
+        }
+    }
+    uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
+    if (!damaged) return 0;
+    pack->result.damaged_bytes += damaged;
+    return pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);
+}

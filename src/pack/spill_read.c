@@ -1,0 +1,173 @@
+#include "pack/spill_read.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "fmt/block.h"
+
+// Where a chunk's header is damaged the next one is looked for page by page, but not for ever: a hostile file can be
+// an enormous hole.
+enum { MAX_SEARCH_BYTES = 64 << 20 };
+
+static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len)
+{
+    RETURN_IF(offset > spill->len || len > spill->len - offset, ERR_TRUNCATED);
+    if (spill->data) {
+        memcpy(out, spill->data + offset, len);
+        return 0;
+    }
+    uint8_t *at = out;
+    while (len > 0) {
+        ssize_t got = pread(spill->fd, at, len, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        RETURN_IF(got < 0, -errno);
+        RETURN_IF(got == 0, ERR_TRUNCATED);
+        at += got;
+        offset += (uint64_t)got;
+        len -= (size_t)got;
+    }
+    return 0;
+}
+
+static int read_header(struct spill *spill)
+{
+    struct spill_header *header = &spill->header;
+    RETURN_IF(spill->len == 0, ERR_NOTHING);
+    FORWARD(read_at(spill, 0, header, sizeof *header));
+    RETURN_IF(header->magic == 0, ERR_NOTHING);
+    RETURN_IF(header->magic != SPILL_MAGIC, ERR_FORMAT);
+    RETURN_IF(header->version != SPILL_VERSION, ERR_VERSION);
+    RETURN_IF(header->header_bytes != SPILL_HEADER_BYTES, ERR_FORMAT);
+    RETURN_IF(header->unit_shift > 63, ERR_FORMAT);
+    return 0;
+}
+
+static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
+{
+    for (unsigned way = 0; way < 2; way++) {
+        for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) sum->left_out[way][i] += more->left_out[way][i];
+        sum->stdio_kernel[way] += more->stdio_kernel[way];
+    }
+    sum->left_out_calls += more->left_out_calls;
+}
+
+static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk *chunk)
+{
+    if (spill->count == spill->capacity) {
+        size_t capacity = spill->capacity ? spill->capacity * 2 : 16;
+        struct spill_piece *grown = realloc(spill->piece, capacity * sizeof *grown);
+        RETURN_IF(!grown, -ENOMEM);
+        spill->piece = grown;
+        spill->capacity = capacity;
+    }
+    uint64_t payload = at + SPILL_CHUNK_HEADER_BYTES;
+    uint32_t used = chunk->used;
+    if (used > spill->len - payload) {
+        spill->damaged_bytes += used - (spill->len - payload);
+        used = (uint32_t)(spill->len - payload);
+    }
+    spill->piece[spill->count++] = (struct spill_piece){
+        .offset = payload,
+        .kind = chunk->kind,
+        .used = used,
+        .stream = chunk->stream,
+        .tid = chunk->tid,
+        .first_number = chunk->first_number,
+        .base = chunk->base,
+        .tick = chunk->tick,
+    };
+    return 0;
+}
+
+static bool chunk_is_sound(const struct spill_chunk *chunk)
+{
+    return chunk->magic == SPILL_CHUNK_MAGIC && chunk->bytes >= SPILL_CHUNK_HEADER_BYTES &&
+           chunk->used <= chunk->bytes - SPILL_CHUNK_HEADER_BYTES && chunk->used <= LOG_BLOCK_MAX_RAW;
+}
+
+// `records_only` is for the second look (spill_refresh_records): damage and tallies were counted in the first.
+static int walk(struct spill *spill, bool records_only)
+{
+    uint64_t next = spill->header.next;
+    uint64_t end = next < spill->len ? next : spill->len;
+    uint64_t searched = 0;
+    uint64_t at = SPILL_HEADER_BYTES;
+    struct spill_chunk chunk;
+    uint64_t damaged = 0;
+    while (at < end && end - at >= SPILL_CHUNK_HEADER_BYTES && searched < MAX_SEARCH_BYTES) {
+        FORWARD(read_at(spill, at, &chunk, sizeof chunk));
+        if (!chunk_is_sound(&chunk)) {
+            // A chunk that was claimed but never begun is no damage.
+            if (chunk.magic != 0) damaged += SPILL_ALIGN;
+            searched += SPILL_ALIGN;
+            at += SPILL_ALIGN;
+            continue;
+        }
+        searched = 0;
+        if (!records_only) add_tally(&spill->tally, &chunk.tally);
+        if (!records_only || chunk.kind != CHUNK_EVENTS) FORWARD(add_piece(spill, at, &chunk));
+        at += ((uint64_t)chunk.bytes + SPILL_ALIGN - 1) / SPILL_ALIGN * SPILL_ALIGN;
+    }
+    spill->damaged_bytes += damaged;
+    // Chunks that lie wholly behind a truncated file's end.
+    bool cut_off = next > spill->len && next <= spill->header.capacity;
+    if (cut_off && spill->damaged_bytes == 0) spill->damaged_bytes = next - spill->len;
+    return 0;
+}
+
+int spill_read(const uint8_t *data, size_t len, struct spill *spill)
+{
+    *spill = (struct spill){.data = data, .fd = -1, .len = len};
+    FORWARD(read_header(spill));
+    return walk(spill, false);
+}
+
+int spill_read_file(int fd, struct spill *spill)
+{
+    *spill = (struct spill){.fd = fd};
+    struct stat status;
+    RETURN_IF(fstat(fd, &status), -errno);
+    spill->len = (uint64_t)status.st_size;
+    FORWARD(read_header(spill));
+    return walk(spill, false);
+}
+
+int spill_refresh_records(struct spill *spill)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < spill->count; i++) {
+        if (spill->piece[i].kind == CHUNK_EVENTS) spill->piece[kept++] = spill->piece[i];
+    }
+    spill->count = kept;
+
+    struct stat status;
+    if (!spill->data && fstat(spill->fd, &status) == 0) spill->len = (uint64_t)status.st_size;
+    uint64_t damaged_bytes = spill->damaged_bytes;
+    struct spill_header now;
+    FORWARD(read_at(spill, 0, &now, sizeof now));
+    spill->header.next = now.next;
+    int code = walk(spill, true);
+    spill->damaged_bytes = damaged_bytes;
+    return code;
+}
+
+int spill_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out)
+{
+    out->len = 0;
+    RETURN_IF(!bytes_reserve(out, piece->used ? piece->used : 1), -ENOMEM);
+    FORWARD(read_at(spill, piece->offset, out->data, piece->used));
+    out->len = piece->used;
+    return 0;
+}
+
+void spill_free(struct spill *spill)
+{
+    free(spill->piece);
+    spill->piece = NULL;
+    spill->count = spill->capacity = 0;
+}

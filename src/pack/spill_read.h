@@ -1,0 +1,50 @@
+// Reading a spill file that may still be written to, cut off, damaged or made to deceive. Nothing in it is believed:
+// every length is checked against the bytes that are really there.
+#ifndef IOSEER_PACK_SPILL_READ_H
+#define IOSEER_PACK_SPILL_READ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "fmt/spill.h"
+
+// A chunk that was found good; its payload lies at `offset`.
+struct spill_piece {
+    uint64_t offset;
+    uint32_t kind;
+    uint32_t used;
+    uint32_t stream;
+    uint32_t tid;
+    uint64_t first_number;
+    uint64_t base;
+    uint64_t tick;
+};
+
+struct spill {
+    const uint8_t *data; // the image in memory, or NULL
+    int fd;              // else the file; the caller opens and closes it
+    uint64_t len;
+    struct spill_header header;
+    struct spill_tally tally; // summed over the chunks
+    struct spill_piece *piece;
+    size_t count;
+    size_t capacity;
+    uint64_t damaged_bytes;
+};
+
+// Both fill `spill` with the header and the chunks. ERR_NOTHING where a process made its file and got no further.
+// To be released with spill_free in any case.
+int spill_read(const uint8_t *data, size_t len, struct spill *spill);
+int spill_read_file(int fd, struct spill *spill);
+
+// Looks again for chunks that are not event streams. A process that still runs states a file before the first event
+// that uses it, so records looked up after the events leave none of these without a name.
+int spill_refresh_records(struct spill *spill);
+
+// Copies a chunk's payload: a process that still runs cannot change it between check and use.
+int spill_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
+
+void spill_free(struct spill *spill);
+
+#endif
