@@ -100,7 +100,7 @@ static int show_verb_help(const struct verb *verb)
     rows_with_help(verb, rows, &help);
     output_open(&output, verb->name, NULL);
     print_verb_help(verb, rows, output.out);
-    return output_close(&output, 0);
+    return output_close(&output, false);
 }
 
 static int show_help(int argc, char **argv)
@@ -112,7 +112,7 @@ static int show_help(int argc, char **argv)
     struct output output;
     output_open(&output, "help", NULL);
     print_help(output.out);
-    return output_close(&output, 0);
+    return output_close(&output, false);
 }
 
 static int show_version(void)
@@ -120,7 +120,7 @@ static int show_version(void)
     struct output output;
     output_open(&output, "version", NULL);
     fprintf(output.out, "ioseer %s\n", IOSEER_VERSION);
-    return output_close(&output, 0);
+    return output_close(&output, false);
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)

@@ -60,20 +60,25 @@ int output_open(struct output *o, const char *verb, const char *path)
     return cli_fail(verb, path, code);
 }
 
-int output_close(struct output *o, int code)
+bool output_failed(struct output *o)
 {
-    const char *shown = o->path ? o->path : "standard output";
-    // An error that an earlier, buffered write met is remembered by the stream only.
+    if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;
+    return o->error;
+}
+
+int output_close(struct output *o, bool verb_failed)
+{
     errno = 0;
-    bool failed = ferror(o->out);
-    if (fflush(o->out)) failed = true;
-    if (failed && code == 0) code = errno ? -errno : -EIO;
-    if (o->path && fclose(o->out) && code == 0) code = -errno;
+    if (fflush(o->out)) output_failed(o);
+    output_failed(o);
+    if (o->path && fclose(o->out) && !o->error) o->error = -errno;
     if (o->beside) {
-        if (code == 0 && rename(o->beside, o->path)) code = -errno;
-        if (code < 0) unlink(o->beside);
+        if (!verb_failed && !o->error && rename(o->beside, o->path)) o->error = -errno;
+        if (verb_failed || o->error) unlink(o->beside);
         free(o->beside);
     }
-    if (code == 0) return STATUS_OK;
-    return code == -EPIPE ? STATUS_FAILURE : cli_fail(o->verb, shown, code);
+    if (verb_failed) return STATUS_FAILURE;
+    if (!o->error) return STATUS_OK;
+    if (o->error == -EPIPE) return STATUS_FAILURE;
+    return cli_fail(o->verb, o->path ? o->path : "standard output", o->error);
 }

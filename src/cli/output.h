@@ -2,6 +2,7 @@
 #ifndef IOSEER_CLI_OUTPUT_H
 #define IOSEER_CLI_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct output {
@@ -9,13 +10,17 @@ struct output {
     const char *path; // NULL: standard output
     char *beside;     // written first, then renamed to `path`; NULL where `path` is written directly
     FILE *out;
+    int error; // the first failed write as -errno, where its writer noticed; errno does not outlive it
 };
 
 // `path` may be NULL. Prints what is wrong; returns an exit status.
 int output_open(struct output *o, const char *verb, const char *path);
 
-// Ends the output. `code` is the verb's own result so far (base/err.h): on failure a file is not left behind.
-// A reader that went away (EPIPE) needs no message. Returns the exit status.
-int output_close(struct output *o, int code);
+// Notes a failed write while errno still tells why. True once there is one: writing on is of no use.
+bool output_failed(struct output *o);
+
+// Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.
+// A reader that went away (EPIPE) needs no message.
+int output_close(struct output *o, bool verb_failed);
 
 #endif

@@ -1,0 +1,33 @@
+// How much of the job's I/O is in the log: what was captured against what the kernel counted.
+#ifndef IOSEER_CLI_COVERAGE_H
+#define IOSEER_CLI_COVERAGE_H
+
+#include "log/log_stats.h"
+
+enum { DIRECTION_READ, DIRECTION_WRITE, DIRECTION_COUNT };
+
+struct coverage {
+    bool known;                         // the kernel's count is
+    uint64_t total[DIRECTION_COUNT];    // bytes that the kernel counted (/proc/PID/io)
+    uint64_t captured[DIRECTION_COUNT]; // on recorded files, through calls that the kernel counts
+    uint64_t left_out[DIRECTION_COUNT][LEFT_OUT_COUNT];
+    uint64_t left_out_sum[DIRECTION_COUNT];
+    uint64_t loading[DIRECTION_COUNT]; // before the recorder was there
+    uint64_t mappings;                 // file mappings made: what goes through them nobody counts
+};
+
+// Adds one record's bytes; to be called for all records of log_stats before coverage_finish.
+void coverage_add(struct coverage *coverage, const struct log_stats_record *record);
+int coverage_finish(struct coverage *coverage, struct log *log);
+
+// The fraction that is accounted for, as it is: over 1 where more was captured than counted. False where unknown.
+bool coverage_fraction(const struct coverage *coverage, unsigned direction, double *fraction);
+
+// What no part of the above explains; 0 where nothing is missing.
+uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction);
+
+#define COVERAGE_LOADING "program loading, before the recorder was there"
+#define COVERAGE_REMAINDER "not seen by the recorder (processes without it, direct system calls)"
+#define COVERAGE_MAPPINGS "memory accesses to mapped files (mmap), which nobody counts"
+
+#endif

@@ -1,0 +1,286 @@
+// `ioseer dump`: the events, one by one, as the log is read.
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+#include "cli/log_argument.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+#include "cli/words.h"
+#include "log/log_iter.h"
+
+static struct {
+    bool json;
+    bool quiet;
+    bool comm;
+    const char *layer;
+    const char *class;
+    uint64_t rank;
+    uint64_t pid;
+    const char *file;
+    double from;
+    double to;
+    const char *output;
+} options = {.rank = UINT64_MAX, .pid = UINT64_MAX, .from = -1, .to = -1};
+
+static const struct option_row rows[] = {
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print a JSON array of objects"},
+    {"layer", 0, OPTION_TEXT, &options.layer, "LAYER", "only this layer: posix, stdio, ..."},
+    {"class", 0, OPTION_TEXT, &options.class, "CLASS", "only this class: read, write, open, close, sync, seek, meta"},
+    {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "only this rank of MPI_COMM_WORLD"},
+    {"pid", 0, OPTION_NUMBER, &options.pid, "PID", "only this process"},
+    {"file", 0, OPTION_TEXT, &options.file, "GLOB", "only files whose whole name matches; * matches / too"},
+    {"from", 0, OPTION_DURATION, &options.from, "T", "only what began at T or later, since the job's start"},
+    {"to", 0, OPTION_DURATION, &options.to, "T", "only what began at T or earlier"},
+    {"comm", 0, OPTION_FLAG, &options.comm, NULL, "print the communication between events instead"},
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    {0},
+};
+
+static int filter_make(struct log_filter *filter)
+{
+    *filter = (struct log_filter){0};
+    if (options.layer) {
+        int layer = call_layer_find(options.layer);
+        if (layer < 0) return cli_usage("dump", options.layer, "no such layer");
+        filter->layers = 1u << layer;
+    }
+    if (options.class) {
+        int class = call_class_find(options.class);
+        if (class < 0) return cli_usage("dump", options.class, "no such class");
+        filter->classes = 1u << class;
+    }
+    filter->has_rank = options.rank != UINT64_MAX;
+    filter->rank = (int64_t)options.rank;
+    filter->has_pid = options.pid != UINT64_MAX;
+    if (filter->has_pid && options.pid > UINT32_MAX) return cli_usage("dump", "--pid", "too large");
+    filter->pid = (uint32_t)options.pid;
+    filter->file_glob = options.file;
+    filter->has_from = options.from >= 0;
+    filter->has_to = options.to >= 0;
+    // Far past any job's end either way, so that the sum fits.
+    filter->from_ns = filter->has_from ? (int64_t)llround(fmin(options.from, 1e9) * 1e9) : 0;
+    filter->to_ns = filter->has_to ? (int64_t)llround(fmin(options.to, 1e9) * 1e9) : 0;
+    return STATUS_OK;
+}
+
+static bool has_attribute(const struct log_event *event, enum event_attribute attribute)
+{
+    return event->raw.attribute_mask & 1u << attribute;
+}
+
+static void json_attributes(struct json_out *json, const struct log_event *event)
+{
+    static const struct {
+        enum event_attribute attribute;
+        const char *key;
+    } shown[] = {
+        {ATTRIBUTE_FLAGS, "flags"},
+        {ATTRIBUTE_MODE, "mode"},
+        {ATTRIBUTE_FD, "fd"},
+        {ATTRIBUTE_FILE_SIZE, "file_size"},
+        {ATTRIBUTE_WHENCE, "whence"},
+        {ATTRIBUTE_PIECES, "pieces"},
+        {ATTRIBUTE_VIEW_OFFSET, "view_offset"},
+    };
+    for (size_t i = 0; event->raw.attribute_mask && i < sizeof shown / sizeof shown[0]; i++) {
+        if (!has_attribute(event, shown[i].attribute)) continue;
+        json_key(json, shown[i].key);
+        json_unsigned(json, event->raw.attribute[shown[i].attribute]);
+    }
+    if (event->file2) {
+        json_key(json, "file2");
+        json_text(json, event->file2->name);
+    }
+    if (event->call->traits & CALL_ASYNC) {
+        json_key(json, "call_time");
+        json_seconds(json, event->call_time_ns);
+    }
+}
+
+static void json_unsigned_or_null(struct json_out *json, const char *key, bool known, uint64_t value)
+{
+    json_key(json, key);
+    if (known) {
+        json_unsigned(json, value);
+    } else {
+        json_null(json);
+    }
+}
+
+static void json_who(struct json_out *json, const struct log_event *event)
+{
+    const struct log_process *process = event->process;
+    json_key(json, "rank");
+    if (process->has_rank) {
+        json_signed(json, process->rank);
+    } else {
+        json_null(json);
+    }
+    json_key(json, "pid");
+    json_unsigned(json, process->pid);
+    json_key(json, "tid");
+    json_unsigned(json, event->raw.tid);
+    json_key(json, "host");
+    json_text(json, process->host);
+}
+
+static void json_event(struct json_out *json, const struct log_event *event)
+{
+    const struct stream_event *raw = &event->raw;
+    const struct log_call *call = event->call;
+    json_object(json);
+    json_key(json, "id");
+    json_unsigned(json, event->id);
+    json_unsigned_or_null(json, "parent", event->has_parent, event->parent);
+    json_who(json, event);
+    json_key(json, "layer");
+    json_text(json, call_layer_name(call->layer));
+    json_key(json, "op");
+    json_text(json, call->name);
+    json_key(json, "class");
+    json_text(json, call_class_name(call->class));
+    json_key(json, "file");
+    json_text(json, event->file ? event->file->name : NULL);
+    json_unsigned_or_null(json, "offset", raw->has_offset, raw->offset);
+    json_unsigned_or_null(json, "size", call->traits & CALL_HAS_SIZE, raw->size);
+    json_key(json, "result");
+    if (raw->has_result) {
+        json_signed(json, raw->result);
+    } else {
+        json_null(json);
+    }
+    json_key(json, "errno");
+    json_signed(json, raw->error);
+    json_key(json, "tick");
+    json_unsigned(json, raw->tick);
+    json_key(json, "start");
+    json_seconds(json, event->start_ns);
+    json_key(json, "duration");
+    json_seconds(json, event->duration_ns);
+    json_key(json, "collective");
+    json_bool(json, call->traits & CALL_COLLECTIVE);
+    json_key(json, "line");
+    json_text(json, event->line);
+    if (raw->handle) {
+        json_key(json, "handle");
+        json_unsigned(json, raw->handle);
+    }
+    json_attributes(json, event);
+    json_close(json);
+}
+
+static int dump_json(struct log_iter *iter, struct output *output)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    json_out_begin(json, output->out, 1);
+    json_array(json);
+    const struct log_event *event;
+    int code = 0;
+    while (iter && !json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, event);
+    json_close(json);
+    output->error = json_out_end(json);
+    free(json);
+    return code;
+}
+
+static void text_number(FILE *out, int width, bool known, uint64_t value)
+{
+    if (known) {
+        fprintf(out, " %*" PRIu64, width, value);
+    } else {
+        fprintf(out, " %*s", width, "-");
+    }
+}
+
+// Bytes moved or the value returned; of failed calls the error's name.
+static void text_result(FILE *out, const struct stream_event *raw)
+{
+    if (raw->error) {
+        const char *name = strerrorname_np(raw->error);
+        fprintf(out, " %12s", name ? name : "error");
+    } else if (raw->has_result) {
+        fprintf(out, " %12" PRId64, raw->result);
+    } else {
+        fprintf(out, " %12s", "-");
+    }
+}
+
+static void text_event(FILE *out, const struct log_event *event)
+{
+    const struct stream_event *raw = &event->raw;
+    fprintf(out, "%16.9f %13.9f %7" PRIu32 " %7" PRIu32 " %-6s %-18s", (double)event->start_ns / 1e9,
+            (double)event->duration_ns / 1e9, event->process->pid, raw->tid, call_layer_name(event->call->layer),
+            event->call->name);
+    text_number(out, 14, raw->has_offset, raw->offset);
+    text_number(out, 11, event->call->traits & CALL_HAS_SIZE, raw->size);
+    text_result(out, raw);
+    fputs("  ", out);
+    words_print_name(out, event->file ? event->file->name : "-");
+    if (event->file2) {
+        fputs(" -> ", out);
+        words_print_name(out, event->file2->name);
+    }
+    if (event->line) fprintf(out, "  [%s]", event->line);
+    putc('\n', out);
+}
+
+static int dump_text(struct log_iter *iter, struct output *output)
+{
+    const struct log_event *event;
+    int code = 0;
+    if (!iter) return 0;
+    fprintf(output->out, "%16s %13s %7s %7s %-6s %-18s %14s %11s %12s  %s\n", "START", "DURATION", "PID", "TID",
+            "LAYER", "OP", "OFFSET", "SIZE", "RESULT", "FILE");
+    while (!output_failed(output) && (code = log_iter_next(iter, &event)) > 0) {
+        text_event(output->out, event);
+    }
+    return code;
+}
+
+static int dump_log(struct log_argument *argument, const struct log_filter *filter)
+{
+    struct output output;
+    struct log_iter *iter = NULL;
+    int code = 0;
+    // No layer records communication yet: there is nothing between the events.
+    if (!options.comm) code = log_iter_open(&iter, argument->log, filter);
+    if (code < 0) return cli_fail("dump", argument->path, code);
+    int status = output_open(&output, "dump", options.output);
+    if (status == STATUS_OK) {
+        code = options.json ? dump_json(iter, &output) : dump_text(iter, &output);
+        if (code < 0) cli_fail("dump", argument->path, code);
+        status = output_close(&output, code < 0);
+        if (status == STATUS_OK && !options.quiet) log_argument_warn(argument);
+    }
+    if (iter) log_iter_close(iter);
+    return status;
+}
+
+static int dump_run(int argc, char **argv)
+{
+    struct log_filter filter;
+    struct log_argument argument;
+    int status = filter_make(&filter);
+    if (status == STATUS_OK) status = log_argument_open(&argument, "dump", argc, argv);
+    if (status != STATUS_OK) return status;
+    status = dump_log(&argument, &filter);
+    log_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_dump = {
+    .name = "dump",
+    .summary = "print the events of a log, one by one",
+    .usage = "[OPTION]... LOG",
+    .about = "Prints one line (or JSON object) for each recorded call, in the order in which the calls began.\n"
+             "LOG may be the directory of a running or killed job's spill files.",
+    .options = rows,
+    .run = dump_run,
+};

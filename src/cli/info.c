@@ -1,0 +1,169 @@
+// `ioseer info`: sums a log up. Reads all events once, by way of the counters.
+#include "cli/info.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/verb.h"
+
+static struct {
+    bool json;
+    bool all;
+    const char *output;
+} options;
+
+static const struct option_row rows[] = {
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
+    {"all", 'a', OPTION_FLAG, &options.all, NULL, "list all files and processes, not the first ten (JSON has all)"},
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {0},
+};
+
+bool info_is_lost(const struct log_loss *loss)
+{
+    // Past the file cap events lose their file's name only, and what a counters record lacks was lost from the trace
+    // before.
+    return loss->reason != LOSS_FILE_CAP && loss->reason != LOSS_COUNTERS_FULL;
+}
+
+bool info_is_damaged(const struct log_health *health)
+{
+    return health->truncated || health->index_missing || health->header_damaged || health->bytes_skipped ||
+           health->blocks_damaged || health->records_damaged;
+}
+
+// Opens proper: Darshan's counters include what was derived from an open file.
+static uint64_t true_opens(const struct log_stats_record *record)
+{
+    const uint64_t *value = record->counters.value;
+    uint64_t derived =
+        record->layer == LAYER_POSIX ? value[COUNTER_FILENOS] + value[COUNTER_DUPS] : value[COUNTER_FDOPENS];
+    return value[COUNTER_OPENS] > derived ? value[COUNTER_OPENS] - derived : 0;
+}
+
+static int take_record(const struct log_stats_record *record, void *context)
+{
+    struct info *info = context;
+    coverage_add(&info->coverage, record);
+    // Higher layers move the same bytes through these two; these two never through each other.
+    bool counts = record->layer == LAYER_POSIX || record->layer == LAYER_STDIO;
+    if (!counts || !record->file) return 0;
+    struct info_file *sum = &info->files[log_file_index(info->log, record->file)];
+    sum->file = record->file;
+    sum->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
+    sum->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    sum->opens += true_opens(record);
+    if (!record->process || sum->last != record->process) {
+        sum->processes++;
+        sum->ranks += record->has_rank;
+        sum->last = record->process;
+    }
+    return 0;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+    const struct info_file *left = a;
+    const struct info_file *right = b;
+    uint64_t left_bytes = left->bytes[DIRECTION_READ] + left->bytes[DIRECTION_WRITE];
+    uint64_t right_bytes = right->bytes[DIRECTION_READ] + right->bytes[DIRECTION_WRITE];
+    if (left_bytes != right_bytes) return left_bytes < right_bytes ? 1 : -1;
+    return strcmp(left->file->name, right->file->name);
+}
+
+static int gather_files(struct info *info)
+{
+    size_t count = log_file_count(info->log);
+    info->files = calloc(count ? count : 1, sizeof *info->files);
+    RETURN_IF(!info->files, -ENOMEM);
+    FORWARD(log_stats(info->log, NULL, take_record, info));
+    for (size_t i = 0; i < count; i++) {
+        if (info->files[i].file) info->files[info->file_count++] = info->files[i];
+    }
+    qsort(info->files, info->file_count, sizeof *info->files, compare_files);
+    return 0;
+}
+
+// Hosts are few, and the processes of one mostly come together.
+static void count_hosts(struct info *info)
+{
+    enum { MOST = 65536 };
+    const char **hosts = malloc(MOST * sizeof *hosts);
+    for (size_t i = 0; hosts && i < log_process_count(info->log); i++) {
+        const char *host = log_process_at(info->log, i)->host;
+        size_t at = info->host_count;
+        while (host && at > 0 && strcmp(hosts[at - 1], host) != 0) at--;
+        if (host && at == 0 && info->host_count < MOST) hosts[info->host_count++] = host;
+    }
+    free(hosts);
+}
+
+static void gather_job(struct info *info)
+{
+    const struct log *log = info->log;
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_rank) info->has_ranks = true;
+        if (!info->mpi) info->mpi = process->mpi;
+    }
+    for (size_t i = 0; i < log_call_count(log); i++) {
+        unsigned layer = log_call_at(log, i)->layer;
+        if (layer < LAYER_COUNT) info->layer_used[layer] = true;
+    }
+    for (size_t i = 0; i < log_loss_count(log); i++) {
+        const struct log_loss *loss = log_loss_at(log, i);
+        if (info_is_lost(loss)) info->lost_events += loss->count;
+    }
+    info->lost_events += log_health(log)->events_damaged;
+    info->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
+    count_hosts(info);
+}
+
+static int gather(struct info *info)
+{
+    FORWARD(gather_files(info));
+    FORWARD(coverage_finish(&info->coverage, info->log));
+    // Last, when all blocks have been read: only then it is known which are damaged.
+    gather_job(info);
+    return 0;
+}
+
+static int info_print(const struct info *info)
+{
+    struct output output;
+    int status = output_open(&output, "info", options.output);
+    if (status != STATUS_OK) return status;
+    int code = 0;
+    if (options.json) {
+        code = info_json(info, &output);
+    } else {
+        info_text(info, options.all, output.out);
+    }
+    if (code < 0) cli_fail("info", info->argument->path, code);
+    return output_close(&output, code < 0);
+}
+
+static int info_run(int argc, char **argv)
+{
+    struct log_argument argument;
+    int status = log_argument_open(&argument, "info", argc, argv);
+    if (status != STATUS_OK) return status;
+    struct info info = {.argument = &argument, .log = argument.log};
+    int code = gather(&info);
+    status = code < 0 ? cli_fail("info", argument.path, code) : info_print(&info);
+    free(info.files);
+    log_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_info = {
+    .name = "info",
+    .summary = "sum a log up: what ran, which files, how much was seen",
+    .usage = "[OPTION]... LOG",
+    .about = "Prints what ran, how its processes ended, the files with the most bytes, what was lost, and how much of\n"
+             "the job's I/O the log covers. LOG may be the directory of a running or killed job's spill files.",
+    .options = rows,
+    .run = info_run,
+};

@@ -1,0 +1,258 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+#include "cli/info.h"
+#include "cli/words.h"
+
+static void key_words(struct json_out *json, const char *key, const struct log_words *words)
+{
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < words->count; i++) json_text(json, words->word[i]);
+    json_close(json);
+}
+
+static void key_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void key_seconds(struct json_out *json, const char *key, bool known, int64_t ns)
+{
+    json_key(json, key);
+    if (known) {
+        json_seconds(json, ns);
+    } else {
+        json_null(json);
+    }
+}
+
+static void key_exit_status(struct json_out *json, bool known, int64_t status)
+{
+    json_key(json, "exit_status");
+    if (known) {
+        json_signed(json, status);
+    } else {
+        json_null(json);
+    }
+}
+
+static void print_job(struct json_out *json, const struct info *info)
+{
+    const struct log_job *job = log_job(info->log);
+    int status = job->exit_status;
+    json_key(json, "job");
+    json_object(json);
+    key_words(json, "command", &job->command);
+    key_seconds(json, "start", true, (int64_t)job->start_ns);
+    key_seconds(json, "end", job->end_ns, (int64_t)job->end_ns);
+    key_unsigned(json, "nprocs", info->nprocs);
+    key_text(json, "mpi", info->mpi);
+    key_unsigned(json, "host_count", info->host_count);
+    key_text(json, "host", job->host);
+    key_text(json, "cwd", job->cwd);
+    key_text(json, "id", job->id);
+    // As a shell has it: 128 + n for a signal.
+    key_exit_status(json, job->has_exit_status, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    key_text(json, "version", job->version);
+    json_key(json, "complete");
+    json_bool(json, job->complete);
+    json_close(json);
+}
+
+static void print_process(struct json_out *json, const struct log_process *process)
+{
+    bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
+    json_object(json);
+    json_key(json, "rank");
+    if (process->has_rank) {
+        json_signed(json, process->rank);
+    } else {
+        json_null(json);
+    }
+    key_unsigned(json, "pid", process->pid);
+    key_text(json, "host", process->host);
+    key_text(json, "exit", words_exit(process).text);
+    key_exit_status(json, has_status, process->exit_value);
+    key_unsigned(json, "ppid", process->ppid);
+    key_text(json, "exe", process->exe);
+    key_words(json, "command", &process->args);
+    key_seconds(json, "start", true, process->start_ns);
+    key_seconds(json, "end", process->has_end, process->end_ns);
+    json_close(json);
+}
+
+static void print_files(struct json_out *json, const struct info *info)
+{
+    json_key(json, "files");
+    json_array(json);
+    for (size_t i = 0; i < info->file_count; i++) {
+        const struct info_file *file = &info->files[i];
+        json_object(json);
+        key_text(json, "name", file->file->name);
+        key_unsigned(json, "bytes_read", file->bytes[DIRECTION_READ]);
+        key_unsigned(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
+        key_unsigned(json, "opens", file->opens);
+        json_key(json, "ranks");
+        if (info->has_ranks) {
+            json_unsigned(json, file->ranks);
+        } else {
+            json_null(json);
+        }
+        key_unsigned(json, "processes", file->processes);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void print_losses(struct json_out *json, const struct info *info)
+{
+    json_key(json, "losses");
+    json_array(json);
+    for (size_t i = 0; i < log_loss_count(info->log); i++) {
+        const struct log_loss *loss = log_loss_at(info->log, i);
+        json_object(json);
+        key_text(json, "reason", words_loss(loss->reason));
+        key_unsigned(json, "events", loss->count);
+        key_unsigned(json, "bytes", loss->bytes);
+        json_key(json, "pid");
+        if (loss->process) {
+            json_unsigned(json, loss->process->pid);
+        } else {
+            json_null(json);
+        }
+        key_text(json, "text", loss->text);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void print_part(struct json_out *json, const char *direction, const char *reason, uint64_t bytes)
+{
+    if (!bytes) return;
+    json_object(json);
+    key_text(json, "direction", direction);
+    key_text(json, "reason", reason);
+    key_unsigned(json, "bytes", bytes);
+    json_close(json);
+}
+
+static const char *const direction_names[DIRECTION_COUNT] = {"read", "write"};
+
+static void print_unseen(struct json_out *json, const struct coverage *coverage)
+{
+    json_key(json, "unseen");
+    json_array(json);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        const char *name = direction_names[direction];
+        print_part(json, name, COVERAGE_LOADING, coverage->loading[direction]);
+        print_part(json, name, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
+    }
+    if (coverage->mappings) {
+        json_object(json);
+        key_text(json, "direction", NULL);
+        key_text(json, "reason", COVERAGE_MAPPINGS);
+        json_key(json, "bytes");
+        json_null(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void print_coverage(struct json_out *json, const struct coverage *coverage)
+{
+    json_key(json, "coverage");
+    json_object(json);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        double fraction;
+        json_key(json, direction_names[direction]);
+        if (coverage_fraction(coverage, direction, &fraction)) {
+            json_double(json, fraction);
+        } else {
+            json_null(json);
+        }
+    }
+    print_unseen(json, coverage);
+    json_key(json, "left_out");
+    json_array(json);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
+            print_part(json, direction_names[direction], words_left_out(reason), coverage->left_out[direction][reason]);
+        }
+    }
+    json_close(json);
+    static const char *const captured_keys[] = {"captured_read", "captured_write"};
+    static const char *const total_keys[] = {"total_read", "total_write"};
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        key_unsigned(json, captured_keys[direction], coverage->captured[direction]);
+        json_key(json, total_keys[direction]);
+        if (coverage->known) {
+            json_unsigned(json, coverage->total[direction]);
+        } else {
+            json_null(json);
+        }
+    }
+    json_close(json);
+}
+
+static void print_damage(struct json_out *json, const struct log_health *health)
+{
+    json_key(json, "damage");
+    if (!info_is_damaged(health)) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    json_key(json, "truncated");
+    json_bool(json, health->truncated);
+    json_key(json, "index_missing");
+    json_bool(json, health->index_missing);
+    json_key(json, "header_damaged");
+    json_bool(json, health->header_damaged);
+    key_unsigned(json, "bytes_skipped", health->bytes_skipped);
+    key_unsigned(json, "blocks_damaged", health->blocks_damaged);
+    key_unsigned(json, "events_damaged", health->events_damaged);
+    key_unsigned(json, "records_damaged", health->records_damaged);
+    json_close(json);
+}
+
+int info_json(const struct info *info, struct output *output)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    json_out_begin(json, output->out, 2);
+    json_object(json);
+    print_job(json, info);
+    json_key(json, "processes");
+    json_array(json);
+    for (size_t i = 0; i < log_process_count(info->log); i++) print_process(json, log_process_at(info->log, i));
+    json_close(json);
+    print_files(json, info);
+    json_key(json, "layers");
+    json_array(json);
+    for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
+        if (info->layer_used[layer]) json_text(json, call_layer_name(layer));
+    }
+    json_close(json);
+    key_unsigned(json, "events", log_events(info->log));
+    key_unsigned(json, "lost_events", info->lost_events);
+    print_losses(json, info);
+    print_coverage(json, &info->coverage);
+    print_damage(json, log_health(info->log));
+    json_key(json, "spill_directory");
+    json_bool(json, info->argument->is_directory);
+    json_close(json);
+    output->error = json_out_end(json);
+    free(json);
+    return 0;
+}

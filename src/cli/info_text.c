@@ -1,0 +1,191 @@
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "cli/info.h"
+#include "cli/words.h"
+
+enum { SHORT_LIST = 10 };
+
+static void print_command(FILE *out, const struct log_words *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        if (i) fputc(' ', out);
+        words_print_name(out, words->word[i]);
+    }
+    if (!words->count) fputs("(command not known)", out);
+}
+
+static void print_end(FILE *out, const struct log_job *job)
+{
+    if (!job->has_exit_status) {
+        fputs(", its end was not seen", out);
+    } else if (WIFSIGNALED(job->exit_status)) {
+        fprintf(out, ", killed by signal %d (%s)", WTERMSIG(job->exit_status), strsignal(WTERMSIG(job->exit_status)));
+    } else {
+        fprintf(out, ", exit status %d", WEXITSTATUS(job->exit_status));
+    }
+}
+
+static void print_job(const struct info *info, FILE *out)
+{
+    const struct log_job *job = log_job(info->log);
+    time_t seconds = (time_t)(job->start_ns / 1000000000);
+    struct tm local;
+    char when[64] = "at an unknown time";
+    if (localtime_r(&seconds, &local)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+    fputs("Command    ", out);
+    print_command(out, &job->command);
+    fprintf(out, "\nRan        %s", when);
+    if (job->host) fprintf(out, " on %s", job->host);
+    if (job->end_ns >= job->start_ns && job->end_ns) {
+        fprintf(out, ", for %s", words_seconds((int64_t)(job->end_ns - job->start_ns)).text);
+    }
+    print_end(out, job);
+    fputc('\n', out);
+    if (job->cwd) {
+        fputs("In         ", out);
+        words_print_name(out, job->cwd);
+        fputc('\n', out);
+    }
+    if (info->mpi) fprintf(out, "MPI        %s, %s\n", info->mpi, words_count(info->nprocs, "rank").text);
+}
+
+static void print_process(const struct log_process *process, FILE *out)
+{
+    char ended[128];
+    int len = snprintf(ended, sizeof ended, "%s", words_exit(process).text);
+    if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value) {
+        snprintf(ended + len, sizeof ended - (size_t)len, ", status %" PRIu32, process->exit_value);
+    }
+    fprintf(out, "  %8" PRIu32 "  %-20s  ", process->pid, ended);
+    if (process->args.count) {
+        print_command(out, &process->args);
+    } else {
+        words_print_name(out, process->exe ? process->exe : "-");
+    }
+    if (process->trace_ended) fprintf(out, "  [trace ended: %s]", words_loss(process->trace_ended));
+    fputc('\n', out);
+}
+
+static void print_more(size_t shown, size_t all, FILE *out)
+{
+    if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
+}
+
+static void print_processes(const struct info *info, bool all, FILE *out)
+{
+    size_t count = log_process_count(info->log);
+    size_t shown = all || count < SHORT_LIST ? count : SHORT_LIST;
+    fprintf(out, "\nProcesses  %s\n", words_count(count, "").text);
+    if (shown) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
+    for (size_t i = 0; i < shown; i++) print_process(log_process_at(info->log, i), out);
+    print_more(shown, count, out);
+}
+
+static void print_files(const struct info *info, bool all, FILE *out)
+{
+    size_t shown = all || info->file_count < SHORT_LIST ? info->file_count : SHORT_LIST;
+    fprintf(out, "\nFiles      %s%s\n", words_count(info->file_count, "").text, shown ? ", most bytes first" : "");
+    if (shown) fprintf(out, "  %10s  %10s  %7s  %s\n", "READ", "WRITTEN", "OPENS", "FILE");
+    for (size_t i = 0; i < shown; i++) {
+        const struct info_file *file = &info->files[i];
+        fprintf(out, "  %10s  %10s  %7" PRIu64 "  ", words_bytes(file->bytes[DIRECTION_READ]).text,
+                words_bytes(file->bytes[DIRECTION_WRITE]).text, file->opens);
+        words_print_name(out, file->file->name);
+        fputc('\n', out);
+    }
+    print_more(shown, info->file_count, out);
+}
+
+// Losses of many processes for one reason are one line.
+static void print_losses(const struct info *info, FILE *out)
+{
+    enum { REASONS = 16 };
+    uint64_t count[REASONS] = {0};
+    uint64_t bytes[REASONS] = {0};
+    for (size_t i = 0; i < log_loss_count(info->log); i++) {
+        const struct log_loss *loss = log_loss_at(info->log, i);
+        unsigned reason = loss->reason < REASONS ? loss->reason : 0;
+        count[reason] += loss->count;
+        bytes[reason] += loss->bytes;
+        if (loss->text) fprintf(out, "  note: %s\n", loss->text);
+    }
+    for (unsigned reason = 0; reason < REASONS; reason++) {
+        if (!count[reason] && !bytes[reason]) continue;
+        fprintf(out, "  %s", words_count(count[reason], "event").text);
+        if (bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
+        fprintf(out, " %s\n", words_loss(reason));
+    }
+    uint64_t damaged = log_health(info->log)->events_damaged;
+    if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", words_count(damaged, "event").text);
+}
+
+static void print_events(const struct info *info, FILE *out)
+{
+    const char *separator = "";
+    fputs("\nLayers     ", out);
+    for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
+        if (!info->layer_used[layer]) continue;
+        fprintf(out, "%s%s", separator, call_layer_name(layer));
+        separator = ", ";
+    }
+    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", words_count(log_events(info->log), "").text);
+    if (info->lost_events) {
+        fprintf(out, "and %s lost:\n", words_count(info->lost_events, "").text);
+    } else {
+        fputs("none lost\n", out);
+    }
+    print_losses(info, out);
+}
+
+static void print_part(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
+{
+    if (!bytes) return;
+    fprintf(out, "  %-8s %10s %-7s  %s\n", what, words_bytes(bytes).text,
+            direction == DIRECTION_READ ? "read" : "written", reason);
+}
+
+static void print_coverage(const struct coverage *coverage, FILE *out)
+{
+    static const char *const names[DIRECTION_COUNT] = {"read", "written"};
+    fputs("Coverage   ", out);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        double fraction;
+        bool known = coverage_fraction(coverage, direction, &fraction);
+        fprintf(out, "%s%s of the bytes %s", direction ? ", " : "",
+                known ? words_percent(fraction).text : "an unknown part", names[direction]);
+    }
+    fputs(coverage->known ? "\n" : " (what the kernel counted is not known)\n", out);
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        print_part(out, "recorded", direction, "in this log", coverage->captured[direction]);
+        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
+            print_part(out, "left out", direction, words_left_out(reason), coverage->left_out[direction][reason]);
+        }
+        print_part(out, "unseen", direction, COVERAGE_LOADING, coverage->loading[direction]);
+        print_part(out, "unseen", direction, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
+    }
+    if (coverage->mappings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_MAPPINGS);
+}
+
+static void print_log(const struct info *info, FILE *out)
+{
+    const struct log_health *health = log_health(info->log);
+    fprintf(out, "Log        %s", words_bytes(log_size_bytes(info->log)).text);
+    if (info->argument->is_directory) fputs(", packed for this from the directory of spill files", out);
+    if (!log_job(info->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
+    fputs(info_is_damaged(health) ? "\nDamage     " : ", no damage", out);
+    words_print_health(out, health);
+    fputc('\n', out);
+}
+
+void info_text(const struct info *info, bool all, FILE *out)
+{
+    print_job(info, out);
+    print_processes(info, all, out);
+    print_files(info, all, out);
+    print_events(info, out);
+    print_coverage(&info->coverage, out);
+    print_log(info, out);
+}

@@ -1,0 +1,64 @@
+#include "cli/log_argument.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/verb.h"
+#include "cli/words.h"
+#include "pack/pack.h"
+
+// The packed log needs no name once it is open.
+static int open_directory(struct log **log, const char *path)
+{
+    const char *folder = getenv("TMPDIR");
+    char *packed = NULL;
+    RETURN_IF(asprintf(&packed, "%s/ioseer-XXXXXX", folder && *folder ? folder : "/tmp") < 0, -ENOMEM);
+    int fd = mkstemp(packed);
+    if (fd < 0) {
+        int code = -errno;
+        free(packed);
+        return code;
+    }
+    close(fd);
+    struct pack_options options = {.replace = true};
+    struct pack_result result;
+    int code = pack_directory(NULL, path, packed, &options, &result);
+    if (code == 0) code = log_open(log, packed);
+    unlink(packed);
+    free(packed);
+    return code;
+}
+
+int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv)
+{
+    if (argc < 2) return cli_usage(verb, "LOG", "is missing");
+    if (argc > 2) return cli_usage(verb, argv[2], "one LOG is enough");
+    struct stat st;
+    *argument = (struct log_argument){.verb = verb, .path = argv[1]};
+    if (stat(argv[1], &st)) return cli_fail(verb, argv[1], -errno);
+    argument->is_directory = S_ISDIR(st.st_mode);
+    int code = argument->is_directory ? open_directory(&argument->log, argv[1]) : log_open(&argument->log, argv[1]);
+    return code < 0 ? cli_fail(verb, argv[1], code) : STATUS_OK;
+}
+
+void log_argument_close(struct log_argument *argument)
+{
+    log_close(argument->log);
+}
+
+void log_argument_warn(const struct log_argument *argument)
+{
+    char *line = NULL;
+    size_t len;
+    FILE *out = open_memstream(&line, &len);
+    if (!out) return;
+    int parts = words_print_health(out, log_health(argument->log));
+    if (fclose(out) == 0 && parts) {
+        fprintf(stderr, "ioseer %s: %s: not all of it could be read: %s\n", argument->verb, argument->path, line);
+    }
+    free(line);
+}

@@ -1,0 +1,23 @@
+// The LOG that a verb was given: a log, or the directory of a job's spill files, which is packed on the fly.
+#ifndef IOSEER_CLI_LOG_ARGUMENT_H
+#define IOSEER_CLI_LOG_ARGUMENT_H
+
+#include <stdbool.h>
+
+#include "log/log.h"
+
+struct log_argument {
+    const char *verb;
+    const char *path;
+    struct log *log;
+    bool is_directory;
+};
+
+// Takes argv[1], which must be the only word. Prints what is wrong; returns an exit status.
+int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv);
+void log_argument_close(struct log_argument *argument);
+
+// One line on standard error where a part of the log could not be read. To be called after reading.
+void log_argument_warn(const struct log_argument *argument);
+
+#endif

@@ -1,0 +1,284 @@
+// `ioseer stats`: counters per layer and file, as a table, as JSON, or in the columns of darshan-parser.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+#include "cli/log_argument.h"
+#include "cli/output.h"
+#include "cli/stats_merge.h"
+#include "cli/verb.h"
+#include "cli/words.h"
+#include "log/log_stats.h"
+
+static struct {
+    bool json;
+    bool darshan;
+    bool per_rank;
+    bool quiet;
+    const char *output;
+} options;
+
+static const struct option_row rows[] = {
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object with all counters"},
+    {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print the tab-separated columns of darshan-parser"},
+    {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL, "keep the ranks (without MPI: the processes) apart"},
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    {0},
+};
+
+// One of these prints a record; the context is its own.
+struct printer {
+    struct log *log;
+    struct output *output;
+    struct json_out *json;
+    unsigned layer; // of the last record: a new one has a heading
+    log_stats_take *take;
+    struct stats_merge merge;
+};
+
+static int take_json(const struct log_stats_record *record, void *context)
+{
+    struct printer *printer = context;
+    struct json_out *json = printer->json;
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    size_t count = counters_list(&record->counters, record->layer, values);
+    json_object(json);
+    json_key(json, "layer");
+    json_text(json, call_layer_name(record->layer));
+    json_key(json, "rank");
+    if (record->has_rank) {
+        json_signed(json, record->rank);
+    } else {
+        json_null(json);
+    }
+    json_key(json, "file");
+    json_text(json, record->file ? record->file->name : NULL);
+    if (record->process) {
+        json_key(json, "pid");
+        json_unsigned(json, record->process->pid);
+    }
+    json_key(json, "counters");
+    json_object(json);
+    for (size_t i = 0; i < count; i++) {
+        json_key(json, values[i].name);
+        if (values[i].is_real) {
+            json_double(json, values[i].real);
+        } else {
+            json_signed(json, values[i].integer);
+        }
+    }
+    json_close(json);
+    json_close(json);
+    return 0;
+}
+
+static const char *darshan_module(unsigned layer)
+{
+    switch (layer) {
+    case LAYER_POSIX: return "POSIX";
+    case LAYER_STDIO: return "STDIO";
+    case LAYER_MPIIO: return "MPI-IO";
+    default: return NULL;
+    }
+}
+
+static void darshan_time(FILE *out, const char *name, uint64_t ns)
+{
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm local;
+    char text[64] = "";
+    if (localtime_r(&seconds, &local)) strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y", &local);
+    fprintf(out, "# %s: %lld\n# %s_asci: %s\n", name, (long long)seconds, name, text);
+}
+
+// When the last process ended, for a job whose own end was not seen.
+static uint64_t job_end_ns(const struct log *log)
+{
+    const struct log_job *job = log_job(log);
+    uint64_t end_ns = job->end_ns > job->start_ns ? job->end_ns : job->start_ns;
+    for (size_t i = 0; !job->end_ns && i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (!process->has_end || process->end_ns < 0) continue;
+        uint64_t ended_ns = job->start_ns + (uint64_t)process->end_ns;
+        if (ended_ns > end_ns) end_ns = ended_ns;
+    }
+    return end_ns;
+}
+
+static bool any_rank(const struct log *log)
+{
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        if (log_process_at(log, i)->has_rank) return true;
+    }
+    return false;
+}
+
+// Each mount point once; jobs that use more than a few are rare, and the table is for information only.
+static void darshan_mounts(const struct log *log, FILE *out)
+{
+    enum { MOST = 64 };
+    const char *named[MOST];
+    size_t count = 0;
+    fprintf(out, "\n# mounted file systems (mount point and fs type)\n");
+    for (size_t i = 0; i < log_file_count(log) && count < MOST; i++) {
+        const struct log_file *file = log_file_at(log, i);
+        bool known = !file->mount;
+        for (size_t j = 0; !known && j < count; j++) known = !strcmp(named[j], file->mount);
+        if (known) continue;
+        named[count++] = file->mount;
+        fprintf(out, "# mount entry:\t");
+        words_print_name(out, file->mount);
+        fprintf(out, "\t%s\n", words_file_system(file->fs_type));
+    }
+}
+
+static void darshan_header(const struct log *log, FILE *out)
+{
+    const struct log_job *job = log_job(log);
+    uint64_t end_ns = job_end_ns(log);
+    fprintf(out, "# ioseer version: %s\n# exe:", IOSEER_VERSION);
+    for (size_t i = 0; i < job->command.count; i++) {
+        fputc(' ', out);
+        words_print_name(out, job->command.word[i]);
+    }
+    fprintf(out, "\n# uid: %" PRIu64 "\n# jobid: %s\n", job->uid, job->id ? job->id : "0");
+    darshan_time(out, "start_time", job->start_ns);
+    darshan_time(out, "end_time", end_ns);
+    // Without MPI all processes count as one rank.
+    fprintf(out, "# nprocs: %" PRIu64 "\n# run time: %.4f\n", any_rank(log) && job->nprocs ? job->nprocs : 1,
+            (double)(end_ns - job->start_ns) / 1e9);
+    darshan_mounts(log, out);
+}
+
+static int take_darshan(const struct log_stats_record *record, void *context)
+{
+    struct printer *printer = context;
+    FILE *out = printer->output->out;
+    const char *module = darshan_module(record->layer);
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    if (!module || !record->file) return 0;
+    if (printer->layer != record->layer) {
+        fprintf(out,
+                "\n# %s module data\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t<file name>\t<mount pt>\t"
+                "<fs type>\n",
+                module);
+        printer->layer = record->layer;
+    }
+    size_t count = counters_list(&record->counters, record->layer, values);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
+                record->file->record_id, values[i].name);
+        if (values[i].is_real) {
+            fprintf(out, "%f\t", values[i].real);
+        } else {
+            fprintf(out, "%" PRId64 "\t", values[i].integer);
+        }
+        words_print_name(out, record->file->name);
+        fputc('\t', out);
+        words_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
+        fprintf(out, "\t%s\n", words_file_system(record->file->fs_type));
+    }
+    return output_failed(printer->output) ? ERR_LIMIT : 0;
+}
+
+static int take_text(const struct log_stats_record *record, void *context)
+{
+    struct printer *printer = context;
+    FILE *out = printer->output->out;
+    const uint64_t *value = record->counters.value;
+    if (printer->layer != record->layer) {
+        if (printer->layer) fputc('\n', out);
+        fprintf(out, "%-6s %8s %9s %9s %10s %10s %12s %12s %12s  FILE\n", call_layer_name(record->layer), "OPENS",
+                "READS", "WRITES", "READ", "WRITTEN", "READ TIME", "WRITE TIME", "META TIME");
+        printer->layer = record->layer;
+    }
+    fprintf(out, "%-6s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s %10s %12s %12s %12s  ", "", value[COUNTER_OPENS],
+            value[COUNTER_READS], value[COUNTER_WRITES], words_bytes(value[COUNTER_BYTES_READ]).text,
+            words_bytes(value[COUNTER_BYTES_WRITTEN]).text, words_seconds((int64_t)value[COUNTER_READ_TIME]).text,
+            words_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
+            words_seconds((int64_t)value[COUNTER_META_TIME]).text);
+    words_print_name(out, record->file ? record->file->name : "-");
+    if (record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);
+    fputc('\n', out);
+    return output_failed(printer->output) ? ERR_LIMIT : 0;
+}
+
+// Records of ranks go straight on; those of a job without ranks are summed over its processes first.
+static int take_any(const struct log_stats_record *record, void *context)
+{
+    struct printer *printer = context;
+    if (options.per_rank || record->has_rank || log_process_count(printer->log) == 1) {
+        return printer->take(record, printer);
+    }
+    return stats_merge_add(&printer->merge, record);
+}
+
+static int print_records(struct printer *printer)
+{
+    printer->merge.log = printer->log;
+    int code = log_stats(printer->log, NULL, take_any, printer);
+    if (code == 0) code = stats_merge_each(&printer->merge, printer->take, printer);
+    stats_merge_free(&printer->merge);
+    return code;
+}
+
+static int print_json(struct printer *printer)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    printer->json = json;
+    printer->take = take_json;
+    json_out_begin(json, printer->output->out, 2);
+    json_object(json);
+    json_key(json, "records");
+    json_array(json);
+    int code = print_records(printer);
+    json_close(json);
+    json_close(json);
+    printer->output->error = json_out_end(json);
+    free(json);
+    return code;
+}
+
+static int print_stats(struct printer *printer)
+{
+    if (options.json) return print_json(printer);
+    printer->take = options.darshan ? take_darshan : take_text;
+    if (options.darshan) darshan_header(printer->log, printer->output->out);
+    return print_records(printer);
+}
+
+static int stats_run(int argc, char **argv)
+{
+    struct log_argument argument;
+    struct output output;
+    if (options.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
+    int status = log_argument_open(&argument, "stats", argc, argv);
+    if (status != STATUS_OK) return status;
+    status = output_open(&output, "stats", options.output);
+    if (status == STATUS_OK) {
+        struct printer printer = {.log = argument.log, .output = &output};
+        int code = print_stats(&printer);
+        bool failed = code < 0 && !output.error;
+        if (failed) cli_fail("stats", argument.path, code);
+        status = output_close(&output, failed);
+        if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
+    }
+    log_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_stats = {
+    .name = "stats",
+    .summary = "print counters per file, named as Darshan's",
+    .usage = "[OPTION]... LOG",
+    .about = "Prints, for each layer and file, calls, bytes and times; with --json or --darshan all counters of\n"
+             "Darshan 3.5's modules. LOG may be the directory of a running or killed job's spill files.",
+    .options = rows,
+    .run = stats_run,
+};

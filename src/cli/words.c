@@ -1,0 +1,166 @@
+#include "cli/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "fmt/records.h"
+
+struct words words_bytes(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct words words;
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(words.text, sizeof words.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    return words;
+}
+
+struct words words_seconds(int64_t ns)
+{
+    struct words words;
+    double seconds = (double)ns / 1e9;
+    double magnitude = fabs(seconds);
+    if (magnitude >= 1 || ns == 0) {
+        snprintf(words.text, sizeof words.text, "%.3f s", seconds);
+    } else if (magnitude >= 1e-3) {
+        snprintf(words.text, sizeof words.text, "%.3f ms", seconds * 1e3);
+    } else {
+        snprintf(words.text, sizeof words.text, "%.3f us", seconds * 1e6);
+    }
+    return words;
+}
+
+struct words words_percent(double fraction)
+{
+    struct words words;
+    double percent = fraction * 100;
+    // 99.97 % is not all.
+    if (percent < 100) percent = floor(percent * 10) / 10;
+    snprintf(words.text, sizeof words.text, "%.1f %%", percent);
+    return words;
+}
+
+struct words words_exit(const struct log_process *process)
+{
+    struct words words;
+    switch (process->exit) {
+    case EXIT_CLEAN: snprintf(words.text, sizeof words.text, "clean"); break;
+    case EXIT_UNDERSCORE: snprintf(words.text, sizeof words.text, "_exit"); break;
+    case EXIT_EXEC: snprintf(words.text, sizeof words.text, "exec"); break;
+    case EXIT_SIGNAL: snprintf(words.text, sizeof words.text, "signal %" PRIu32, process->exit_value); break;
+    case EXIT_RUNNING: snprintf(words.text, sizeof words.text, "running"); break;
+    default: snprintf(words.text, sizeof words.text, "vanished");
+    }
+    return words;
+}
+
+struct words words_count(uint64_t count, const char *noun)
+{
+    struct words words;
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    char *out = words.text;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
+             count == 1 || !*noun ? "" : "s");
+    return words;
+}
+
+const char *words_loss(unsigned reason)
+{
+    switch (reason) {
+    case LOSS_SIGNAL: return "made by signal handlers while the recorder was writing";
+    case LOSS_TRACE_CAP: return "past the trace cap: in the counters only";
+    case LOSS_DISK_FULL: return "no room on the disk for the trace: in the counters only";
+    case LOSS_FILE_CAP: return "on files past the file cap: kept under one name";
+    case LOSS_DAMAGED: return "in damaged parts that could not be read";
+    case LOSS_NO_SPILL: return "by processes that could not make a spill file";
+    case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
+    case LOSS_ASYNC: return "asynchronous, completion not seen";
+    case LOSS_COUNTERS_FULL: return "no room for a counters record";
+    default: return "for an unknown reason";
+    }
+}
+
+const char *words_left_out(unsigned reason)
+{
+    switch (reason) {
+    case LEFT_OUT_EXCLUDED: return "system and excluded files";
+    case LEFT_OUT_PIPE: return "pipes";
+    case LEFT_OUT_SOCKET: return "sockets";
+    case LEFT_OUT_TERMINAL: return "terminals";
+    case LEFT_OUT_OTHER: return "devices and memory files";
+    default: return "others";
+    }
+}
+
+const char *words_file_system(uint64_t fs_type)
+{
+    static const struct {
+        uint32_t type;
+        const char *name;
+    } known[] = {
+        {0xef53, "ext4"},         {0x58465342, "xfs"},   {0x9123683e, "btrfs"},  {0x01021994, "tmpfs"},
+        {0x794c7630, "overlay"},  {0x6969, "nfs"},       {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
+        {0x65735546, "fuse"},     {0x858458f6, "ramfs"}, {0x2fc12fc1, "zfs"},    {0x19830326, "beegfs"},
+        {0x00c36400, "ceph"},     {0xff534d42, "cifs"},  {0x4d44, "vfat"},       {0x2011bab0, "exfat"},
+        {0x9fa0, "proc"},         {0x62656572, "sysfs"}, {0x01021997, "9p"},     {0xf2f52010, "f2fs"},
+        {0x73717368, "squashfs"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].type == (uint32_t)fs_type) return known[i].name;
+    }
+    return "UNKNOWN";
+}
+
+void words_print_name(FILE *out, const char *name)
+{
+    size_t plain = 0;
+    for (;; name += plain) {
+        plain = 0;
+        while ((unsigned char)name[plain] >= 0x20 && name[plain] != 0x7f) plain++;
+        fwrite(name, 1, plain, out);
+        unsigned char byte = (unsigned char)name[plain];
+        if (!byte) return;
+        if (byte == '\n') {
+            fputs("\\n", out);
+        } else if (byte == '\t') {
+            fputs("\\t", out);
+        } else {
+            fprintf(out, "\\x%02x", byte);
+        }
+        plain++;
+    }
+}
+
+int words_print_health(FILE *out, const struct log_health *health)
+{
+    int parts = 0;
+    if (health->truncated) {
+        fprintf(out, "its end is missing (cut off, or not finished)");
+        parts++;
+    } else if (health->index_missing) {
+        fprintf(out, "its index is damaged");
+        parts++;
+    }
+    if (health->header_damaged) fprintf(out, "%sits header is damaged", parts++ ? ", " : "");
+    if (health->blocks_damaged) {
+        fprintf(out, "%s%s cannot be read (%s)", parts++ ? ", " : "", words_count(health->blocks_damaged, "block").text,
+                words_count(health->events_damaged, "event").text);
+    }
+    if (health->bytes_skipped) {
+        fprintf(out, "%s%s belong to no readable block", parts++ ? ", " : "", words_bytes(health->bytes_skipped).text);
+    }
+    if (health->records_damaged) {
+        fprintf(out, "%s%s made no sense", parts++ ? ", " : "", words_count(health->records_damaged, "record").text);
+    }
+    return parts;
+}
