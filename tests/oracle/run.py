@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -21,6 +22,7 @@ sys.dont_write_bytecode = True
 import behaviour  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
+import comparison_check  # noqa: E402
 import parser_check  # noqa: E402
 import place  # noqa: E402
 import strace  # noqa: E402
@@ -42,6 +44,7 @@ def tests():
     for case in cases.ALL:
         if case.traced:
             yield f"parser/{case.name}", needs_strace(parser_check.check), case
+    yield "parser/comparison", needs_strace(comparison_check.check), cases.ALL[0]
     for case in cases.ALL:
         if case.traced:
             yield f"strace/{case.name}", needs_strace(compare.check), case
@@ -67,6 +70,8 @@ def run_one(base, number, name, check, case):
         return True
     except subprocess.TimeoutExpired as expired:
         problems = [str(expired)]
+    except Exception:
+        problems = traceback.format_exc().splitlines()
     print(f"{'not ok' if problems else 'ok'} {number} - {name}")
     for line in problems[:MAX_LINES]:
         for part in str(line).splitlines():
