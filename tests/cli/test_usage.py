@@ -1,0 +1,169 @@
+"""Help, versions, and command lines that are wrong. Needs no recording."""
+import json
+import os
+import subprocess
+
+import harness
+
+VERBS = ('record', 'info', 'dump', 'stats', 'doctor', 'pack')
+
+
+class Help(harness.CommandLineTest):
+    def test_general_help_lists_the_verbs(self):
+        text = self.expect(0, '--help').stdout.decode()
+        for verb in VERBS:
+            self.assertRegex(text, rf'(?m)^  {verb} ')
+        self.assertEqual(self.expect(0, 'help').stdout.decode(), text)
+
+    def test_every_verb_has_help(self):
+        for verb in VERBS:
+            with self.subTest(verb=verb):
+                text = self.expect(0, verb, '--help').stdout.decode()
+                self.assertTrue(text.startswith(f'Usage: ioseer {verb} '), text)
+                self.assertIn('--help', text)
+                self.assertEqual(self.expect(0, 'help', verb).stdout.decode(), text)
+
+    def test_printing_verbs_have_json(self):
+        for verb in ('info', 'dump', 'stats', 'doctor'):
+            self.assertIn(b'--json', self.expect(0, verb, '--help').stdout)
+
+    def test_version(self):
+        self.assertRegex(self.expect(0, '--version').stdout.decode(), r'^ioseer \d+\.\d+\.\d+\n$')
+
+    def test_help_of_a_recorded_command_is_its_own(self):
+        done = harness.ioseer('record', '-q', '-o', self.path('x'), '--', 'sh', '-c', 'echo "$@"', 'sh', '--help')
+        self.assertEqual(done.stdout, b'--help\n')
+
+
+class WrongCommandLines(harness.CommandLineTest):
+    def test_no_verb(self):
+        self.assertIn(b'Usage:', self.expect(2).stderr)
+
+    def test_unknown_verb_with_a_suggestion(self):
+        self.assertEqual(self.expect(2, 'dmup').stderr, b"ioseer: dmup: no such verb; did you mean 'dump'?\n")
+        self.assertEqual(self.expect(2, 'zzzzzz').stderr, b"ioseer: zzzzzz: no such verb; 'ioseer --help' lists them\n")
+        self.expect(2, 'help', 'zzzzzz')
+
+    def test_unknown_option(self):
+        self.assertEqual(self.expect(2, '--frob').stderr, b'ioseer: --frob: unknown option\n')
+        for verb in VERBS:
+            with self.subTest(verb=verb):
+                self.assertEqual(self.expect_error(2, verb, '--frob'), f'ioseer {verb}: --frob: unknown option')
+
+    def test_missing_and_extra_arguments(self):
+        for verb in ('info', 'dump', 'stats'):
+            with self.subTest(verb=verb):
+                self.expect_error(2, verb)
+                self.expect_error(2, verb, 'a', 'b')
+        self.expect_error(2, 'doctor', 'a', 'b')
+        self.expect_error(2, 'doctor', '--calls', 'a')
+
+    def test_bad_values(self):
+        for words in (('--layer', 'nope', 'x'), ('--class', 'nope', 'x'), ('--rank', 'x', 'x'), ('--pid', '-1', 'x'),
+                      ('--pid', '99999999999', 'x'), ('--from', '1h', 'x'), ('x', '--to'), ('--json=yes', 'x')):
+            with self.subTest(words=words):
+                self.expect_error(2, 'dump', *words)
+        self.expect_error(2, 'stats', '--json', '--darshan', 'x')
+
+
+class BadLogs(harness.CommandLineTest):
+    def expect_failures(self, path):
+        for verb in ('info', 'dump', 'stats'):
+            with self.subTest(verb=verb):
+                line = self.expect_error(1, verb, path)
+                self.assertTrue(line.startswith(f'ioseer {verb}: {path}: '), line)
+
+    def test_missing(self):
+        self.expect_failures(self.path('missing'))
+
+    def test_empty(self):
+        open(self.path('empty'), 'wb').close()
+        self.expect_failures(self.path('empty'))
+
+    def test_not_a_log(self):
+        with open(self.path('noise'), 'wb') as out:
+            out.write(os.urandom(1 << 16))
+        self.expect_failures(self.path('noise'))
+
+    def test_empty_directory(self):
+        os.mkdir(self.path('folder'))
+        self.expect_failures(self.path('folder'))
+
+    @harness.unittest.skipIf(os.geteuid() == 0, 'root may read everything')
+    def test_unreadable(self):
+        with open(self.path('closed'), 'wb') as out:
+            out.write(b'x')
+        os.chmod(self.path('closed'), 0)
+        self.expect_failures(self.path('closed'))
+
+
+class Calls(harness.CommandLineTest):
+    def test_list(self):
+        calls = self.json('doctor', '--calls', '--json')['calls']
+        by_name = {call['op']: call for call in calls}
+        self.assertEqual(len(by_name), len(calls))
+        self.assertEqual(by_name['pwrite']['class'], 'write')
+        self.assertEqual(by_name['pwrite']['layer'], 'posix')
+        self.assertIn('pwrite64', by_name['pwrite']['aliases'])
+        self.assertNotIn('pwrite', by_name['pwrite']['aliases'])
+        self.assertEqual(by_name['fwrite']['layer'], 'stdio')
+        text = self.expect(0, 'doctor', '--calls').stdout.decode()
+        self.assertEqual(len(text.split('\n')), len(calls) + 2)
+
+    def test_output_file_appears_whole_or_not_at_all(self):
+        self.expect(0, 'doctor', '--calls', '--json', '-o', self.path('calls'))
+        with open(self.path('calls'), encoding='utf-8') as made:
+            self.assertTrue(json.load(made)['calls'])
+        self.expect_error(1, 'doctor', '--calls', '-o', self.path('no/such/folder'))
+        self.assertEqual(os.listdir(self.folder), ['calls'])
+
+
+class Outputs(harness.CommandLineTest):
+    def test_full_device(self):
+        for words in (('--help',), ('doctor', '--calls'), ('doctor', '--calls', '--json')):
+            with self.subTest(words=words), open('/dev/full', 'wb') as full:
+                done = self.expect(1, *words, stdout=full)
+                self.assertRegex(done.stderr.decode(), r'^ioseer \w+: standard output: No space left on device\n$')
+        self.expect_error(1, 'doctor', '--calls', '-o', '/dev/full')
+
+    def test_reader_that_goes_away(self):
+        for words in (('--help',), ('doctor', '--calls'), ('doctor', '--calls', '--json')):
+            with self.subTest(words=words):
+                reader, writer = os.pipe()
+                os.close(reader)
+                done = self.expect(1, *words, stdout=writer)
+                os.close(writer)
+                self.assertEqual(done.stderr, b'')
+
+
+class Doctor(harness.CommandLineTest):
+    def test_checks(self):
+        done = harness.ioseer('doctor', '--json', 'sh', cwd=self.folder)
+        checks = {check['name']: check for check in json.loads(done.stdout)['checks']}
+        for check in checks.values():
+            self.assertEqual(set(check), {'name', 'ok', 'detail', 'fix'})
+            self.assertTrue(check['ok'] or check['fix'], check)
+        self.assertEqual(done.returncode, 0 if all(check['ok'] for check in checks.values()) else 1)
+        for name in ('library', 'recording', 'program'):
+            self.assertTrue(checks[name]['ok'], checks[name])
+
+    def test_programs_that_cannot_be_recorded(self):
+        with open(self.path('script'), 'w', encoding='utf-8') as out:
+            out.write('#!/bin/sh\n')
+        os.chmod(self.path('script'), 0o755)
+        with open(self.path('static.c'), 'w', encoding='utf-8') as out:
+            out.write('int main(void) { return 0; }\n')
+        built = subprocess.run(['cc', '-static', '-o', self.path('static'), self.path('static.c')],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        cases = [('script', True), ('no-such-program', False)] + [('static', False)] * (built.returncode == 0)
+        for name, ok in cases:
+            with self.subTest(name=name):
+                done = harness.ioseer('doctor', '--json', self.path(name))
+                check = [c for c in json.loads(done.stdout)['checks'] if c['name'] == 'program'][0]
+                self.assertEqual(check['ok'], ok, check)
+                if not ok:
+                    self.assertEqual(done.returncode, 1)
+
+
+if __name__ == '__main__':
+    harness.main()
