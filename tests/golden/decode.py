@@ -162,16 +162,24 @@ def check_header(data):
         sys.exit('decode.py: the log is of a newer version')
 
 
+def has_trailer(data):
+    trailer = data[-TRAILER_BYTES:]
+    return (len(data) >= HEADER_BYTES + TRAILER_BYTES and trailer[24:] == TRAILER_MAGIC and
+            struct.unpack_from('<Q', trailer, 16)[0] == xxh64(trailer[:16]))
+
+
 def find_blocks(data, problems):
     """All good block headers of the file, without help of the index."""
+    if has_trailer(data):
+        data = data[:-TRAILER_BYTES]
+    else:
+        problems.append('the log has no end')
     at = HEADER_BYTES
     while at < len(data):
-        if data[at + 24:] == TRAILER_MAGIC and len(data) - at == TRAILER_BYTES:
-            return
         try:
             block = Block(data, at)
-            if not block.whole and data.find(BLOCK_MAGIC, at + 1) >= 0:
-                raise Damage('a length leads over the end')
+            if not block.whole:
+                raise Damage('a block that is cut off')
         except Damage as problem:
             problems.append(str(problem))
             at = data.find(BLOCK_MAGIC, at + 1)
@@ -180,7 +188,6 @@ def find_blocks(data, problems):
             continue
         yield block
         at = block.end
-    problems.append('the log has no end')
 
 
 # --- tagged records
@@ -192,18 +199,25 @@ def records(payload):
     while reader.more():
         kind = reader.varint()
         body = Reader(reader.bytes(reader.varint()))
-        fields = {}
-        while body.more():
-            tag = body.varint()
-            value = body.bytes(body.varint()) if tag & 1 else body.varint()
-            fields.setdefault(tag >> 1, []).append(value)
-        yield kind, fields
+        try:
+            yield kind, fields_of(body)
+        except Damage:
+            continue
+
+
+def fields_of(body):
+    fields = {}
+    while body.more():
+        tag = body.varint()
+        value = body.bytes(body.varint()) if tag & 1 else body.varint()
+        fields.setdefault(tag >> 1, []).append(value)
+    return fields
 
 
 class Tables:
     def __init__(self):
         self.processes, self.files, self.calls, self.streams = {}, {}, {}, {}
-        self.process_files, self.callsites = {}, {}
+        self.process_files, self.callsites, self.local_streams = {}, {}, {}
 
     def add(self, kind, fields):
         def first(key, default=0):
@@ -223,6 +237,7 @@ class Tables:
             self.callsites[first(5), first(1)] = text(first(4, b''))
         elif kind == STREAM:
             self.streams[first(1)] = first(2)
+            self.local_streams[first(2), first(3)] = first(1)
 
     def file(self, process, local):
         return self.files.get(self.process_files.get((process, local))) if local else None
@@ -357,7 +372,7 @@ class Chunk:
             self.number += 1
         parent = (self.stream, self.open[-1]) if self.open else None
         if 7 in attributes:
-            parent = (attributes.get(6, self.stream), attributes[7])
+            parent = (None, attributes[7])
         traits = self.traits(slot)
         result = given_result
         if result is None:
@@ -388,10 +403,13 @@ def event_id(stream, number):
 
 
 def as_json(event, process_number, process, call, tables):
-    slot = event['slot']
+    slot, parent = event['slot'], event['parent']
+    if parent and parent[0] is None:
+        own = tables.local_streams.get((process_number, event['attributes'].get(6)), event['stream'])
+        parent = (own, parent[1])
     shown = {
         'id': event_id(event['stream'], event['number']),
-        'parent': event_id(*event['parent']) if event['parent'] else None,
+        'parent': event_id(*parent) if parent else None,
         'rank': process['rank'], 'pid': process['pid'], 'tid': event['tid'], 'host': process['host'],
         'layer': LAYERS[call['layer']], 'op': call['name'], 'class': CLASSES[call['class']],
         'file': tables.file(process_number, slot.file),
@@ -421,7 +439,7 @@ def decode(data):
     try:
         check_header(data)
     except Damage as problem:
-        if not data.startswith(HEADER_MAGIC) and BLOCK_MAGIC not in data:
+        if not data.startswith(HEADER_MAGIC) or len(data) < HEADER_BYTES:
             sys.exit(f'decode.py: {problem}')
         problems.append(str(problem))
     for block in find_blocks(data, problems):
