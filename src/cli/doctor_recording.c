@@ -1,4 +1,5 @@
-// The check that counts: ioseer records itself writing a file, and finds the bytes in the log.
+// The checks that count: the library can be loaded, and ioseer records itself writing a file, and
+// finds the bytes in the log.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/settings.h"
 #include "cli/doctor.h"
+#include "cli/record_job.h"
 #include "cli/words.h"
 #include "log/log_iter.h"
 
@@ -44,29 +47,40 @@ static void trial_remove(const struct trial *trial)
     rmdir(trial->folder);
 }
 
-// Runs `ioseer record -- ioseer doctor --calls -o FILE`; returns its wait status or -errno.
-static int trial_record(struct trial *trial)
+static int find_self(char self[PATH_MAX])
 {
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t len = readlink("/proc/self/exe", self, PATH_MAX - 1);
     RETURN_IF(len < 0, -errno);
     self[len] = 0;
-    char *arguments[] = {self, "record", "-q",      "-o", trial->log,  "--",
-                         self, "doctor", "--calls", "-o", trial->file, NULL};
+    return 0;
+}
+
+// Runs a command with its output in the trial's file of messages; returns its wait status or -errno.
+static int run_quietly(const struct trial *trial, char **arguments, char **environment)
+{
     pid_t pid = fork();
     RETURN_IF(pid < 0, -errno);
     if (pid == 0) {
         int messages = open(trial->messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        if (messages >= 0) {
-            dup2(messages, STDOUT_FILENO);
-            dup2(messages, STDERR_FILENO);
-        }
-        execv(self, arguments);
+        int nowhere = open("/dev/null", O_WRONLY);
+        if (messages >= 0) dup2(messages, STDERR_FILENO);
+        if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+        execve(arguments[0], arguments, environment);
         _exit(127);
     }
     int status;
     while (waitpid(pid, &status, 0) < 0) RETURN_IF(errno != EINTR, -errno);
     return status;
+}
+
+// ioseer records itself as it writes the list of calls to a file.
+static int trial_record(struct trial *trial)
+{
+    char self[PATH_MAX];
+    FORWARD(find_self(self));
+    char *arguments[] = {self, "record", "-q",      "-o", trial->log,  "--",
+                         self, "doctor", "--calls", "-o", trial->file, NULL};
+    return run_quietly(trial, arguments, environ);
 }
 
 static int count_written(const struct trial *trial, uint64_t *bytes, uint64_t *events)
@@ -124,6 +138,45 @@ static void trial_judge(struct check *check, struct trial *trial)
         check_passes(check, "a trial gave %s and all %s written", words_count(events, "event").text,
                      words_bytes(bytes).text);
     }
+}
+
+// The loader says on standard error what it cannot preload, and goes on without.
+static void library_judge(struct check *check, const struct trial *trial, char **environment)
+{
+    char self[PATH_MAX];
+    char *arguments[] = {self, "--version", NULL};
+    char line[256];
+    const char *library = NULL;
+    for (char **variable = environment; *variable; variable++) {
+        if (!strncmp(*variable, SETTING_LIBRARY "=", strlen(SETTING_LIBRARY "="))) library = strchr(*variable, '=') + 1;
+    }
+    int status = find_self(self);
+    if (status == 0) status = run_quietly(trial, arguments, environment);
+    first_message(trial, line, sizeof line);
+    if (status == 0 && library && !strstr(line, "LD_PRELOAD")) {
+        check_passes(check, "%s can be loaded", library);
+    } else {
+        check_fails(check, "build or install ioseer again", "cannot be loaded: %s", line);
+    }
+}
+
+void doctor_library(struct check *check)
+{
+    struct trial trial = {0};
+    struct record_job job;
+    const struct record_options defaults = {0};
+    char *command[] = {"ioseer", NULL};
+    char problem[512] = "";
+    int code = trial_prepare(&trial);
+    if (code == 0) code = record_job_prepare(&job, &defaults, trial.log, command, problem);
+    if (code < 0) {
+        check_fails(check, "build or install ioseer again", "%.400s", *problem ? problem : err_text(code));
+    } else {
+        library_judge(check, &trial, job.environment);
+        pack_remove_directory(job.spill_dir);
+        record_job_free(&job);
+    }
+    trial_remove(&trial);
 }
 
 void doctor_recording(struct check *check)
