@@ -11,6 +11,7 @@ enum {
     LOG_HEADER_BYTES = 64,
     LOG_BLOCK_HEADER_BYTES = 96,
     LOG_TRAILER_BYTES = 32,
+    LOG_BLOCK_MAGIC_BYTES = 8,    // a block's first bytes, the same in all: what a reader looks for after damage
     LOG_VERSION = 1,              // of this writer
     LOG_MIN_READER = 1,           // readers older than this must not try
     LOG_BLOCK_MAX_RAW = 16 << 20, // a reader refuses larger blocks

@@ -99,6 +99,11 @@ unsigned counters_layer(uint32_t call)
     return layer == LAYER_POSIX || layer == LAYER_STDIO ? layer : LAYER_NONE;
 }
 
+bool counters_has_target(uint32_t call)
+{
+    return role_of(call) == ROLE_RENAME;
+}
+
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
 {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;

@@ -138,6 +138,8 @@ enum counters_missed { MISSED_SIZE = 1 << 0, MISSED_STRIDE = 1 << 1 };
 // The layer whose record a call counts in (fileno counts as a reference in the POSIX one, as Darshan has it);
 // LAYER_NONE for calls that do not count: a file that saw only these has no record.
 unsigned counters_layer(uint32_t call);
+// Whether the call counts for its second file too, as a target (renames).
+bool counters_has_target(uint32_t call);
 
 // Returns which of the access's values (its result, value[COUNTER_LAST_STRIDE]) found no room among the candidates,
 // as enum counters_missed; the recorder lets them go, the reader keeps them aside.

@@ -116,6 +116,7 @@ struct log_place {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t stored_len;
+    bool damaged;     // found not to be readable
     bool has_summary; // the three below
     uint64_t class_count[CLASS_COUNT];
     uint64_t class_bytes[CLASS_COUNT];

@@ -1,0 +1,316 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "log/log_private.h"
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t used;
+    size_t room;
+    max_align_t data[];
+};
+
+void *arena_take(struct arena *arena, size_t len)
+{
+    enum { CHUNK_BYTES = 64 << 10 };
+    size_t rounded = (len + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
+    struct arena_chunk *chunk = arena->chunk;
+    if (!chunk || chunk->room - chunk->used < rounded) {
+        size_t room = rounded > CHUNK_BYTES ? rounded : CHUNK_BYTES;
+        chunk = malloc(sizeof *chunk + room);
+        if (!chunk) return NULL;
+        *chunk = (struct arena_chunk){.next = arena->chunk, .room = room};
+        arena->chunk = chunk;
+    }
+    void *taken = (uint8_t *)chunk->data + chunk->used;
+    chunk->used += rounded;
+    return taken;
+}
+
+void arena_free(struct arena *arena)
+{
+    for (struct arena_chunk *chunk = arena->chunk, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    arena->chunk = NULL;
+}
+
+void *table_add(struct table *table, size_t item_bytes)
+{
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity ? table->capacity * 2 : 16;
+        void *item = realloc(table->item, capacity * item_bytes);
+        if (!item) return NULL;
+        table->item = item;
+        table->capacity = capacity;
+    }
+    void *added = (uint8_t *)table->item + table->count++ * item_bytes;
+    memset(added, 0, item_bytes);
+    return added;
+}
+
+int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset)
+{
+    RETURN_IF(offset > log->size || len > log->size - offset, ERR_TRUNCATED);
+    uint8_t *at = out;
+    while (len > 0) {
+        ssize_t got = pread(log->fd, at, len, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        RETURN_IF(got < 0, -errno);
+        RETURN_IF(got == 0, ERR_TRUNCATED);
+        at += got;
+        len -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return 0;
+}
+
+int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block, struct bytes *raw)
+{
+    uint8_t header[LOG_BLOCK_HEADER_BYTES];
+    FORWARD(log_read_at(log, header, sizeof header, offset));
+    FORWARD(log_block_get(header, block));
+    log->stored.len = 0;
+    uint8_t *stored = bytes_reserve(&log->stored, block->stored_len);
+    RETURN_IF(!stored && block->stored_len, -ENOMEM);
+    FORWARD(log_read_at(log, stored, block->stored_len, offset + sizeof header));
+    return log_block_load(block, stored, raw);
+}
+
+void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left)
+{
+    struct log_place *own = (struct log_place *)log->places.item + (place - log_place_at(log, 0));
+    if (own->damaged) return;
+    own->damaged = true;
+    log->health.blocks_damaged++;
+    log->health.events_damaged += events_left;
+}
+
+int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw)
+{
+    int code = log_read_block_at(log, place->offset, block, raw);
+    if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
+    if (code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED) {
+        if (!place->damaged) log->health.bytes_skipped += place->stored_len;
+        log_note_damage(log, place, place->events);
+    }
+    return code;
+}
+
+// A header whose own checksum fails is passed over: each block has what is needed to read it.
+static int read_header(struct log *log)
+{
+    uint8_t header[LOG_HEADER_BYTES];
+    FORWARD(log_read_at(log, header, sizeof header, 0));
+    int code = log_header_get(header, &log->header);
+    log->health.header_damaged = code == ERR_CHECKSUM;
+    return code == ERR_CHECKSUM ? 0 : code;
+}
+
+static int read_records(struct log *log)
+{
+    struct bytes raw = {0};
+    int code = 0;
+    for (size_t i = 0; i < log->places.count && code == 0; i++) {
+        const struct log_place *place = (struct log_place *)log->places.item + i;
+        if (place->type != BLOCK_RECORDS) continue;
+        struct log_block block;
+        code = log_read_block(log, place, &block, &raw);
+        if (code == 0) code = log_take_records(log, &raw);
+        if (place->damaged) code = 0;
+    }
+    bytes_free(&raw);
+    return code;
+}
+
+static int open_file(struct log *log, const char *path)
+{
+    struct stat status;
+    log->fd = open(path, O_RDONLY | O_CLOEXEC);
+    RETURN_IF(log->fd < 0, -errno);
+    RETURN_IF(fstat(log->fd, &status) != 0, -errno);
+    RETURN_IF(S_ISDIR(status.st_mode), -EISDIR);
+    RETURN_IF(!S_ISREG(status.st_mode), ERR_FORMAT);
+    log->size = (uint64_t)status.st_size;
+    return 0;
+}
+
+static int read_log(struct log *log, const char *path)
+{
+    FORWARD(open_file(log, path));
+    FORWARD(read_header(log));
+    FORWARD(log_find_blocks(log));
+    FORWARD(read_records(log));
+    return log_link(log);
+}
+
+int log_open(struct log **out, const char *path)
+{
+    struct log *log = calloc(1, sizeof *log);
+    RETURN_IF(!log, -ENOMEM);
+    log->fd = -1;
+    int code = read_log(log, path);
+    if (code < 0) {
+        log_close(log);
+        log = NULL;
+    }
+    *out = log;
+    return code;
+}
+
+void log_close(struct log *log)
+{
+    if (!log) return;
+    struct table *tables[] = {&log->processes,      &log->files,     &log->calls,   &log->losses,
+                              &log->loss_processes, &log->settings,  &log->places,  &log->streams,
+                              &log->process_files,  &log->callsites, &log->counters};
+    struct lookup *lookups[] = {&log->process_by_id,   &log->file_by_id,    &log->stream_by_id,
+                                &log->stream_by_local, &log->file_by_local, &log->callsite_by_id};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
+    for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
+    free(log->call_by_id);
+    free(log->traits);
+    bytes_free(&log->stored);
+    arena_free(&log->arena);
+    if (log->fd >= 0) close(log->fd);
+    free(log);
+}
+
+const struct log_header *log_header(const struct log *log)
+{
+    return &log->header;
+}
+
+const struct log_job *log_job(const struct log *log)
+{
+    return &log->job;
+}
+
+const struct log_health *log_health(const struct log *log)
+{
+    return &log->health;
+}
+
+uint64_t log_size_bytes(const struct log *log)
+{
+    return log->size;
+}
+
+uint64_t log_events(const struct log *log)
+{
+    const struct log_place *places = log->places.item;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < log->places.count; i++) {
+        if (places[i].type == BLOCK_EVENTS) sum += places[i].events;
+    }
+    return sum;
+}
+
+size_t log_process_count(const struct log *log)
+{
+    return log->processes.count;
+}
+
+const struct log_process *log_process_at(const struct log *log, size_t i)
+{
+    return (const struct log_process *)log->processes.item + i;
+}
+
+size_t log_file_count(const struct log *log)
+{
+    return log->files.count;
+}
+
+const struct log_file *log_file_at(const struct log *log, size_t i)
+{
+    return (const struct log_file *)log->files.item + i;
+}
+
+size_t log_call_count(const struct log *log)
+{
+    return log->calls.count;
+}
+
+const struct log_call *log_call_at(const struct log *log, size_t i)
+{
+    return (const struct log_call *)log->calls.item + i;
+}
+
+size_t log_loss_count(const struct log *log)
+{
+    return log->losses.count;
+}
+
+const struct log_loss *log_loss_at(const struct log *log, size_t i)
+{
+    return (const struct log_loss *)log->losses.item + i;
+}
+
+size_t log_setting_count(const struct log *log)
+{
+    return log->settings.count;
+}
+
+const struct log_setting *log_setting_at(const struct log *log, size_t i)
+{
+    return (const struct log_setting *)log->settings.item + i;
+}
+
+size_t log_place_count(const struct log *log)
+{
+    return log->places.count;
+}
+
+const struct log_place *log_place_at(const struct log *log, size_t i)
+{
+    return (const struct log_place *)log->places.item + i;
+}
+
+const struct log_process *log_process_find(const struct log *log, uint32_t id)
+{
+    uint32_t at = lookup_find(&log->process_by_id, id);
+    return at == LOOKUP_NONE ? NULL : log_process_at(log, at);
+}
+
+const struct log_file *log_file_find(const struct log *log, uint32_t id)
+{
+    uint32_t at = lookup_find(&log->file_by_id, id);
+    return at == LOOKUP_NONE ? NULL : log_file_at(log, at);
+}
+
+const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local)
+{
+    if (local == 0) return NULL;
+    uint32_t at = lookup_find(&log->file_by_local, lookup_pair(process->id, local));
+    return at == LOOKUP_NONE ? NULL : log_file_at(log, at);
+}
+
+const struct log_call *log_call_of(const struct log *log, uint32_t id)
+{
+    return id < log->call_ids ? log->call_by_id[id] : &log->unknown_call;
+}
+
+const struct log_call *log_call_find(const struct log *log, uint32_t id)
+{
+    const struct log_call *call = log_call_of(log, id);
+    return call == &log->unknown_call ? NULL : call;
+}
+
+const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id)
+{
+    if (id == 0) return NULL;
+    uint32_t at = lookup_find(&log->callsite_by_id, lookup_pair(process->id, id));
+    return at == LOOKUP_NONE ? NULL : ((const struct callsite_row *)log->callsites.item)[at].line;
+}
+
+size_t log_file_index(const struct log *log, const struct log_file *file)
+{
+    return (size_t)(file - (const struct log_file *)log->files.item);
+}

@@ -1,0 +1,110 @@
+// What the files of this folder share; the rest of the program uses log.h.
+#ifndef IOSEER_LOG_LOG_PRIVATE_H
+#define IOSEER_LOG_LOG_PRIVATE_H
+
+#include "fmt/fields.h"
+#include "log/log.h"
+#include "log/lookup.h"
+
+enum {
+    LOG_MAX_RECORD_BYTES = 1 << 30, // of all records together; a log that claims more is damaged
+    LOG_MAX_CALL_ID = 1 << 16,
+};
+
+// An array that grows. Its items may move until the log is open, so links are numbers until then.
+struct table {
+    void *item;
+    size_t count;
+    size_t capacity;
+};
+
+// A new item, all zero, or NULL.
+void *table_add(struct table *table, size_t item_bytes);
+
+// Memory that stays where it is and is freed all at once.
+struct arena {
+    struct arena_chunk *chunk;
+};
+
+void *arena_take(struct arena *arena, size_t len);
+void arena_free(struct arena *arena);
+
+struct stream_row {
+    uint32_t id;
+    uint32_t process;
+    uint32_t local;
+};
+
+struct process_file_row {
+    uint32_t process;
+    uint32_t local;
+    uint32_t global;
+};
+
+struct callsite_row {
+    uint32_t process;
+    uint32_t id;
+    const char *line;
+};
+
+// A RECORD_COUNTERS record as it is: it is taken apart when its process is due.
+struct counters_row {
+    uint32_t process;
+    uint32_t number; // keeps the log's order
+    const uint8_t *body;
+    size_t len;
+};
+
+struct log {
+    int fd;
+    uint64_t size;
+    struct log_header header;
+    struct log_job job;
+    struct log_health health;
+    struct arena arena;
+    struct bytes stored; // the block that is being read
+    uint64_t record_bytes;
+
+    struct table processes; // struct log_process …
+    struct table files;
+    struct table calls;
+    struct table losses;
+    struct table loss_processes; // uint32_t, beside losses: process number + 1, 0 for none
+    struct table settings;
+    struct table places;
+    struct table streams;
+    struct table process_files;
+    struct table callsites;
+    struct table counters; // by process once the log is open
+
+    struct lookup process_by_id; // all give positions in the tables above
+    struct lookup file_by_id;
+    struct lookup stream_by_id;
+    struct lookup stream_by_local; // process, the process's own number
+    struct lookup file_by_local;   // process, the process's own number
+    struct lookup callsite_by_id;  // process, number
+
+    const struct log_call **call_by_id; // never NULL inside
+    uint8_t *traits;                    // of the calls by id, for the stream decoder
+    uint32_t call_ids;                  // length of both
+    struct log_call unknown_call;
+};
+
+// Reads exactly that many bytes; ERR_TRUNCATED where the file has fewer.
+int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset);
+// A block and what it holds, wherever it lies. Replaces what is in `raw`.
+int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block, struct bytes *raw);
+
+// Fills `places`, from the index where there is a good one.
+int log_find_blocks(struct log *log);
+// Takes in the records of one block; those that make no sense are counted and passed over.
+int log_take_records(struct log *log, const struct bytes *raw);
+// Turns numbers into pointers once all records are there.
+int log_link(struct log *log);
+
+// Counts a block as damaged, once; `events_left` are those that it should have held.
+void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);
+
+const struct log_call *log_call_of(const struct log *log, uint32_t id); // never NULL
+
+#endif
