@@ -398,15 +398,22 @@ def to_ns(process, units):
     return int(float(units) * (process['span_ns'] / process['span_units'])) if process['span_units'] else units
 
 
+def moment(process, units):
+    """Nanoseconds since the job's start."""
+    return process['origin_ns'] + to_ns(process, signed64(units - process['origin_units']))
+
+
 def event_id(stream, number):
-    return stream << 40 | number
+    return stream << 32 | number & 0xffffffff
 
 
 def as_json(event, process_number, process, call, tables):
     slot, parent = event['slot'], event['parent']
     if parent and parent[0] is None:
-        own = tables.local_streams.get((process_number, event['attributes'].get(6)), event['stream'])
-        parent = (own, parent[1])
+        own = event['attributes'].get(6)
+        stream = event['stream'] if own is None else tables.local_streams.get((process_number, own))
+        parent = (stream, parent[1]) if stream is not None else None
+    start, end = moment(process, event['start']), moment(process, event['start'] + event['duration'])
     shown = {
         'id': event_id(event['stream'], event['number']),
         'parent': event_id(*parent) if parent else None,
@@ -415,8 +422,7 @@ def as_json(event, process_number, process, call, tables):
         'file': tables.file(process_number, slot.file),
         'offset': event['offset'], 'size': event['size'], 'result': event['result'], 'errno': event['errno'],
         'tick': event['tick'],
-        'start': (process['origin_ns'] + to_ns(process, signed64(event['start'] - process['origin_units']))) / 1e9,
-        'duration': to_ns(process, event['duration']) / 1e9,
+        'start': start / 1e9, 'duration': (end - start) / 1e9,
         'collective': bool(call['traits'] & COLLECTIVE),
         'line': tables.callsites.get((process_number, slot.callsite)),
     }
@@ -429,7 +435,7 @@ def as_json(event, process_number, process, call, tables):
     if tables.file(process_number, attributes.get(4, 0)) is not None:
         shown['file2'] = tables.file(process_number, attributes[4])
     if call['traits'] & ASYNC:
-        shown['call_time'] = to_ns(process, attributes.get(5, event['duration'])) / 1e9
+        shown['call_time'] = (to_ns(process, attributes[5]) if 5 in attributes else end - start) / 1e9
     return shown
 
 
@@ -465,7 +471,7 @@ def decode(data):
                 events.append(as_json(event, number, process, call, tables))
         except Damage as problem:
             problems.append(str(problem))
-    events.sort(key=lambda event: event['start'])
+    events.sort(key=lambda event: (event['start'], event['id']))
     return events, problems
 
 
