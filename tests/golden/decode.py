@@ -226,11 +226,13 @@ class Tables:
         if kind == PROCESS:
             self.processes[first(1)] = {
                 'pid': first(2), 'host': text(first(4, b'')), 'rank': first(12) - 1 if 12 in fields else None,
-                'origin_units': first(14), 'origin_ns': unfold(first(15)), 'span_units': first(29), 'span_ns': first(30)}
+                'origin_units': first(14), 'origin_ns': unfold(first(15)),
+                'span_units': first(29), 'span_ns': first(30)}
         elif kind == FILE:
             self.files[first(1)] = text(first(2, b''))
         elif kind == CALL:
-            self.calls[first(1)] = {'name': text(first(2, b'')), 'layer': first(3), 'class': first(4), 'traits': first(5)}
+            self.calls[first(1)] = {'name': text(first(2, b'')), 'layer': first(3), 'class': first(4),
+                                    'traits': first(5)}
         elif kind == PROCESS_FILE:
             self.process_files[first(1), first(2)] = first(3)
         elif kind == CALLSITE:
