@@ -10,7 +10,7 @@
 uint8_t *bytes_reserve(struct bytes *b, size_t more)
 {
     if (more > SIZE_MAX / 2 - b->len) return NULL;
-    if (b->len + more > b->capacity) {
+    if (!b->data || b->len + more > b->capacity) {
         size_t capacity = b->capacity ? b->capacity : 256;
         while (capacity < b->len + more) capacity *= 2;
         uint8_t *data = realloc(b->data, capacity);
