@@ -27,7 +27,7 @@ struct callsites_module {
     bool tried; // to open it
     Dwfl *dwfl;
     Dwfl_Module *object;
-    uint64_t bias; // from the object's own addresses to libdwfl's
+    uint64_t start; // of its image, where libdwfl put it
 };
 
 static const char *base_name(const char *path)
@@ -69,9 +69,9 @@ static void open_object(struct callsites_module *module)
     module->object = dwfl_report_offline(module->dwfl, base_name(module->path), module->path, fd);
     if (!module->object) close(fd);
     dwfl_report_end(module->dwfl, NULL, NULL);
-    GElf_Addr bias = 0;
-    if (module->object && !dwfl_module_getelf(module->object, &bias)) module->object = NULL;
-    module->bias = bias;
+    Dwarf_Addr start = 0;
+    if (module->object) dwfl_module_info(module->object, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+    module->start = start;
 }
 
 static void close_object(struct callsites_module *module)
@@ -83,7 +83,7 @@ static void close_object(struct callsites_module *module)
 static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
 {
     if (!module->object) return false;
-    GElf_Addr call = address - 1 + module->bias;
+    GElf_Addr call = module->start + address - 1;
     Dwfl_Line *line = dwfl_module_getsrc(module->object, call);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;

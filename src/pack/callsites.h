@@ -21,7 +21,8 @@ struct callsites {
 // The number of the object at `path`, for callsites_line; negative on failure.
 int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len);
 
-// "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the object's load base.
+// "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the address at which the
+// object's image begins.
 // Good until the next call; NULL without memory.
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address);
 

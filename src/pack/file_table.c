@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "fmt/records.h"
 
-enum { FILE_KEYS = FILE_TYPE + 1, FILE_ROOM = 128 };
+enum { FILE_KEYS = FILE_TYPE + 1, FILE_ROOM = 128, MAX_NAME_BYTES = 1 << 16 };
 
 struct span { // of file_table.text
     size_t at;
@@ -49,6 +49,7 @@ static int read_statement(struct fields_in body, struct statement *statement)
     }
     FORWARD(more);
     RETURN_IF(statement->name_len == 0 || statement->number[FILE_ID] == 0, ERR_FORMAT);
+    RETURN_IF(statement->name_len > MAX_NAME_BYTES || statement->mount_len > MAX_NAME_BYTES, ERR_FORMAT);
     return 0;
 }
 

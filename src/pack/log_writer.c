@@ -67,11 +67,24 @@ int log_writer_open(struct log_writer *w, const char *path, const struct log_hea
     return code;
 }
 
+int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room)
+{
+    uint8_t *at = bytes_reserve(&w->records, room);
+    RETURN_IF(!at, -ENOMEM);
+    *out = (struct fields_out){.at = at, .end = at + room};
+    return 0;
+}
+
+int log_writer_take(struct log_writer *w, const struct fields_out *out)
+{
+    RETURN_IF(out->overflow, ERR_LIMIT);
+    w->records.len = (size_t)(out->at - w->records.data);
+    return w->records.len >= RECORDS_BLOCK_BYTES ? log_writer_flush(w) : 0;
+}
+
 int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room)
 {
-    uint8_t *at = bytes_reserve(&w->records, room + RECORD_HEAD_BYTES);
-    RETURN_IF(!at, -ENOMEM);
-    *out = (struct fields_out){.at = at, .end = at + room + RECORD_HEAD_BYTES};
+    FORWARD(log_writer_room(w, out, room + RECORD_HEAD_BYTES));
     fields_begin(out, kind);
     return 0;
 }
@@ -79,9 +92,7 @@ int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind
 int log_writer_end(struct log_writer *w, struct fields_out *out)
 {
     fields_end(out);
-    RETURN_IF(out->overflow, ERR_LIMIT);
-    w->records.len = (size_t)(out->at - w->records.data);
-    return w->records.len >= RECORDS_BLOCK_BYTES ? log_writer_flush(w) : 0;
+    return log_writer_take(w, out);
 }
 
 int log_writer_flush(struct log_writer *w)

@@ -39,6 +39,10 @@ int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *he
 int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room);
 int log_writer_end(struct log_writer *w, struct fields_out *out);
 
+// The same for those who put whole records: room for them, and what was put there taken in.
+int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room);
+int log_writer_take(struct log_writer *w, const struct fields_out *out);
+
 // Writes the records gathered so far as a block of their own.
 int log_writer_flush(struct log_writer *w);
 

@@ -34,6 +34,7 @@ static int add_process(struct pack *pack, struct pack_process **process)
 static void free_process(struct pack_process *process)
 {
     free(process->name);
+    free(process->exe);
     spill_free(&process->spill);
     bytes_free(&process->about);
     bytes_free(&process->links);
@@ -156,6 +157,8 @@ static int gather(struct pack *pack)
 {
     number_processes(pack);
     FORWARD(pack_load_job(pack));
+    // Any directory could be named by mistake.
+    RETURN_IF(!pack->job && !pack->saved_job.len && !pack->process_count, ERR_NOTHING);
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_read_records));
     }

@@ -61,7 +61,7 @@ struct pack_result {
 };
 
 // Packs all spill files in the directory. Without a job (NULL) the directory's own job file says what it can.
-// On failure no log is there and the spill files are as they were.
+// On failure no log is there and the spill files are as they were. ERR_NOTHING where the directory is none of ours.
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
                    const struct pack_options *options, struct pack_result *result);
 

@@ -28,15 +28,15 @@ static void take_own_word(struct pack_process *process)
     }
 }
 
+// A process that ends by itself notes how, but not with which value, and it can still be killed while it does so.
 static void take_status(struct pack_process *process, int status)
 {
-    if (process->exit != EXIT_UNKNOWN) return;
+    if (process->exit != EXIT_UNKNOWN && process->exit != EXIT_CLEAN) return;
     if (WIFSIGNALED(status)) {
         process->exit = EXIT_SIGNAL;
         process->exit_value = (uint32_t)WTERMSIG(status);
     } else if (WIFEXITED(status)) {
-        // An exit that ran the exit handlers would have been noted by the process.
-        process->exit = EXIT_UNDERSCORE;
+        if (process->exit == EXIT_UNKNOWN) process->exit = EXIT_UNDERSCORE;
         process->exit_value = (uint32_t)WEXITSTATUS(status);
     }
 }

@@ -124,9 +124,9 @@ static int write_counters(struct pack *pack, const struct pack_process *process)
         pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
         counters_to_ns(&entry.counters, &process->clock);
         struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_COUNTERS, COUNTERS_MAX_RECORD));
+        FORWARD(log_writer_room(&pack->writer, &out, COUNTERS_MAX_RECORD));
         counters_put(&out, process->id, &entry);
-        FORWARD(log_writer_end(&pack->writer, &out));
+        FORWARD(log_writer_take(&pack->writer, &out));
     }
     return 0;
 }

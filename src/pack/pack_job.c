@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "pack/pack_private.h"
 
-enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_JOB_FILE_BYTES = 16 << 20 };
+enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_JOB_FILE_BYTES = 8 << 20 };
 
 static size_t room_for(const char *text)
 {

@@ -64,6 +64,9 @@ static int read_process(struct pack_process *process, struct fields_in body)
             memcpy(process->host, field.data, field.len);
             process->host[field.len] = 0;
         }
+        if (field.key == PROCESS_EXE && field.is_bytes && !process->exe) {
+            process->exe = strndup((const char *)field.data, field.len);
+        }
         if (!is_found_by_packer(field.key)) {
             RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);
             FORWARD(bytes_append(&process->about, from, len));
@@ -83,12 +86,17 @@ static int read_file(struct pack *pack, struct pack_process *process, struct fie
     return bytes_append(&process->links, &link, sizeof link);
 }
 
-static int read_module(struct pack *pack, struct id_map *modules, struct fields_in body)
+static int read_module(struct pack *pack, const struct pack_process *process, struct id_map *modules,
+                       struct fields_in body)
 {
     struct plain plain;
     FORWARD(read_plain(body, &plain));
     RETURN_IF(plain.len == 0, ERR_FORMAT);
-    int64_t module = callsites_module(&pack->callsites, plain.data, plain.len);
+    // The program itself goes by the name it was called by, which need not be a path.
+    bool is_program = plain.data[0] != '/' && process->exe;
+    int64_t module = is_program
+                         ? callsites_module(&pack->callsites, (const uint8_t *)process->exe, strlen(process->exe))
+                         : callsites_module(&pack->callsites, plain.data, plain.len);
     RETURN_IF(module < 0, (int)module);
     return id_map_set(modules, plain.number[MODULE_ID], (uint32_t)module + 1);
 }
@@ -133,7 +141,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct i
     switch (kind) {
     case RECORD_PROCESS: return read_process(process, body);
     case RECORD_FILE: return read_file(pack, process, body);
-    case RECORD_MODULE: return read_module(pack, modules, body);
+    case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
     default: return 0;

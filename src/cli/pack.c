@@ -1,0 +1,52 @@
+// ioseer pack: makes the log of a job whose `record` was killed before it could.
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "cli/pack_report.h"
+#include "cli/verb.h"
+
+static struct {
+    const char *output;
+    bool force;
+    bool quiet;
+    bool remove;
+} options;
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, &options.output, "LOG", "name of the log"},
+    {"force", 0, OPTION_FLAG, &options.force, NULL, "overwrite LOG"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print nothing of ioseer's own"},
+    {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR once LOG is there"},
+    {0},
+};
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return cli_usage("pack", "DIR", "is missing");
+    if (argc > 2) return cli_usage("pack", argv[2], "one DIR is enough");
+    if (!options.output) return cli_usage("pack", "-o LOG", "is missing");
+    struct stat there;
+    if (!options.force && lstat(options.output, &there) == 0) {
+        fprintf(stderr, "ioseer pack: %s: is there already; --force overwrites it\n", options.output);
+        return STATUS_FAILURE;
+    }
+    const char *spill_dir = argv[1];
+    struct pack_result result;
+    int code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
+    if (code == ERR_NOTHING) return cli_fail("pack", spill_dir, code);
+    if (code < 0) return cli_fail("pack", options.output, code);
+    if (!options.quiet) pack_print_result(options.output, &result);
+    if (options.remove) code = pack_remove_directory(spill_dir);
+    return code < 0 ? cli_fail("pack", spill_dir, code) : STATUS_OK;
+}
+
+const struct verb verb_pack = {
+    .name = "pack",
+    .summary = "make a log from the spill files of a job that was cut short",
+    .usage = "[OPTION]... DIR -o LOG",
+    .about = "Makes LOG from the spill files in DIR, which a killed `record` leaves beside its log.\n"
+             "DIR stays as it is unless --remove is given.",
+    .options = rows,
+    .run = run,
+};
