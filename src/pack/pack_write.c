@@ -80,9 +80,10 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
 
 static void put_about(struct fields_out *out, const struct bytes *about)
 {
+    if (about->len == 0) return;
     struct fields_in in = {.at = about->data, .end = about->data + about->len};
     struct field field;
-    while (about->len && fields_next(&in, &field) > 0) {
+    while (fields_next(&in, &field) > 0) {
         if (field.is_bytes) {
             fields_bytes(out, field.key, field.data, field.len);
         } else {
