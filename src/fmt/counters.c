@@ -32,13 +32,13 @@ enum role {
 // The sums of time; added to COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
 enum time_sum { TIME_READ, TIME_WRITE, TIME_META };
 
-static enum role meta_role(uint32_t call)
+static enum role meta_role(uint32_t call, uint32_t flags)
 {
     switch (call) {
     case CALL_dup:
     case CALL_dup2:
-    case CALL_dup3:
-    case CALL_fcntl: return ROLE_DUP;
+    case CALL_dup3: return ROLE_DUP;
+    case CALL_fcntl: return flags == F_DUPFD || flags == F_DUPFD_CLOEXEC ? ROLE_DUP : ROLE_NONE;
     case CALL_fileno: return ROLE_FILENO;
     case CALL_stat:
     case CALL_lstat:
@@ -76,7 +76,7 @@ static enum role open_role(uint32_t call)
     }
 }
 
-static enum role role_of(uint32_t call)
+static enum role role_of(uint32_t call, uint32_t flags)
 {
     if (call >= call_table_len) return ROLE_NONE;
     switch (call_table[call].class) {
@@ -86,14 +86,14 @@ static enum role role_of(uint32_t call)
     case CLASS_CLOSE: return call == CALL_closedir ? ROLE_NONE : ROLE_CLOSE;
     case CLASS_OPEN: return open_role(call);
     case CLASS_SYNC: return sync_role(call);
-    case CLASS_META: return meta_role(call);
+    case CLASS_META: return meta_role(call, flags);
     default: return ROLE_NONE;
     }
 }
 
-unsigned counters_layer(uint32_t call)
+unsigned counters_layer(uint32_t call, uint32_t flags)
 {
-    if (role_of(call) == ROLE_NONE) return LAYER_NONE;
+    if (role_of(call, flags) == ROLE_NONE) return LAYER_NONE;
     if (call == CALL_fileno) return LAYER_POSIX;
     unsigned layer = call_table[call].layer;
     return layer == LAYER_POSIX || layer == LAYER_STDIO ? layer : LAYER_NONE;
@@ -101,7 +101,7 @@ unsigned counters_layer(uint32_t call)
 
 bool counters_has_target(uint32_t call)
 {
-    return role_of(call) == ROLE_RENAME;
+    return role_of(call, 0) == ROLE_RENAME;
 }
 
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
@@ -245,23 +245,19 @@ static void add_other(uint64_t *v, const struct counters_input *in, enum role ro
 
 unsigned counters_add(struct counters *c, const struct counters_input *in)
 {
-    enum role role = role_of(in->call);
+    enum role role = role_of(in->call, in->flags);
     uint64_t end = in->start + in->duration;
     if (in->block_size) c->value[COUNTER_FILE_ALIGNMENT] = in->block_size;
     switch (role) {
     case ROLE_NONE: return 0;
     case ROLE_READ: return add_access(c, in, READING, end);
     case ROLE_WRITE: return add_access(c, in, WRITING, end);
+    case ROLE_OPEN:
     case ROLE_DUP:
-        if (in->call == CALL_fcntl && in->flags != F_DUPFD && in->flags != F_DUPFD_CLOEXEC) return 0;
-        break;
-    default: break;
+    case ROLE_FILENO:
+    case ROLE_FDOPEN: add_open(c->value, in, role, end); return 0;
+    default: add_other(c->value, in, role, end); return 0;
     }
-    if (role == ROLE_OPEN || role == ROLE_DUP || role == ROLE_FILENO || role == ROLE_FDOPEN)
-        add_open(c->value, in, role, end);
-    else
-        add_other(c->value, in, role, end);
-    return 0;
 }
 
 enum merge_rule { MERGE_SUM, MERGE_MOST, MERGE_EARLIEST, MERGE_LATER, MERGE_APART };

@@ -129,15 +129,15 @@ struct counters_input {
     uint64_t start;
     uint64_t duration;
     uint32_t mode;         // of opens, where known
-    uint32_t flags;        // ATTRIBUTE_FLAGS, where known: fcntl's command says whether it is a dup
+    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command says whether it is a dup
     uint64_t renamed_from; // with is_target: the old name; a file number in the recorder, a record id in the reader
 };
 
 enum counters_missed { MISSED_SIZE = 1 << 0, MISSED_STRIDE = 1 << 1 };
 
 // The layer whose record a call counts in (fileno counts as a reference in the POSIX one, as Darshan has it);
-// LAYER_NONE for calls that do not count: a file that saw only these has no record.
-unsigned counters_layer(uint32_t call);
+// LAYER_NONE for calls that do not count: a file that saw only these has no record. `flags` as in counters_input.
+unsigned counters_layer(uint32_t call, uint32_t flags);
 // Whether the call counts for its second file too, as a target (renames).
 bool counters_has_target(uint32_t call);
 

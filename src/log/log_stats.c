@@ -78,12 +78,18 @@ static int add_input(struct stats *stats, unsigned layer, const struct log_file 
     return 0;
 }
 
+// Either file of a call with two lets its event through the filter.
+static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file)
+{
+    if (!file) return false;
+    const char *glob = event->file2 ? stats->filter.file_glob : NULL;
+    return !glob || glob_match(glob, file->name);
+}
+
 static int add_event(struct stats *stats, const struct log_event *event)
 {
     const struct stream_event *raw = &event->raw;
     if (raw->error || !raw->has_result || raw->result < 0) return 0;
-    unsigned layer = counters_layer(event->call->build_id);
-    if (layer == LAYER_NONE) return 0;
     struct counters_input in = {
         .call = event->call->build_id,
         .offset = raw->offset,
@@ -95,8 +101,10 @@ static int add_event(struct stats *stats, const struct log_event *event)
     };
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
-    if (event->file) FORWARD(add_input(stats, layer, event->file, &in));
-    if (!event->file2 || !counters_has_target(in.call)) return 0;
+    unsigned layer = counters_layer(in.call, in.flags);
+    if (layer == LAYER_NONE) return 0;
+    if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));
+    if (!counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
     in.is_target = true;
     in.renamed_from = event->file ? event->file->record_id : 0;
     return add_input(stats, layer, event->file2, &in);

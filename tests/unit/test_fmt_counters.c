@@ -1,0 +1,304 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "calls.h"
+#include "fmt/counters.h"
+#include "fmt/records.h"
+
+static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t result, uint64_t start, uint64_t duration)
+{
+    const struct counters_input in = {
+        .call = call,
+        .block_size = 4096,
+        .offset = offset,
+        .has_offset = true,
+        .result = result,
+        .start = start,
+        .duration = duration,
+    };
+    counters_add(c, &in);
+}
+
+static struct counters_value value_of(const struct counters *c, unsigned layer, const char *name)
+{
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    size_t count = counters_list(c, layer, values);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i].name, name) == 0) return values[i];
+    }
+    fail_msg("no counter is called %s", name);
+    return values[0];
+}
+
+static int64_t integer(const struct counters *c, const char *name)
+{
+    struct counters_value value = value_of(c, strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO, name);
+    assert_false(value.is_real);
+    return value.integer;
+}
+
+static double real(const struct counters *c, const char *name)
+{
+    struct counters_value value = value_of(c, strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO, name);
+    assert_true(value.is_real);
+    return value.real;
+}
+
+static void test_sequence(void **state)
+{
+    (void)state;
+    struct counters c = {0};
+    add(&c, CALL_open, 0, 3, 100, 10);
+    add(&c, CALL_write, 0, 100, 200, 10);     // not sequential: the last byte was 0
+    add(&c, CALL_write, 100, 100, 300, 10);   // consecutive
+    add(&c, CALL_write, 1000, 100, 400, 30);  // sequential, stride 800
+    add(&c, CALL_write, 0, 50, 500, 10);      // back
+    add(&c, CALL_pread, 0, 1024, 600, 10);    // switch
+    add(&c, CALL_pread, 1024, 1025, 700, 10); // consecutive
+    add(&c, CALL_open, 0, 3, 800, 10);        // forgets the last bytes
+    add(&c, CALL_pread, 2049, 0, 900, 10);    // sequential; stride 0 because the last byte is 0
+    assert_int_equal(integer(&c, "POSIX_OPENS"), 2);
+    assert_int_equal(integer(&c, "POSIX_WRITES"), 4);
+    assert_int_equal(integer(&c, "POSIX_READS"), 3);
+    assert_int_equal(integer(&c, "POSIX_BYTES_WRITTEN"), 350);
+    assert_int_equal(integer(&c, "POSIX_BYTES_READ"), 2049);
+    assert_int_equal(integer(&c, "POSIX_MAX_BYTE_WRITTEN"), 1099);
+    assert_int_equal(integer(&c, "POSIX_MAX_BYTE_READ"), 2048);
+    assert_int_equal(integer(&c, "POSIX_SEQ_WRITES"), 2);
+    assert_int_equal(integer(&c, "POSIX_CONSEC_WRITES"), 1);
+    assert_int_equal(integer(&c, "POSIX_SEQ_READS"), 2);
+    assert_int_equal(integer(&c, "POSIX_CONSEC_READS"), 1);
+    assert_int_equal(integer(&c, "POSIX_RW_SWITCHES"), 1);
+    assert_int_equal(integer(&c, "POSIX_FILE_ALIGNMENT"), 4096);
+    assert_int_equal(integer(&c, "POSIX_FILE_NOT_ALIGNED"), 4);
+    assert_int_equal(integer(&c, "POSIX_MEM_ALIGNMENT"), 8);
+    assert_int_equal(integer(&c, "POSIX_STRIDE1_STRIDE"), 0);
+    assert_int_equal(integer(&c, "POSIX_STRIDE1_COUNT"), 6);
+    assert_int_equal(integer(&c, "POSIX_STRIDE2_STRIDE"), 800);
+    assert_int_equal(integer(&c, "POSIX_STRIDE2_COUNT"), 1);
+    assert_int_equal(integer(&c, "POSIX_STRIDE3_COUNT"), 0);
+    assert_int_equal(integer(&c, "POSIX_ACCESS1_ACCESS"), 100);
+    assert_int_equal(integer(&c, "POSIX_ACCESS1_COUNT"), 3);
+    assert_int_equal(integer(&c, "POSIX_ACCESS2_ACCESS"), 0); // as often as 50, 1024 and 1025, but smaller
+    assert_int_equal(integer(&c, "POSIX_ACCESS4_ACCESS"), 1024);
+    assert_int_equal(integer(&c, "POSIX_MAX_WRITE_TIME_SIZE"), 100);
+    assert_true(real(&c, "POSIX_F_MAX_WRITE_TIME") == 30e-9);
+    assert_true(real(&c, "POSIX_F_OPEN_START_TIMESTAMP") == 100e-9);
+    assert_true(real(&c, "POSIX_F_OPEN_END_TIMESTAMP") == 810e-9);
+    assert_true(real(&c, "POSIX_F_CLOSE_START_TIMESTAMP") == 0);
+}
+
+static void test_bins(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t size;
+        const char *name;
+    } cases[] = {
+        {0, "POSIX_SIZE_READ_0_100"},
+        {100, "POSIX_SIZE_READ_0_100"},
+        {101, "POSIX_SIZE_READ_100_1K"},
+        {1024, "POSIX_SIZE_READ_100_1K"},
+        {1025, "POSIX_SIZE_READ_1K_10K"},
+        {10240, "POSIX_SIZE_READ_1K_10K"},
+        {102400, "POSIX_SIZE_READ_10K_100K"},
+        {1 << 20, "POSIX_SIZE_READ_100K_1M"},
+        {4 << 20, "POSIX_SIZE_READ_1M_4M"},
+        {10 << 20, "POSIX_SIZE_READ_4M_10M"},
+        {100 << 20, "POSIX_SIZE_READ_10M_100M"},
+        {1 << 30, "POSIX_SIZE_READ_100M_1G"},
+        {(1 << 30) + 1, "POSIX_SIZE_READ_1G_PLUS"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct counters c = {0};
+        add(&c, CALL_read, 0, cases[i].size, 0, 0);
+        assert_int_equal(integer(&c, cases[i].name), 1);
+    }
+}
+
+// A call that began before the last one of its kind ended adds only what lies after that end.
+static void test_overlap(void **state)
+{
+    (void)state;
+    struct counters c = {0};
+    add(&c, CALL_read, 0, 1, 100, 50);
+    add(&c, CALL_read, 0, 1, 120, 50);  // 20 more
+    add(&c, CALL_read, 0, 1, 130, 10);  // nothing
+    add(&c, CALL_write, 0, 1, 100, 70); // another kind
+    add(&c, CALL_fsync, 0, 0, 170, 5);  // counts as writing
+    add(&c, CALL_lseek, 0, 0, 100, 7);
+    add(&c, CALL_mmap, 0, 0, 100, 1000); // no time
+    assert_true(real(&c, "POSIX_F_READ_TIME") == 70e-9);
+    assert_true(real(&c, "POSIX_F_WRITE_TIME") == 75e-9);
+    assert_true(real(&c, "POSIX_F_META_TIME") == 7e-9);
+    assert_int_equal(integer(&c, "POSIX_FSYNCS"), 1);
+    assert_int_equal(integer(&c, "POSIX_SEEKS"), 1);
+    assert_int_equal(integer(&c, "POSIX_MMAPS"), 1);
+}
+
+static void test_roles(void **state)
+{
+    (void)state;
+    struct counters c = {0};
+    static const uint32_t stats[] = {CALL_stat, CALL_lstat, CALL_fstat, CALL_fstatat, CALL_statx};
+    for (size_t i = 0; i < 5; i++) add(&c, stats[i], 0, 0, 0, 0);
+    add(&c, CALL_dup2, 0, 4, 0, 0);
+    add(&c, CALL_fileno, 0, 4, 0, 0);
+    add(&c, CALL_mkstemp, 0, 4, 0, 0);
+    add(&c, CALL_fdatasync, 0, 0, 0, 0);
+    add(&c, CALL_opendir, 0, 0, 0, 0);
+    struct counters_input rename = {.call = CALL_rename};
+    counters_add(&c, &rename);
+    rename.is_target = true;
+    rename.renamed_from = 77;
+    counters_add(&c, &rename);
+    struct counters_input fcntl_call = {.call = CALL_fcntl, .flags = F_DUPFD_CLOEXEC};
+    counters_add(&c, &fcntl_call);
+    fcntl_call.flags = F_GETFL;
+    counters_add(&c, &fcntl_call);
+    assert_int_equal(integer(&c, "POSIX_STATS"), 5);
+    assert_int_equal(integer(&c, "POSIX_DUPS"), 2);
+    assert_int_equal(integer(&c, "POSIX_FILENOS"), 1);
+    assert_int_equal(integer(&c, "POSIX_OPENS"), 4);
+    assert_int_equal(integer(&c, "POSIX_FDSYNCS"), 1);
+    assert_int_equal(integer(&c, "POSIX_RENAME_SOURCES"), 1);
+    assert_int_equal(integer(&c, "POSIX_RENAME_TARGETS"), 1);
+    assert_int_equal(integer(&c, "POSIX_RENAMED_FROM"), 77);
+    assert_int_equal(counters_layer(CALL_fileno, 0), LAYER_POSIX);
+    assert_int_equal(counters_layer(CALL_fwrite, 0), LAYER_STDIO);
+    assert_int_equal(counters_layer(CALL_unlink, 0), LAYER_NONE);
+    assert_int_equal(counters_layer(CALL_fcntl, F_GETFL), LAYER_NONE);
+    assert_int_equal(counters_layer(UINT32_MAX, 0), LAYER_NONE);
+
+    struct counters stdio = {0};
+    add(&stdio, CALL_fdopen, 0, 0, 0, 0);
+    add(&stdio, CALL_fwrite, 10, 5, 0, 0);
+    add(&stdio, CALL_fflush, 0, 0, 0, 0);
+    assert_int_equal(integer(&stdio, "STDIO_OPENS"), 1);
+    assert_int_equal(integer(&stdio, "STDIO_FDOPENS"), 1);
+    assert_int_equal(integer(&stdio, "STDIO_FLUSHES"), 1);
+    assert_int_equal(integer(&stdio, "STDIO_MAX_BYTE_WRITTEN"), 14);
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    assert_int_equal(counters_list(&stdio, LAYER_STDIO, values), 14 + 15);
+    assert_int_equal(counters_list(&stdio, LAYER_POSIX, values), 69 + 17);
+    assert_int_equal(counters_list(&stdio, LAYER_HDF5, values), 0);
+}
+
+// Calls in turn, some of them overlapping the next one of another kind.
+static void add_random(struct counters *c, unsigned seed)
+{
+    static const uint32_t calls[] = {CALL_pread, CALL_pwrite, CALL_pread, CALL_pwrite, CALL_open, CALL_lseek};
+    unsigned random = seed * 2654435761u;
+    add(c, calls[(random >> 8) % 6], (random >> 12) % 5 * 512, (random >> 16) % 3 * 512, 1000 + seed * 10,
+        (random >> 20) % 9 + 1);
+}
+
+// Wherever the seam lies, two parts joined are the whole.
+static void test_merge(void **state)
+{
+    (void)state;
+    enum { CALLS = 60 };
+    struct counters whole = {0};
+    for (unsigned i = 0; i < CALLS; i++) add_random(&whole, i);
+    for (unsigned seam = 0; seam <= CALLS; seam++) {
+        struct counters first = {0}, second = {0};
+        for (unsigned i = 0; i < seam; i++) add_random(&first, i);
+        for (unsigned i = seam; i < CALLS; i++) add_random(&second, i);
+        struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
+        counters_merge(&first, &second, left_out);
+        struct counters_value expected[COUNTERS_MAX_VALUES], got[COUNTERS_MAX_VALUES];
+        size_t count = counters_list(&whole, LAYER_POSIX, expected);
+        counters_list(&first, LAYER_POSIX, got);
+        for (size_t i = 0; i < count; i++) {
+            if (got[i].integer != expected[i].integer || got[i].real != expected[i].real)
+                fail_msg("seam %u: %s is %lld %g, not %lld %g", seam, got[i].name, (long long)got[i].integer,
+                         got[i].real, (long long)expected[i].integer, expected[i].real);
+        }
+    }
+}
+
+static void test_merge_overlap(void **state)
+{
+    (void)state;
+    struct counters first = {0}, second = {0};
+    add(&first, CALL_read, 0, 10, 100, 50);
+    add(&second, CALL_read, 10, 10, 130, 40); // 20 of it lie after the first one's end
+    counters_merge(&first, &second, NULL);
+    assert_true(real(&first, "POSIX_F_READ_TIME") == 70e-9);
+    assert_int_equal(integer(&first, "POSIX_CONSEC_READS"), 1);
+}
+
+static void test_many_values(void **state)
+{
+    (void)state;
+    struct counters c = {0}, later = {0};
+    unsigned missed = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        const struct counters_input in = {.call = CALL_read, .result = i};
+        missed += counters_add(&c, &in) & MISSED_SIZE;
+        add(&later, CALL_read, 0, 100 + i % 10, 0, 0);
+    }
+    assert_int_equal(missed, 40 - COUNTERS_CANDIDATES);
+    struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
+    counters_merge(&c, &later, left_out);
+    assert_int_equal(left_out[0].used, 10);
+    assert_int_equal(left_out[0].count[0], 4);
+    assert_int_equal(integer(&c, "POSIX_ACCESS1_ACCESS"), 0);
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    uint8_t buffer[COUNTERS_MAX_RECORD];
+    struct spill_counters in = {.file = 7, .layer = LAYER_POSIX}, out;
+    for (unsigned i = 0; i < 60; i++) add_random(&in.counters, i);
+    struct fields_out fields = {.at = buffer, .end = buffer + sizeof buffer};
+    counters_put(&fields, 5, &in);
+    assert_false(fields.overflow);
+    struct fields_in records = {.at = buffer, .end = fields.at}, body;
+    unsigned kind;
+    uint32_t process;
+    assert_int_equal(fields_next_record(&records, &kind, &body), 1);
+    assert_int_equal(kind, RECORD_COUNTERS);
+    assert_int_equal(counters_get(body, &process, &out), 0);
+    assert_int_equal(process, 5);
+    assert_memory_equal(&in, &out, sizeof in);
+
+    memset(&in.counters, 0xff, sizeof in.counters); // the largest
+    in.counters.sizes.used = in.counters.strides.used = COUNTERS_CANDIDATES;
+    fields = (struct fields_out){.at = buffer, .end = buffer + sizeof buffer};
+    counters_put(&fields, UINT32_MAX, &in);
+    assert_false(fields.overflow);
+    for (size_t len = 0; len < (size_t)(fields.at - buffer); len++)
+        counters_get((struct fields_in){.at = buffer + 3, .end = buffer + 3 + len}, &process, &out);
+}
+
+static void test_clock(void **state)
+{
+    (void)state;
+    const struct clock_map clock = {.origin_units = 1000, .origin_ns = 50, .span_units = 1, .span_ns = 4};
+    struct counters c = {0};
+    add(&c, CALL_read, 0, 10, 1100, 25);
+    counters_to_ns(&c, &clock);
+    assert_true(real(&c, "POSIX_F_READ_START_TIMESTAMP") == 450e-9);
+    assert_true(real(&c, "POSIX_F_READ_END_TIMESTAMP") == 550e-9);
+    assert_true(real(&c, "POSIX_F_READ_TIME") == 100e-9);
+    assert_true(real(&c, "POSIX_F_OPEN_START_TIMESTAMP") == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sequence),    cmocka_unit_test(test_bins),   cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_roles),       cmocka_unit_test(test_merge),  cmocka_unit_test(test_merge_overlap),
+        cmocka_unit_test(test_many_values), cmocka_unit_test(test_record), cmocka_unit_test(test_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
