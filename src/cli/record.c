@@ -68,10 +68,11 @@ static int check_output(const char *log_path)
     return STATUS_FAILURE;
 }
 
-static int check_patterns(const struct option_list *patterns)
+// The recorder gets them one a line.
+static int check_patterns(const char *option, const struct option_list *patterns)
 {
     for (size_t i = 0; i < patterns->count; i++) {
-        if (strchr(patterns->item[i], '\n')) return cli_usage("record", patterns->item[i], "a line break in a pattern");
+        if (strchr(patterns->item[i], '\n')) return cli_usage("record", option, "a pattern with a line break");
     }
     return STATUS_OK;
 }
@@ -154,8 +155,8 @@ static int run(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("record", "COMMAND", "is missing");
     char **command = argv + 1;
-    int status = check_patterns(&options.include);
-    if (status == STATUS_OK) status = check_patterns(&options.exclude);
+    int status = check_patterns("--include", &options.include);
+    if (status == STATUS_OK) status = check_patterns("--exclude", &options.exclude);
     if (status != STATUS_OK) return status;
     char *log_path = options.output ? strdup(options.output) : default_log_name(command[0]);
     if (!log_path) return cli_fail("record", command[0], -ENOMEM);

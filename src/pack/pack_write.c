@@ -10,7 +10,7 @@ int pack_write_calls(struct pack *pack)
 {
     for (unsigned id = 1; id < call_table_len; id++) {
         const struct call_info *call = &call_table[id];
-        if (!call->name) continue;
+        if (!call->name || !pack->call_used[id]) continue;
         struct fields_out out;
         FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
         fields_number(&out, CALL_ID, id);
