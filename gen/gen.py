@@ -178,7 +178,7 @@ def write_real_header(tables):
     yield '};\n\n#endif'
 
 
-def shim_body(tables, call, real_call):
+def shim_body(tables, call, real_call, cast=''):
     """enter, the real call, leave: all decisions are in the probe functions."""
     probe = tables.probes.get(call.probe)
     if not probe:
@@ -186,14 +186,23 @@ def shim_body(tables, call, real_call):
     enter = ', '.join(['&probe'] + [call.role(r, tables) for r in probe['enter_roles'].split()])
     leave = ['&probe'] + ([f'CALL_{call.op}'] if call.cls != '-' else ['CALL_none'])
     leave += [call.role(r, tables) for r in probe['leave_roles'].split()]
-    yield '    struct probe probe;'
+    unlocks = ' __attribute__((cleanup(stream_unlock)))' if call.probe.startswith('stream_') else ''
+    yield f'    struct probe probe{unlocks};'
+    if unlocks:
+        yield '    probe.locked = NULL;'
     if call.ret == 'void':
         yield f"    bool watched = {probe['enter']}({enter});\n    {real_call};"
         yield f"    if (watched) {probe['leave']}({', '.join(leave)});"
     else:
-        yield f"    if (!{probe['enter']}({enter})) return {real_call};"
+        yield f"    if (!{probe['enter']}({enter})) return {cast}{real_call};"
         yield f'    {call.ret} result = {real_call};'
-        yield f"    {probe['leave']}({', '.join(leave + ['result'])});\n    return result;"
+        yield f"    {probe['leave']}({', '.join(leave + ['result'])});\n    return {cast}result;"
+
+
+def exported(call):
+    """Shims have C names of their own, shim_open, so that libc's prototypes and macros cannot get in their way."""
+    name = f'shim_{call.name}'
+    return f'{call.prototype(name)} __asm__("{call.name}");\nEXPORT {call.prototype(name)}'
 
 
 def write_forwarding_shim(tables, call):
@@ -202,12 +211,12 @@ def write_forwarding_shim(tables, call):
     params = ', '.join([p.text for p in call.params] + ['va_list list'])
     yield f'static inline {call.ret} forward_{call.name}({params})\n{{'
     yield from shim_body(tables, call, f'{target}({call.arguments()}, list)')
-    yield f'}}\n\nEXPORT {call.prototype()}\n{{\n    va_list list;\n    va_start(list, {call.params[-1].name});'
+    yield f'}}\n\n{exported(call)}\n{{\n    va_list list;\n    va_start(list, {call.params[-1].name});'
     yield f'    {call.ret} result = forward_{call.name}({call.arguments()}, list);\n    va_end(list);\n    return result;\n}}'
 
 
 def write_plain_shim(tables, call):
-    yield f'EXPORT {call.prototype()}\n{{'
+    yield f'{exported(call)}\n{{'
     if call.extra:
         yield f'    {call.extra.type} {call.extra.name} = 0;'
         yield f"    if ({call.options.get('check', ['true'])[0]}) {{\n        va_list list;"
@@ -220,7 +229,7 @@ def write_plain_shim(tables, call):
 def write_shim(tables, call):
     yield from (write_forwarding_shim if call.has('forward') else write_plain_shim)(tables, call)
     for alias in call.options.get('alias', []):
-        yield f'EXPORT {call.prototype(alias)} __attribute__((alias("{call.name}")));'
+        yield f'EXPORT {call.prototype("shim_" + alias)} __asm__("{alias}") __attribute__((alias("{call.name}")));'
     yield ''
 
 
@@ -234,13 +243,13 @@ def write_shims(tables):
         for number in [call.name] if call.is_sys else call.options.get('sys', []):
             numbers.append(number)
             params = call.params + ([call.extra] if call.extra else [])
-            yield f'static long system_call_{number}(const long argument[6])\n{{'
+            yield f'#ifdef SYS_{number}\nstatic long system_call_{number}(const long word[6])\n{{'
             for i, p in enumerate(params):
-                yield f'    {p.type} {p.name} = ({p.type})argument[{i}];\n    (void){p.name};'
-            yield from shim_body(tables, call, f'({call.ret})system_call_real(SYS_{number}, argument)')
-            yield '}\n'
+                yield f'    {p.type} {p.name} = ({p.type})word[{i}];\n    (void){p.name};'
+            yield from shim_body(tables, call, f'({call.ret})system_call_real(SYS_{number}, word)', '(long)')
+            yield '}\n#endif\n'
     yield 'long system_call(long number, const long argument[6])\n{\n    switch (number) {'
-    yield from (f'    case SYS_{n}: return system_call_{n}(argument);' for n in numbers)
+    yield from (f'#ifdef SYS_{n}\n    case SYS_{n}: return system_call_{n}(argument);\n#endif' for n in numbers)
     yield '    default: return system_call_real(number, argument);\n    }\n}'
 
 
@@ -267,7 +276,7 @@ def write_page(tables):
         yield f"| `{op}` | {call.layer} | {call.cls} | {' '.join(f'`{n}`' for n in names)} |"
 
 
-WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real.h': write_real_header,
+WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
            'shims.c': write_shims, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
            'libioseer.wrap': write_wrap, 'captured.md': write_page}
 

@@ -1,0 +1,11 @@
+// Memory that is never given back: file names, pending transfers. Plain mmap, because the program's malloc may be what
+// called us. Returns NULL without memory.
+#ifndef IOSEER_REC_ARENA_H
+#define IOSEER_REC_ARENA_H
+
+#include <stddef.h>
+
+void *arena_alloc(size_t bytes);
+void *arena_pages(size_t bytes); // whole zeroed pages, only touched ones cost
+
+#endif

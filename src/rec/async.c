@@ -1,0 +1,100 @@
+#include "rec/async.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "rec/arena.h"
+#include "rec/spill.h"
+
+enum { BUCKETS = 256 };
+
+static struct pending *bucket[BUCKETS];
+static struct pending *spare;
+static _Atomic bool lock;
+
+static struct pending **head_of(const void *context, uint64_t id)
+{
+    uint64_t mixed = ((uintptr_t)context ^ id) * 0x9e3779b97f4a7c15u;
+    return &bucket[mixed >> 56];
+}
+
+// First in, first out within a bucket: a queue may use the same id for several transfers.
+void async_add(struct thread *thread, const struct pending *what)
+{
+    if (!emit_claim(thread)) return;
+    spin_lock(&lock);
+    struct pending *entry = spare;
+    if (entry) {
+        spare = entry->next;
+    } else {
+        entry = arena_alloc(sizeof *entry);
+    }
+    if (entry) {
+        *entry = *what;
+        entry->next = NULL;
+        struct pending **at = head_of(what->context, what->id);
+        while (*at) at = &(*at)->next;
+        *at = entry;
+    } else {
+        spill_count_loss(LOSS_ASYNC, 1);
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out)
+{
+    bool found = false;
+    if (!emit_claim(thread)) return false;
+    spin_lock(&lock);
+    for (struct pending **at = head_of(context, id); *at && !found; at = found ? at : &(*at)->next) {
+        struct pending *entry = *at;
+        if (entry->context != context || entry->id != id) continue;
+        *out = *entry;
+        *at = entry->next;
+        entry->next = spare;
+        spare = entry;
+        found = true;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+    return found;
+}
+
+bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending *out)
+{
+    struct handle *handle = probe_handle(fd);
+    *out = (struct pending){.call = call,
+                            .serial = handle->serial,
+                            .file = handle->file,
+                            .subject = emit_subject(handle),
+                            .start = p->start,
+                            .caller = p->caller,
+                            .has_offset = true,
+                            .parent_number = STREAM_NO_PARENT};
+    return !(handle->flags & HANDLE_LEFT_OUT);
+}
+
+void async_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
+{
+    struct emission e = {.call = what->call,
+                         .serial = what->serial,
+                         .file = what->file,
+                         .subject = what->subject,
+                         .unaligned = what->unaligned,
+                         .offset = what->offset,
+                         .size = what->size,
+                         .start = what->start,
+                         .end = clock_now(),
+                         .caller = what->caller};
+    int error = result < 0 ? (int)-result : 0;
+    bool transfers = call_table[what->call].traits & CALL_TRANSFERS;
+    if (!what->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
+    emit_attribute(&e, ATTRIBUTE_CALL_TIME, what->call_time + call_time);
+    if (what->parent_number != STREAM_NO_PARENT) {
+        emit_attribute(&e, ATTRIBUTE_PARENT_STREAM, what->parent_stream);
+        emit_attribute(&e, ATTRIBUTE_PARENT_NUMBER, what->parent_number);
+    }
+    emit_result(&e, error ? -1 : result, transfers ? (int64_t)what->size : 0, error);
+    emit_slowly(thread, &e);
+}

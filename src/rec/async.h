@@ -1,0 +1,43 @@
+// Asynchronous I/O: transfers that were submitted and wait for someone to see that they are done.
+#ifndef IOSEER_REC_ASYNC_H
+#define IOSEER_REC_ASYNC_H
+
+#include <stdbool.h>
+
+#include "rec/probe.h"
+
+struct pending {
+    struct pending *next;
+    const void *context; // which kind and queue: aio's table, a libaio context, a ring
+    uint64_t id;         // what the queue calls it
+    uint32_t call;
+    uint32_t serial;
+    struct file *file;
+    uint64_t subject;
+    uint64_t offset;
+    uint64_t size;
+    uint64_t start;
+    uint64_t call_time; // clock units spent inside the submitting call
+    uintptr_t caller;
+    uint32_t parent_stream;
+    uint64_t parent_number; // STREAM_NO_PARENT without
+    bool has_offset;
+    bool unaligned;
+    uint32_t left_out; // only its bytes are tallied (not at all, in fact: the kernel does not count them)
+};
+
+// Keeps a copy of `what` until async_done finds it; dropped without memory, and counted as lost.
+void async_add(struct thread *thread, const struct pending *what);
+// Takes one out; false where nobody knows it.
+bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out);
+// Writes the event of a transfer whose completion was seen; result as the call reports it, negative: -errno.
+void async_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
+
+// A transfer on `fd`, ready for async_add; false where its descriptor is left out.
+bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending *out);
+
+// The same services through syscall(2).
+bool async_is_number(long number);
+long async_system_call(long number, const long argument[6]);
+
+#endif

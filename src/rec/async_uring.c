@@ -1,0 +1,284 @@
+// io_uring through liburing. Requests are written into the ring by inline functions; they are seen when one of
+// liburing's exported functions submits them. Completions are seen in the ring itself, by the next exported function
+// that is called.
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <string.h>
+
+#include "rec/async.h"
+#include "rec/shims.h"
+
+// liburing's struct io_uring, as far as it has stayed the same since 2.0.
+struct ring_view {
+    struct {
+        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *kdropped, *array;
+        struct io_uring_sqe *sqes;
+        unsigned sqe_head, sqe_tail;
+        size_t ring_bytes;
+        void *ring;
+        unsigned pad[4];
+    } sq;
+    struct {
+        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *koverflow;
+        struct io_uring_cqe *cqes;
+        size_t ring_bytes;
+        void *ring;
+        unsigned pad[4];
+    } cq;
+    unsigned flags;
+    int ring_fd;
+};
+
+enum { RINGS = 64 };
+
+static struct {
+    const struct ring_view *ring;
+    unsigned seen; // completions up to here have been looked at
+} known[RINGS];
+static _Atomic bool lock;
+
+// --- submission
+
+static uint32_t request_call(const struct io_uring_sqe *request)
+{
+    switch (request->opcode) {
+    case IORING_OP_READV:
+    case IORING_OP_READ_FIXED:
+    case IORING_OP_READ: return CALL_io_uring_read;
+    case IORING_OP_WRITEV:
+    case IORING_OP_WRITE_FIXED:
+    case IORING_OP_WRITE: return CALL_io_uring_write;
+    case IORING_OP_FSYNC:
+    case IORING_OP_SYNC_FILE_RANGE: return CALL_io_uring_sync;
+    case IORING_OP_OPENAT:
+    case IORING_OP_OPENAT2: return CALL_io_uring_open;
+    case IORING_OP_CLOSE: return CALL_io_uring_close;
+    case IORING_OP_STATX:
+    case IORING_OP_FALLOCATE:
+    case IORING_OP_FADVISE:
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_UNLINKAT:
+    case IORING_OP_MKDIRAT: return CALL_io_uring_meta;
+    default: return CALL_none;
+    }
+}
+
+static bool names_a_path(const struct io_uring_sqe *request)
+{
+    switch (request->opcode) {
+    case IORING_OP_OPENAT:
+    case IORING_OP_OPENAT2:
+    case IORING_OP_STATX:
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_UNLINKAT:
+    case IORING_OP_MKDIRAT: return true;
+    default: return false;
+    }
+}
+
+static bool describe_request(const struct probe *p, const struct ring_view *ring, const struct io_uring_sqe *request,
+                             struct pending *out)
+{
+    uint32_t call = request_call(request);
+    if (call == CALL_none) return false;
+    bool left_out = false;
+    if (request->flags & IOSQE_FIXED_FILE || names_a_path(request)) {
+        *out =
+            (struct pending){.call = call, .start = p->start, .caller = p->caller, .parent_number = STREAM_NO_PARENT};
+        if (names_a_path(request)) {
+            out->file = probe_file(request->fd, (const char *)(uintptr_t)request->addr, &left_out);
+        }
+        out->subject = emit_subject_of_file(out->file);
+    } else if (!async_describe(p, call, request->fd, out)) {
+        return false;
+    }
+    out->context = ring;
+    out->id = request->user_data;
+    if (call_table[call].traits & CALL_TRANSFERS) {
+        out->offset = request->off;
+        out->has_offset = request->off != UINT64_MAX;
+        out->size = request->len;
+        out->unaligned = request->addr & 7;
+        if (request->opcode == IORING_OP_READV || request->opcode == IORING_OP_WRITEV) {
+            const struct iovec *iov = (const struct iovec *)(uintptr_t)request->addr;
+            out->size = 0;
+            for (unsigned i = 0; i < request->len; i++) out->size += iov[i].iov_len;
+        }
+    }
+    return !left_out;
+}
+
+static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index)
+{
+    unsigned at = index & *ring->sq.kring_mask;
+#ifdef IORING_SETUP_SQE128
+    if (ring->flags & IORING_SETUP_SQE128) at <<= 1;
+#endif
+    return &ring->sq.sqes[at];
+}
+
+static int add_requests(struct probe *p, const struct ring_view *ring, struct call_frame *frame)
+{
+    int recorded = 0;
+    struct pending what;
+    for (unsigned i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
+        recorded += describe_request(p, ring, request_at(ring, i), &what);
+    }
+    if (recorded > 1) emit_begin(p->thread, frame);
+    for (unsigned i = ring->sq.sqe_head; recorded && i != ring->sq.sqe_tail; i++) {
+        if (!describe_request(p, ring, request_at(ring, i), &what)) continue;
+        if (recorded > 1) {
+            what.parent_stream = p->thread->stream;
+            what.parent_number = frame->number;
+        }
+        async_add(p->thread, &what);
+    }
+    return recorded;
+}
+
+// --- completion
+
+// The range of completions that nobody has looked at yet.
+static void take_range(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
+{
+    *from = *to = 0;
+    if (!emit_claim(thread)) return;
+    spin_lock(&lock);
+    unsigned tail = __atomic_load_n(ring->cq.ktail, __ATOMIC_ACQUIRE);
+    unsigned entries = *ring->cq.kring_mask + 1;
+    int free_row = -1, row = -1;
+    for (int i = 0; i < RINGS && row < 0; i++) {
+        if (known[i].ring == ring) row = i;
+        if (!known[i].ring && free_row < 0) free_row = i;
+    }
+    if (row < 0 && free_row >= 0) {
+        row = free_row;
+        known[row].ring = ring;
+        known[row].seen = *ring->cq.khead;
+    }
+    if (row >= 0) {
+        *from = tail - known[row].seen > entries ? tail - entries : known[row].seen;
+        *to = tail;
+        known[row].seen = tail;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+static void look_at_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
+{
+    unsigned from, to;
+    struct pending done;
+    if (!thread || !ring->cq.ktail) return;
+    take_range(thread, ring, &from, &to);
+    for (unsigned i = from; i != to; i++) {
+        unsigned at = i & *ring->cq.kring_mask;
+#ifdef IORING_SETUP_CQE32
+        if (ring->flags & IORING_SETUP_CQE32) at <<= 1;
+#endif
+        const struct io_uring_cqe *completion = &ring->cq.cqes[at];
+        if (!async_take(thread, ring, completion->user_data, &done)) continue;
+        if (done.call == CALL_io_uring_open && completion->res >= 0) handles_forget(completion->res);
+        async_emit(thread, &done, completion->res, clock_now() - since);
+    }
+}
+
+static void forget_ring(struct thread *thread, const struct ring_view *ring)
+{
+    if (!thread || !emit_claim(thread)) return;
+    spin_lock(&lock);
+    for (int i = 0; i < RINGS; i++) {
+        if (known[i].ring == ring) known[i].ring = NULL;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+// --- the exported functions
+
+#define SHIM(type, name, ...)                                                                                          \
+    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
+    EXPORT type shim_##name(__VA_ARGS__)
+
+// Submits, as far as there is anything to submit, around `call`, an expression with an int result.
+#define AROUND_SUBMIT(ring, call)                                                                                      \
+    struct probe p;                                                                                                    \
+    struct call_frame frame;                                                                                           \
+    const struct ring_view *view = (const struct ring_view *)(ring);                                                   \
+    if (!enter(&p)) return call;                                                                                       \
+    look_at_completions(p.thread, view, p.start);                                                                      \
+    int recorded = add_requests(&p, view, &frame);                                                                     \
+    int result = call;                                                                                                 \
+    if (recorded > 1) finish_submit(&p, &frame, result);                                                               \
+    look_at_completions(p.thread, view, p.start);                                                                      \
+    return result
+
+static void finish_submit(struct probe *p, struct call_frame *frame, int result)
+{
+    struct emission e = probe_emission_of_file(p, CALL_io_uring_submit, NULL, clock_now());
+    emit_result(&e, result < 0 ? -1 : result, 0, result < 0 ? -result : 0);
+    emit_finish(p->thread, frame, &e);
+}
+
+SHIM(int, io_uring_submit, struct io_uring *ring)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit)(ring));
+}
+
+SHIM(int, io_uring_submit_and_wait, struct io_uring *ring, unsigned least)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_wait)(ring, least));
+}
+
+SHIM(int, io_uring_submit_and_wait_timeout, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
+     struct __kernel_timespec *timeout, sigset_t *mask)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_wait_timeout)(ring, found, least, timeout, mask));
+}
+
+SHIM(int, io_uring_submit_and_get_events, struct io_uring *ring)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_get_events)(ring));
+}
+
+SHIM(int, io_uring_wait_cqes, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
+     struct __kernel_timespec *timeout, sigset_t *mask)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
+}
+
+SHIM(int, io_uring_wait_cqe_timeout, struct io_uring *ring, struct io_uring_cqe **found,
+     struct __kernel_timespec *timeout)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
+}
+
+SHIM(int, __io_uring_get_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned submit, unsigned least,
+     sigset_t *mask)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
+}
+
+SHIM(int, io_uring_get_events, struct io_uring *ring)
+{
+    AROUND_SUBMIT(ring, REAL_LATE(io_uring_get_events)(ring));
+}
+
+SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned count)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    unsigned result = REAL_LATE(io_uring_peek_batch_cqe)(ring, found, count);
+    look_at_completions(thread, (const struct ring_view *)ring, since);
+    return result;
+}
+
+SHIM(void, io_uring_queue_exit, struct io_uring *ring)
+{
+    struct thread *thread = recorder_thread();
+    const struct ring_view *view = (const struct ring_view *)ring;
+    look_at_completions(thread, view, clock_now());
+    forget_ring(thread, view);
+    if (view->ring_fd >= 0) handles_forget(view->ring_fd);
+    REAL_LATE(io_uring_queue_exit)(ring);
+}

@@ -1,0 +1,76 @@
+#include "rec/callsites.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "fmt/fields.h"
+#include "rec/files.h"
+#include "rec/recorder.h"
+#include "rec/spill.h"
+
+enum { SITES = 4096, MODULES = 256 };
+
+static struct {
+    uintptr_t caller;
+    uint32_t generation; // of the spill file that has its record
+} site[SITES];
+
+static struct {
+    const void *base;
+    uint32_t generation;
+} module[MODULES];
+
+static _Atomic bool lock;
+
+static uint32_t module_number(const Dl_info *info)
+{
+    for (uint32_t i = 0; i < MODULES; i++) {
+        if (module[i].base == info->dli_fbase && module[i].generation == recorder.generation + 1) return i + 1;
+        if (module[i].base && module[i].generation == recorder.generation + 1) continue;
+        module[i].base = info->dli_fbase;
+        module[i].generation = recorder.generation + 1;
+        uint8_t buffer[FILES_NAME_MAX + 64];
+        struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+        fields_begin(&out, RECORD_MODULE);
+        fields_number(&out, MODULE_ID, i + 1);
+        fields_string(&out, MODULE_PATH, info->dli_fname);
+        fields_number(&out, MODULE_BASE, (uintptr_t)info->dli_fbase);
+        fields_end(&out);
+        spill_record(buffer, (size_t)(out.at - buffer));
+        return i + 1;
+    }
+    return 0;
+}
+
+static void announce(uint32_t number, uintptr_t caller)
+{
+    Dl_info info;
+    if (!dladdr((void *)caller, &info) || !info.dli_fname) return;
+    uint8_t buffer[64];
+    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    uint32_t in_module = module_number(&info);
+    fields_begin(&out, RECORD_CALLSITE);
+    fields_number(&out, CALLSITE_ID, number);
+    fields_number(&out, CALLSITE_MODULE, in_module);
+    fields_number(&out, CALLSITE_ADDRESS, caller - (uintptr_t)info.dli_fbase);
+    fields_end(&out);
+    spill_record(buffer, (size_t)(out.at - buffer));
+}
+
+uint32_t callsites_find(uintptr_t caller)
+{
+    if (!caller) return 0;
+    uint32_t found = 0;
+    spin_lock(&lock);
+    uint32_t at = (uint32_t)((caller * 0x9e3779b97f4a7c15u) >> 52);
+    for (uint32_t tried = 0; tried < SITES && !found; tried++, at = (at + 1) % SITES) {
+        if (site[at].caller && site[at].caller != caller) continue;
+        if (site[at].generation != recorder.generation + 1) announce(at + 1, caller);
+        site[at].caller = caller;
+        site[at].generation = recorder.generation + 1;
+        found = at + 1;
+    }
+    spin_unlock(&lock);
+    return found;
+}

@@ -1,0 +1,188 @@
+#include "rec/emit.h"
+
+#include <string.h>
+
+#include "rec/callsites.h"
+#include "rec/spill.h"
+
+enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
+
+// Counters only from here on. What is left out is still tallied, in a chunk without events.
+static void end_trace(struct thread *thread, enum loss_reason reason)
+{
+    uint32_t none = LOSS_NONE;
+    atomic_compare_exchange_strong(&recorder.spill->trace_ended, &none, reason);
+    thread->writer.limit = NULL;
+    thread->chunk = spill_claim(CHUNK_COUNTERS, SPILL_ALIGN, &reason);
+    thread->tally = thread->chunk ? &thread->chunk->tally : &thread->spare_tally;
+}
+
+// A new chunk stands alone, so calls that are still open are named again.
+static void reopen_frames(struct stream_writer *writer, const struct call_frame *frame)
+{
+    if (!frame) return;
+    reopen_frames(writer, frame->up);
+    stream_put_control(writer, KIND_REOPEN, &frame->number, 1);
+}
+
+bool emit_next_chunk(struct thread *thread, uint64_t base)
+{
+    struct spill_chunk *old = thread->chunk;
+    if (thread->trace_ended) return false;
+    enum loss_reason reason = atomic_load_explicit(&recorder.spill->trace_ended, memory_order_relaxed);
+    struct spill_chunk *chunk = NULL;
+    if (!reason) {
+        chunk = spill_claim(CHUNK_EVENTS, thread->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES, &reason);
+    }
+    if (old) spill_retire(old);
+    if (!chunk) {
+        thread->trace_ended = true;
+        end_trace(thread, reason);
+        return false;
+    }
+    if (!thread->chunks++) thread->stream = atomic_fetch_add(&recorder.spill->streams, 1);
+    thread->chunk = chunk;
+    thread->tally = &chunk->tally;
+    chunk->stream = thread->stream;
+    chunk->tid = thread->tid;
+    chunk->first_number = thread->writer.next_number;
+    chunk->base = base;
+    chunk->tick = thread->tick;
+    stream_put_start(&thread->writer, spill_payload(chunk), chunk->bytes - SPILL_CHUNK_HEADER_BYTES, &chunk->used,
+                     base);
+    reopen_frames(&thread->writer, thread->frame);
+    return true;
+}
+
+static void define_slot(struct thread *thread, unsigned slot, const struct emission *e)
+{
+    uint32_t flags = e->unaligned ? SLOT_UNALIGNED : 0;
+    uint32_t callsite = recorder.callsites ? callsites_find(e->caller) : 0;
+    if (callsite) flags |= SLOT_CALLSITE;
+    if (e->file) files_announce(e->file);
+    // With call sites the key never matches in emit(): every event comes here, where the caller is compared too.
+    uint64_t key = recorder.callsites ? 0 : emit_key(e->subject, e->call, e->unaligned);
+    stream_put_slot(&thread->writer, slot, key, e->call, e->file ? e->file->id : 0, e->serial, flags, callsite);
+}
+
+// Whether the slot's last definition was for this key and caller, in this chunk; from now on it is.
+static bool same_site(struct thread *thread, unsigned slot, uint64_t key, uintptr_t caller)
+{
+    bool same = thread->site[slot].caller == caller && thread->site[slot].key == key &&
+                thread->site[slot].chunk == thread->chunks;
+    thread->site[slot].caller = caller;
+    thread->site[slot].key = key;
+    thread->site[slot].chunk = thread->chunks;
+    return same;
+}
+
+static struct counters *file_counters(struct file *file, unsigned layer)
+{
+    static struct spill_chunk *chunk; // under the records of one generation; guarded by its own lock
+    static uint32_t chunk_generation;
+    static _Atomic bool lock;
+    if (file->counters_generation != recorder.generation) {
+        memset(file->counters, 0, sizeof file->counters);
+        file->counters_generation = recorder.generation;
+    }
+    if (file->counters[layer]) return file->counters[layer];
+    spin_lock(&lock);
+    uint32_t used = chunk && chunk_generation == recorder.generation ? atomic_load(&chunk->used) : UINT32_MAX / 2;
+    if (used + sizeof(struct spill_counters) > COUNTERS_CHUNK_BYTES - SPILL_CHUNK_HEADER_BYTES) {
+        enum loss_reason reason;
+        chunk = spill_claim(CHUNK_COUNTERS, COUNTERS_CHUNK_BYTES, &reason);
+        chunk_generation = recorder.generation;
+        used = 0;
+    }
+    if (chunk) {
+        struct spill_counters *record = (struct spill_counters *)(spill_payload(chunk) + used);
+        record->file = file->id;
+        record->layer = layer;
+        file->counters[layer] = &record->counters;
+        files_announce(file);
+        atomic_store_explicit(&chunk->used, used + (uint32_t)sizeof *record, memory_order_release);
+    }
+    spin_unlock(&lock);
+    return file->counters[layer];
+}
+
+// Past the trace cap: the event leaves its mark on the file's counters.
+static void count(const struct emission *e)
+{
+    const struct call_info *call = &call_table[e->call];
+    spill_count_loss(LOSS_TRACE_CAP, 1);
+    if (!e->file || e->extra.flags & EVENT_ERROR) return;
+    struct counters_input input = {.call = e->call,
+                                   .block_size = e->file->block_bytes,
+                                   .offset = e->offset,
+                                   .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
+                                   .unaligned = e->unaligned,
+                                   .result = call->traits & CALL_TRANSFERS ? (int64_t)e->size : 0,
+                                   .start = e->start,
+                                   .duration = e->end - e->start};
+    if (e->extra.flags & EVENT_RESULT) input.result = e->extra.result;
+    for (unsigned i = 0; i < e->extra.attributes; i++) {
+        if (e->extra.attribute[i].id == ATTRIBUTE_MODE) input.mode = (uint32_t)e->extra.attribute[i].value;
+    }
+    spin_lock(&e->file->counters_lock);
+    struct counters *counters = file_counters(e->file, call->layer);
+    if (counters) {
+        counters_add(counters, &input);
+    } else {
+        spill_count_loss(LOSS_COUNTERS_FULL, 1);
+    }
+    spin_unlock(&e->file->counters_lock);
+}
+
+static void write_event(struct thread *thread, struct emission *e)
+{
+    struct stream_writer *writer = &thread->writer;
+    if (UNLIKELY(writer->at > writer->limit) && !emit_next_chunk(thread, e->start)) {
+        count(e);
+        return;
+    }
+    unsigned slot = emit_slot(e->subject, e->call);
+    uint64_t key = emit_key(e->subject, e->call, e->unaligned);
+    if (recorder.callsites ? !same_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
+        define_slot(thread, slot, e);
+    }
+    if (e->file2) {
+        files_announce(e->file2);
+        emit_attribute(e, ATTRIBUTE_FILE2, e->file2->id);
+    }
+    if (e->extra.flags == 0 && e->extra.attributes == 0 && e->start >= writer->clock) {
+        stream_put_plain(writer, slot, e->offset, e->size, e->start, e->end);
+    } else {
+        stream_put_extended(writer, slot, e->offset, e->size, e->start, e->end, &e->extra);
+    }
+}
+
+void emit_slowly(struct thread *thread, struct emission *emission)
+{
+    if (!emit_claim(thread)) {
+        spill_count_loss(LOSS_SIGNAL, 1);
+        return;
+    }
+    write_event(thread, emission);
+    emit_unclaim(thread);
+}
+
+void emit_begin(struct thread *thread, struct call_frame *frame)
+{
+    struct stream_writer *writer = &thread->writer;
+    frame->up = thread->frame;
+    frame->number = UINT64_MAX;
+    if (!emit_claim(thread)) return;
+    if (writer->at <= writer->limit || emit_next_chunk(thread, clock_now())) {
+        frame->number = stream_put_begin(writer);
+        thread->frame = frame;
+    }
+    emit_unclaim(thread);
+}
+
+void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission)
+{
+    if (frame->number != UINT64_MAX) emission->extra.flags |= EVENT_ENDS_BEGUN;
+    emit_slowly(thread, emission);
+    thread->frame = frame->up;
+}

@@ -1,0 +1,133 @@
+// From a completed call to bytes in the thread's stream. emit() is the hot path: the call continues a run or opens a
+// new one; whatever is rare goes to emit_slowly().
+#ifndef IOSEER_REC_EMIT_H
+#define IOSEER_REC_EMIT_H
+
+#include "rec/clock.h"
+#include "rec/files.h"
+#include "rec/handles.h"
+#include "rec/recorder.h"
+
+// Whom a slot stands for: an open handle, or a file by name.
+static inline uint64_t emit_subject(const struct handle *handle)
+{
+    return handle->serial;
+}
+
+static inline uint64_t emit_subject_of_file(const struct file *file)
+{
+    return (uint64_t)1 << 33 | (file ? file->id : 0);
+}
+
+static inline uint64_t emit_key(uint64_t subject, uint32_t call, bool unaligned)
+{
+    return subject << 12 | call << 1 | unaligned;
+}
+
+static inline unsigned emit_slot(uint64_t subject, uint32_t call)
+{
+    return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
+}
+
+// Everything there is to say about one event.
+struct emission {
+    uint32_t call;
+    uint32_t serial; // of the handle, 0 without
+    struct file *file;
+    struct file *file2; // the target of rename and link, or NULL
+    uint64_t subject;
+    bool unaligned;
+    uint64_t offset;
+    uint64_t size;
+    uint64_t start;
+    uint64_t end;
+    uintptr_t caller;
+    struct stream_put_extra extra;
+};
+
+void emit_slowly(struct thread *thread, struct emission *emission);
+
+// An event on an open file with its expected result (the size for transfers, else 0).
+static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
+                                                       bool unaligned, uint64_t offset, uint64_t size, uint64_t start,
+                                                       uint64_t end, uintptr_t caller)
+{
+    uint64_t subject = emit_subject(handle);
+    uint64_t key = emit_key(subject, call, unaligned);
+    unsigned slot = emit_slot(subject, call);
+    struct stream_writer *writer = &thread->writer;
+    if (LIKELY(!thread->busy)) {
+        thread->busy = true;
+        atomic_signal_fence(memory_order_seq_cst);
+        // A full chunk, an ended trace, call sites and open frames all make the limit 0 or the key differ.
+        if (LIKELY(writer->at <= writer->limit && writer->slot[slot].key == key && start >= writer->clock)) {
+            stream_put_plain(writer, slot, offset, size, start, end);
+            atomic_signal_fence(memory_order_seq_cst);
+            thread->busy = false;
+            return;
+        }
+        thread->busy = false;
+    }
+    struct emission emission = {.call = call,
+                                .serial = handle->serial,
+                                .file = handle->file,
+                                .subject = subject,
+                                .unaligned = unaligned,
+                                .offset = offset,
+                                .size = size,
+                                .start = start,
+                                .end = end,
+                                .caller = caller};
+    emit_slowly(thread, &emission);
+}
+
+// Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
+bool emit_next_chunk(struct thread *thread, uint64_t base);
+
+// A call that will have children: they are written between the two, and emission is its own event.
+void emit_begin(struct thread *thread, struct call_frame *frame);
+void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
+
+static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value)
+{
+    stream_put_attribute(&emission->extra, id, value);
+}
+
+// Sets result and errno as they differ from what is expected.
+static inline void emit_result(struct emission *emission, int64_t result, int64_t expected, int error)
+{
+    if (error) {
+        emission->extra.flags |= EVENT_ERROR;
+        emission->extra.error = error;
+        expected = -1;
+    }
+    if (result != expected) {
+        emission->extra.flags |= EVENT_RESULT;
+        emission->extra.result = result;
+    }
+}
+
+// Bytes that moved but are left out of the record on purpose.
+static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes)
+{
+    if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
+    thread->tally->left_out_calls++;
+}
+
+// Claims the thread's state for a short while, for locks that a signal handler on this thread must not wait for. False:
+// we are that handler.
+static inline bool emit_claim(struct thread *thread)
+{
+    if (thread->busy) return false;
+    thread->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+static inline void emit_unclaim(struct thread *thread)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = false;
+}
+
+#endif

@@ -1,0 +1,272 @@
+// Following the program into its children: exec and spawn keep the recorder in the environment, whatever the program
+// did to it; waiting notes how a child ended. Nothing here allocates: a vfork child runs on its parent's memory.
+#include <alloca.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fmt/fields.h"
+#include "rec/shims.h"
+#include "rec/spill.h"
+#include "rec/text.h"
+
+#define PRELOAD "LD_PRELOAD="
+enum { PRELOAD_LEN = sizeof PRELOAD - 1, WORDS_MAX = 1 << 16 };
+
+static size_t count_words(char *const *words)
+{
+    size_t count = 0;
+    while (words && words[count]) count++;
+    return count;
+}
+
+// The entry "NAME=…" of an environment, whose name is that of `entry`; or -1.
+static long find_entry(char *const *envp, size_t count, const char *entry, size_t name_len)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(envp[i], entry, name_len) == 0) return (long)i;
+    }
+    return -1;
+}
+
+static bool has_library(const char *list)
+{
+    size_t len = strlen(recorder.library);
+    for (const char *at = strstr(list, recorder.library); at; at = strstr(at + 1, recorder.library)) {
+        bool starts = at == list || at[-1] == ':' || at[-1] == ' ';
+        bool ends = !at[len] || at[len] == ':' || at[len] == ' ';
+        if (starts && ends) return true;
+    }
+    return false;
+}
+
+// After chroot the library may be out of reach; the loader would complain on the program's standard error.
+static bool can_follow(void)
+{
+    if (!recorder.library || atomic_load(&recorder.phase) != RECORDER_ON) return false;
+    return !recorder.new_root || cpu_syscall(SYS_faccessat, AT_FDCWD, recorder.library, R_OK) == 0;
+}
+
+// Bytes that follow_environment needs for its strings.
+static size_t environment_room(char *const *envp, size_t count)
+{
+    long at = find_entry(envp, count, PRELOAD, PRELOAD_LEN);
+    return PRELOAD_LEN + (recorder.library ? strlen(recorder.library) : 0) + (at >= 0 ? strlen(envp[at]) : 0) + 2;
+}
+
+// Fills `out` (room for count + RECORDER_SETTINGS + 2) with the environment for the new program.
+static char **follow_environment(char *const *envp, size_t count, char **out, char *room, size_t room_bytes)
+{
+    memcpy(out, envp, count * sizeof *out);
+    long at = find_entry(envp, count, PRELOAD, PRELOAD_LEN);
+    const char *list = at >= 0 ? envp[at] + PRELOAD_LEN : "";
+    if (!can_follow()) {
+        if (recorder.new_root && at >= 0) out[at] = PRELOAD;
+        out[count] = NULL;
+        return out;
+    }
+    if (!has_library(list)) {
+        struct text text = {room, room_bytes, 0};
+        text_add(&text, PRELOAD);
+        text_add(&text, recorder.library);
+        if (*list) text_add(&text, ":");
+        text_add(&text, list);
+        if (at >= 0) {
+            out[at] = room;
+        } else {
+            out[count++] = room;
+        }
+    }
+    for (unsigned i = 0; i < recorder.settings; i++) {
+        size_t name_len = (size_t)(strchr(recorder.setting[i], '=') - recorder.setting[i]) + 1;
+        if (find_entry(out, count, recorder.setting[i], name_len) < 0) out[count++] = recorder.setting[i];
+    }
+    out[count] = NULL;
+    return out;
+}
+
+// Declares `following`, the environment to hand on; lives until the function returns.
+#define FOLLOW(envp)                                                                                                   \
+    recorder_thread();                                                                                                 \
+    size_t envp_count = count_words(envp);                                                                             \
+    size_t envp_room = environment_room(envp, envp_count);                                                             \
+    char **envp_words = alloca((envp_count + RECORDER_SETTINGS + 2) * sizeof(char *));                                 \
+    char *envp_text = alloca(envp_room);                                                                               \
+    char **following = follow_environment(envp, envp_count, envp_words, envp_text, envp_room)
+
+#define SHIM(type, name, ...)                                                                                          \
+    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
+    EXPORT type shim_##name(__VA_ARGS__)
+
+SHIM(int, execve, const char *path, char *const argv[], char *const envp[])
+{
+    FOLLOW(envp);
+    recorder_end(EXIT_EXEC, 0);
+    int result = real.execve(path, argv, following);
+    recorder_resume();
+    return result;
+}
+
+SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[])
+{
+    FOLLOW(envp);
+    recorder_end(EXIT_EXEC, 0);
+    int result = real.execvpe(file, argv, following);
+    recorder_resume();
+    return result;
+}
+
+SHIM(int, execv, const char *path, char *const argv[])
+{
+    return shim_execve(path, argv, environ);
+}
+
+SHIM(int, execvp, const char *file, char *const argv[])
+{
+    return shim_execvpe(file, argv, environ);
+}
+
+SHIM(int, fexecve, int fd, char *const argv[], char *const envp[])
+{
+    FOLLOW(envp);
+    recorder_end(EXIT_EXEC, 0);
+    int result = real.fexecve(fd, argv, following);
+    recorder_resume();
+    return result;
+}
+
+SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    FOLLOW(envp);
+    recorder_end(EXIT_EXEC, 0);
+    int result = real.execveat(dirfd, path, argv, following, flags);
+    recorder_resume();
+    return result;
+}
+
+// Collects the words of an execl call behind `word` into argv[0 …]; `list` then stands behind the final NULL.
+#define COLLECT_WORDS(argv, word)                                                                                      \
+    va_list list, counting;                                                                                            \
+    va_start(list, word);                                                                                              \
+    va_copy(counting, list);                                                                                           \
+    size_t argv_count = 1;                                                                                             \
+    while (argv_count < WORDS_MAX && va_arg(counting, char *)) argv_count++;                                           \
+    va_end(counting);                                                                                                  \
+    char **argv = alloca((argv_count + 1) * sizeof(char *));                                                           \
+    argv[0] = (char *)word;                                                                                            \
+    for (size_t i = 1; i <= argv_count; i++) argv[i] = va_arg(list, char *)
+
+SHIM(int, execl, const char *path, const char *word, ...)
+{
+    COLLECT_WORDS(argv, word);
+    va_end(list);
+    return shim_execve(path, argv, environ);
+}
+
+SHIM(int, execlp, const char *file, const char *word, ...)
+{
+    COLLECT_WORDS(argv, word);
+    va_end(list);
+    return shim_execvpe(file, argv, environ);
+}
+
+SHIM(int, execle, const char *path, const char *word, ...)
+{
+    COLLECT_WORDS(argv, word);
+    char *const *envp = va_arg(list, char *const *);
+    va_end(list);
+    return shim_execve(path, argv, envp);
+}
+
+SHIM(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    FOLLOW(envp);
+    handles_share_all();
+    return real.posix_spawn(pid, path, actions, attributes, argv, following);
+}
+
+SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    FOLLOW(envp);
+    handles_share_all();
+    return real.posix_spawnp(pid, file, actions, attributes, argv, following);
+}
+
+// --- ends
+
+void shim__exit(int status) __asm__("_exit") __attribute__((noreturn));
+EXPORT void shim__exit(int status)
+{
+    recorder_thread();
+    recorder_end(EXIT_UNDERSCORE, (uint32_t)status);
+    real._exit(status);
+    __builtin_unreachable();
+}
+EXPORT void shim__Exit(int status) __asm__("_Exit") __attribute__((noreturn, alias("_exit")));
+
+void shim_abort(void) __asm__("abort") __attribute__((noreturn));
+EXPORT void shim_abort(void)
+{
+    recorder_thread();
+    recorder_end(EXIT_SIGNAL, SIGABRT);
+    real.abort();
+    __builtin_unreachable();
+}
+
+static void note_child(pid_t pid, int status)
+{
+    struct thread *thread = recorder_thread();
+    if (!thread || pid <= 0 || (!WIFEXITED(status) && !WIFSIGNALED(status)) || !emit_claim(thread)) return;
+    uint8_t buffer[32];
+    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    fields_begin(&out, RECORD_CHILD_END);
+    fields_number(&out, CHILD_END_PID, (uint64_t)pid);
+    fields_number(&out, CHILD_END_STATUS, (uint64_t)status);
+    fields_end(&out);
+    spill_record(buffer, (size_t)(out.at - buffer));
+    emit_unclaim(thread);
+}
+
+SHIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
+{
+    recorder_thread();
+    int seen = 0;
+    pid_t ended = real.wait4(pid, &seen, options, usage);
+    if (status && ended > 0) *status = seen;
+    if (ended > 0) note_child(ended, seen);
+    return ended;
+}
+
+SHIM(pid_t, waitpid, pid_t pid, int *status, int options)
+{
+    recorder_thread();
+    int seen = 0;
+    pid_t ended = real.waitpid(pid, &seen, options);
+    if (status && ended > 0) *status = seen;
+    if (ended > 0) note_child(ended, seen);
+    return ended;
+}
+
+SHIM(pid_t, wait, int *status)
+{
+    return shim_waitpid(-1, status, 0);
+}
+
+SHIM(pid_t, wait3, int *status, int options, struct rusage *usage)
+{
+    return shim_wait4(-1, status, options, usage);
+}
+
+SHIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    recorder_thread();
+    int result = real.waitid(type, id, info, options);
+    if (result == 0 && info && info->si_pid && !(options & WNOWAIT)) {
+        if (info->si_code == CLD_EXITED) note_child(info->si_pid, info->si_status << 8);
+        if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) note_child(info->si_pid, info->si_status);
+    }
+    return result;
+}

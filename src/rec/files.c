@@ -1,0 +1,232 @@
+#include "rec/files.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/glob.h"
+#include "fmt/fields.h"
+#include "rec/arena.h"
+#include "rec/handles.h"
+#include "rec/recorder.h"
+#include "rec/spill.h"
+#include "rec/text.h"
+
+enum { BUCKETS = 4096 };
+
+static struct file *_Atomic bucket[BUCKETS];
+static _Atomic uint32_t file_count;
+static struct file *_Atomic common_file; // for all names past the cap
+
+// The current directory, read when it is first needed and again after a change. Readers check that `cwd_version` is
+// even and the same before and after their copy.
+static char cwd[PATH_MAX];
+static size_t cwd_len;
+static _Atomic uint32_t cwd_version;
+static _Atomic bool cwd_lock;
+static _Atomic bool cwd_known;
+
+// A signal handler may have interrupted the writer on this very thread, so nobody waits: whoever meets a change under
+// way asks the kernel for himself.
+static size_t copy_cwd(char *out)
+{
+    if (!atomic_load(&cwd_known) && !atomic_exchange(&cwd_lock, true)) {
+        atomic_fetch_add(&cwd_version, 1);
+        long len = cpu_syscall(SYS_getcwd, cwd, sizeof cwd);
+        cwd_len = len > 1 && cwd[0] == '/' ? (size_t)len - 1 : 0;
+        atomic_fetch_add(&cwd_version, 1);
+        atomic_store(&cwd_known, true);
+        atomic_store(&cwd_lock, false);
+    }
+    uint32_t version = atomic_load(&cwd_version);
+    if (atomic_load(&cwd_known) && !(version & 1)) {
+        size_t len = cwd_len;
+        memcpy(out, cwd, len);
+        if (version == atomic_load(&cwd_version)) return len;
+    }
+    long len = cpu_syscall(SYS_getcwd, out, PATH_MAX);
+    return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
+}
+
+void files_forget_cwd(void)
+{
+    atomic_store(&cwd_known, false);
+}
+
+bool files_has_dotdot(const char *path)
+{
+    for (const char *at = strstr(path, ".."); at; at = strstr(at + 2, "..")) {
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2])) return true;
+    }
+    return false;
+}
+
+// Appends the components of `path` to name[0..len), which has no slash at its end.
+static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path)
+{
+    for (const char *at = path; *at;) {
+        while (*at == '/') at++;
+        size_t part = strcspn(at, "/");
+        if (part == 0 || (part == 1 && at[0] == '.')) {
+            at += part;
+        } else if (part == 2 && at[0] == '.' && at[1] == '.') {
+            while (len > 0 && name[--len] != '/') {
+            }
+            at += part;
+        } else {
+            if (len + part + 2 > FILES_NAME_MAX) return 0;
+            name[len++] = '/';
+            memcpy(name + len, at, part);
+            len += part;
+            at += part;
+        }
+    }
+    if (len == 0) name[len++] = '/';
+    name[len] = 0;
+    return len;
+}
+
+size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
+{
+    size_t len = 0;
+    if (path && path[0] == '/' && dirfd != FILES_SHM_DIRFD) return fold(name, 0, path);
+    if (dirfd == AT_FDCWD) {
+        len = copy_cwd(name);
+        if (len == 0) return 0;
+    } else if (dirfd == FILES_SHM_DIRFD) {
+        len = sizeof "/dev/shm" - 1;
+        memcpy(name, "/dev/shm", len);
+    } else {
+        len = handles_name(dirfd, name);
+        if (len == 0) return 0;
+    }
+    if (len == 1) len = 0; // the root: fold adds the slash
+    return fold(name, len, path ? path : "");
+}
+
+static bool under(const char *name, const char *directory)
+{
+    size_t len = strlen(directory);
+    return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
+}
+
+static bool is_system_file(const char *name)
+{
+    static const char *const out[] = {"/proc", "/sys", "/usr",  "/etc", "/bin",     "/sbin",    "/boot",
+                                      "/run",  "/dev", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache"};
+    static const char *const in[] = {"/dev/shm", "/run/user", "/run/media", "/run/shm"};
+    if (strncmp(name, "/lib", 4) == 0) {
+        return name[4 + strspn(name + 4, "x0123456789")] == '/' || !name[4 + strspn(name + 4, "x0123456789")];
+    }
+    for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
+        if (under(name, in[i])) return false;
+    }
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
+        if (under(name, out[i])) return true;
+    }
+    return false;
+}
+
+static bool matches_any(const char *const *patterns, const char *name)
+{
+    for (; *patterns; patterns++) {
+        if (glob_match(*patterns, name)) return true;
+    }
+    return false;
+}
+
+bool files_is_left_out(const char *name)
+{
+    if (under(name, recorder.job)) return true;
+    if (matches_any(recorder.include, name)) return false;
+    return is_system_file(name) || matches_any(recorder.exclude, name);
+}
+
+static uint64_t hash_name(const char *name, size_t len)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u ^ len;
+    for (; len >= 8; name += 8, len -= 8) {
+        uint64_t word;
+        memcpy(&word, name, 8);
+        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    uint64_t word = 0;
+    memcpy(&word, name, len);
+    hash = (hash ^ word) * 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
+}
+
+static struct file *make_file(const char *name, size_t len, uint64_t hash)
+{
+    struct file *file = arena_alloc(sizeof *file + len + 1);
+    if (!file) return NULL;
+    file->hash = hash;
+    file->name_len = (uint32_t)len;
+    file->counters_generation = UINT32_MAX;
+    memcpy(file->name, name, len);
+    file->id = atomic_fetch_add(&file_count, 1) + 1;
+    return file;
+}
+
+static struct file *past_the_cap(void)
+{
+    static const char name[] = "(files past the file cap)";
+    struct file *file = atomic_load(&common_file);
+    if (!file && (file = make_file(name, sizeof name - 1, 0))) {
+        struct file *expected = NULL;
+        if (!atomic_compare_exchange_strong(&common_file, &expected, file)) file = expected;
+    }
+    spill_count_loss(LOSS_FILE_CAP, 1);
+    return file;
+}
+
+struct file *files_find(const char *name, size_t len)
+{
+    uint64_t hash = hash_name(name, len);
+    struct file *_Atomic *head = &bucket[hash % BUCKETS];
+    struct file *fresh = NULL;
+    struct file *first = atomic_load_explicit(head, memory_order_acquire);
+    for (;;) {
+        for (struct file *file = first; file; file = file->next) {
+            if (file->hash == hash && file->name_len == len && memcmp(file->name, name, len) == 0) return file;
+        }
+        if (!fresh) {
+            if (atomic_load(&file_count) >= recorder.file_cap) return past_the_cap();
+            fresh = make_file(name, len, hash);
+            if (!fresh) return NULL;
+        }
+        fresh->next = first;
+        if (atomic_compare_exchange_strong(head, &first, fresh)) return fresh;
+    }
+}
+
+void files_note_stat(struct file *file, const struct stat *data)
+{
+    if (file == atomic_load(&common_file)) return;
+    file->device = data->st_dev;
+    file->inode = data->st_ino;
+    file->block_bytes = (uint32_t)data->st_blksize;
+    file->type = data->st_mode & S_IFMT;
+}
+
+void files_announce(struct file *file)
+{
+    uint32_t state = (recorder.generation + 1) * 2 + (file->type != 0);
+    if (atomic_load_explicit(&file->announced, memory_order_relaxed) >= state) return;
+    uint8_t buffer[FILES_NAME_MAX + 128];
+    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    fields_begin(&out, RECORD_FILE);
+    fields_number(&out, FILE_ID, file->id);
+    fields_bytes(&out, FILE_NAME, file->name, file->name_len);
+    if (file->type) {
+        fields_number(&out, FILE_DEVICE, file->device);
+        fields_number(&out, FILE_INODE, file->inode);
+        fields_number(&out, FILE_BLOCK_SIZE, file->block_bytes);
+        fields_number(&out, FILE_TYPE, file->type);
+    }
+    fields_end(&out);
+    if (out.overflow) return;
+    spill_record(buffer, (size_t)(out.at - buffer));
+    atomic_store_explicit(&file->announced, state, memory_order_relaxed);
+}

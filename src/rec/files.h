@@ -1,0 +1,51 @@
+// The files that this process touched, by name. Entries are made once and stay; looking one up takes no lock.
+#ifndef IOSEER_REC_FILES_H
+#define IOSEER_REC_FILES_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fmt/call.h"
+#include "fmt/counters.h"
+
+enum { FILES_NAME_MAX = PATH_MAX * 2 };
+
+struct file {
+    struct file *next;
+    uint64_t hash;
+    uint32_t id; // in this process, from 1
+    uint32_t block_bytes;
+    uint64_t device;
+    uint64_t inode;
+    uint32_t type;              // S_IFMT bits, 0 before anyone asked
+    _Atomic uint32_t announced; // 2 * generation of the spill file that has its record, + 1 with what fstat said
+    _Atomic bool counters_lock;
+    uint32_t counters_generation;
+    struct counters *counters[LAYER_COUNT]; // past the trace cap, in the spill file
+    uint32_t name_len;
+    char name[];
+};
+
+// The absolute name of `path` as the process sees it, relative to `dirfd` as in openat; its length, or 0 where it
+// cannot be told. Dots and double slashes are folded; symbolic links stay.
+size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path);
+bool files_has_dotdot(const char *path);
+void files_forget_cwd(void);
+
+// System files and what --exclude names, but for what --include names.
+bool files_is_left_out(const char *name);
+
+// The entry for a name; past the file cap one common entry. NULL without memory.
+struct file *files_find(const char *name, size_t len);
+void files_note_stat(struct file *file, const struct stat *data);
+
+// Sees to it that the spill file has the entry's record.
+void files_announce(struct file *file);
+
+enum { FILES_SHM_DIRFD = -1000 }; // stands for /dev/shm, where shm_open looks
+
+#endif

@@ -1,0 +1,222 @@
+#include "rec/handles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "rec/arena.h"
+#include "rec/files.h"
+#include "rec/spill.h"
+#include "rec/text.h"
+
+enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
+
+struct handle *handles_all;
+_Atomic uint64_t *handles_of_fd;
+
+static _Atomic uint32_t next_serial;
+static _Atomic uint32_t used_handles = FIRST_REAL;
+static _Atomic uint64_t free_list; // tag << 32 | index
+static _Atomic int highest_fd;
+
+int handles_init(void)
+{
+    handles_all = arena_pages(sizeof *handles_all * HANDLES_MAX);
+    handles_of_fd = arena_pages(sizeof *handles_of_fd * HANDLES_FDS);
+    if (!handles_all || !handles_of_fd) return -ENOMEM;
+    handles_all[0].flags = HANDLE_UNKNOWN;
+    for (uint32_t i = 1; i < FIRST_REAL; i++) {
+        handles_all[i].flags = HANDLE_LEFT_OUT;
+        handles_all[i].left_out = i < LEFT_OUT_COUNT ? i : LEFT_OUT_OTHER;
+    }
+    return 0;
+}
+
+static struct handle *take_handle(void)
+{
+    uint64_t head = atomic_load(&free_list);
+    while ((uint32_t)head) {
+        struct handle *handle = &handles_all[(uint32_t)head];
+        uint64_t rest = ((head >> 32) + 1) << 32 | handle->next_free;
+        if (atomic_compare_exchange_weak(&free_list, &head, rest)) return handle;
+    }
+    uint32_t index = atomic_fetch_add(&used_handles, 1);
+    if (index < HANDLES_MAX) return &handles_all[index];
+    atomic_fetch_sub(&used_handles, 1);
+    return NULL;
+}
+
+static void release(struct handle *handle)
+{
+    uint32_t index = (uint32_t)(handle - handles_all);
+    if (index < FIRST_REAL || atomic_fetch_sub(&handle->references, 1) != 1) return;
+    handle->stream = NULL;
+    uint64_t head = atomic_load(&free_list);
+    uint64_t pushed;
+    do {
+        handle->next_free = (uint32_t)head;
+        pushed = ((head >> 32) + 1) << 32 | index;
+    } while (!atomic_compare_exchange_weak(&free_list, &head, pushed));
+}
+
+// Points `fd` at a handle and lets go of what it stood for before.
+static void point(int fd, uint32_t index)
+{
+    if ((unsigned)fd >= HANDLES_FDS) {
+        release(&handles_all[index]);
+        spill_count_loss(LOSS_FD_RANGE, 1);
+        return;
+    }
+    uint64_t old = atomic_load(&handles_of_fd[fd]);
+    while (!atomic_compare_exchange_weak(&handles_of_fd[fd], &old, ((old >> 32) + 1) << 32 | index)) {
+    }
+    release(&handles_all[(uint32_t)old]);
+    int highest = atomic_load_explicit(&highest_fd, memory_order_relaxed);
+    while (fd > highest && !atomic_compare_exchange_weak(&highest_fd, &highest, fd)) {
+    }
+}
+
+struct handle *handles_open(int fd, struct file *file, int open_flags)
+{
+    struct handle *handle = take_handle();
+    if (!handle) {
+        handles_set_left_out(fd, LEFT_OUT_OTHER);
+        return &handles_all[LEFT_OUT_OTHER];
+    }
+    handle->serial = atomic_fetch_add(&next_serial, 1) + 1;
+    handle->flags = open_flags & O_APPEND ? HANDLE_APPEND : 0;
+    handle->file = file;
+    handle->stream = NULL;
+    handle->left_out = LEFT_OUT_NONE;
+    atomic_store(&handle->position, 0);
+    atomic_store(&handle->references, 1);
+    point(fd, (uint32_t)(handle - handles_all));
+    return handle;
+}
+
+void handles_set_left_out(int fd, enum left_out why)
+{
+    point(fd, why);
+}
+
+void handles_dup(struct handle *handle, int new_fd)
+{
+    uint32_t index = (uint32_t)(handle - handles_all);
+    if (index >= FIRST_REAL) atomic_fetch_add(&handle->references, 1);
+    point(new_fd, index);
+}
+
+void handles_forget(int fd)
+{
+    if (fd >= 0) point(fd, 0);
+}
+
+struct handle *handles_begin_close(int fd)
+{
+    if ((unsigned)fd >= HANDLES_FDS) return &handles_all[LEFT_OUT_OTHER];
+    uint64_t old = atomic_load(&handles_of_fd[fd]);
+    if ((uint32_t)old == 0) return handles_resolve(fd) == &handles_all[0] ? &handles_all[0] : handles_begin_close(fd);
+    while (!atomic_compare_exchange_weak(&handles_of_fd[fd], &old, ((old >> 32) + 1) << 32 | CLOSING)) {
+    }
+    return &handles_all[(uint32_t)old];
+}
+
+// If another thread's open got the number meanwhile, the entry is its own and stays.
+void handles_end_close(int fd, bool closed, struct handle *handle)
+{
+    if ((unsigned)fd >= HANDLES_FDS || handle == &handles_all[0]) return;
+    uint64_t old = atomic_load(&handles_of_fd[fd]);
+    uint32_t index = closed ? 0 : (uint32_t)(handle - handles_all);
+    while ((uint32_t)old == CLOSING &&
+           !atomic_compare_exchange_weak(&handles_of_fd[fd], &old, ((old >> 32) + 1) << 32 | index)) {
+    }
+    if (closed) release(handle);
+}
+
+enum left_out handles_classify(int fd, unsigned mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFBLK: return LEFT_OUT_NONE;
+    case S_IFIFO: return LEFT_OUT_PIPE;
+    case S_IFSOCK: return LEFT_OUT_SOCKET;
+    case S_IFCHR: {
+        char terminal[64];
+        const long get_terminal_attributes = 0x5401; // TCGETS
+        return cpu_syscall(SYS_ioctl, fd, get_terminal_attributes, terminal) == 0 ? LEFT_OUT_TERMINAL : LEFT_OUT_OTHER;
+    }
+    default: return LEFT_OUT_OTHER;
+    }
+}
+
+// The kernel's name of a descriptor; 0 where it is none of a file.
+static size_t link_name(int fd, char name[FILES_NAME_MAX])
+{
+    static const char deleted[] = " (deleted)";
+    char link[40];
+    struct text path = {link, sizeof link, 0};
+    text_add(&path, "/proc/self/fd/");
+    text_add_number(&path, (unsigned)fd, 10);
+    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, link, name, FILES_NAME_MAX - 1);
+    if (len <= 0 || name[0] != '/' || strncmp(name, "/memfd:", 7) == 0) return 0;
+    size_t tail = sizeof deleted - 1;
+    if ((size_t)len > tail && memcmp(name + len - tail, deleted, tail) == 0) len -= (long)tail;
+    name[len] = 0;
+    return (size_t)len;
+}
+
+// Inherited over exec, received from another process, or made by code that was not seen: its position may be shared.
+struct handle *handles_resolve(int fd)
+{
+    struct stat data;
+    if (fd < 0 || cpu_syscall(SYS_fstat, fd, &data) < 0) return &handles_all[0];
+    enum left_out why = handles_classify(fd, data.st_mode);
+    char name[FILES_NAME_MAX];
+    size_t len = why == LEFT_OUT_NONE ? link_name(fd, name) : 0;
+    if (why == LEFT_OUT_NONE && len == 0) why = LEFT_OUT_OTHER;
+    if (len && files_is_left_out(name)) why = LEFT_OUT_EXCLUDED;
+    struct file *file = why == LEFT_OUT_NONE ? files_find(name, len) : NULL;
+    if (!file) {
+        if (why == LEFT_OUT_NONE) why = LEFT_OUT_OTHER;
+        handles_set_left_out(fd, why);
+        return &handles_all[why];
+    }
+    files_note_stat(file, &data);
+    long flags = cpu_syscall(SYS_fcntl, fd, F_GETFL);
+    struct handle *handle = handles_open(fd, file, flags < 0 ? 0 : (int)flags);
+    if (handle->file) handle->flags |= HANDLE_SHARED;
+    return handle;
+}
+
+size_t handles_name(int fd, char *name)
+{
+    struct handle *handle = handles_get(fd);
+    if (handle->flags & HANDLE_UNKNOWN) handle = handles_resolve(fd);
+    if (!handle->file) return link_name(fd, name);
+    memcpy(name, handle->file->name, handle->file->name_len);
+    name[handle->file->name_len] = 0;
+    return handle->file->name_len;
+}
+
+int handles_highest_fd(void)
+{
+    return atomic_load(&highest_fd);
+}
+
+void handles_share_all(void)
+{
+    uint32_t used = atomic_load(&used_handles);
+    for (uint32_t i = FIRST_REAL; i < used; i++) handles_all[i].flags |= HANDLE_SHARED;
+}
+
+void handles_each_stream(void (*visit)(struct handle *handle))
+{
+    uint32_t used = atomic_load(&used_handles);
+    for (uint32_t i = FIRST_REAL; i < used; i++) {
+        if (handles_all[i].stream && atomic_load(&handles_all[i].references)) visit(&handles_all[i]);
+    }
+}

@@ -1,0 +1,285 @@
+#include "rec/probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "rec/real.h"
+#include "rec/spill.h"
+
+static bool is_write(uint32_t call)
+{
+    return call_table[call].class == CLASS_WRITE;
+}
+
+struct emission probe_emission(const struct probe *p, uint32_t call, uint64_t end)
+{
+    return (struct emission){.call = call,
+                             .serial = p->handle->serial,
+                             .file = p->handle->file,
+                             .subject = emit_subject(p->handle),
+                             .start = p->start,
+                             .end = end,
+                             .caller = p->caller};
+}
+
+struct emission probe_emission_of_file(const struct probe *p, uint32_t call, struct file *file, uint64_t end)
+{
+    return (struct emission){.call = call,
+                             .file = file,
+                             .subject = emit_subject_of_file(file),
+                             .start = p->start,
+                             .end = end,
+                             .caller = p->caller};
+}
+
+// --- transfers
+
+// Where the kernel alone knows the position it is asked: after a shared descriptor's transfer, and after an append.
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes)
+{
+    uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
+    if (!(handle->flags & HANDLE_SHARED) && !(writes && handle->flags & HANDLE_APPEND)) {
+        return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
+    }
+    long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+    if (now < 0) return -1;
+    atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
+    return now - (off_t)bytes;
+}
+
+// pwrite on a descriptor opened with O_APPEND appends, whatever its offset says.
+static off_t appended_at(int fd, ssize_t moved)
+{
+    struct stat data;
+    return cpu_syscall(SYS_fstat, fd, &data) == 0 ? data.st_size - moved : -1;
+}
+
+void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned, uint64_t len, off_t offset,
+                         ssize_t result, uint64_t end)
+{
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (handle->flags & HANDLE_LEFT_OUT) {
+        emit_left_out(p->thread, is_write(call), handle->left_out, result);
+        return;
+    }
+    struct emission e = probe_emission(p, call, end);
+    if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
+        offset = probe_take_position(handle, fd, result, is_write(call));
+    } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
+        offset = appended_at(fd, result);
+    }
+    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
+    e.unaligned = unaligned;
+    e.offset = (uint64_t)offset;
+    e.size = len;
+    emit_result(&e, result, (int64_t)len, error);
+    emit_slowly(p->thread, &e);
+}
+
+// Length and alignment of a vector. After EFAULT the vector itself may be unreadable.
+static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
+{
+    uint64_t bytes = 0;
+    *unaligned = false;
+    if (result < 0 && (errno == EFAULT || errno == EINVAL)) return 0;
+    for (int i = 0; i < count; i++) {
+        bytes += iov[i].iov_len;
+        *unaligned |= ((uintptr_t)iov[i].iov_base & 7) != 0;
+    }
+    return bytes;
+}
+
+void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                     ssize_t result)
+{
+    uint64_t end = clock_now();
+    bool unaligned;
+    uint64_t bytes = vector_bytes(iov, count, result, &unaligned);
+    leave_rare_transfer(p, call, fd, unaligned, bytes, off, result, end);
+}
+
+void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result)
+{
+    leave_vector_at(p, call, fd, iov, count, -1, result);
+}
+
+void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                        int flags, ssize_t result)
+{
+#ifdef RWF_APPEND
+    if (flags & RWF_APPEND && result > 0 && !(p->handle->flags & HANDLE_RARE_AT)) off = appended_at(fd, result);
+#else
+    (void)flags;
+#endif
+    leave_vector_at(p, call, fd, iov, count, off, result);
+}
+
+void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result)
+{
+    uint64_t end = clock_now();
+    (void)fd;
+    if (p->handle->flags & HANDLE_LEFT_OUT) return;
+    if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
+        atomic_store_explicit(&p->handle->position, (uint64_t)result, memory_order_relaxed);
+        emit(p->thread, call, p->handle, false, (uint64_t)result, 0, p->start, end, p->caller);
+        return;
+    }
+    struct emission e = probe_emission(p, call, end);
+    e.extra.flags |= EVENT_NO_OFFSET;
+    emit_attribute(&e, ATTRIBUTE_WHENCE, (uint64_t)whence);
+    emit_result(&e, -1, 0, errno);
+    emit_slowly(p->thread, &e);
+}
+
+// --- calls on a descriptor
+
+static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len, int flags, ssize_t result, int error)
+{
+    uint64_t end = clock_now();
+    if (p->handle->flags & HANDLE_LEFT_OUT) {
+        emit_left_out(p->thread, false, p->handle->left_out, 0);
+        return;
+    }
+    struct emission e = probe_emission(p, call, end);
+    e.offset = (uint64_t)off;
+    e.size = (uint64_t)len;
+    if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result)
+{
+    (void)fd;
+    leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+}
+
+void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result)
+{
+    (void)fd;
+    leave_fd_event(p, call, off, len, flags, result, result < 0 ? errno : 0);
+}
+
+// posix_fallocate and posix_fadvise return the error itself.
+void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result)
+{
+    (void)fd;
+    leave_fd_event(p, call, off, len, flags, result, result);
+}
+
+void leave_everything(struct probe *p, uint32_t call)
+{
+    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    emit_slowly(p->thread, &e);
+}
+
+void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result)
+{
+    int error = errno;
+    if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
+        leave_dup(p, call, fd, result);
+        return;
+    }
+    if (result >= 0 && command == F_SETFL && p->handle->file) {
+        if (argument & O_APPEND) {
+            p->handle->flags |= HANDLE_APPEND;
+        } else {
+            p->handle->flags &= ~(uint32_t)HANDLE_APPEND;
+        }
+    }
+    leave_fd_event(p, call, 0, 0, command, result, result < 0 ? error : 0);
+}
+
+// --- new descriptors
+
+void leave_dup(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    (void)fd;
+    if (result >= 0) handles_dup(p->handle, result);
+    if (p->handle->flags & HANDLE_LEFT_OUT) return;
+    struct emission e = probe_emission(p, call, end);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+bool begin_dup2(struct probe *p, int fd, int fd2)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = probe_handle(fd);
+    p->target = fd == fd2 ? NULL : handles_begin_close(fd2);
+    p->start = clock_now();
+    return true;
+}
+
+void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
+{
+    if (p->target) handles_end_close(fd2, result >= 0, p->target);
+    if (fd != fd2) {
+        leave_dup(p, call, fd, result);
+    } else {
+        leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+    }
+}
+
+void leave_newfd(struct probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call;
+    if (result >= 0) handles_forget(result);
+}
+
+void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
+{
+    (void)p, (void)call;
+    if (result < 0) return;
+    handles_forget(fds[0]);
+    handles_forget(fds[1]);
+}
+
+// --- closing
+
+bool begin_close(struct probe *p, int fd)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = handles_begin_close(fd);
+    p->start = clock_now();
+    return true;
+}
+
+// A number that is not open is nobody's file: programs that close everything up to the limit would fill the log.
+void leave_close(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    struct emission e = probe_emission(p, call, end);
+    bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
+    emit_result(&e, result, 0, error);
+    handles_end_close(fd, error != EBADF, p->handle);
+    if (recorded) emit_slowly(p->thread, &e);
+}
+
+void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result)
+{
+    uint64_t end = clock_now();
+    const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
+    if (result < 0 || flags & only_close_on_exec) return;
+    unsigned highest = (unsigned)handles_highest_fd();
+    for (unsigned fd = first; fd <= last && fd <= highest; fd++) {
+        p->handle = handles_get((int)fd);
+        if (p->handle->file) {
+            struct emission e = probe_emission(p, call, end);
+            emit_slowly(p->thread, &e);
+        }
+        handles_forget((int)fd);
+    }
+}
+
+void leave_closefrom(struct probe *p, uint32_t call, int first)
+{
+    leave_close_range(p, call, first < 0 ? 0 : (unsigned)first, ~0u, 0, 0);
+}

@@ -1,0 +1,71 @@
+// Probes of calls that move bytes between two descriptors inside the kernel: a read of one and a write of the other.
+#include <errno.h>
+
+#include "rec/probe.h"
+
+static off_t given(const off_t *offset)
+{
+    return offset ? *offset : -1;
+}
+
+bool begin_copy(struct probe *p, int in, const off_t *in_offset, int out, const off_t *out_offset)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = probe_handle(in);
+    p->out = probe_handle(out);
+    p->in_offset = given(in_offset);
+    p->out_offset = given(out_offset);
+    p->start = clock_now();
+    return true;
+}
+
+static uint32_t side(uint32_t call, bool writes)
+{
+    switch (call) {
+    case CALL_sendfile: return writes ? CALL_sendfile_write : CALL_sendfile_read;
+    case CALL_splice: return writes ? CALL_splice_write : CALL_splice_read;
+    default: return writes ? CALL_copy_file_range_write : CALL_copy_file_range_read;
+    }
+}
+
+static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, off_t offset, size_t len,
+                      ssize_t result, int error, uint64_t end)
+{
+    struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
+    struct emission e = probe_emission(&one, call, end);
+    if (offset < 0) offset = probe_take_position(handle, fd, result, call_table[call].class == CLASS_WRITE);
+    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
+    e.offset = (uint64_t)offset;
+    e.size = len;
+    emit_result(&e, result, (int64_t)len, error);
+    emit_slowly(p->thread, &e);
+}
+
+// Splices are not in the kernel's count, so they are not tallied against it either.
+static void tally(struct probe *p, uint32_t call, struct handle *handle, bool writes, ssize_t result)
+{
+    if (call != CALL_splice) emit_left_out(p->thread, writes, handle->left_out, result);
+}
+
+void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,
+                size_t len, ssize_t result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    bool reads = p->handle->file != NULL;
+    bool writes = p->out->file != NULL;
+    struct call_frame frame;
+    (void)in_offset, (void)out_offset;
+    if (!reads) tally(p, call, p->handle, false, result);
+    if (!writes) tally(p, call, p->out, true, result);
+    if (reads && writes) emit_begin(p->thread, &frame);
+    if (reads) emit_side(p, side(call, false), p->handle, in, p->in_offset, len, result, error, end);
+    if (writes) emit_side(p, side(call, true), p->out, out, p->out_offset, len, result, error, end);
+    if (reads && writes) {
+        struct emission e = probe_emission_of_file(p, call, NULL, end);
+        e.size = len;
+        emit_result(&e, result, 0, error);
+        emit_finish(p->thread, &frame, &e);
+    }
+}

@@ -1,0 +1,68 @@
+#include "rec/process_io.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "fmt/fields.h"
+#include "rec/files.h"
+#include "rec/recorder.h"
+#include "rec/spill.h"
+
+enum { WORDS_BYTES = 4096 }; // of the command line; the rest is cut
+
+static long read_whole(const char *path, char *out, size_t room)
+{
+    long fd = cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fd;
+    long len = cpu_syscall(SYS_read, fd, out, room);
+    cpu_syscall(SYS_close, fd);
+    return len;
+}
+
+static bool number_after(const char *text, const char *label, uint64_t *value)
+{
+    const char *at = strstr(text, label);
+    if (!at) return false;
+    *value = 0;
+    for (at += strlen(label); *at == ' ' || (*at >= '0' && *at <= '9'); at++) {
+        if (*at != ' ') *value = *value * 10 + (uint64_t)(*at - '0');
+    }
+    return true;
+}
+
+// rchar and wchar: every byte the process moved by read and write calls, its reaped children's included.
+static bool read_chars(uint64_t chars[2])
+{
+    char text[512];
+    long len = read_whole("/proc/self/io", text, sizeof text - 1);
+    if (len <= 0) return false;
+    text[len] = 0;
+    return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
+}
+
+void process_io_describe(void)
+{
+    char text[WORDS_BYTES];
+    uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
+    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    fields_begin(&out, RECORD_PROCESS);
+    struct utsname name;
+    if (cpu_syscall(SYS_uname, &name) == 0) fields_string(&out, PROCESS_HOST, name.nodename);
+    long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", text, sizeof text);
+    if (len > 0) fields_bytes(&out, PROCESS_EXE, text, (size_t)len);
+    len = cpu_syscall(SYS_getcwd, text, sizeof text);
+    if (len > 1) fields_bytes(&out, PROCESS_CWD, text, (size_t)len - 1);
+    len = read_whole("/proc/self/cmdline", text, sizeof text - 1);
+    if (len > 0) text[len] = 0;
+    for (long at = 0; at < len; at += (long)strlen(text + at) + 1) fields_string(&out, PROCESS_ARG, text + at);
+    fields_end(&out);
+    if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
+    if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
+}
+
+void process_io_end(void)
+{
+    if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
+}

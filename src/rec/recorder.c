@@ -1,0 +1,267 @@
+#include "rec/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/settings.h"
+#include "rec/arena.h"
+#include "rec/clock.h"
+#include "rec/emit.h"
+#include "rec/handles.h"
+#include "rec/process_io.h"
+#include "rec/real.h"
+#include "rec/spill.h"
+#include "rec/stream.h"
+#include "rec/vfork.h"
+
+struct recorder recorder;
+__thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+static __thread bool attaching __attribute__((tls_model("initial-exec")));
+static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
+bool clock_uses_ns;
+
+// --- settings
+
+static const char *setting(const char *name)
+{
+    char *value = getenv(name);
+    if (!value || !*value) return NULL;
+    size_t name_len = strlen(name), value_len = strlen(value);
+    char *copy = arena_alloc(name_len + value_len + 2);
+    if (!copy || recorder.settings == RECORDER_SETTINGS) return NULL;
+    memcpy(copy, name, name_len);
+    copy[name_len] = '=';
+    memcpy(copy + name_len + 1, value, value_len + 1);
+    recorder.setting[recorder.settings++] = copy;
+    return copy + name_len + 1;
+}
+
+static uint64_t number_setting(const char *name, uint64_t otherwise)
+{
+    const char *text = setting(name);
+    if (!text) return otherwise;
+    uint64_t value = 0;
+    for (; *text >= '0' && *text <= '9'; text++) value = value * 10 + (uint64_t)(*text - '0');
+    return value;
+}
+
+// One pattern a line; the setting's own copy stays whole for exec, so the lines are cut in another.
+static void read_patterns(const char *name, const char **patterns)
+{
+    const char *text = setting(name);
+    size_t bytes = text ? strlen(text) + 1 : 0;
+    char *line = text ? arena_alloc(bytes) : NULL;
+    if (!line) return;
+    memcpy(line, text, bytes);
+    for (unsigned count = 0; line && *line && count < RECORDER_PATTERNS - 1;) {
+        char *end = strchr(line, '\n');
+        if (end) *end++ = 0;
+        if (*line) patterns[count++] = line;
+        line = end;
+    }
+}
+
+static void read_settings(void)
+{
+    recorder.job = setting(SETTING_JOB);
+    recorder.library = setting(SETTING_LIBRARY);
+    recorder.trace_cap = number_setting(SETTING_TRACE_CAP, SETTING_DEFAULT_TRACE_CAP);
+    recorder.file_cap = number_setting(SETTING_FILE_CAP, SETTING_DEFAULT_FILE_CAP);
+    recorder.callsites = number_setting(SETTING_CALLSITES, 0) != 0;
+    read_patterns(SETTING_INCLUDE, recorder.include);
+    read_patterns(SETTING_EXCLUDE, recorder.exclude);
+}
+
+// --- fork
+
+static void before_fork(void)
+{
+    if (recorder.spill) handles_share_all();
+}
+
+// The state is the parent's copy: a spill file of its own, none of the parent's other threads.
+static void become_child(uint32_t pid)
+{
+    recorder.pid = pid;
+    recorder.spill = NULL;
+    recorder.records = NULL;
+    recorder.idle_threads = NULL;
+    recorder.generation++;
+    atomic_store(&recorder.records_lock, false);
+    atomic_store(&recorder.idle_lock, false);
+    handles_share_all();
+}
+
+bool recorder_in_vfork_child(void)
+{
+    return vfork_child;
+}
+
+void vfork_before(void)
+{
+    recorder_thread();
+    handles_share_all();
+    if (current_thread) current_thread->ready = false;
+    vfork_child = true;
+}
+
+long vfork_after(long result)
+{
+    vfork_child = false;
+    if (current_thread) current_thread->ready = true;
+    if (result >= 0) return result;
+    errno = (int)-result;
+    return -1;
+}
+
+// --- start
+
+static void thread_ended(void *state)
+{
+    struct thread *thread = state;
+    if (!thread->ready) return;
+    thread->ready = false;
+    current_thread = NULL;
+    spin_lock(&recorder.idle_lock);
+    thread->next_idle = recorder.idle_threads;
+    recorder.idle_threads = thread;
+    spin_unlock(&recorder.idle_lock);
+}
+
+static void start(void)
+{
+    real_resolve();
+    read_settings();
+    clock_uses_ns = !cpu_counter_is_steady();
+    bool usable = recorder.job && handles_init() == 0;
+    if (usable) {
+        recorder.thread_key_made = pthread_key_create(&recorder.thread_key, thread_ended) == 0;
+        pthread_atfork(before_fork, NULL, NULL);
+    }
+    atomic_store(&recorder.phase, usable ? RECORDER_ON : RECORDER_OFF);
+}
+
+static bool started(void)
+{
+    int fresh = RECORDER_FRESH;
+    if (atomic_load(&recorder.phase) == RECORDER_FRESH &&
+        atomic_compare_exchange_strong(&recorder.phase, &fresh, RECORDER_STARTING)) {
+        start();
+    }
+    while (atomic_load(&recorder.phase) == RECORDER_STARTING) {
+        if (attaching) return false; // we are inside start() ourselves
+        cpu_relax();
+    }
+    return atomic_load(&recorder.phase) == RECORDER_ON;
+}
+
+static bool have_spill(void)
+{
+    static _Atomic bool lock;
+    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
+    if (recorder.spill && recorder.pid == pid) return true;
+    if (recorder.pid && recorder.pid != pid) {
+        atomic_store(&lock, false); // held by nobody here, whatever the parent's threads did
+        become_child(pid);
+    }
+    spin_lock(&lock);
+    if (!recorder.spill) {
+        recorder.pid = pid;
+        if (spill_create() == 0) {
+            process_io_describe();
+        } else {
+            atomic_store(&recorder.phase, RECORDER_OFF);
+        }
+    }
+    spin_unlock(&lock);
+    return recorder.spill != NULL;
+}
+
+static struct thread *idle_thread(void)
+{
+    spin_lock(&recorder.idle_lock);
+    struct thread *thread = recorder.idle_threads;
+    if (thread) recorder.idle_threads = thread->next_idle;
+    spin_unlock(&recorder.idle_lock);
+    return thread;
+}
+
+static struct thread *make_thread(void)
+{
+    size_t bytes = (sizeof(struct thread) + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1);
+    struct thread *thread = arena_pages(bytes);
+    if (thread) cpu_syscall(SYS_madvise, thread, bytes, MADV_WIPEONFORK);
+    return thread;
+}
+
+static struct thread *attach(void)
+{
+    if (!started() || !have_spill()) return NULL;
+    struct thread *thread = current_thread; // wiped: we are a forked child
+    uint32_t tid = (uint32_t)cpu_syscall(SYS_gettid, 0);
+    struct thread *taken = thread ? NULL : idle_thread();
+    if (taken) {
+        thread = taken;
+        thread->tid = tid;
+        if (!thread->trace_ended && thread->writer.at <= thread->writer.limit) {
+            stream_put_control(&thread->writer, KIND_THREAD, &(uint64_t){tid}, 1);
+        }
+    } else {
+        if (!thread) thread = make_thread();
+        if (!thread) return NULL;
+        thread->tid = tid;
+        thread->tally = &thread->spare_tally;
+        emit_next_chunk(thread, clock_now());
+    }
+    thread->ready = true;
+    current_thread = thread;
+    if (recorder.thread_key_made) pthread_setspecific(recorder.thread_key, thread);
+    return thread;
+}
+
+struct thread *recorder_attach(void)
+{
+    if (vfork_child || attaching) return NULL;
+    int error = errno;
+    attaching = true;
+    struct thread *thread = attach();
+    attaching = false;
+    errno = error;
+    return thread;
+}
+
+// --- end
+
+// A child that fork made and that did nothing worth recording ends without a trace.
+void recorder_end(enum process_exit how, uint32_t value)
+{
+    struct thread *thread = current_thread;
+    if (vfork_child || !thread || !thread->ready) return;
+    if (how == EXIT_CLEAN) stream_finish_all();
+    if (!emit_claim(thread)) return;
+    struct spill_header *header = recorder.spill;
+    process_io_end();
+    header->exit_value = value;
+    header->latest = clock_moment();
+    atomic_store(&header->exit, how);
+    emit_unclaim(thread);
+}
+
+void recorder_resume(void)
+{
+    if (current_thread && current_thread->ready) atomic_store(&recorder.spill->exit, EXIT_UNKNOWN);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    recorder_thread();
+}
+
+__attribute__((destructor)) static void on_exit_or_unload(void)
+{
+    recorder_end(EXIT_CLEAN, 0);
+}

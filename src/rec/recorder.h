@@ -1,0 +1,116 @@
+// The recorder's state: one struct per process, one per thread; there is no other.
+#ifndef IOSEER_REC_RECORDER_H
+#define IOSEER_REC_RECORDER_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fmt/spill.h"
+#include "fmt/stream_put.h"
+#include "rec/cpu.h"
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+enum recorder_phase {
+    RECORDER_FRESH,    // nothing happened yet
+    RECORDER_STARTING, // one thread is at it
+    RECORDER_ON,
+    RECORDER_OFF, // no job to record for, or no spill file to be had: shims pass through
+};
+
+enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64 };
+
+struct recorder {
+    _Atomic int phase;
+    uint32_t pid;        // of the process the state below belongs to; another one means we are its forked child
+    uint32_t generation; // counts spill files: a forked child opens the next
+    // Settings, read once
+    const char *job;                  // directory of the spill files
+    const char *library;              // path of this library
+    char *setting[RECORDER_SETTINGS]; // "NAME=value" of each that is set, for exec
+    unsigned settings;
+    uint64_t trace_cap;
+    uint64_t file_cap;
+    bool callsites;
+    bool new_root; // chroot was called: the library may not be reachable any more
+    const char *include[RECORDER_PATTERNS];
+    const char *exclude[RECORDER_PATTERNS];
+    // The spill file
+    struct spill_header *spill;  // the whole file is mapped from here
+    struct spill_chunk *records; // the chunk that tagged records go to
+    _Atomic bool records_lock;
+    char spill_path[PATH_MAX];
+    // Threads
+    pthread_key_t thread_key;
+    bool thread_key_made;
+    struct thread *idle_threads; // states of threads that ended, to be taken over
+    _Atomic bool idle_lock;
+};
+
+// Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK): `ready` is then false without any check of
+// process ids on the way.
+struct thread {
+    bool ready;
+    bool busy; // the writer is being changed; a signal handler's events are counted as lost meanwhile
+    uint32_t tid;
+    uint32_t stream;
+    bool trace_ended;
+    struct spill_chunk *chunk; // current; NULL where the disk is full
+    struct call_frame *frame;  // innermost announced call, or NULL
+    uint64_t tick;
+    uint64_t chunks; // number of chunks so far: the first ones are small
+    struct thread *next_idle;
+    struct spill_tally *tally;      // in the chunk, or spare_tally
+    struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process
+    struct stream_writer writer;
+    struct { // with call sites: whose calls the slot stands for
+        uintptr_t caller;
+        uint64_t key;
+        uint64_t chunk; // number of the chunk it was defined in
+    } site[STREAM_SLOTS];
+};
+
+// A call with children: announced in the stream when the first of them is written.
+struct call_frame {
+    struct call_frame *up;
+    uint64_t number;
+};
+
+extern struct recorder recorder;
+extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
+
+// The calling thread's state, made ready; NULL where nothing is to be recorded. The slow way in of every shim.
+struct thread *recorder_attach(void);
+
+static inline struct thread *recorder_thread(void)
+{
+    struct thread *thread = current_thread;
+    return LIKELY(thread && thread->ready) ? thread : recorder_attach();
+}
+
+// Ends the process's story: how it ended, its I/O totals, the clocks.
+void recorder_end(enum process_exit how, uint32_t value);
+// After an exec that failed: the process goes on.
+void recorder_resume(void);
+
+bool recorder_in_vfork_child(void);
+
+// Short critical sections without libc; not recursive. `busy` of the thread is set around them, so that a signal
+// handler on the same thread never waits for itself.
+static inline void spin_lock(_Atomic bool *lock)
+{
+    while (atomic_exchange_explicit(lock, true, memory_order_acquire)) {
+        while (atomic_load_explicit(lock, memory_order_relaxed)) cpu_relax();
+    }
+}
+
+static inline void spin_unlock(_Atomic bool *lock)
+{
+    atomic_store_explicit(lock, false, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,175 @@
+#include "rec/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "base/err.h"
+#include "rec/clock.h"
+#include "rec/recorder.h"
+#include "rec/text.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+    RESERVE_BYTES = 64 << 20, // behind the trace cap, for names and counters
+    LEAST_BYTES = 256 << 10,  // a smaller file is not worth having
+    FIRST_RECORDS_BYTES = 8 << 10,
+    RECORDS_BYTES = 64 << 10,
+};
+
+// Backs part of the file with real blocks before anyone writes to the mapping: a full disk must be an error here, never
+// a SIGBUS in the program. Needs no descriptor; kernels before 5.14 get one for a moment.
+static int allocate(uint64_t offset, uint64_t bytes)
+{
+    long code = cpu_syscall(SYS_madvise, (char *)recorder.spill + offset, bytes, MADV_POPULATE_WRITE);
+    if (code != -EINVAL) return (int)code;
+    long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return (int)fd;
+    code = cpu_syscall(SYS_fallocate, fd, 0, offset, bytes);
+    cpu_syscall(SYS_close, fd);
+    return (int)code;
+}
+
+// A limit on file sizes must not hit the spill file: ftruncate past it would raise SIGXFSZ in the program.
+static uint64_t wanted_bytes(void)
+{
+    uint64_t bytes = ((recorder.trace_cap + RESERVE_BYTES) + SPILL_ALIGN - 1) & ~(uint64_t)(SPILL_ALIGN - 1);
+    struct rlimit limit;
+    long code = cpu_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
+    if (code == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
+        bytes = limit.rlim_cur & ~(uint64_t)(SPILL_ALIGN - 1);
+    }
+    return bytes;
+}
+
+// Under a limit on address space a smaller mapping may still fit.
+static int map_file(int fd, uint64_t *bytes)
+{
+    for (; *bytes >= LEAST_BYTES; *bytes = (*bytes / 2) & ~(uint64_t)(SPILL_ALIGN - 1)) {
+        long address = cpu_syscall(SYS_mmap, 0, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+        if (address > 0 || address < -4095) {
+            recorder.spill = (struct spill_header *)address;
+            cpu_syscall(SYS_madvise, address, *bytes, MADV_DONTFORK);
+            cpu_syscall(SYS_madvise, address, *bytes, MADV_DONTDUMP);
+            return 0;
+        }
+    }
+    return -ENOMEM;
+}
+
+static void name_file(uint64_t units)
+{
+    struct utsname name = {.nodename = "host"};
+    cpu_syscall(SYS_uname, &name);
+    struct text path = {recorder.spill_path, sizeof recorder.spill_path, 0};
+    text_add(&path, recorder.job);
+    text_add(&path, "/");
+    text_add(&path, name.nodename);
+    text_add(&path, ".");
+    text_add_number(&path, recorder.pid, 10);
+    text_add(&path, ".");
+    text_add_number(&path, units, 16);
+    text_add(&path, ".spill");
+}
+
+int spill_create(void)
+{
+    struct spill_moment now = clock_moment();
+    name_file(now.units);
+    long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                          0600);
+    if (fd < 0) return (int)fd;
+    uint64_t bytes = wanted_bytes();
+    long code = bytes < LEAST_BYTES ? -EFBIG : cpu_syscall(SYS_ftruncate, fd, bytes);
+    if (code == 0) code = map_file((int)fd, &bytes);
+    cpu_syscall(SYS_close, fd);
+    if (code == 0) code = allocate(0, SPILL_HEADER_BYTES + FIRST_RECORDS_BYTES);
+    if (code < 0) {
+        if (recorder.spill) cpu_syscall(SYS_munmap, recorder.spill, bytes);
+        recorder.spill = NULL;
+        cpu_syscall(SYS_unlinkat, AT_FDCWD, recorder.spill_path, 0);
+        return (int)code;
+    }
+
+    struct spill_header *header = recorder.spill;
+    header->version = SPILL_VERSION;
+    header->header_bytes = SPILL_HEADER_BYTES;
+    header->pid = recorder.pid;
+    header->ppid = (uint32_t)cpu_syscall(SYS_getppid, 0);
+    header->uid = (uint32_t)cpu_syscall(SYS_getuid, 0);
+    header->clock_is_ns = clock_uses_ns;
+    header->unit_shift = clock_uses_ns ? CLOCK_NS_SHIFT : CLOCK_COUNTER_SHIFT;
+    header->image = recorder.generation;
+    header->start = header->latest = now;
+    header->capacity = bytes;
+    atomic_store(&header->next, SPILL_HEADER_BYTES);
+    header->magic = SPILL_MAGIC;
+    enum loss_reason reason;
+    recorder.records = spill_claim(CHUNK_RECORDS, FIRST_RECORDS_BYTES, &reason);
+    return 0;
+}
+
+struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason)
+{
+    struct spill_header *header = recorder.spill;
+    uint64_t limit = header->capacity;
+    if (kind == CHUNK_EVENTS && limit > recorder.trace_cap + SPILL_HEADER_BYTES) {
+        limit = recorder.trace_cap + SPILL_HEADER_BYTES;
+    }
+    uint64_t offset = atomic_load(&header->next);
+    do {
+        if (offset + bytes > limit) {
+            *reason = LOSS_TRACE_CAP;
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak(&header->next, &offset, offset + bytes));
+    if (allocate(offset, bytes) < 0) {
+        *reason = LOSS_DISK_FULL;
+        return NULL;
+    }
+    struct spill_chunk *chunk = (struct spill_chunk *)((char *)header + offset);
+    chunk->kind = kind;
+    chunk->bytes = bytes;
+    atomic_thread_fence(memory_order_release);
+    chunk->magic = SPILL_CHUNK_MAGIC;
+    header->latest = clock_moment();
+    return chunk;
+}
+
+void spill_retire(struct spill_chunk *chunk)
+{
+    cpu_syscall(SYS_madvise, chunk, chunk->bytes, MADV_DONTNEED);
+}
+
+void spill_record(const uint8_t *record, size_t len)
+{
+    spin_lock(&recorder.records_lock);
+    struct spill_chunk *chunk = recorder.records;
+    uint32_t used = chunk ? atomic_load(&chunk->used) : 0;
+    if (chunk && used + len > chunk->bytes - SPILL_CHUNK_HEADER_BYTES) {
+        enum loss_reason reason;
+        struct spill_chunk *next = spill_claim(CHUNK_RECORDS, RECORDS_BYTES, &reason);
+        if (next) spill_retire(chunk);
+        recorder.records = chunk = next;
+        used = 0;
+    }
+    if (chunk) {
+        memcpy(spill_payload(chunk) + used, record, len);
+        atomic_store_explicit(&chunk->used, used + (uint32_t)len, memory_order_release);
+    } else {
+        spill_count_loss(LOSS_DISK_FULL, 1);
+    }
+    spin_unlock(&recorder.records_lock);
+}
+
+void spill_count_loss(enum loss_reason reason, uint64_t events)
+{
+    if (recorder.spill) atomic_fetch_add_explicit(&recorder.spill->lost[reason], events, memory_order_relaxed);
+}

@@ -1,0 +1,398 @@
+#include "rec/stream.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "rec/spill.h"
+
+enum { FLAG_ERROR = 0x20, FLAG_IN_BACKUP = 0x100 }; // of FILE._flags, fixed by glibc's ABI
+
+// --- the buffer
+
+// After ungetc the main buffer may be set aside; it then lies in the save area.
+static uint64_t bytes_left(const FILE *stream)
+{
+    int64_t left = stream->_IO_read_end - stream->_IO_read_ptr;
+    if (stream->_flags & FLAG_IN_BACKUP) left += stream->_IO_save_end - stream->_IO_save_base;
+    return left > 0 ? (uint64_t)left : 0;
+}
+
+static uint64_t bytes_pending(const FILE *stream)
+{
+    int64_t pending = stream->_IO_write_ptr - stream->_IO_write_base;
+    return pending > 0 ? (uint64_t)pending : 0;
+}
+
+static void remember(struct handle *handle, FILE *stream)
+{
+    handle->stream = stream;
+    handle->stream_left = bytes_left(stream);
+    handle->stream_pending = bytes_pending(stream);
+}
+
+static void move_position(struct handle *handle, int64_t bytes)
+{
+    atomic_fetch_add_explicit(&handle->position, (uint64_t)bytes, memory_order_relaxed);
+}
+
+static void kernel_wrote(struct probe *p, uint64_t bytes)
+{
+    if (!bytes) return;
+    move_position(p->handle, (int64_t)bytes);
+    p->thread->tally->stdio_kernel[1] += bytes;
+}
+
+// The kernel's true position, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
+static void ask_position(struct handle *handle, int fd)
+{
+    long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+    if (now >= 0) atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
+}
+
+static bool position_is_ours(const struct handle *handle)
+{
+    return !(handle->flags & (HANDLE_SHARED | HANDLE_APPEND));
+}
+
+static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t asked, int64_t moved, int error,
+                       uint64_t end)
+{
+    if (LIKELY(moved == (int64_t)asked)) {
+        emit(p->thread, call, p->handle, false, offset, asked, p->start, end, p->caller);
+        return;
+    }
+    struct emission e = probe_emission(p, call, end);
+    e.offset = offset;
+    e.size = asked;
+    emit_result(&e, moved, (int64_t)asked, error);
+    emit_slowly(p->thread, &e);
+}
+
+// What happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of all
+// streams.
+static void catch_up(struct probe *p, FILE *stream)
+{
+    struct handle *handle = p->handle;
+    if (handle->stream != stream) {
+        if (!position_is_ours(handle) || !handle->stream) ask_position(handle, stream->_fileno);
+        return;
+    }
+    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t left = bytes_left(stream);
+    uint64_t pending = bytes_pending(stream);
+    if (left < handle->stream_left && pending == 0) {
+        uint64_t got = handle->stream_left - left;
+        emit_bytes(p, CALL_getc_unlocked, position - handle->stream_left, got, (int64_t)got, 0, p->start);
+    } else if (pending > handle->stream_pending) {
+        uint64_t put = pending - handle->stream_pending;
+        emit_bytes(p, CALL_putc_unlocked, position + handle->stream_pending, put, (int64_t)put, 0, p->start);
+    } else if (pending < handle->stream_pending) {
+        kernel_wrote(p, handle->stream_pending - pending);
+        if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+    }
+}
+
+// --- entering
+
+// Also what unwinding runs when the thread is cancelled inside the real call.
+void stream_unlock(struct probe *p)
+{
+    if (p->locked) funlockfile(p->locked);
+    p->locked = NULL;
+}
+
+bool begin_stream(struct probe *p, FILE *stream)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    if (!stream) { // fflush(NULL)
+        p->handle = NULL;
+        p->start = clock_now();
+        return true;
+    }
+    if (stream->_fileno < 0) return false; // lives in memory
+    p->handle = probe_handle(stream->_fileno);
+    p->start = clock_now();
+    flockfile(stream);
+    p->locked = stream;
+    if (p->handle->file) catch_up(p, stream);
+    p->left = bytes_left(stream);
+    p->pending = bytes_pending(stream);
+    p->read_base = stream->_IO_read_ptr;
+    p->read_end = stream->_IO_read_end;
+    p->had_error = stream->_flags & FLAG_ERROR;
+    p->start = clock_now();
+    return true;
+}
+
+static int fresh_error(const struct probe *p, const FILE *stream)
+{
+    return !p->had_error && stream->_flags & FLAG_ERROR ? errno : 0;
+}
+
+// --- moving bytes
+
+// Streams on pipes, terminals and left-out files: what moved between buffer and kernel is tallied.
+static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved)
+{
+    int64_t bytes = moved > 0 ? moved : 0;
+    if (writes) {
+        bytes += (int64_t)p->pending - (int64_t)bytes_pending(stream);
+    } else {
+        if (moved < 0) bytes = stream->_IO_read_ptr - p->read_base;
+        bytes += (int64_t)bytes_left(stream) - (int64_t)p->left;
+    }
+    emit_left_out(p->thread, writes, p->handle->left_out, bytes);
+}
+
+void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    if (!handle->file) {
+        tally_left_out(p, stream, true, moved);
+        stream_unlock(p);
+        return;
+    }
+    int error = moved < 0 ? fresh_error(p, stream) : 0;
+    if (moved < 0) moved = 0;
+    if (p->left) move_position(handle, -(int64_t)p->left); // it was reading: libc seeks back to where the program is
+    uint64_t offset = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    int64_t written = moved + (int64_t)p->pending - (int64_t)bytes_pending(stream);
+    if (written > 0) {
+        kernel_wrote(p, (uint64_t)written);
+        if (!position_is_ours(handle)) {
+            ask_position(handle, stream->_fileno);
+            uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+            offset = now + bytes_pending(stream) - (uint64_t)moved;
+        }
+    }
+    remember(handle, stream);
+    stream_unlock(p);
+    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error ? -1 : moved, error, end);
+}
+
+// Whether the call only took bytes that lay in the buffer. `moved` -1: nobody told how many.
+static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved)
+{
+    int64_t taken = stream->_IO_read_ptr - p->read_base;
+    return stream->_IO_read_end == p->read_end && p->pending == 0 && taken >= 0 && taken == moved &&
+           taken <= (int64_t)p->left;
+}
+
+void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    if (!handle->file) {
+        tally_left_out(p, stream, false, moved);
+        stream_unlock(p);
+        return;
+    }
+    kernel_wrote(p, p->pending); // it was writing: libc flushed first
+    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t offset = position - p->left;
+    if (!from_buffer(p, stream, moved)) {
+        ask_position(handle, stream->_fileno);
+        uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+        if (!(handle->flags & HANDLE_SHARED) && now > position) p->thread->tally->stdio_kernel[0] += now - position;
+        int64_t difference = (int64_t)(now - bytes_left(stream)) - (int64_t)offset;
+        if (moved < 0 || !(handle->flags & HANDLE_SHARED)) moved = difference > 0 ? difference : 0;
+        if (handle->flags & HANDLE_SHARED) {
+            offset = now - bytes_left(stream) - (uint64_t)moved;
+            p->thread->tally->stdio_kernel[0] += (uint64_t)moved + bytes_left(stream) - p->left;
+        }
+    }
+    int error = fresh_error(p, stream);
+    remember(handle, stream);
+    stream_unlock(p);
+    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error && !moved ? -1 : moved,
+               error && !moved ? error : 0, end);
+}
+
+// --- opening and closing
+
+static int mode_flags(const char *mode)
+{
+    int flags = strchr(mode, '+') ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
+    if (mode[0] == 'w') flags |= O_CREAT | O_TRUNC;
+    if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
+    return flags;
+}
+
+void leave_stream_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+{
+    leave_open(p, call, AT_FDCWD, path, mode_flags(mode), 0666, result ? result->_fileno : -1);
+    struct handle *handle = p->handle;
+    if (!result || !handle || !handle->file) return;
+    ask_position(handle, result->_fileno);
+    remember(handle, result);
+}
+
+void leave_stream_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result)
+{
+    (void)mode;
+    leave_fd(p, call, fd, result ? fd : -1);
+}
+
+void leave_stream_pipe(struct probe *p, uint32_t call, FILE *result)
+{
+    (void)p, (void)call;
+    if (result) handles_forget(result->_fileno);
+}
+
+bool begin_stream_close(struct probe *p, FILE *stream)
+{
+    if (!stream || !begin_stream(p, stream)) return false;
+    int fd = stream->_fileno;
+    if (p->handle->file) {
+        kernel_wrote(p, p->pending);
+        p->handle->stream = NULL;
+    } else if (p->pending) {
+        emit_left_out(p->thread, true, p->handle->left_out, (int64_t)p->pending);
+    }
+    stream_unlock(p);
+    struct handle *handle = handles_begin_close(fd);
+    p->handle = handle;
+    p->left = (uint64_t)fd; // the stream is gone when we need it
+    p->start = clock_now();
+    return true;
+}
+
+void leave_stream_close(struct probe *p, uint32_t call, int result)
+{
+    if (call != CALL_none) {
+        leave_close(p, call, (int)p->left, result);
+    } else {
+        handles_end_close((int)p->left, true, p->handle);
+    }
+}
+
+// freopen closes the old file and opens the new one, on the same number if it can; without a path only the mode
+// changes.
+void leave_stream_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+{
+    int fd = (int)p->left;
+    handles_end_close(fd, true, p->handle);
+    if (path || !result) {
+        leave_stream_open(p, call, path ? path : "", mode, result);
+        return;
+    }
+    p->handle = probe_handle(result->_fileno);
+    leave_fd(p, call, fd, fd);
+}
+
+// --- position and buffer
+
+// A seek may flush, drop the buffer and read a block ahead: what it read is known if the buffer holds another range
+// now.
+void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (!handle->file) {
+        stream_unlock(p);
+        return;
+    }
+    uint64_t old_end = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    kernel_wrote(p, p->pending - (bytes_pending(stream) < p->pending ? bytes_pending(stream) : p->pending));
+    ask_position(handle, stream->_fileno);
+    uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t buffered = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
+    if (buffered && now != old_end) p->thread->tally->stdio_kernel[0] += buffered;
+    uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
+    remember(handle, stream);
+    stream_unlock(p);
+    if (!error) {
+        emit(p->thread, call, handle, false, logical, 0, p->start, end, p->caller);
+        return;
+    }
+    struct emission e = probe_emission(p, call, end);
+    e.extra.flags |= EVENT_NO_OFFSET;
+    emit_result(&e, -1, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_stream_rewind(struct probe *p, uint32_t call, FILE *stream)
+{
+    leave_stream_seek(p, call, stream, 0);
+}
+
+static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (!handle->file) {
+        uint64_t pending = bytes_pending(stream);
+        int64_t flushed = p->pending > pending ? (int64_t)(p->pending - pending) : 0;
+        emit_left_out(p->thread, true, handle->left_out, flushed);
+        stream_unlock(p);
+        return;
+    }
+    uint64_t pending = bytes_pending(stream);
+    if (pending < p->pending) kernel_wrote(p, p->pending - pending);
+    if (p->left && !bytes_left(stream)) move_position(handle, -(int64_t)p->left); // a flushed reader seeks back
+    if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+    remember(handle, stream);
+    stream_unlock(p);
+    if (call == CALL_none) return;
+    struct emission e = probe_emission(p, call, end);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+// fflush(NULL) is one event without a file; each stream finds out at its next call.
+void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    if (stream) {
+        leave_stream_event(p, call, stream, result);
+        return;
+    }
+    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    emit_result(&e, result, 0, result < 0 ? errno : 0);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    leave_stream_event(p, call, stream, result);
+}
+
+void leave_stream_void(struct probe *p, uint32_t call, FILE *stream)
+{
+    leave_stream_event(p, call, stream, 0);
+}
+
+void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    (void)call, (void)result;
+    if (p->handle->file) remember(p->handle, stream);
+    stream_unlock(p);
+}
+
+void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    if (result > 0 && p->handle->file) p->thread->tally->stdio_kernel[1] += (uint64_t)result;
+    leave_rare_transfer(p, call, fd, false, result < 0 ? 0 : (uint64_t)result, -1, result, end);
+}
+
+// Only libc's own three streams are sure to be there still; of the others the last look must do.
+static void finish_stream(struct handle *handle)
+{
+    FILE *stream = handle->stream;
+    if (stream == stdin || stream == stdout || stream == stderr) {
+        struct probe p = {.thread = current_thread, .handle = handle, .start = clock_now()};
+        catch_up(&p, stream);
+        remember(handle, stream);
+    }
+    atomic_fetch_add(&recorder.spill->exit_stdio_bytes, handle->stream_pending);
+}
+
+void stream_finish_all(void)
+{
+    handles_each_stream(finish_stream);
+}

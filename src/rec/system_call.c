@@ -1,0 +1,25 @@
+#include "rec/system_call.h"
+
+#include <sys/syscall.h>
+
+#include "rec/async.h"
+#include "rec/shims.h"
+
+long system_call_real(long number, const long argument[6])
+{
+    return real.syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+}
+
+long shim_syscall(long number, ...) __asm__("syscall");
+EXPORT long shim_syscall(long number, ...)
+{
+    long argument[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
+    va_end(list);
+    recorder_thread(); // at least `real` is there afterwards
+    if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
+    if (async_is_number(number)) return async_system_call(number, argument);
+    return system_call(number, argument);
+}

@@ -1,0 +1,8 @@
+// syscall(2): the numbers in calls/*.calls take the way of their libc twins.
+#ifndef IOSEER_REC_SYSTEM_CALL_H
+#define IOSEER_REC_SYSTEM_CALL_H
+
+long system_call(long number, const long argument[6]); // generated
+long system_call_real(long number, const long argument[6]);
+
+#endif
