@@ -36,11 +36,11 @@ def is_spill(name):
 
 
 def shortened(spill):
-    """Without the part of the file that is not in use yet."""
+    """Without the part of the file that is not in use yet, which is most of it."""
     with open(spill, 'rb') as file:
-        data = file.read()
-    used = int.from_bytes(data[96:104], 'little')
-    return data[:min(used, 1 << 16)]
+        used = int.from_bytes(file.read(104)[96:], 'little')
+        file.seek(0)
+        return file.read(min(used, 1 << 16))
 
 
 def save(directory, target, number, data):

@@ -441,9 +441,13 @@ def as_json(event, process_number, process, call, tables):
     return shown
 
 
-def decode(data):
-    """The events in the order of their starts, and what is wrong with the log."""
+def decode(data, known_calls=None):
+    """The events in the order of their starts, what is wrong with the log, and its calls.
+
+    `known_calls` is for logs that lost these: a reader may have a table of its own, because call numbers never move.
+    """
     problems, tables, event_blocks, events = [], Tables(), [], []
+    tables.calls.update(known_calls or {})
     try:
         check_header(data)
     except Damage as problem:
@@ -474,12 +478,12 @@ def decode(data):
         except Damage as problem:
             problems.append(str(problem))
     events.sort(key=lambda event: (event['start'], event['id']))
-    return events, problems
+    return events, problems, tables.calls
 
 
 def main():
     with open(sys.argv[1], 'rb') as log:
-        events, problems = decode(log.read())
+        events, problems, _ = decode(log.read())
     print('[' + ',\n '.join(json.dumps(event) for event in events) + ']')
     for problem in problems:
         print('decode.py:', problem, file=sys.stderr)
