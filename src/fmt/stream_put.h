@@ -1,4 +1,4 @@
-// The other side of stream.h: writes events. Everything here is inline because it is the recorder's hot path.
+// The other side of stream.h: writes events. Nearly everything here is inline: it is the recorder's hot path.
 // No allocation, no lock, no division; `used` is moved after each complete record, so a reader never sees half of one.
 #ifndef IOSEER_FMT_STREAM_PUT_H
 #define IOSEER_FMT_STREAM_PUT_H
@@ -111,9 +111,13 @@ static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, ui
     return at;
 }
 
+// The head of an event that does not continue its slot's run; returns the byte after it. Out of line: the run is what
+// the hot path is laid out for.
+uint8_t *stream_put_moved(struct stream_put_slot *s, unsigned slot, uint8_t *at, uint64_t offset, uint64_t size);
+
 // An event with its expected result: the size for transfers, 0 for the others. `start` must not lie before w->clock.
-static inline void stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
-                                    uint64_t start, uint64_t end)
+static inline __attribute__((always_inline)) void
+stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size, uint64_t start, uint64_t end)
 {
     struct stream_put_slot *s = &w->slot[slot];
     uint8_t *at = w->at;
@@ -121,20 +125,7 @@ static inline void stream_put_plain(struct stream_writer *w, unsigned slot, uint
         *at++ = (uint8_t)(slot << 2 | FORM_RUN);
         s->expected += (uint64_t)s->displacement;
     } else {
-        int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);
-        uint64_t folded = varint_fold(moved);
-        if (size == s->size) {
-            *at++ = (uint8_t)(slot << 2 | FORM_MOVE);
-            at = varint_put(at, folded);
-        } else {
-            *at++ = (uint8_t)(slot << 2 | FORM_RESIZE);
-            at = varint_put(at, folded);
-            at = varint_put(at, size);
-            s->size = size;
-            moved = (int64_t)size;
-        }
-        s->displacement = moved;
-        s->expected = offset + (uint64_t)moved;
+        at = stream_put_moved(s, slot, at, offset, size);
     }
     at = stream_put_times(w, at, start - w->clock, start, end);
     w->next_number++;

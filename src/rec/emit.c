@@ -167,6 +167,22 @@ void emit_slowly(struct thread *thread, struct emission *emission)
     emit_unclaim(thread);
 }
 
+void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
+                       uint64_t size, uint64_t start, uint64_t end, uintptr_t caller)
+{
+    struct emission emission = {.call = call,
+                                .serial = handle->serial,
+                                .file = handle->file,
+                                .subject = emit_subject(handle),
+                                .unaligned = unaligned,
+                                .offset = offset,
+                                .size = size,
+                                .start = start,
+                                .end = end,
+                                .caller = caller};
+    emit_slowly(thread, &emission);
+}
+
 void emit_begin(struct thread *thread, struct call_frame *frame)
 {
     struct stream_writer *writer = &thread->writer;

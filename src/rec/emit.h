@@ -46,6 +46,8 @@ struct emission {
 };
 
 void emit_slowly(struct thread *thread, struct emission *emission);
+void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
+                       uint64_t size, uint64_t start, uint64_t end, uintptr_t caller);
 
 // An event on an open file with its expected result (the size for transfers, else 0).
 static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
@@ -68,17 +70,7 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
         }
         thread->busy = false;
     }
-    struct emission emission = {.call = call,
-                                .serial = handle->serial,
-                                .file = handle->file,
-                                .subject = subject,
-                                .unaligned = unaligned,
-                                .offset = offset,
-                                .size = size,
-                                .start = start,
-                                .end = end,
-                                .caller = caller};
-    emit_slowly(thread, &emission);
+    emit_plain_slowly(thread, call, handle, unaligned, offset, size, start, end, caller);
 }
 
 // Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
