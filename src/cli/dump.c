@@ -215,7 +215,7 @@ static void text_result(FILE *out, const struct stream_event *raw)
 static void text_event(FILE *out, const struct log_event *event)
 {
     const struct stream_event *raw = &event->raw;
-    fprintf(out, "%16.9f %13.9f %7" PRIu32 " %7" PRIu32 " %-6s %-18s", (double)event->start_ns / 1e9,
+    fprintf(out, "%16.9f %13.9f %7" PRIu32 " %7" PRIu32 " %-6s %-22s", (double)event->start_ns / 1e9,
             (double)event->duration_ns / 1e9, event->process->pid, raw->tid, call_layer_name(event->call->layer),
             event->call->name);
     text_number(out, 14, raw->has_offset, raw->offset);
@@ -236,7 +236,7 @@ static int dump_text(struct log_iter *iter, struct output *output)
     const struct log_event *event;
     int code = 0;
     if (!iter) return 0;
-    fprintf(output->out, "%16s %13s %7s %7s %-6s %-18s %14s %11s %12s  %s\n", "START", "DURATION", "PID", "TID",
+    fprintf(output->out, "%16s %13s %7s %7s %-6s %-22s %14s %11s %12s  %s\n", "START", "DURATION", "PID", "TID",
             "LAYER", "OP", "OFFSET", "SIZE", "RESULT", "FILE");
     while (!output_failed(output) && (code = log_iter_next(iter, &event)) > 0) {
         text_event(output->out, event);

@@ -58,7 +58,7 @@ static int take_json(const struct log_stats_record *record, void *context)
     }
     json_key(json, "file");
     json_text(json, record->file ? record->file->name : NULL);
-    if (record->process) {
+    if (options.per_rank && record->process) {
         json_key(json, "pid");
         json_unsigned(json, record->process->pid);
     }
@@ -203,7 +203,7 @@ static int take_text(const struct log_stats_record *record, void *context)
             words_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
             words_seconds((int64_t)value[COUNTER_META_TIME]).text);
     words_print_name(out, record->file ? record->file->name : "-");
-    if (record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);
+    if (options.per_rank && record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);
     fputc('\n', out);
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
