@@ -133,6 +133,14 @@ static int fresh_error(const struct probe *p, const FILE *stream)
 
 // --- moving bytes
 
+// How far a read got that does not say: on through the buffer, or through its rest and into a new filling.
+static int64_t taken_from_buffer(const struct probe *p, const FILE *stream)
+{
+    bool refilled = !p->read_base || stream->_IO_read_end != p->read_end || stream->_IO_read_ptr < p->read_base;
+    if (!refilled) return stream->_IO_read_ptr - p->read_base;
+    return (int64_t)p->left + (stream->_IO_read_ptr - stream->_IO_read_base);
+}
+
 // Streams on pipes, terminals and left-out files: what moved between buffer and kernel is tallied.
 static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved)
 {
@@ -140,7 +148,7 @@ static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t m
     if (writes) {
         bytes += (int64_t)p->pending - (int64_t)bytes_pending(stream);
     } else {
-        if (moved < 0) bytes = stream->_IO_read_ptr - p->read_base;
+        if (moved < 0) bytes = taken_from_buffer(p, stream);
         bytes += (int64_t)bytes_left(stream) - (int64_t)p->left;
     }
     emit_left_out(p->thread, writes, p->handle->left_out, bytes);

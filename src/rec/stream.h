@@ -16,7 +16,7 @@ enum { STREAM_AS_MOVED = -1 }; // the call asks for no number of bytes: what mov
 // Bytes of a call that counts items; fread takes part of an item at the end of a file, which only the stream can tell.
 static inline ssize_t stream_items(size_t size, size_t count, size_t items)
 {
-    return items == count ? (ssize_t)(size * count) : -1;
+    return items == count || size == 1 ? (ssize_t)(size * items) : -1;
 }
 
 bool begin_stream(struct probe *p, FILE *stream);
