@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -6,13 +7,21 @@
 #include "cli/info.h"
 #include "cli/words.h"
 
-enum { SHORT_LIST = 10 };
+enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
-static void print_command(FILE *out, const struct log_words *words)
+// At most about `most` bytes: a script given on the command line would bury everything else.
+static void print_command(FILE *out, const struct log_words *words, size_t most)
 {
-    for (size_t i = 0; i < words->count; i++) {
+    size_t printed = 0;
+    for (size_t i = 0; i < words->count && printed < most; i++) {
+        size_t room = most - printed;
+        size_t len = strlen(words->word[i]);
+        char *word = strndup(words->word[i], room);
         if (i) fputc(' ', out);
-        words_print_name(out, words->word[i]);
+        words_print_name(out, word ? word : "");
+        free(word);
+        printed += len + 1;
+        if (len > room || (printed >= most && i + 1 < words->count)) fputs(" ...", out);
     }
     if (!words->count) fputs("(command not known)", out);
 }
@@ -36,7 +45,7 @@ static void print_job(const struct info *info, FILE *out)
     char when[64] = "at an unknown time";
     if (localtime_r(&seconds, &local)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
     fputs("Command    ", out);
-    print_command(out, &job->command);
+    print_command(out, &job->command, LONG_COMMAND);
     fprintf(out, "\nRan        %s", when);
     if (job->host) fprintf(out, " on %s", job->host);
     if (job->end_ns >= job->start_ns && job->end_ns) {
@@ -52,7 +61,7 @@ static void print_job(const struct info *info, FILE *out)
     if (info->mpi) fprintf(out, "MPI        %s, %s\n", info->mpi, words_count(info->nprocs, "rank").text);
 }
 
-static void print_process(const struct log_process *process, FILE *out)
+static void print_process(const struct log_process *process, bool all, FILE *out)
 {
     char ended[128];
     int len = snprintf(ended, sizeof ended, "%s", words_exit(process).text);
@@ -61,7 +70,7 @@ static void print_process(const struct log_process *process, FILE *out)
     }
     fprintf(out, "  %8" PRIu32 "  %-20s  ", process->pid, ended);
     if (process->args.count) {
-        print_command(out, &process->args);
+        print_command(out, &process->args, all ? LONG_COMMAND : SHORT_COMMAND);
     } else {
         words_print_name(out, process->exe ? process->exe : "-");
     }
@@ -80,7 +89,7 @@ static void print_processes(const struct info *info, bool all, FILE *out)
     size_t shown = all || count < SHORT_LIST ? count : SHORT_LIST;
     fprintf(out, "\nProcesses  %s\n", words_count(count, "").text);
     if (shown) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
-    for (size_t i = 0; i < shown; i++) print_process(log_process_at(info->log, i), out);
+    for (size_t i = 0; i < shown; i++) print_process(log_process_at(info->log, i), all, out);
     print_more(shown, count, out);
 }
 
