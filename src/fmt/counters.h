@@ -1,4 +1,4 @@
-// Counters of one file in one process and layer, with the meaning of Darshan's (doc/counters.md).
+// Counters of one file in one process and layer, with the meaning of Darshan's, counter for counter.
 // One accumulator serves the reader, which feeds it events, and the recorder, which feeds it calls past the trace cap;
 // it never allocates. Times are in whatever unit the caller uses throughout; 0 means never.
 #ifndef IOSEER_FMT_COUNTERS_H
