@@ -6,6 +6,7 @@
 
 doc/add-a-call.md describes the tables. The output depends on the tables alone: no dates, no paths.
 """
+import copy
 import pathlib
 import re
 import sys
@@ -45,6 +46,13 @@ class Call:
         self.extra = Parameter(extra) if extra.strip() else None
         if self.cls not in CLASSES:
             sys.exit(f'{where}: no such class: {self.cls}')
+
+    def twin(self, name):
+        """The same call under another name. It has a shim of its own, which calls the next function of that very name:
+        another preload library may stand in front of one name only."""
+        other = copy.copy(self)
+        other.name, other.options = name, {k: v for k, v in self.options.items() if k not in ('alias', 'sys')}
+        return other
 
     def has(self, keyword):
         return keyword in self.options
@@ -120,7 +128,10 @@ class Tables:
                                             'rest': match['rest'].replace(' ', ' hand ', 1)
                                             if ' ' in match['rest'] else match['rest'] + ' hand'}, where))
         elif match := ROW.match(line):
-            self.calls.append(Call(layer, match, where))
+            call = Call(layer, match, where)
+            self.calls.append(call)
+            if call.probe != 'hand':
+                self.calls += [call.twin(name) for name in call.options.pop('alias', [])]
         else:
             sys.exit(f'{where}: cannot read: {line}')
 
@@ -228,8 +239,6 @@ def write_plain_shim(tables, call):
 
 def write_shim(tables, call):
     yield from (write_forwarding_shim if call.has('forward') else write_plain_shim)(tables, call)
-    for alias in call.options.get('alias', []):
-        yield f'EXPORT {call.prototype("shim_" + alias)} __asm__("{alias}") __attribute__((alias("{call.name}")));'
     yield ''
 
 

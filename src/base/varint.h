@@ -3,8 +3,10 @@
 #ifndef IOSEER_BASE_VARINT_H
 #define IOSEER_BASE_VARINT_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { VARINT_MAX_BYTES = 10 };
 
@@ -18,8 +20,8 @@ static inline int64_t varint_unfold(uint64_t folded)
     return (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
 }
 
-// Writes at most VARINT_MAX_BYTES at `out` and returns the byte after the last one written. Short ones first: nearly all
-// times take one or two bytes, and the recorder counts its instructions.
+// Writes at most VARINT_MAX_BYTES at `out` and returns the byte after the last one written. Short ones first: nearly
+// all times take one or two bytes, and the recorder counts its instructions.
 static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
 {
     if (value < 0x80) {
@@ -37,6 +39,19 @@ static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
     }
     *out++ = (uint8_t)value;
     return out;
+}
+
+// The same for values that are mostly long: one store of eight bytes whatever the length, so the buffer must have them.
+static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value)
+{
+    if (value >> 56) return varint_put(out, value);
+    uint64_t spread = value + (value & 0xfffffff0000000) * 15;     // the upper half moves by 4: two parts of 28 bits
+    spread += (spread & 0x0fffc0000fffc000) * 3;                   // four of 14
+    spread += spread & 0x3f803f803f803f80;                         // eight of 7
+    unsigned unused = (unsigned)__builtin_clzll(spread | 1) & ~7u; // bits of the bytes that are not needed
+    spread = htole64(spread | 0x0080808080808080 >> unused);       // more follows, but for the last
+    memcpy(out, &spread, sizeof spread);
+    return out + sizeof spread - unused / 8;
 }
 
 // Reads from [in, end). Returns the byte after the varint, or NULL where it is cut off or over 64 bits long.

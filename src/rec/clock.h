@@ -12,7 +12,7 @@
 
 enum { CLOCK_COUNTER_SHIFT = 4, CLOCK_NS_SHIFT = 2 };
 
-extern bool clock_uses_ns; // set once, before the first event
+extern bool clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
 
 static inline uint64_t clock_ns(clockid_t id)
 {

@@ -106,38 +106,59 @@ static struct counters *file_counters(struct file *file, unsigned layer)
     return file->counters[layer];
 }
 
-// Past the trace cap: the event leaves its mark on the file's counters.
+static uint64_t attribute(const struct emission *e, uint32_t id)
+{
+    for (unsigned i = 0; i < e->extra.attributes; i++) {
+        if (e->extra.attribute[i].id == id) return e->extra.attribute[i].value;
+    }
+    return 0;
+}
+
+static void count_in(struct file *file, unsigned layer, const struct counters_input *input)
+{
+    spin_lock(&file->counters_lock);
+    struct counters *counters = file_counters(file, layer);
+    if (counters) {
+        counters_add(counters, input);
+    } else {
+        spill_count_loss(LOSS_COUNTERS_FULL, 1);
+    }
+    spin_unlock(&file->counters_lock);
+}
+
+// Past the trace cap: the event leaves its mark on the counters of its file (and of a rename's target).
 static void count(const struct emission *e)
 {
     const struct call_info *call = &call_table[e->call];
-    spill_count_loss(LOSS_TRACE_CAP, 1);
-    if (!e->file || e->extra.flags & EVENT_ERROR) return;
+    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // --no-trace loses nothing it was asked for
     struct counters_input input = {.call = e->call,
-                                   .block_size = e->file->block_bytes,
                                    .offset = e->offset,
                                    .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
                                    .unaligned = e->unaligned,
                                    .result = call->traits & CALL_TRANSFERS ? (int64_t)e->size : 0,
                                    .start = e->start,
-                                   .duration = e->end - e->start};
+                                   .duration = e->end - e->start,
+                                   .mode = (uint32_t)attribute(e, ATTRIBUTE_MODE),
+                                   .flags = (uint32_t)attribute(e, ATTRIBUTE_FLAGS)};
     if (e->extra.flags & EVENT_RESULT) input.result = e->extra.result;
-    for (unsigned i = 0; i < e->extra.attributes; i++) {
-        if (e->extra.attribute[i].id == ATTRIBUTE_MODE) input.mode = (uint32_t)e->extra.attribute[i].value;
+    unsigned layer = counters_layer(e->call, input.flags);
+    if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;
+    if (e->file) {
+        input.block_size = e->file->block_bytes;
+        count_in(e->file, layer, &input);
     }
-    spin_lock(&e->file->counters_lock);
-    struct counters *counters = file_counters(e->file, call->layer);
-    if (counters) {
-        counters_add(counters, &input);
-    } else {
-        spill_count_loss(LOSS_COUNTERS_FULL, 1);
+    if (e->file2 && counters_has_target(e->call)) {
+        input.block_size = e->file2->block_bytes;
+        input.is_target = true;
+        input.renamed_from = e->file ? e->file->id : 0;
+        count_in(e->file2, layer, &input);
     }
-    spin_unlock(&e->file->counters_lock);
 }
 
 static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
-    if (UNLIKELY(writer->at > writer->limit) && !emit_next_chunk(thread, e->start)) {
+    if (UNLIKELY(writer->at >= writer->limit) && !emit_next_chunk(thread, e->start)) {
         count(e);
         return;
     }
@@ -189,7 +210,7 @@ void emit_begin(struct thread *thread, struct call_frame *frame)
     frame->up = thread->frame;
     frame->number = UINT64_MAX;
     if (!emit_claim(thread)) return;
-    if (writer->at <= writer->limit || emit_next_chunk(thread, clock_now())) {
+    if (writer->at < writer->limit || emit_next_chunk(thread, clock_now())) {
         frame->number = stream_put_begin(writer);
         thread->frame = frame;
     }

@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
         thread->busy = true;
         atomic_signal_fence(memory_order_seq_cst);
         // A full chunk, an ended trace, call sites and open frames all make the limit 0 or the key differ.
-        if (LIKELY(writer->at <= writer->limit && writer->slot[slot].key == key && start >= writer->clock)) {
+        if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && start >= writer->clock)) {
             stream_put_plain(writer, slot, offset, size, start, end);
             atomic_signal_fence(memory_order_seq_cst);
             thread->busy = false;

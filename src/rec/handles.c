@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -16,6 +17,7 @@ enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
 
 struct handle *handles_all;
 _Atomic uint64_t *handles_of_fd;
+unsigned handles_limit;
 
 static _Atomic uint32_t next_serial;
 static _Atomic uint32_t used_handles = FIRST_REAL;
@@ -24,8 +26,9 @@ static _Atomic int highest_fd;
 
 int handles_init(void)
 {
-    handles_all = arena_pages(sizeof *handles_all * HANDLES_MAX);
-    handles_of_fd = arena_pages(sizeof *handles_of_fd * HANDLES_FDS);
+    handles_limit = recorder_limit(RLIMIT_AS) == UINT64_MAX ? HANDLES_MOST : HANDLES_FEW;
+    handles_all = arena_pages(sizeof *handles_all * handles_limit);
+    handles_of_fd = arena_pages(sizeof *handles_of_fd * handles_limit);
     if (!handles_all || !handles_of_fd) return -ENOMEM;
     handles_all[0].flags = HANDLE_UNKNOWN;
     for (uint32_t i = 1; i < FIRST_REAL; i++) {
@@ -44,7 +47,7 @@ static struct handle *take_handle(void)
         if (atomic_compare_exchange_weak(&free_list, &head, rest)) return handle;
     }
     uint32_t index = atomic_fetch_add(&used_handles, 1);
-    if (index < HANDLES_MAX) return &handles_all[index];
+    if (index < handles_limit) return &handles_all[index];
     atomic_fetch_sub(&used_handles, 1);
     return NULL;
 }
@@ -65,7 +68,7 @@ static void release(struct handle *handle)
 // Points `fd` at a handle and lets go of what it stood for before.
 static void point(int fd, uint32_t index)
 {
-    if ((unsigned)fd >= HANDLES_FDS) {
+    if ((unsigned)fd >= handles_limit) {
         release(&handles_all[index]);
         spill_count_loss(LOSS_FD_RANGE, 1);
         return;
@@ -116,7 +119,7 @@ void handles_forget(int fd)
 
 struct handle *handles_begin_close(int fd)
 {
-    if ((unsigned)fd >= HANDLES_FDS) return &handles_all[LEFT_OUT_OTHER];
+    if ((unsigned)fd >= handles_limit) return &handles_all[LEFT_OUT_OTHER];
     uint64_t old = atomic_load(&handles_of_fd[fd]);
     if ((uint32_t)old == 0) return handles_resolve(fd) == &handles_all[0] ? &handles_all[0] : handles_begin_close(fd);
     while (!atomic_compare_exchange_weak(&handles_of_fd[fd], &old, ((old >> 32) + 1) << 32 | CLOSING)) {
@@ -127,7 +130,7 @@ struct handle *handles_begin_close(int fd)
 // If another thread's open got the number meanwhile, the entry is its own and stays.
 void handles_end_close(int fd, bool closed, struct handle *handle)
 {
-    if ((unsigned)fd >= HANDLES_FDS || handle == &handles_all[0]) return;
+    if ((unsigned)fd >= handles_limit || handle == &handles_all[0]) return;
     uint64_t old = atomic_load(&handles_of_fd[fd]);
     uint32_t index = closed ? 0 : (uint32_t)(handle - handles_all);
     while ((uint32_t)old == CLOSING &&

@@ -13,7 +13,7 @@
 #include "fmt/records.h"
 #include "rec/recorder.h"
 
-enum { HANDLES_MAX = 1 << 20, HANDLES_FDS = 1 << 20 };
+enum { HANDLES_MOST = 1 << 20, HANDLES_FEW = 1 << 14 }; // descriptors; few where address space is limited
 
 enum handle_flag {
     HANDLE_UNKNOWN = 1 << 0,  // nobody has looked yet
@@ -28,22 +28,25 @@ struct handle {
     struct file *file;
     _Atomic uint64_t position; // the kernel's file position, while it is not shared
     _Atomic uint32_t references;
-    uint32_t left_out; // enum left_out
     uint32_t next_free;
-    FILE *stream; // last stdio stream seen on it, and what its buffer held then
+    uint8_t left_out;          // enum left_out
+    _Atomic uint16_t at_once;  // transfers under way whose position the kernel must tell
+    _Atomic uint32_t arrivals; // all of them so far: a transfer that saw no other come or go was alone
+    FILE *stream;              // last stdio stream seen on it, and what its buffer held then
     uint64_t stream_left;
     uint64_t stream_pending;
 };
 
 // handles_all[0] is the unknown handle; [1 … LEFT_OUT_COUNT - 1] stand for what is left out; then come the real ones.
-extern struct handle *handles_all;
-extern _Atomic uint64_t *handles_of_fd;
+extern struct handle *handles_all __attribute__((visibility("hidden")));
+extern _Atomic uint64_t *handles_of_fd __attribute__((visibility("hidden")));
+extern unsigned handles_limit __attribute__((visibility("hidden"))); // length of both
 
 int handles_init(void);
 
 static inline struct handle *handles_get(int fd)
 {
-    if (UNLIKELY((unsigned)fd >= HANDLES_FDS)) return &handles_all[LEFT_OUT_OTHER];
+    if (UNLIKELY((unsigned)fd >= handles_limit)) return &handles_all[LEFT_OUT_OTHER];
     return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[fd], memory_order_acquire)];
 }
 

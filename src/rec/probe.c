@@ -35,13 +35,28 @@ struct emission probe_emission_of_file(const struct probe *p, uint32_t call, str
 
 // --- transfers
 
-// Where the kernel alone knows the position it is asked: after a shared descriptor's transfer, and after an append.
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes)
+void begin_shared_transfer(struct probe *p)
+{
+    struct handle *handle = p->handle;
+    p->asks = true;
+    p->alone_at_start = atomic_fetch_add(&handle->at_once, 1) == 0;
+    p->arrival = atomic_fetch_add(&handle->arrivals, 1) + 1;
+    p->start = clock_now();
+}
+
+static bool end_shared_transfer(struct probe *p)
+{
+    atomic_fetch_sub(&p->handle->at_once, 1);
+    return p->alone_at_start && atomic_load(&p->handle->arrivals) == p->arrival;
+}
+
+// Where the kernel alone knows the position it is asked: after a shared descriptor's transfer, and after an append. The
+// answer is of use to a transfer that was alone; several at once share out what they moved among themselves.
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, bool alone)
 {
     uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
-    if (!(handle->flags & HANDLE_SHARED) && !(writes && handle->flags & HANDLE_APPEND)) {
-        return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
-    }
+    bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
+    if (!ask || !alone) return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
     long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
     if (now < 0) return -1;
     atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
@@ -60,13 +75,14 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
 {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
+    bool alone = !p->asks || end_shared_transfer(p);
     if (handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, is_write(call), handle->left_out, result);
         return;
     }
     struct emission e = probe_emission(p, call, end);
     if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
-        offset = probe_take_position(handle, fd, result, is_write(call));
+        offset = probe_take_position(handle, fd, result, is_write(call), alone);
     } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
         offset = appended_at(fd, result);
     }

@@ -32,6 +32,11 @@ struct probe {
             FILE *locked; // by us, for the time of the call
         };
         struct handle *target; // dup2: what the new number stood for
+        struct {               // transfers that must ask the kernel for their position
+            uint32_t arrival;
+            bool asks;
+            bool alone_at_start;
+        };
     };
 };
 
@@ -66,6 +71,28 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
     p->caller = (uintptr_t)__builtin_return_address(0);
     p->start = clock_now();
     return true;
+}
+
+// For transfers. Where the position must be asked for afterwards, another thread's transfer may come in between: who
+// was there at the same time is noted.
+void begin_shared_transfer(struct probe *p);
+
+PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
+{
+    if (UNLIKELY(!enter_fd(p, fd))) return false;
+    p->asks = false;
+    if (UNLIKELY(p->handle->flags & asking_flags)) begin_shared_transfer(p);
+    return true;
+}
+
+PROBE_INLINE bool enter_transfer(struct probe *p, int fd)
+{
+    return enter_asking(p, fd, HANDLE_APPEND | HANDLE_SHARED);
+}
+
+PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd)
+{
+    return enter_asking(p, fd, HANDLE_APPEND);
 }
 
 // A transfer that is short, failed, on a special descriptor … `offset` -1: at the file position.
@@ -112,8 +139,9 @@ static inline struct handle *probe_handle(int fd)
 // An emission on the probe's handle, or on a file by name; times and caller filled in.
 struct emission probe_emission(const struct probe *p, uint32_t call, uint64_t end);
 struct emission probe_emission_of_file(const struct probe *p, uint32_t call, struct file *file, uint64_t end);
-// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told.
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write);
+// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. `alone`: no other
+// thread's transfer on this handle can have moved it since.
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write, bool alone);
 // The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
 

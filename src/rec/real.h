@@ -4,7 +4,7 @@
 
 #include "real_functions.h"
 
-extern struct real_functions real;
+extern struct real_functions real __attribute__((visibility("hidden")));
 
 // Once, before the first call of any. Functions of libraries that may come later (`late` in the table) are looked up
 // when they are first called.

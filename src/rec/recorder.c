@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "base/settings.h"
@@ -76,6 +77,13 @@ static void read_settings(void)
     read_patterns(SETTING_EXCLUDE, recorder.exclude);
 }
 
+uint64_t recorder_limit(int which)
+{
+    struct rlimit limit;
+    long code = cpu_syscall(SYS_prlimit64, 0, which, 0, &limit);
+    return code < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
 // --- fork
 
 static void before_fork(void)
@@ -94,11 +102,6 @@ static void become_child(uint32_t pid)
     atomic_store(&recorder.records_lock, false);
     atomic_store(&recorder.idle_lock, false);
     handles_share_all();
-}
-
-bool recorder_in_vfork_child(void)
-{
-    return vfork_child;
 }
 
 void vfork_before(void)
@@ -207,7 +210,7 @@ static struct thread *attach(void)
     if (taken) {
         thread = taken;
         thread->tid = tid;
-        if (!thread->trace_ended && thread->writer.at <= thread->writer.limit) {
+        if (!thread->trace_ended && thread->writer.at < thread->writer.limit) {
             stream_put_control(&thread->writer, KIND_THREAD, &(uint64_t){tid}, 1);
         }
     } else {

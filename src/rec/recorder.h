@@ -97,7 +97,8 @@ void recorder_end(enum process_exit how, uint32_t value);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
 
-bool recorder_in_vfork_child(void);
+// A soft limit of the process (RLIMIT_…); UINT64_MAX without one.
+uint64_t recorder_limit(int which);
 
 // Short critical sections without libc; not recursive. `busy` of the thread is set around them, so that a signal
 // handler on the same thread never waits for itself.

@@ -37,16 +37,16 @@ static int allocate(uint64_t offset, uint64_t bytes)
     return (int)code;
 }
 
-// A limit on file sizes must not hit the spill file: ftruncate past it would raise SIGXFSZ in the program.
+// A limit on file sizes must not hit the spill file: ftruncate past it would raise SIGXFSZ in the program. Of a limited
+// address space only a small part is taken.
 static uint64_t wanted_bytes(void)
 {
-    uint64_t bytes = ((recorder.trace_cap + RESERVE_BYTES) + SPILL_ALIGN - 1) & ~(uint64_t)(SPILL_ALIGN - 1);
-    struct rlimit limit;
-    long code = cpu_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
-    if (code == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) {
-        bytes = limit.rlim_cur & ~(uint64_t)(SPILL_ALIGN - 1);
-    }
-    return bytes;
+    uint64_t bytes = recorder.trace_cap + RESERVE_BYTES;
+    uint64_t file_limit = recorder_limit(RLIMIT_FSIZE);
+    uint64_t space_limit = recorder_limit(RLIMIT_AS) / 64;
+    if (bytes > file_limit) bytes = file_limit;
+    if (bytes > space_limit) bytes = space_limit > LEAST_BYTES ? space_limit : LEAST_BYTES;
+    return bytes & ~(uint64_t)(SPILL_ALIGN - 1);
 }
 
 // Under a limit on address space a smaller mapping may still fit.

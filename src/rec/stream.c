@@ -402,5 +402,12 @@ static void finish_stream(struct handle *handle)
 
 void stream_finish_all(void)
 {
+    FILE *const standard[] = {stdout, stderr};
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
+        struct handle *handle = standard[i]->_fileno < 0 ? NULL : handles_get(standard[i]->_fileno);
+        if (handle && handle->flags & HANDLE_LEFT_OUT) {
+            emit_left_out(current_thread, true, handle->left_out, (int64_t)bytes_pending(standard[i]));
+        }
+    }
     handles_each_stream(finish_stream);
 }

@@ -1,6 +1,7 @@
-// A thread that is cancelled inside fread must still give the stream's lock back, so the shims have clean-ups that unwinding
-// runs. These two functions are what the compiler calls for them. Taking them from libgcc_s would load that library into every
-// program at every start; whoever unwinds has loaded it already, so they are looked up when it happens.
+// A thread that is cancelled inside fread must still give the stream's lock back, so the shims have clean-ups that
+// unwinding runs. These two functions are what the compiler calls for them. Taking them from libgcc_s would load that
+// library into every program at every start; whoever unwinds has loaded it already, so they are looked up when it
+// happens.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unwind.h>
