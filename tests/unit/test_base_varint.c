@@ -25,6 +25,21 @@ static void round_trip(void **state)
     }
 }
 
+// Both ways to write give the same bytes, at every length.
+static void wide(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 64; bits++) {
+        for (uint64_t less = 0; less < 2; less++) {
+            uint64_t value = (bits == 64 ? 0 : (uint64_t)1 << bits) - less;
+            uint8_t buffer[16], expected[16];
+            size_t len = (size_t)(varint_put(expected, value) - expected);
+            assert_ptr_equal(varint_put_wide(buffer, value), buffer + len);
+            assert_memory_equal(buffer, expected, len);
+        }
+    }
+}
+
 static void too_long(void **state)
 {
     (void)state;
@@ -66,10 +81,8 @@ static void growing_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(too_long),
-        cmocka_unit_test(folding),
-        cmocka_unit_test(growing_bytes),
+        cmocka_unit_test(round_trip), cmocka_unit_test(wide),          cmocka_unit_test(too_long),
+        cmocka_unit_test(folding),    cmocka_unit_test(growing_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
