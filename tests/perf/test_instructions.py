@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""How many user instructions the recorder adds to a call, with counters and full trace. Speaks TAP.
+
+Callgrind counts; the slope between two numbers of calls leaves out what is done once. 200 is what the project promises
+for pread and pwrite; the other budgets are a tenth above what was measured, so that a step back shows.
+"""
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.environ['IOSEER_BUILD']
+IOSEER = os.path.join(BUILD, 'ioseer')
+CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
+FEW, MANY = 2000, 12000
+TIMEOUT_SECONDS = 300
+
+BUDGETS = {  # pattern of bench/calls.c: instructions a call
+    'pread': 200,
+    'pwrite': 200,
+    'pread-random': 200,
+    'pread-far': 200,
+    'pwrite-random': 200,
+    'pread-strided': 160,
+    'two-files': 160,
+    'read': 160,
+    'write': 160,
+    'lseek': 165,
+    'fread': 425,
+    'fwrite': 400,
+    'open-close': 2950,
+}
+
+
+def count(pattern, calls, recorded):
+    """Instructions of one run of the program, all of it."""
+    with tempfile.TemporaryDirectory(prefix='ioseer-perf-') as folder:
+        command = ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', CALLS, pattern, str(calls), '1',
+                   folder]
+        if recorded:
+            command = [IOSEER, 'record', '-q', '-o', os.path.join(folder, 'log.ioseer'), '--'] + command
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
+        found = re.findall(r'Collected : (\d+)', done.stderr)
+        if done.returncode or len(found) != 1:
+            raise RuntimeError(f'{pattern}: status {done.returncode}: {done.stderr[-1000:]}')
+        return int(found[0])
+
+
+def added(pattern):
+    def slope(recorded):
+        return (count(pattern, MANY, recorded) - count(pattern, FEW, recorded)) / (MANY - FEW)
+    return slope(True) - slope(False)
+
+
+def main():
+    if not shutil.which('valgrind'):
+        print('1..0 # SKIP valgrind is not installed')
+        return 0
+    print(f'1..{len(BUDGETS)}')
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, (pattern, instructions) in enumerate(zip(BUDGETS, pool.map(added, BUDGETS)), 1):
+            good = instructions <= BUDGETS[pattern]
+            failed += not good
+            print(f'{"ok" if good else "not ok"} {number} - {pattern}: at most {BUDGETS[pattern]} instructions added')
+            print(f'# {pattern}: {instructions:.1f}', flush=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
