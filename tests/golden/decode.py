@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""decode.py LOG: prints the events of a log as `ioseer dump --json` does, written from doc/format.md alone.
+"""decode.py LOG: prints the events of a log as `ioseer dump --json` does, following doc/format.md.
 
-Simple and slow: it is there to find out whether the text and the C code mean the same. It needs the `zstd` command.
+Simple and slow, and shares no code with ioseer: it is there to find where the two disagree. It needs the `zstd` command.
 """
 import json
 import struct
