@@ -24,7 +24,7 @@ enum handle_flag {
 
 struct handle {
     uint32_t serial; // unique in the process; 0 for the special ones below
-    uint32_t flags;
+    _Atomic uint32_t flags;
     struct file *file;
     _Atomic uint64_t position; // the kernel's file position, while it is not shared
     _Atomic uint32_t references;

@@ -249,7 +249,7 @@ void recorder_end(enum process_exit how, uint32_t value)
     struct spill_header *header = recorder.spill;
     process_io_end();
     header->exit_value = value;
-    header->latest = clock_moment();
+    spill_take_time();
     atomic_store(&header->exit, how);
     emit_unclaim(thread);
 }

@@ -141,8 +141,16 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
     chunk->bytes = bytes;
     atomic_thread_fence(memory_order_release);
     chunk->magic = SPILL_CHUNK_MAGIC;
-    header->latest = clock_moment();
+    spill_take_time();
     return chunk;
+}
+
+void spill_take_time(void)
+{
+    static _Atomic bool lock;
+    if (atomic_exchange(&lock, true)) return; // someone else is doing it
+    recorder.spill->latest = clock_moment();
+    atomic_store(&lock, false);
 }
 
 void spill_retire(struct spill_chunk *chunk)

@@ -24,6 +24,9 @@ static inline uint8_t *spill_payload(struct spill_chunk *chunk)
 // Appends a finished record (fields_begin … fields_end in a buffer of the caller's).
 void spill_record(const uint8_t *record, size_t len);
 
+// Notes the present moment on all clocks, for the conversion of event times.
+void spill_take_time(void);
+
 void spill_count_loss(enum loss_reason reason, uint64_t events);
 
 #endif
