@@ -178,10 +178,34 @@ static void write_event(struct thread *thread, struct emission *e)
     }
 }
 
+// Called by a handler that interrupted its own thread: nobody else touches the list meanwhile.
+static void put_aside(struct thread *thread, const struct emission *emission)
+{
+    if (!thread->aside || thread->deferred == EMIT_ASIDE) {
+        spill_count_loss(LOSS_SIGNAL, 1);
+        return;
+    }
+    thread->aside[thread->deferred] = *emission;
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->deferred++;
+}
+
+void emit_deferred(struct thread *thread)
+{
+    while (thread->deferred) {
+        if (!emit_claim(thread)) return;
+        struct emission emission = thread->aside[thread->deferred - 1];
+        thread->deferred--;
+        write_event(thread, &emission);
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->busy = false;
+    }
+}
+
 void emit_slowly(struct thread *thread, struct emission *emission)
 {
     if (!emit_claim(thread)) {
-        spill_count_loss(LOSS_SIGNAL, 1);
+        put_aside(thread, emission);
         return;
     }
     write_event(thread, emission);

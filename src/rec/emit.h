@@ -45,9 +45,31 @@ struct emission {
     struct stream_put_extra extra;
 };
 
+enum { EMIT_ASIDE = 8 }; // events of signal handlers that a thread can put aside
+
 void emit_slowly(struct thread *thread, struct emission *emission);
 void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
                        uint64_t size, uint64_t start, uint64_t end, uintptr_t caller);
+
+// Claims the thread's state for a short while. False: a signal handler came while its thread had claimed it; the
+// handler must neither write into the stream nor wait for a lock.
+static inline bool emit_claim(struct thread *thread)
+{
+    if (UNLIKELY(thread->busy)) return false;
+    thread->busy = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    return true;
+}
+
+// Writes the events that signal handlers put aside.
+void emit_deferred(struct thread *thread);
+
+static inline void emit_unclaim(struct thread *thread)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    thread->busy = false;
+    if (UNLIKELY(thread->deferred)) emit_deferred(thread);
+}
 
 // An event on an open file with its expected result (the size for transfers, else 0).
 static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
@@ -58,14 +80,11 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
     uint64_t key = emit_key(subject, call, unaligned);
     unsigned slot = emit_slot(subject, call);
     struct stream_writer *writer = &thread->writer;
-    if (LIKELY(!thread->busy)) {
-        thread->busy = true;
-        atomic_signal_fence(memory_order_seq_cst);
+    if (LIKELY(emit_claim(thread))) {
         // A full chunk, an ended trace, call sites and open frames all make the limit 0 or the key differ.
         if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && start >= writer->clock)) {
             stream_put_plain(writer, slot, offset, size, start, end);
-            atomic_signal_fence(memory_order_seq_cst);
-            thread->busy = false;
+            emit_unclaim(thread);
             return;
         }
         thread->busy = false;
@@ -104,22 +123,6 @@ static inline void emit_left_out(struct thread *thread, bool is_write, unsigned 
 {
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;
-}
-
-// Claims the thread's state for a short while, for locks that a signal handler on this thread must not wait for. False:
-// we are that handler.
-static inline bool emit_claim(struct thread *thread)
-{
-    if (thread->busy) return false;
-    thread->busy = true;
-    atomic_signal_fence(memory_order_seq_cst);
-    return true;
-}
-
-static inline void emit_unclaim(struct thread *thread)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    thread->busy = false;
 }
 
 #endif

@@ -55,7 +55,8 @@ struct recorder {
 // process ids on the way.
 struct thread {
     bool ready;
-    bool busy; // the writer is being changed; a signal handler's events are counted as lost meanwhile
+    bool busy;        // the writer is being changed; a signal handler's events are put aside meanwhile
+    uint8_t deferred; // number of events put aside
     uint32_t tid;
     uint32_t stream;
     bool trace_ended;
@@ -67,7 +68,8 @@ struct thread {
     struct spill_tally *tally;      // in the chunk, or spare_tally
     struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process
     struct stream_writer writer;
-    struct { // with call sites: whose calls the slot stands for
+    struct emission *aside; // EMIT_ASIDE of them
+    struct {                // with call sites: whose calls the slot stands for
         uintptr_t caller;
         uint64_t key;
         uint64_t chunk; // number of the chunk it was defined in
