@@ -77,6 +77,8 @@ static void add_process(struct coverage *coverage, const struct log_process *pro
     coverage->captured[DIRECTION_WRITE] += process->stdio_kernel_write;
     coverage->loading[DIRECTION_READ] += process->load_read_chars;
     coverage->loading[DIRECTION_WRITE] += process->load_write_chars;
+    coverage->left_out_sum[DIRECTION_READ] += process->load_read_chars;
+    coverage->left_out_sum[DIRECTION_WRITE] += process->load_write_chars;
     for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
         coverage->left_out[DIRECTION_READ][reason] += process->left_out_read[reason];
         coverage->left_out[DIRECTION_WRITE][reason] += process->left_out_write[reason];
@@ -108,8 +110,7 @@ bool coverage_fraction(const struct coverage *coverage, unsigned direction, doub
 
 uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction)
 {
-    uint64_t explained =
-        coverage->captured[direction] + coverage->left_out_sum[direction] + coverage->loading[direction];
+    uint64_t explained = coverage->captured[direction] + coverage->left_out_sum[direction];
     uint64_t total = coverage->total[direction];
     return coverage->known && total > explained ? total - explained : 0;
 }

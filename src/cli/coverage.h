@@ -26,8 +26,8 @@ bool coverage_fraction(const struct coverage *coverage, unsigned direction, doub
 // What no part of the above explains; 0 where nothing is missing.
 uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction);
 
-#define COVERAGE_LOADING "program loading, before the recorder was there"
-#define COVERAGE_REMAINDER "not seen by the recorder (processes without it, direct system calls)"
+#define COVERAGE_LOADING "loading the programs, and the recorder itself"
+#define COVERAGE_REMAINDER "libc's own (locales, semaphores), programs without the recorder, direct system calls"
 #define COVERAGE_MAPPINGS "memory accesses to mapped files (mmap), which nobody counts"
 
 #endif

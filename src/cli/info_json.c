@@ -155,7 +155,6 @@ static void print_unseen(struct json_out *json, const struct coverage *coverage)
     json_array(json);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         const char *name = direction_names[direction];
-        print_part(json, name, COVERAGE_LOADING, coverage->loading[direction]);
         print_part(json, name, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
     }
     if (coverage->mappings) {
@@ -189,6 +188,7 @@ static void print_coverage(struct json_out *json, const struct coverage *coverag
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
             print_part(json, direction_names[direction], words_left_out(reason), coverage->left_out[direction][reason]);
         }
+        print_part(json, direction_names[direction], COVERAGE_LOADING, coverage->loading[direction]);
     }
     json_close(json);
     static const char *const captured_keys[] = {"captured_read", "captured_write"};

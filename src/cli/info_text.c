@@ -172,7 +172,7 @@ static void print_coverage(const struct coverage *coverage, FILE *out)
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
             print_part(out, "left out", direction, words_left_out(reason), coverage->left_out[direction][reason]);
         }
-        print_part(out, "unseen", direction, COVERAGE_LOADING, coverage->loading[direction]);
+        print_part(out, "left out", direction, COVERAGE_LOADING, coverage->loading[direction]);
         print_part(out, "unseen", direction, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
     }
     if (coverage->mappings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_MAPPINGS);

@@ -12,19 +12,35 @@ struct clock_map {
     uint64_t span_ns;
 };
 
+// Nanoseconds a unit; who has millions of times to convert works it out once.
+static inline double clock_map_rate(const struct clock_map *map)
+{
+    return (double)map->span_ns / (double)map->span_units;
+}
+
 // A double's 53 bits keep nanoseconds exact for a hundred days either way, and cost no 128-bit division. What lies out
 // of reach (damage) comes out as the nearest limit.
-static inline int64_t clock_map_scale(const struct clock_map *map, int64_t units)
+static inline int64_t clock_map_scale_at(double rate, int64_t units)
 {
-    double ns = (double)units * ((double)map->span_ns / (double)map->span_units);
+    double ns = (double)units * rate;
     const double limit = (double)(INT64_MAX / 4);
     if (ns > limit) return INT64_MAX / 4;
     return ns > -limit ? (int64_t)ns : -(INT64_MAX / 4);
 }
 
+static inline int64_t clock_map_ns_at(const struct clock_map *map, double rate, uint64_t units)
+{
+    return map->origin_ns + clock_map_scale_at(rate, (int64_t)(units - map->origin_units));
+}
+
+static inline int64_t clock_map_scale(const struct clock_map *map, int64_t units)
+{
+    return clock_map_scale_at(clock_map_rate(map), units);
+}
+
 static inline int64_t clock_map_ns(const struct clock_map *map, uint64_t units)
 {
-    return map->origin_ns + clock_map_scale(map, (int64_t)(units - map->origin_units));
+    return clock_map_ns_at(map, clock_map_rate(map), units);
 }
 
 #endif

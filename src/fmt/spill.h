@@ -60,8 +60,8 @@ struct spill_header {
     uint64_t chars_start[2];      // rchar, wchar when the recorder began to watch
     uint64_t chars_end[2];        // and at the end
     uint32_t chars_known;         // bit 0: start known, bit 1: end known
-    uint32_t reserved;
-    _Atomic uint64_t lost[16]; // events lost, by enum loss_reason
+    uint32_t own_chars;           // what the recorder itself read since then
+    _Atomic uint64_t lost[16];    // events lost, by enum loss_reason
     _Atomic uint64_t
         exit_stdio_bytes; // still in stdio buffers at exit: libc writes them after the recorder's last look
 };

@@ -32,20 +32,21 @@ static const struct log_file *second_file(const struct log_cursor *cursor, const
     return log_process_file(cursor->log, cursor->place->process, (uint32_t)raw->attribute[ATTRIBUTE_FILE2]);
 }
 
-// Most calls go to the same file as the one before.
+// Most calls go to one of a few files.
 static const struct log_file *first_file(struct log_cursor *cursor, uint32_t local)
 {
-    if (local != cursor->file_local) {
-        cursor->file_local = local;
-        cursor->file = log_process_file(cursor->log, cursor->place->process, local);
+    unsigned at = local % CURSOR_RECENT_FILES;
+    if (local != cursor->recent[at].local) {
+        cursor->recent[at].local = local;
+        cursor->recent[at].file = log_process_file(cursor->log, cursor->place->process, local);
     }
-    return cursor->file;
+    return cursor->recent[at].file;
 }
 
 static bool time_passes(const struct log_cursor *cursor, uint64_t start)
 {
     const struct log_filter *filter = &cursor->sieve->filter;
-    int64_t start_ns = clock_map_ns(&cursor->place->process->clock, start);
+    int64_t start_ns = clock_map_ns_at(&cursor->place->process->clock, cursor->clock_rate, start);
     return (!filter->has_from || start_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
@@ -148,8 +149,8 @@ static void complete_event(struct log_cursor *cursor)
     const struct clock_map *clock = &event->process->clock;
     event->id = lookup_pair(cursor->stream, (uint32_t)raw->number);
     take_parent(cursor);
-    event->start_ns = clock_map_ns(clock, raw->start);
-    event->duration_ns = clock_map_ns(clock, raw->start + raw->duration) - event->start_ns;
+    event->start_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start);
+    event->duration_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start + raw->duration) - event->start_ns;
     event->call_time_ns = event->duration_ns;
     event->call = log_call_of(cursor->log, raw->call);
     event->file = first_file(cursor, raw->file);
@@ -181,8 +182,8 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place)
     cursor->failed = false;
     cursor->decoded = 0;
     cursor->key_count = cursor->key_at = 0;
-    cursor->file_local = 0;
-    cursor->file = NULL;
+    cursor->clock_rate = clock_map_rate(&place->process->clock);
+    memset(cursor->recent, 0, sizeof cursor->recent);
     cursor->event.process = place->process;
     return 0;
 }

@@ -22,6 +22,8 @@ bool log_sieve_place(const struct log_sieve *sieve, const struct log_place *plac
 
 struct sort_key;
 
+enum { CURSOR_RECENT_FILES = 16 };
+
 struct log_cursor {
     struct log *log;
     struct log_sieve *sieve;
@@ -36,8 +38,11 @@ struct log_cursor {
     size_t key_count;
     size_t key_capacity;
     size_t key_at;
-    uint32_t file_local; // the last file that was looked up
-    const struct log_file *file;
+    double clock_rate; // of the process
+    struct {           // files looked up lately, by their low bits; all zero says the truth of number 0
+        uint32_t local;
+        const struct log_file *file;
+    } recent[CURSOR_RECENT_FILES];
     struct stream_decoder decoder;
     struct log_event event; // the current one
 };

@@ -9,7 +9,10 @@
 #include "log/log_private.h"
 #include "log/log_tally.h"
 
-enum { TALLY_BUDGET = 1 << 20 }; // values that all records of a process may keep aside
+enum {
+    TALLY_BUDGET = 1 << 20, // values that all records of a process may keep aside
+    RECENT_SLOTS = 16,
+};
 
 struct slot {
     struct log_stats_record record;
@@ -26,7 +29,7 @@ struct stats {
     size_t count;
     size_t capacity;
     struct lookup by_key; // layer, position of the file
-    struct slot *last;
+    struct slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
     uint32_t tally_budget;
 };
 
@@ -57,12 +60,13 @@ static struct slot *add_slot(struct stats *stats, unsigned layer, const struct l
 
 static struct slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
 {
-    struct slot *last = stats->last;
-    if (last && last->record.file == file && last->record.layer == layer) return last;
-    uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
+    size_t index = log_file_index(stats->log, file);
+    struct slot **recent = &stats->recent[index % RECENT_SLOTS];
+    if (*recent && (*recent)->record.file == file && (*recent)->record.layer == layer) return *recent;
+    uint64_t key = lookup_pair(layer, (uint32_t)index);
     uint32_t at = lookup_find(&stats->by_key, key);
-    stats->last = at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
-    return stats->last;
+    *recent = at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
+    return *recent;
 }
 
 static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
@@ -104,7 +108,7 @@ static int add_event(struct stats *stats, const struct log_event *event)
     unsigned layer = counters_layer(in.call, in.flags);
     if (layer == LAYER_NONE) return 0;
     if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));
-    if (!counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
+    if (!event->file2 || !counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
     in.is_target = true;
     in.renamed_from = event->file ? event->file->record_id : 0;
     return add_input(stats, layer, event->file2, &in);
@@ -204,7 +208,7 @@ static void forget(struct stats *stats)
     }
     lookup_clear(&stats->by_key);
     stats->count = 0;
-    stats->last = NULL;
+    memset(stats->recent, 0, sizeof stats->recent);
 }
 
 static int count_process(struct stats *stats, log_stats_take *take, void *context)

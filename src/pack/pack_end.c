@@ -119,7 +119,7 @@ static bool is_running(const struct pack_process *process)
 }
 
 // What the kernel had counted before this image was watched: the loader's reading, without what an earlier image of
-// the same process already answers for.
+// the same process already answers for; and what the recorder read for itself later on.
 static void find_load_chars(struct pack *pack, struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
@@ -131,6 +131,7 @@ static void find_load_chars(struct pack *pack, struct pack_process *process)
         uint64_t counted = header->chars_start[way];
         process->load_chars[way] = counted > earlier ? counted - earlier : 0;
     }
+    process->load_chars[0] += header->own_chars;
 }
 
 int pack_find_ends(struct pack *pack)

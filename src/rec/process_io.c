@@ -39,6 +39,7 @@ static bool read_chars(uint64_t chars[2])
     long len = read_whole("/proc/self/io", text, sizeof text - 1);
     if (len <= 0) return false;
     text[len] = 0;
+    recorder.spill->own_chars += (uint32_t)len;
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
