@@ -29,7 +29,8 @@ head -c 300000 /dev/zero | tr '\\0' 'z' > tree/sub/large
 """
 FIO = "fio --name=job --directory=. --size=64k --bs=4k --thread --randseed=7 --invalidate=0 --fallocate=none "
 SQL = "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); CREATE INDEX i ON t(b);"
-FILL = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n WHERE x<2000) INSERT INTO t SELECT x, hex(x*7919) FROM n;"
+FILL = ("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM n WHERE x<2000) "
+        "INSERT INTO t SELECT x, hex(x*7919) FROM n;")
 GIT_VOLATILE = ("*.git/index", "*.git/refs/*", "*.git/logs/*")
 GIT = "git init -q repo && cd repo && cp -r ../tree . && git add . && git commit -q -m first"
 
@@ -140,7 +141,7 @@ PROGRAMS = [
          cat loop result > both 2> errors; cat <<< here > here; exec 6<> both; read -r x <&6; echo $x; echo over >&6
          (cd / && echo sub) > sub; { echo group; ls none; } > group 2>&1; rm here; [ -s sub ] && mv sub moved
          """),
-    Case("bash-pipeline", "seq 1 5000 | sort -r | tee copy | head -n 5 > top; cat copy | wc -l; tail -n 3 copy | "
+    Case("bash-pipeline", "seq 1 5000 | sort -r | tee copy | tail -n 5 > top; cat copy | wc -l; tail -n 3 copy | "
          "while read -r n; do echo $n > n.$n; done; ls | sort"),
     Case("find", "find tree -type f -name 'file.*' | sort; find tree -name 'file.[12]' -delete; "
          "find tree -type f -exec cat {} + | wc -c; du -a --apparent-size tree/sub/large", prepare=TREE),
@@ -167,13 +168,16 @@ PROCESSES = [
     Case("ulimit-f", PROCESS + "file-limit"),
     Case("ulimit-f-shell", "ulimit -f 4; trap '' XFSZ; " + PROCESS + "fork; seq 1 5000 > out; echo $?"),
     Case("ulimit-v", PROCESS + "memory-limit"),
+    Case("ulimit-v-shell", "ulimit -v 100000; " + PROCESS + "fork; seq 1 1000 > numbers; wc -l < numbers"),
     Case("many-processes", PROCESS + "many"),
     Case("many-threads", "$P/oracle-threads 64", volatile=("appended",)),
     Case("own-preload", PROCESS + "fork; cat file", prepare="echo content > file",
          environment=(("LD_PRELOAD", "$P/liboracle-interposer.so"),)),
     Case("own-preload-inside", "LD_PRELOAD=$P/liboracle-interposer.so " + PROCESS + "fork"),
-    Case("empty-environment", "env -i /bin/sh -c 'echo text > file; env | wc -l; " + PROCESS + "put more'"),
-    Case("environment-shown", "env | grep -v '^_=' | sort > list; env -i /usr/bin/env"),
+    # The recorder's own variables are handed on over every exec: they are all that may differ.
+    Case("empty-environment", "env -i /bin/sh -c 'echo text > file; env | grep -c -v -e ^LD_PRELOAD= -e ^IOSEER_; "
+         "exec \"$0\" put more' $P/oracle-processes"),
+    Case("environment-shown", "env | grep -v -e '^_=' -e ^LD_PRELOAD= -e ^IOSEER_ | sort > list"),
     Case("dash", "sh -c 'echo a > a; cat a a > b; cat < b | (read x; echo $x > c); (echo d; exit 3) > d; echo $?'"),
 ]
 

@@ -5,6 +5,7 @@ calls that libc makes by itself (in stdio, opendir, mkstemp ...) are told from t
 """
 
 import bisect
+import errno
 import json
 import os
 import subprocess
@@ -16,8 +17,8 @@ import place
 import strace
 
 # What the recorder leaves out by default, and what it keeps all the same.
-SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/bin", "/sbin", "/run",
-                  "/boot", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache")
+SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/bin", "/sbin",
+                  "/run", "/boot", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache")
 KEPT_FOLDERS = ("/dev/shm", "/run/user", "/run/media", "/run/shm")
 SLACK_SECONDS = 5e-6  # between the recorder's clock and strace's
 
@@ -32,14 +33,15 @@ OPERATIONS = {
     "fchmodat": {"fchmodat", "chmod", "lchmod"}, "getdents64": {"getdents64", "readdir"},
     "utimensat": {"utimensat", "futimens", "utimes", "lutimes", "futimes", "utime", "futimesat"},
     "mknod": {"mknod", "mkfifo"}, "mknodat": {"mknodat", "mkfifoat", "mknod", "mkfifo"},
-    "fchownat": {"fchownat", "chown", "lchown"},
+    "fchownat": {"fchownat", "chown", "lchown"}, "close_range": {"close_range", "closefrom"},
+    "fadvise64": {"posix_fadvise"}, "statfs": {"statfs", "statvfs"}, "fstatfs": {"fstatfs", "fstatvfs"},
 }
 COPIES = {"sendfile", "copy_file_range", "splice"}
 # Operations in which libc makes calls of its own choice.
 COMPOSITE = {
-    "mkstemp", "mkostemp", "mkstemps", "mkostemps", "mkdtemp", "shm_open", "opendir", "fdopendir", "closedir", "readdir",
-    "rewinddir", "seekdir", "telldir", "scandir", "remove", "statvfs", "fstatvfs", "eaccess", "faccessat", "fchmodat",
-    "lchmod", "posix_fallocate", "sync", "nftw", "ftw", "realpath", "glob", "pwritev2", "preadv2", "fts_read",
+    "mkstemp", "mkostemp", "mkstemps", "mkostemps", "mkdtemp", "shm_open", "opendir", "fdopendir", "closedir",
+    "readdir", "rewinddir", "seekdir", "telldir", "scandir", "remove", "statvfs", "fstatvfs", "eaccess",
+    "faccessat", "fchmodat", "lchmod", "posix_fallocate", "sync", "nftw", "ftw", "realpath", "glob", "pwritev2", "preadv2", "fts_read",
 }
 # Calls by which the recorder itself asks the kernel about a descriptor. Nothing is lost if they are no events.
 QUESTIONS = {"fstat", "readlink", "readlinkat", "fcntl", "flock"}
@@ -69,8 +71,9 @@ class Event:
     @staticmethod
     def read(raw, job_start):
         start = job_start + raw["start"]
-        return Event(raw["id"], raw["parent"], raw["pid"], raw["tid"], raw["layer"], raw["op"], raw["class"], raw["file"],
-                     raw["offset"], raw["size"], raw["result"], raw["errno"] or 0, start, start + raw["duration"])
+        return Event(raw["id"], raw["parent"], raw["pid"], raw["tid"], raw["layer"], raw["op"], raw["class"],
+                     raw["file"], raw["offset"], raw["size"], raw["result"], raw["errno"] or 0, start,
+                     start + raw["duration"])
 
     @property
     def asynchronous(self):
@@ -106,8 +109,10 @@ def operations(fact):
 
 
 class Comparison:
-    def __init__(self, facts, events, ends):
-        self.facts, self.ends = facts, ends
+    def __init__(self, facts, events, ends, exits=None, losses=()):
+        """`ends`: how strace saw each process end; `exits`: what the log says of it; `losses`: what it says is missing."""
+        self.facts, self.ends, self.exits, self.losses = facts, ends, exits, losses
+        self.unrecorded = defaultdict(list)  # pid -> facts of processes that are not in the log
         self.problems, self.events = [], events
         self.by_thread, self.asynchronous = defaultdict(list), defaultdict(list)
         for event in events:
@@ -119,6 +124,7 @@ class Comparison:
         self.stdio_bytes = defaultdict(int)        # kernel's: (pid, file, group) -> bytes
         self.stdio_readers = defaultdict(set)      # (pid, file) -> open files read by stdio
         self.seeks = set()                         # open files whose position was moved
+        self.shared = {}                           # open file -> transfers at its position or its end
         self.last = {}                             # tid -> last fact, for those that were killed
 
     # --- which event is it ---
@@ -144,13 +150,12 @@ class Comparison:
 
     def match(self, fact):
         """The event that is this fact, or the composite one that explains it, or None."""
-        wanted, composite = operations(fact), None
-        for event in self.around(fact):
-            if event.op in wanted and not any(f.group == fact.group for f in event.facts):
-                event.facts.append(fact)
-                return event
-            if event.layer == "stdio" or event.op in COMPOSITE:
-                composite = composite or event
+        around = self.around(fact)
+        own = [e for e in around if e.op in operations(fact) and not any(f.group == fact.group for f in e.facts)]
+        for event in sorted(own, key=lambda e: e.file not in fact.names):
+            event.facts.append(fact)
+            return event
+        composite = next((e for e in around if e.layer == "stdio" or e.op in COMPOSITE), None)
         if fact.call.name == "io_submit" or (composite is None and fact.call.name in ("pread64", "pwrite64", "fsync")):
             event = self.asynchronous_event(fact)
             if event:
@@ -179,6 +184,10 @@ class Comparison:
         self.check_events()
         self.check_uncertain()
         self.check_stdio()
+        for pid, facts in self.unrecorded.items():
+            if not self.losses:
+                self.problems.append(f"[{pid}] is not in the log and no loss is stated; it made {len(facts)} calls, "
+                                     f"first {facts[0]}")
         return self.problems
 
     def unexplained(self, fact):
@@ -186,13 +195,20 @@ class Comparison:
             return
         if self.last[fact.call.tid] is fact and "killed" in self.ends.get(fact.pid, ""):
             return  # it ended in the kernel, but its thread was killed before it could say so
-        if fact.group in ("munmap", "readlink"):
-            return
+        if fact.group == "munmap" or (fact.group == "stat" and fact.path == "/"):
+            return  # libc looks at the root when it reads nsswitch.conf
+        if fact.file and fact.file.entered and fact.group in ("open", "close"):
+            return  # nftw goes through folders this way
+        if fact.path.startswith("/dev/shm/sem."):
+            return  # libc makes named semaphores by itself
         used_by_stdio = any((fact.pid, name) in self.stdio_files for name in fact.names)
         if used_by_stdio and fact.group in ("read", "write", "seek", "close"):
             self.count_stdio(fact)  # libc's own, at exit
             return
-        self.problems.append(f"no event for {fact}")
+        if self.exits is not None and fact.pid not in self.exits:
+            self.unrecorded[fact.pid].append(fact)
+        else:
+            self.problems.append(f"no event for {fact}")
 
     def count_stdio(self, fact):
         if fact.group in ("read", "write") and fact.result and fact.result > 0:
@@ -211,11 +227,23 @@ class Comparison:
             wrong.append(f"size should be {fact.size}")
         if fact.group in NEEDS_RESULT and event.result != fact.result:
             wrong.append(f"result should be {fact.result}")
-        if not failed and fact.certain and fact.group in ("read", "write") and fact.offset is not None:
+        if not failed and self.is_certain(fact) and fact.group in ("read", "write") and fact.offset is not None:
             if event.offset != fact.offset:
                 wrong.append(f"offset should be {fact.offset}")
         if wrong:
             self.problems.append(f"{event}: {'; '.join(wrong)}: {fact.call}")
+
+    def is_certain(self, fact):
+        """Threads that share a position take it from the kernel one by one, but may report it in another order."""
+        if not fact.certain or not fact.file or fact not in self.shared_transfers(fact.file):
+            return fact.certain
+        return len({t.call.tid for t in self.shared_transfers(fact.file) if t.pid == fact.pid}) == 1
+
+    def shared_transfers(self, file):
+        if file not in self.shared:
+            appended = file.inode.writes if file.flags & kernel.O_APPEND else []
+            self.shared[file] = set(file.transfers) | set(appended)
+        return self.shared[file]
 
     def check_events(self):
         """Every event must have happened."""
@@ -224,16 +252,16 @@ class Comparison:
             if event.file is not None and not included(event.file):
                 self.problems.append(f"left out by default, yet an event: {event}")
             silent = (event.facts or event.layer == "stdio" or event.op in COMPOSITE or event.id in parents
-                      or event.op in QUIET_OPERATIONS)
+                      or event.op in QUIET_OPERATIONS or (event.file is None and event.errno == errno.EBADF))
             if not silent:
                 self.problems.append(f"no system call for {event}")
 
     def check_uncertain(self):
-        """Where calls overlapped only the whole is known: the bytes that all of them touched."""
+        """Where calls may have overlapped only the whole is known: the bytes that all of them touched."""
         expected, got = defaultdict(list), defaultdict(list)
         for event in self.events:
             for fact in event.facts:
-                if not fact.certain and fact.group in ("read", "write") and (fact.result or 0) > 0:
+                if not self.is_certain(fact) and fact.group in ("read", "write") and (fact.result or 0) > 0:
                     key = (fact.path, fact.group)
                     expected[key].append((fact.offset or 0, fact.result))
                     got[key].append((event.offset or 0, fact.result))
@@ -250,7 +278,8 @@ class Comparison:
         for key in set(said) | set(self.stdio_bytes):
             names[key] = (said.get(key, 0), self.stdio_bytes.get(key, 0))
         for (pid, path, group), (events, kernel_bytes) in sorted(names.items(), key=str):
-            died = "killed" in self.ends.get(pid, "")
+            exits = (self.exits or {}).get(pid, set())
+            died = "killed" in self.ends.get(pid, "") or exits & {"_exit", "exec"}  # buffers are lost with it
             if group == "write" and events != kernel_bytes and not (died and kernel_bytes < events):
                 self.problems.append(f"[{pid}] {path}: stdio wrote {kernel_bytes} bytes, its events say {events}")
             if group == "read" and not self.read_is_right(pid, path, events, kernel_bytes):
@@ -265,15 +294,15 @@ class Comparison:
 
 
 # Operations that need no system call of their own, or one that is not traced.
-QUIET_OPERATIONS = {"munmap", "mremap", "io_submit", "io_getevents", "lio_listio", "fcntl", "msync", "posix_fadvise",
-                    "readahead", "statfs", "fstatfs", "chdir", "fchdir"}
+QUIET_OPERATIONS = {"munmap", "mremap", "io_submit", "io_getevents", "lio_listio", "fcntl", "msync", "readahead",
+                    "chdir", "fchdir"}
 
 
 def is_question(fact):
     """Could it be the recorder's own?"""
     call = fact.call
     if call.name == "lseek":
-        return call.args[1:3] == ["0", "1"]
+        return [strace.number(a) for a in call.args[1:3]] == [0, 1]
     if call.name in ("newfstatat", "statx"):
         return strace.string(call.args[1]) == ""
     return call.name in QUESTIONS
@@ -309,6 +338,40 @@ def check(where, case):
         return [f"there is no log; errors: {open(where.outputs[1], errors='replace').read()[:500]}"]
     model = RecordedModel(where.work, where.path, names, where.outputs)
     facts = model.run(strace.read(where.trace))
-    start = tool_json("info", "--json", where.log)["job"]["start"]
-    events = [Event.read(raw, start) for raw in tool_json("dump", "--json", where.log)]
-    return [f"lost track: {s}" for s in model.surprises] + Comparison(facts, events, model.ends).run()
+    info = tool_json("info", "--json", where.log)
+    events = [Event.read(raw, info["job"]["start"]) for raw in tool_json("dump", "--json", where.log)]
+    exits = defaultdict(set)
+    for process in info["processes"]:
+        exits[process["pid"]].add(process["exit"])
+    problems = [f"lost track: {s}" for s in model.surprises]
+    problems += Comparison(facts, events, model.ends, dict(exits), info["losses"]).run()
+    return problems + list(info_problems(info, events)) + list(exit_problems(exits, model))
+
+
+def info_problems(info, events):
+    """The summary must agree with the events."""
+    sums = defaultdict(int)
+    for event in events:
+        if event.kind in ("read", "write") and (event.result or 0) > 0 and not event.errno:
+            sums[event.file, event.kind] += event.result
+    for file in info["files"]:
+        for kind, key in (("read", "bytes_read"), ("write", "bytes_written")):
+            if file[key] != sums[file["name"], kind]:
+                yield f"info: {file['name']}: {key} {file[key]}, the events say {sums[file['name'], kind]}"
+    if info["events"] != len(events):
+        yield f"info: {info['events']} events, dump has {len(events)}"
+    for kind in ("read", "write"):
+        if (info["coverage"][kind] or 0) > 1.0001:
+            yield f"info: coverage of {kind}s is {info['coverage'][kind]}: more than there was"
+
+
+def exit_problems(exits, model):
+    """What the log says of a process's end must not contradict strace."""
+    for pid, said in exits.items():
+        how = model.ends.get(pid, "")
+        if how.startswith("exited") and any(exit.startswith("signal") for exit in said):
+            yield f"[{pid}] {how}, the log says {said}"
+        if how.startswith("killed") and not any(exit.startswith("signal") or exit == "vanished" for exit in said):
+            yield f"[{pid}] {how}, the log says {said}"
+        if how.startswith("exited") and "vanished" in said:
+            yield f"[{pid}] {how}, the log says it vanished"

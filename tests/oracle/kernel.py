@@ -24,7 +24,7 @@ AIO_OPCODES = {0: "read", 1: "write", 2: "sync", 3: "sync", 7: "read", 8: "write
 @dataclass(eq=False)
 class Inode:
     size: int | None = None  # None: not known
-    content: bytearray | None = None
+    content: bytearray | None = None  # None: not known, or not wanted
     writes: list = field(default_factory=list)
 
 
@@ -38,6 +38,7 @@ class OpenFile:
     position: int | None = 0
     loader: bool = False      # opened by the dynamic loader
     inherited: bool = False   # was open before the trace began
+    entered: bool = False     # fchdir went there
     transfers: list = field(default_factory=list)
 
 
@@ -100,7 +101,7 @@ class Fact:
         return f"[{self.call.tid}] {self.path}: {self.group}{where}: {self.call}"
 
 
-def snapshot(root):
+def snapshot(root, keep_content=False):
     """The files below `root` before the run: path -> Inode."""
     names, inodes = {}, {}
     for folder, _, files in os.walk(root):
@@ -109,7 +110,7 @@ def snapshot(root):
             status = os.lstat(path)
             key = (status.st_dev, status.st_ino)
             inode = inodes.setdefault(key, Inode(status.st_size))
-            if inode.content is None and os.path.isfile(path) and not os.path.islink(path):
+            if keep_content and inode.content is None and os.path.isfile(path) and not os.path.islink(path):
                 with open(path, "rb") as data:
                     inode.content = bytearray(data.read())
             names[path] = inode
@@ -128,6 +129,8 @@ def struct_numbers(arg, key):
 
 
 class Model:
+    keep_content = False
+
     def __init__(self, cwd, root, names=None, inherited=()):
         """`root` is the folder whose files are known; `names` its snapshot; `inherited` paths open at position 0."""
         self.cwd, self.root = cwd, root
@@ -204,6 +207,9 @@ class Model:
     def do_fchdir(self, task, call):
         if call.result == 0:
             task.directory.cwd = strace.descriptor(call.args[0])[1]
+            file = self.lookup(task, call.args[0])
+            if file:
+                file.entered = True
 
     def do_getcwd(self, task, call):
         if call.result and call.result > 0:
@@ -220,7 +226,7 @@ class Model:
     def inode(self, path, created=False):
         if path not in self.names:
             known = path.startswith(self.root + "/")
-            self.names[path] = Inode(0 if known or created else None, bytearray() if known else None)
+            self.names[path] = Inode(0 if known or created else None, bytearray() if known and self.keep_content else None)
         return self.names[path]
 
     def lookup(self, task, arg):
@@ -231,7 +237,7 @@ class Model:
         slot = task.table.slots.get(fd)
         if path.startswith(tuple(SPECIAL)) or not path.startswith("/"):
             return None
-        if slot is None or (path not in (slot.file.path, slot.file.name) and not self.is_named(slot.file, path)):
+        if slot is None or not (path in (slot.file.path, slot.file.name) or self.is_named(slot.file, path)):
             if slot is not None and "(deleted)" not in arg:
                 self.surprises.append(f"descriptor {fd} is {path}, not {slot.file.path}")
             elif slot is not None:
@@ -285,7 +291,7 @@ class Model:
         _, path, deleted = strace.descriptor(call.result_text.split(" ")[0])
         path = path or name
         if flags & O_TMPFILE == O_TMPFILE or deleted:
-            inode = Inode(0, bytearray())
+            inode = Inode(0, bytearray() if self.keep_content else None)
         else:
             inode = self.inode(path, bool(flags & O_CREAT))
         if flags & O_TRUNC and flags & O_ACCMODE:
@@ -326,7 +332,8 @@ class Model:
             if flags & CLOSE_RANGE_CLOEXEC:
                 task.table.slots[fd].cloexec = True
             else:
-                del task.table.slots[fd]
+                file = task.table.slots.pop(fd).file
+                self.note(task, call, "close", file.path, file)
 
     def duplicate(self, task, call, new, cloexec):
         file = self.lookup(task, call.args[0])
@@ -615,7 +622,10 @@ class Model:
 
     do_mkdirat = do_mknodat = do_faccessat = do_fchmodat = do_readlinkat = do_fchownat = at_path
     do_mkdir = do_mknod = do_rmdir = do_access = do_chmod = do_stat = do_readlink = do_chown = do_utimes = by_path
-    do_fchmod = do_fchown = do_flock = by_fd
+    do_statfs = do_setxattr = do_lsetxattr = do_getxattr = do_lgetxattr = by_path
+    do_listxattr = do_llistxattr = do_removexattr = do_lremovexattr = by_path
+    do_fchmod = do_fchown = do_flock = do_fadvise64 = do_fstatfs = by_fd
+    do_fsetxattr = do_fgetxattr = do_flistxattr = do_fremovexattr = by_fd
 
 
 def offset_argument(arg):
@@ -650,5 +660,7 @@ GROUPS = {
     "faccessat2": "access", "access": "access", "fchmodat": "chmod", "chmod": "chmod", "fchmod": "chmod",
     "readlinkat": "readlink", "readlink": "readlink", "fchownat": "chown", "chown": "chown", "lchown": "chown",
     "fchown": "chown", "rmdir": "rmdir", "stat": "stat", "lstat": "stat", "utimes": "utimes", "utime": "utimes",
-    "flock": "lock",
+    "flock": "lock", "fadvise64": "advice", "statfs": "statfs", "fstatfs": "statfs",
 }
+GROUPS.update((prefix + verb + "xattr", "xattr") for prefix in ("", "l", "f")
+              for verb in ("set", "get", "list", "remove"))

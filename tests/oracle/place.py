@@ -31,7 +31,8 @@ class Outcome:
 
 def environment(case=None):
     names = {
-        "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "P": PROGRAMS, "HOME": "/nonexistent",
+        "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "P": PROGRAMS,
+        "HOME": "/nonexistent",
         "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b",
         "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@b", "GIT_AUTHOR_DATE": "1600000000 +0000",
         "GIT_COMMITTER_DATE": "1600000000 +0000", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
@@ -79,8 +80,8 @@ class Place:
         """Runs the case's script with the words `before` in front of it."""
         env = environment(case) | dict(extra_environment)
         with open(self.outputs[0], "wb") as out, open(self.outputs[1], "wb") as err:
-            process = subprocess.run([*before, "bash", "-c", case.script], cwd=self.work, env=env, stdout=out, stderr=err,
-                                     stdin=subprocess.DEVNULL, timeout=TIMEOUT_SECONDS)
+            process = subprocess.run([*before, "bash", "-c", case.script], cwd=self.work, env=env, stdout=out,
+                                     stderr=err, stdin=subprocess.DEVNULL, timeout=TIMEOUT_SECONDS)
         with open(self.outputs[0], "rb") as out, open(self.outputs[1], "rb") as err:
             return Outcome(process.returncode, out.read(), err.read(), tree(self.work, case.volatile))
 

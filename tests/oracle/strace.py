@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 # The seccomp filter lets all other system calls run at full speed.
 OPTIONS = [
     "-f", "--seccomp-bpf", "-T", "--absolute-timestamps=format:unix,precision:ns", "-y", "-xx", "-X", "raw",
-    "-e", "trace=%file,%desc,%process,munmap,mremap,msync,sync,io_submit,io_getevents,io_pgetevents",
+    "-e", "trace=%file,%desc,%process,munmap,mremap,msync,sync,close_range,io_submit,io_getevents,io_pgetevents",
     "-e", "abbrev=!readv,writev,preadv,pwritev,preadv2,pwritev2,io_submit,io_getevents,io_pgetevents",
 ]
 

@@ -26,7 +26,8 @@ def check(where, case):
 
 
 def info(where):
-    return json.loads(subprocess.run([place.IOSEER, "info", "--json", where.log], capture_output=True, check=True).stdout)
+    done = subprocess.run([place.IOSEER, "info", "--json", where.log], capture_output=True, check=True)
+    return json.loads(done.stdout)
 
 
 def events(where, *options):
@@ -44,6 +45,13 @@ def compare_runs(where, case, **how):
     where.prepare(case)
     bare = where.run(case)
     return place.differences(bare, record(where, case, **how), case.same_output)
+
+
+def start(where, case):
+    """Recording goes on while the test does something else."""
+    where.prepare(case)
+    return subprocess.Popen([*where.record_words(), "bash", "-c", case.script], cwd=where.work,
+                            stdin=subprocess.DEVNULL, env=place.environment(case) | {"IOSEER_SPILL": where.spill})
 
 
 # --- how processes end ---
@@ -72,9 +80,7 @@ def killed(where, case):
 
 def tool_killed(where, case):
     """Whoever kills `record` itself must not take the program along, nor lose what was recorded."""
-    where.prepare(case)
-    process = subprocess.Popen([*where.record_words(), "bash", "-c", case.script], cwd=where.work, stdin=subprocess.DEVNULL,
-                               env=place.environment(case) | {"IOSEER_SPILL": where.spill})
+    process = start(where, case)
     time.sleep(0.3)
     process.kill()
     process.wait()
@@ -85,9 +91,7 @@ def tool_killed(where, case):
 
 
 def forwards_signal(where, case):
-    where.prepare(case)
-    process = subprocess.Popen([*where.record_words(), "bash", "-c", case.script], cwd=where.work, stdin=subprocess.DEVNULL,
-                               env=place.environment(case) | {"IOSEER_SPILL": where.spill})
+    process = start(where, case)
     deadline = time.monotonic() + 10
     while not os.path.exists(os.path.join(where.work, "ready")) and time.monotonic() < deadline:
         time.sleep(0.02)
