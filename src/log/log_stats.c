@@ -28,7 +28,7 @@ struct stats {
     struct slot **slot; // stay where they are
     size_t count;
     size_t capacity;
-    struct lookup by_key; // layer, position of the file
+    struct lookup by_key;              // layer, position of the file
     struct slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
     uint32_t tally_budget;
 };
