@@ -25,7 +25,7 @@ bool info_is_lost(const struct log_loss *loss)
 {
     // Past the file cap events lose their file's name only, and what a counters record lacks was lost from the trace
     // before.
-    return loss->reason != LOSS_FILE_CAP && loss->reason != LOSS_COUNTERS_FULL;
+    return loss->reason != LOSS_FILE_CAP && loss->reason != LOSS_COUNTERS_FULL && loss->reason != LOSS_NO_SPILL;
 }
 
 bool info_is_damaged(const struct log_health *health)

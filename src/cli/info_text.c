@@ -123,7 +123,7 @@ static void print_losses(const struct info *info, FILE *out)
     }
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
-        fprintf(out, "  %s", words_count(count[reason], "event").text);
+        fprintf(out, "  %s", words_count(count[reason], reason == LOSS_NO_SPILL ? "process" : "event").text);
         if (bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", words_loss(reason));
     }

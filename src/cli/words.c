@@ -70,7 +70,7 @@ struct words words_count(uint64_t count, const char *noun)
         *out++ = digits[i];
     }
     snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
-             count == 1 || !*noun ? "" : "s");
+             count == 1 || !*noun ? "" : noun[strlen(noun) - 1] == 's' ? "es" : "s");
     return words;
 }
 
@@ -82,7 +82,7 @@ const char *words_loss(unsigned reason)
     case LOSS_DISK_FULL: return "no room on the disk for the trace: in the counters only";
     case LOSS_FILE_CAP: return "on files past the file cap: kept under one name";
     case LOSS_DAMAGED: return "in damaged parts that could not be read";
-    case LOSS_NO_SPILL: return "by processes that could not make a spill file";
+    case LOSS_NO_SPILL: return "could not make a spill file: nothing is known of what they did";
     case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
     case LOSS_ASYNC: return "asynchronous, completion not seen";
     case LOSS_COUNTERS_FULL: return "no room for a counters record";

@@ -117,7 +117,7 @@ enum loss_reason {
     LOSS_DISK_FULL = 3,    // no room for the trace: counters only from there on
     LOSS_FILE_CAP = 4,     // events of files past the file cap, kept under one aggregate name
     LOSS_DAMAGED = 5,      // bytes of a spill or log that could not be read
-    LOSS_NO_SPILL = 6,     // a process could not make its spill file
+    LOSS_NO_SPILL = 6,     // processes (that is what the count means here) that could not make their spill file
     LOSS_FD_RANGE = 7,     // a descriptor number over the recorder's table
     LOSS_ASYNC = 8,        // asynchronous transfers whose completion was not seen
     LOSS_COUNTERS_FULL = 9 // no room for a counters record

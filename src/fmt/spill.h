@@ -15,6 +15,8 @@
 
 #include "fmt/records.h"
 
+#define SPILL_SUFFIX ".spill"             // of the files' names
+#define SPILL_LOST_SUFFIX ".lost"         // of the mark that a process leaves which could not make one
 #define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
 #define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"
 

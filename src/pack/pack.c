@@ -14,8 +14,6 @@
 #include "base/err.h"
 #include "pack/pack_private.h"
 
-#define SPILL_SUFFIX ".spill"
-
 static int add_process(struct pack *pack, struct pack_process **process)
 {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
@@ -79,11 +77,11 @@ static int add_spill(struct pack *pack, const char *name)
     return process->name ? 0 : -ENOMEM;
 }
 
-static bool is_spill_name(const char *name)
+static bool ends_in(const char *name, const char *suffix)
 {
     size_t len = strlen(name);
-    size_t suffix_len = strlen(SPILL_SUFFIX);
-    return len > suffix_len && !strcmp(name + len - suffix_len, SPILL_SUFFIX);
+    size_t suffix_len = strlen(suffix);
+    return len > suffix_len && !strcmp(name + len - suffix_len, suffix);
 }
 
 static int find_spills(struct pack *pack)
@@ -99,7 +97,8 @@ static int find_spills(struct pack *pack)
     int code = 0;
     const struct dirent *entry;
     while (code == 0 && (entry = readdir(dir))) {
-        if (is_spill_name(entry->d_name)) code = add_spill(pack, entry->d_name);
+        if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
+        if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->processes_without_spill++;
     }
     closedir(dir);
     return code;
@@ -179,6 +178,9 @@ static int write_log(struct pack *pack)
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
     }
     FORWARD(pack_write_calls(pack)); // which ones were used is known only now
+    if (pack->processes_without_spill) {
+        FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->processes_without_spill, 0));
+    }
     if (pack->unreadable_bytes) {
         pack->result.damaged_bytes += pack->unreadable_bytes;
         FORWARD(pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes));

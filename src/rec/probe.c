@@ -44,23 +44,27 @@ void begin_shared_transfer(struct probe *p)
     p->start = clock_now();
 }
 
-static bool end_shared_transfer(struct probe *p)
+// Whether no other transfer on the handle was under way at any time since the beginning.
+static bool was_alone(const struct probe *p)
 {
-    atomic_fetch_sub(&p->handle->at_once, 1);
     return p->alone_at_start && atomic_load(&p->handle->arrivals) == p->arrival;
 }
 
-// Where the kernel alone knows the position it is asked: after a shared descriptor's transfer, and after an append. The
-// answer is of use to a transfer that was alone; several at once share out what they moved among themselves.
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, bool alone)
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
 {
     uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
     bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
-    if (!ask || !alone) return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
-    long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
-    if (now < 0) return -1;
-    atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
-    return now - (off_t)bytes;
+    uint64_t position = atomic_load(&handle->position);
+    if (ask) {
+        long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+        if (now < 0) return -1;
+        // The answer is of use to a transfer that was alone until now; several at once share out what they moved.
+        bool alone = !asking || !asking->asks || was_alone(asking);
+        if (alone && atomic_compare_exchange_strong(&handle->position, &position, (uint64_t)now)) {
+            return now - (off_t)bytes;
+        }
+    }
+    return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
 }
 
 // pwrite on a descriptor opened with O_APPEND appends, whatever its offset says.
@@ -75,17 +79,17 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
 {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
-    bool alone = !p->asks || end_shared_transfer(p);
     if (handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, is_write(call), handle->left_out, result);
         return;
     }
     struct emission e = probe_emission(p, call, end);
     if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
-        offset = probe_take_position(handle, fd, result, is_write(call), alone);
+        offset = probe_take_position(handle, fd, result, is_write(call), p);
     } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
         offset = appended_at(fd, result);
     }
+    if (p->asks) atomic_fetch_sub(&handle->at_once, 1);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.unaligned = unaligned;
     e.offset = (uint64_t)offset;

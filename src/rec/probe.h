@@ -139,9 +139,10 @@ static inline struct handle *probe_handle(int fd)
 // An emission on the probe's handle, or on a file by name; times and caller filled in.
 struct emission probe_emission(const struct probe *p, uint32_t call, uint64_t end);
 struct emission probe_emission_of_file(const struct probe *p, uint32_t call, struct file *file, uint64_t end);
-// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. `alone`: no other
-// thread's transfer on this handle can have moved it since.
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write, bool alone);
+// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. Where the kernel alone
+// knows it, it is asked: after a shared descriptor's transfer, and after an append. `asking`: the transfer's own probe,
+// or NULL where nobody noted who else was there.
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
 // The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
 

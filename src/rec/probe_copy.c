@@ -34,7 +34,7 @@ static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int
 {
     struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
     struct emission e = probe_emission(&one, call, end);
-    if (offset < 0) offset = probe_take_position(handle, fd, result, call_table[call].class == CLASS_WRITE, true);
+    if (offset < 0) offset = probe_take_position(handle, fd, result, call_table[call].class == CLASS_WRITE, NULL);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.offset = (uint64_t)offset;
     e.size = len;

@@ -18,8 +18,8 @@
 #endif
 
 enum {
-    RESERVE_BYTES = 64 << 20, // behind the trace cap, for names and counters
-    LEAST_BYTES = 256 << 10,  // a smaller file is not worth having
+    RESERVE_BYTES = 64 << 20, // and a third of the trace cap, behind it: for names and counters
+    LEAST_BYTES = 64 << 10,   // a smaller file is not worth having
     FIRST_RECORDS_BYTES = 8 << 10,
     RECORDS_BYTES = 64 << 10,
 };
@@ -41,7 +41,7 @@ static int allocate(uint64_t offset, uint64_t bytes)
 // address space only a small part is taken.
 static uint64_t wanted_bytes(void)
 {
-    uint64_t bytes = recorder.trace_cap + RESERVE_BYTES;
+    uint64_t bytes = recorder.trace_cap + recorder.trace_cap / 3 + RESERVE_BYTES;
     uint64_t file_limit = recorder_limit(RLIMIT_FSIZE);
     uint64_t space_limit = recorder_limit(RLIMIT_AS) / 64;
     if (bytes > file_limit) bytes = file_limit;
@@ -66,7 +66,7 @@ static int map_file(int fd, uint64_t *bytes)
     return -ENOMEM;
 }
 
-static void name_file(uint64_t units)
+static void name_file(uint64_t units, const char *suffix)
 {
     struct utsname name = {.nodename = "host"};
     cpu_syscall(SYS_uname, &name);
@@ -78,13 +78,20 @@ static void name_file(uint64_t units)
     text_add_number(&path, recorder.pid, 10);
     text_add(&path, ".");
     text_add_number(&path, units, 16);
-    text_add(&path, ".spill");
+    text_add(&path, suffix);
 }
 
-int spill_create(void)
+// A process that cannot have a spill file leaves a dangling link in the job's directory. That takes no descriptor and
+// no room on the disk, and it is not subject to limits.
+static void leave_mark(uint64_t units)
 {
-    struct spill_moment now = clock_moment();
-    name_file(now.units);
+    name_file(units, SPILL_LOST_SUFFIX);
+    cpu_syscall(SYS_symlinkat, "no spill file", AT_FDCWD, recorder.spill_path);
+}
+
+static int create(const struct spill_moment *now)
+{
+    name_file(now->units, SPILL_SUFFIX);
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                           0600);
     if (fd < 0) return (int)fd;
@@ -109,7 +116,7 @@ int spill_create(void)
     header->clock_is_ns = clock_uses_ns;
     header->unit_shift = clock_uses_ns ? CLOCK_NS_SHIFT : CLOCK_COUNTER_SHIFT;
     header->image = recorder.generation;
-    header->start = header->latest = now;
+    header->start = header->latest = *now;
     header->capacity = bytes;
     atomic_store(&header->next, SPILL_HEADER_BYTES);
     header->magic = SPILL_MAGIC;
@@ -118,12 +125,21 @@ int spill_create(void)
     return 0;
 }
 
+int spill_create(void)
+{
+    struct spill_moment now = clock_moment();
+    int code = create(&now);
+    if (code < 0) leave_mark(now.units);
+    return code;
+}
+
 struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason)
 {
     struct spill_header *header = recorder.spill;
     uint64_t limit = header->capacity;
-    if (kind == CHUNK_EVENTS && limit > recorder.trace_cap + SPILL_HEADER_BYTES) {
-        limit = recorder.trace_cap + SPILL_HEADER_BYTES;
+    if (kind == CHUNK_EVENTS) {
+        limit -= limit / 4; // names and counters need room too, however small the file is
+        if (limit > recorder.trace_cap + SPILL_HEADER_BYTES) limit = recorder.trace_cap + SPILL_HEADER_BYTES;
     }
     uint64_t offset = atomic_load(&header->next);
     do {
