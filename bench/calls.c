@@ -15,7 +15,7 @@ enum {
     STRIDE_BYTES = 4096 + CALL_BYTES,
     FILE_BYTES = 4 << 20, // offsets start again there, so that the page cache holds all of it
     FAR_SHIFT = 17,       // of random offsets in a file with holes, 512 GiB long
-    BATCH_CALLS = 4096,   // about a millisecond: most batches are not interrupted
+    BATCH_CALLS = 512,    // about a tenth of a millisecond: most batches are not interrupted
     MAX_THREADS = 64,
 };
 

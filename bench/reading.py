@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""bench/reading.py BUILD [EVENTS]: makes a large log and measures how fast it is packed and read, on one core.
+
+Rates are events by processor time: what one core does when it is not shared. The best of the runs counts; the wall time
+beside it shows how busy the machine was.
+"""
+import glob
+import json
+import os
+import sys
+
+from common import Place, machine, table
+
+EVENTS = 50_000_000
+TARGET = 5_000_000  # events a second for iteration and stats
+RUNS = 3
+SIZE_EVENTS = 200_000
+
+# Patterns of calls.c and threads; each thread makes the same number of events.
+PROGRAMS = [('pread', 2), ('pwrite-random', 1), ('two-files', 1), ('write', 1)]
+SIZES = ['pread', 'pwrite', 'read', 'pread-strided', 'two-files', 'fwrite', 'open-close', 'pread-random', 'pread-far']
+
+
+def events_of(place):
+    about = json.loads(place.run([place.ioseer, 'info', '--json', place.log]))
+    if about['lost_events']:
+        print(f'{about["lost_events"]} events were lost')
+    return about['events']
+
+
+def show_sizes(place):
+    rows = []
+    for pattern in SIZES:
+        place.run(place.recorded(place.calls_command(pattern, SIZE_EVENTS, 1)))
+        events = events_of(place)
+        rows.append([pattern, f'{events:,}', f'{os.path.getsize(place.log) / events:.2f}'])
+    table('Bytes an event in the log, times included (regular patterns should take at most 8, random ones 16)',
+          ['calls', 'events', 'bytes an event'], rows)
+
+
+def make_log(place, events):
+    threads = sum(count for _, count in PROGRAMS)
+    script = ' && '.join(' '.join(place.calls_command(pattern, events // threads, count)) for pattern, count in PROGRAMS)
+    command = place.recorded(['sh', '-c', script], '--keep-spill', '--trace-cap', '1G')
+    return place.measure(command)
+
+
+def spill_bytes(directory):
+    """On disk: the files have holes."""
+    return sum(os.stat(os.path.join(directory, name)).st_blocks * 512 for name in os.listdir(directory))
+
+
+def show_reading(place, events):
+    wall, processor, _ = make_log(place, events)
+    directory, = glob.glob(glob.escape(place.log) + '.spill-*')
+    events = events_of(place)
+    size = os.path.getsize(place.log)
+    print(f'\n{events:,} events by {len(PROGRAMS)} programs, recorded and packed in {wall:.1f} s ({processor:.1f} s of '
+          f'processor time with the programs): spill files {spill_bytes(directory) / 1e6:.0f} MB, log {size / 1e6:.0f} '
+          f'MB, {size / events:.2f} bytes an event')
+    nothing = os.path.join(place.folder, 'nothing')
+    jobs = {
+        'pack': [place.ioseer, 'pack', '-q', '--force', '-o', os.path.join(place.folder, 'again.ioseer'), directory],
+        'iterate over all events': [place.iterate, place.log],
+        'stats': [place.ioseer, 'stats', place.log],
+        'stats --json': [place.ioseer, 'stats', '--json', place.log],
+        'dump --file with no match': [place.ioseer, 'dump', '--file', nothing, place.log],
+        'info': [place.ioseer, 'info', place.log],
+    }
+    rows = []
+    for name, command in jobs.items():
+        runs = [place.measure(command) for _ in range(RUNS)]
+        wall, processor = (min(run[i] for run in runs) for i in (0, 1))
+        peak = max(run[2] for run in runs)
+        rows.append([name, f'{wall:.2f}', f'{processor:.2f}', f'{events / processor / 1e6:.1f}', f'{peak / 1024:.1f}'])
+    table(f'One core, best of {RUNS} (iteration and stats should reach {TARGET / 1e6:.0f} million events a second)',
+          ['what', 'wall s', 'processor s', 'million events/s', 'peak MiB'], rows)
+
+
+def main():
+    place = Place(sys.argv[1])
+    print(machine())
+    show_sizes(place)
+    show_reading(place, int(sys.argv[2]) if len(sys.argv) > 2 else EVENTS)
+
+
+main()
