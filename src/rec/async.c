@@ -42,6 +42,17 @@ void async_add(struct thread *thread, const struct pending *what)
     emit_unclaim(thread);
 }
 
+void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time)
+{
+    if (!emit_claim(thread)) return;
+    spin_lock(&lock);
+    struct pending *entry = *head_of(context, id);
+    while (entry && (entry->context != context || entry->id != id || entry->call_time)) entry = entry->next;
+    if (entry) entry->call_time = time;
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
 bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out)
 {
     bool found = false;
@@ -97,4 +108,29 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
     }
     emit_result(&e, error ? -1 : result, transfers ? (int64_t)what->size : 0, error);
     emit_slowly(thread, &e);
+}
+
+void async_begin_batch(struct async_batch *batch, struct probe *p, async_describe_function *describe,
+                       const void *context, const void *queue, long count)
+{
+    struct pending what;
+    batch->recorded = 0;
+    for (long i = 0; i < count; i++) batch->recorded += describe(p, context, queue, i, &what);
+    if (batch->recorded > 1) emit_begin(p->thread, &batch->frame);
+    for (long i = 0; batch->recorded && i < count; i++) {
+        if (!describe(p, context, queue, i, &what)) continue;
+        if (batch->recorded > 1) {
+            what.parent_stream = p->thread->stream;
+            what.parent_number = batch->frame.number;
+        }
+        async_add(p->thread, &what);
+    }
+}
+
+void async_end_batch(struct async_batch *batch, struct probe *p, uint32_t call, int64_t result, int error)
+{
+    if (batch->recorded < 2) return;
+    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    emit_result(&e, error ? -1 : result, 0, error);
+    emit_finish(p->thread, &batch->frame, &e);
 }

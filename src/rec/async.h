@@ -28,6 +28,8 @@ struct pending {
 
 // Keeps a copy of `what` until async_done finds it; dropped without memory, and counted as lost.
 void async_add(struct thread *thread, const struct pending *what);
+// Counts the time inside the submitting call, where nobody has seen the transfer done yet.
+void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
 // Takes one out; false where nobody knows it.
 bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out);
 // Writes the event of a transfer whose completion was seen; result as the call reports it, negative: -errno.
@@ -35,6 +37,18 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
 
 // A transfer on `fd`, ready for async_add; false where its descriptor is left out.
 bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending *out);
+
+// A submission of several transfers. `describe` fills in number `index` of `queue`; false where it is not recorded.
+// Where more than one is, the call has an event of its own, which is their parent; between the two it is under way.
+typedef bool async_describe_function(const struct probe *p, const void *context, const void *queue, long index,
+                                     struct pending *out);
+struct async_batch {
+    struct call_frame frame;
+    long recorded;
+};
+void async_begin_batch(struct async_batch *batch, struct probe *p, async_describe_function *describe,
+                       const void *context, const void *queue, long count);
+void async_end_batch(struct async_batch *batch, struct probe *p, uint32_t call, int64_t result, int error);
 
 // The same services through syscall(2).
 bool async_is_number(long number);

@@ -48,15 +48,14 @@ static void submitted(struct probe *p, const struct aiocb *block, int result)
 {
     struct pending failed;
     int error = errno;
-    if (result < 0 && async_take(p->thread, posix_queue, (uintptr_t)block, &failed)) {
+    if (result >= 0) {
+        async_spent(p->thread, posix_queue, (uintptr_t)block, clock_now() - p->start);
+    } else if (async_take(p->thread, posix_queue, (uintptr_t)block, &failed)) {
         async_emit(p->thread, &failed, -error, clock_now() - p->start);
     }
     errno = error;
 }
 
-#define SHIM(type, name, ...)                                                                                          \
-    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
-    EXPORT type shim_##name(__VA_ARGS__)
 #define SHIM64(type, name, ...)                                                                                        \
     EXPORT type shim_##name##64(__VA_ARGS__) __asm__(#name "64") __attribute__((alias(#name)))
 
@@ -134,46 +133,24 @@ SHIM(int, aio_cancel, int fd, struct aiocb *block)
 }
 SHIM64(int, aio_cancel, int fd, struct aiocb *block);
 
-static void finish_batch(struct probe *p, uint32_t call, struct call_frame *frame, int64_t result, int error)
+static bool describe_listed(const struct probe *p, const void *context, const void *queue, long index,
+                            struct pending *out)
 {
-    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
-    emit_result(&e, result, 0, error);
-    emit_finish(p->thread, frame, &e);
-}
-
-// Adds the list's transfers; each gets the call's own event as parent where there is more than one.
-static int add_list(struct probe *p, struct aiocb *const blocks[], int count, struct call_frame *frame)
-{
-    int recorded = 0;
-    struct pending what;
-    for (int i = 0; i < count; i++) {
-        if (blocks[i] && blocks[i]->aio_lio_opcode != LIO_NOP && describe_block(p, CALL_aio_read, blocks[i], &what)) {
-            recorded++;
-        }
-    }
-    if (recorded > 1) emit_begin(p->thread, frame);
-    for (int i = 0; i < count; i++) {
-        if (!blocks[i] || blocks[i]->aio_lio_opcode == LIO_NOP) continue;
-        uint32_t call = blocks[i]->aio_lio_opcode == LIO_READ ? CALL_aio_read : CALL_aio_write;
-        if (!describe_block(p, call, blocks[i], &what)) continue;
-        if (recorded > 1) {
-            what.parent_stream = p->thread->stream;
-            what.parent_number = frame->number;
-        }
-        async_add(p->thread, &what);
-    }
-    return recorded;
+    const struct aiocb *block = ((struct aiocb *const *)queue)[index];
+    (void)context;
+    if (!block || block->aio_lio_opcode == LIO_NOP) return false;
+    return describe_block(p, block->aio_lio_opcode == LIO_READ ? CALL_aio_read : CALL_aio_write, block, out);
 }
 
 SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event)
 {
     struct probe p;
-    struct call_frame frame;
+    struct async_batch batch;
     if (!enter(&p)) return real.lio_listio(mode, blocks, count, event);
-    int recorded = add_list(&p, blocks, count, &frame);
+    async_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
     int result = real.lio_listio(mode, blocks, count, event);
     int error = errno;
-    if (recorded > 1) finish_batch(&p, CALL_lio_listio, &frame, result, result < 0 ? error : 0);
+    async_end_batch(&batch, &p, CALL_lio_listio, result, result < 0 ? error : 0);
     for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p.thread, blocks[i], p.start);
     errno = error;
     return result;
@@ -195,9 +172,10 @@ static uint32_t kernel_call(const struct iocb *block)
     }
 }
 
-static bool describe_kernel_block(const struct probe *p, const void *context, const struct iocb *block,
+static bool describe_kernel_block(const struct probe *p, const void *context, const void *queue, long index,
                                   struct pending *out)
 {
+    const struct iocb *block = ((struct iocb *const *)queue)[index];
     uint32_t call = kernel_call(block);
     if (call == CALL_none || !async_describe(p, call, (int)block->aio_fildes, out)) return false;
     out->context = context;
@@ -214,30 +192,12 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
     return true;
 }
 
-static int add_kernel_blocks(struct probe *p, const void *context, long count, struct iocb **blocks,
-                             struct call_frame *frame)
-{
-    int recorded = 0;
-    struct pending what;
-    for (long i = 0; i < count; i++) recorded += describe_kernel_block(p, context, blocks[i], &what);
-    if (recorded > 1) emit_begin(p->thread, frame);
-    for (long i = 0; i < count; i++) {
-        if (!describe_kernel_block(p, context, blocks[i], &what)) continue;
-        if (recorded > 1) {
-            what.parent_stream = p->thread->stream;
-            what.parent_number = frame->number;
-        }
-        async_add(p->thread, &what);
-    }
-    return recorded;
-}
-
-// `count` blocks were offered, `result` taken (libaio) or -errno returned.
-static void kernel_submitted(struct probe *p, const void *context, long count, struct iocb **blocks, int recorded,
-                             struct call_frame *frame, long result)
+// `count` blocks were offered, `result` of them taken; or -errno.
+static void kernel_submitted(struct probe *p, struct async_batch *batch, const void *context, long count,
+                             struct iocb **blocks, long result)
 {
     struct pending refused;
-    if (recorded > 1) finish_batch(p, CALL_io_submit, frame, result < 0 ? -1 : result, result < 0 ? (int)-result : 0);
+    async_end_batch(batch, p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
     for (long i = result < 0 ? 0 : result; i < count; i++) {
         if (!async_take(p->thread, context, (uintptr_t)blocks[i], &refused)) continue;
         if (result < 0) async_emit(p->thread, &refused, result, clock_now() - p->start);
@@ -258,11 +218,13 @@ static void kernel_completed(struct thread *thread, const void *context, long co
 SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
 {
     struct probe p;
-    struct call_frame frame;
+    struct async_batch batch;
     if (!enter(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
-    int recorded = add_kernel_blocks(&p, context, count, blocks, &frame);
+    async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
+    p.thread->in_library = true;
     int result = REAL_LATE(io_submit)(context, count, blocks);
-    kernel_submitted(&p, context, count, blocks, recorded, &frame, result);
+    p.thread->in_library = false;
+    kernel_submitted(&p, &batch, context, count, blocks, result);
     return result;
 }
 
@@ -270,7 +232,9 @@ SHIM(int, io_getevents, io_context_t context, long least, long most, struct io_e
 {
     struct thread *thread = recorder_thread();
     uint64_t since = clock_now();
+    if (thread) thread->in_library = true;
     int result = REAL_LATE(io_getevents)(context, least, most, events, timeout);
+    if (thread) thread->in_library = false;
     kernel_completed(thread, context, result, events, since);
     return result;
 }
@@ -280,7 +244,9 @@ SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_
 {
     struct thread *thread = recorder_thread();
     uint64_t since = clock_now();
+    if (thread) thread->in_library = true;
     int result = REAL_LATE(io_pgetevents)(context, least, most, events, timeout, mask);
+    if (thread) thread->in_library = false;
     kernel_completed(thread, context, result, events, since);
     return result;
 }
@@ -293,15 +259,15 @@ bool async_is_number(long number)
 long async_system_call(long number, const long argument[6])
 {
     struct probe p;
-    if (!enter(&p)) return system_call_real(number, argument);
+    if (!enter(&p) || p.thread->in_library) return system_call_real(number, argument);
     const void *context = (const void *)argument[0];
     if (number == SYS_io_submit) {
-        struct call_frame frame;
+        struct async_batch batch;
         struct iocb **blocks = (struct iocb **)argument[2];
-        int recorded = add_kernel_blocks(&p, context, argument[1], blocks, &frame);
+        async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, argument[1]);
         long result = system_call_real(number, argument);
         int error = errno;
-        kernel_submitted(&p, context, argument[1], blocks, recorded, &frame, result < 0 ? -error : result);
+        kernel_submitted(&p, &batch, context, argument[1], blocks, result < 0 ? -error : result);
         errno = error;
         return result;
     }

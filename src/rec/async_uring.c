@@ -27,6 +27,7 @@ struct ring_view {
     } cq;
     unsigned flags;
     int ring_fd;
+    unsigned features;
 };
 
 enum { RINGS = 64 };
@@ -76,9 +77,20 @@ static bool names_a_path(const struct io_uring_sqe *request)
     }
 }
 
-static bool describe_request(const struct probe *p, const struct ring_view *ring, const struct io_uring_sqe *request,
+static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index)
+{
+    unsigned at = index & *ring->sq.kring_mask;
+#ifdef IORING_SETUP_SQE128
+    if (ring->flags & IORING_SETUP_SQE128) at <<= 1;
+#endif
+    return &ring->sq.sqes[at];
+}
+
+static bool describe_request(const struct probe *p, const void *context, const void *queue, long index,
                              struct pending *out)
 {
+    const struct ring_view *ring = queue;
+    const struct io_uring_sqe *request = request_at(ring, ring->sq.sqe_head + (unsigned)index);
     uint32_t call = request_call(request);
     if (call == CALL_none) return false;
     bool left_out = false;
@@ -92,7 +104,7 @@ static bool describe_request(const struct probe *p, const struct ring_view *ring
     } else if (!async_describe(p, call, request->fd, out)) {
         return false;
     }
-    out->context = ring;
+    out->context = context;
     out->id = request->user_data;
     if (call_table[call].traits & CALL_TRANSFERS) {
         out->offset = request->off;
@@ -106,34 +118,6 @@ static bool describe_request(const struct probe *p, const struct ring_view *ring
         }
     }
     return !left_out;
-}
-
-static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index)
-{
-    unsigned at = index & *ring->sq.kring_mask;
-#ifdef IORING_SETUP_SQE128
-    if (ring->flags & IORING_SETUP_SQE128) at <<= 1;
-#endif
-    return &ring->sq.sqes[at];
-}
-
-static int add_requests(struct probe *p, const struct ring_view *ring, struct call_frame *frame)
-{
-    int recorded = 0;
-    struct pending what;
-    for (unsigned i = ring->sq.sqe_head; i != ring->sq.sqe_tail; i++) {
-        recorded += describe_request(p, ring, request_at(ring, i), &what);
-    }
-    if (recorded > 1) emit_begin(p->thread, frame);
-    for (unsigned i = ring->sq.sqe_head; recorded && i != ring->sq.sqe_tail; i++) {
-        if (!describe_request(p, ring, request_at(ring, i), &what)) continue;
-        if (recorded > 1) {
-            what.parent_stream = p->thread->stream;
-            what.parent_number = frame->number;
-        }
-        async_add(p->thread, &what);
-    }
-    return recorded;
 }
 
 // --- completion
@@ -196,72 +180,119 @@ static void forget_ring(struct thread *thread, const struct ring_view *ring)
 
 // --- the exported functions
 
-#define SHIM(type, name, ...)                                                                                          \
-    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
-    EXPORT type shim_##name(__VA_ARGS__)
+// A call that submits what waits in the ring: the requests are looked at before, the completions before and after.
+struct submission {
+    struct probe p;
+    struct async_batch batch;
+    const struct ring_view *ring;
+    unsigned first, end; // of the requests
+    bool watched;
+};
 
-// Submits, as far as there is anything to submit, around `call`, an expression with an int result.
-#define AROUND_SUBMIT(ring, call)                                                                                      \
-    struct probe p;                                                                                                    \
-    struct call_frame frame;                                                                                           \
-    const struct ring_view *view = (const struct ring_view *)(ring);                                                   \
-    if (!enter(&p)) return call;                                                                                       \
-    look_at_completions(p.thread, view, p.start);                                                                      \
-    int recorded = add_requests(&p, view, &frame);                                                                     \
-    int result = call;                                                                                                 \
-    if (recorded > 1) finish_submit(&p, &frame, result);                                                               \
-    look_at_completions(p.thread, view, p.start);                                                                      \
-    return result
-
-static void finish_submit(struct probe *p, struct call_frame *frame, int result)
+PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *ring)
 {
-    struct emission e = probe_emission_of_file(p, CALL_io_uring_submit, NULL, clock_now());
-    emit_result(&e, result < 0 ? -1 : result, 0, result < 0 ? -result : 0);
-    emit_finish(p->thread, frame, &e);
+    s->ring = (const struct ring_view *)ring;
+    s->watched = enter(&s->p);
+    if (!s->watched) return;
+    look_at_completions(s->p.thread, s->ring, s->p.start);
+    s->first = s->ring->sq.sqe_head;
+    s->end = s->ring->sq.sqe_tail;
+    async_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
+}
+
+static int submission_end(struct submission *s, int result)
+{
+    if (!s->watched) return result;
+    async_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
+    look_at_completions(s->p.thread, s->ring, s->p.start);
+    uint64_t spent = clock_now() - s->p.start;
+    for (unsigned i = s->first; s->batch.recorded && i != s->end; i++) {
+        async_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
+    }
+    return result;
+}
+
+// A call that only waits. Before kernel 5.11 waiting with a timeout took a request of its own, and submitted the
+// others.
+static bool wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
+{
+    return timeout && !(((const struct ring_view *)ring)->features & IORING_FEAT_EXT_ARG);
+}
+
+static int waited(struct thread *thread, const struct io_uring *ring, uint64_t since, int result)
+{
+    look_at_completions(thread, (const struct ring_view *)ring, since);
+    return result;
 }
 
 SHIM(int, io_uring_submit, struct io_uring *ring)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit)(ring));
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit)(ring));
 }
 
 SHIM(int, io_uring_submit_and_wait, struct io_uring *ring, unsigned least)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_wait)(ring, least));
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait)(ring, least));
 }
 
 SHIM(int, io_uring_submit_and_wait_timeout, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
      struct __kernel_timespec *timeout, sigset_t *mask)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_wait_timeout)(ring, found, least, timeout, mask));
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait_timeout)(ring, found, least, timeout, mask));
 }
 
 SHIM(int, io_uring_submit_and_get_events, struct io_uring *ring)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_submit_and_get_events)(ring));
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_get_events)(ring));
 }
 
 SHIM(int, io_uring_wait_cqes, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
      struct __kernel_timespec *timeout, sigset_t *mask)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (!wait_submits(ring, timeout)) {
+        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
+    }
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
 }
 
 SHIM(int, io_uring_wait_cqe_timeout, struct io_uring *ring, struct io_uring_cqe **found,
      struct __kernel_timespec *timeout)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (!wait_submits(ring, timeout)) {
+        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
+    }
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
 }
 
 SHIM(int, __io_uring_get_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned submit, unsigned least,
      sigset_t *mask)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    return waited(thread, ring, since, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
 }
 
 SHIM(int, io_uring_get_events, struct io_uring *ring)
 {
-    AROUND_SUBMIT(ring, REAL_LATE(io_uring_get_events)(ring));
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    return waited(thread, ring, since, REAL_LATE(io_uring_get_events)(ring));
 }
 
 SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned count)

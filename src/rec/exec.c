@@ -95,10 +95,6 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
     char *envp_text = alloca(envp_room);                                                                               \
     char **following = follow_environment(envp, envp_count, envp_words, envp_text, envp_room)
 
-#define SHIM(type, name, ...)                                                                                          \
-    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
-    EXPORT type shim_##name(__VA_ARGS__)
-
 SHIM(int, execve, const char *path, char *const argv[], char *const envp[])
 {
     FOLLOW(envp);

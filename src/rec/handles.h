@@ -46,7 +46,7 @@ int handles_init(void);
 
 static inline struct handle *handles_get(int fd)
 {
-    if (UNLIKELY((unsigned)fd >= handles_limit)) return &handles_all[LEFT_OUT_OTHER];
+    if (UNLIKELY((unsigned)fd >= handles_limit)) return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
     return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[fd], memory_order_acquire)];
 }
 

@@ -129,7 +129,11 @@ void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iov
                         int flags, ssize_t result)
 {
 #ifdef RWF_APPEND
-    if (flags & RWF_APPEND && result > 0 && !(p->handle->flags & HANDLE_RARE_AT)) off = appended_at(fd, result);
+    if (flags & RWF_APPEND && result > 0 && !(p->handle->flags & HANDLE_RARE_AT)) {
+        bool moves_position = off < 0;
+        off = appended_at(fd, result);
+        if (moves_position) atomic_store(&p->handle->position, (uint64_t)(off + result));
+    }
 #else
     (void)flags;
 #endif
@@ -287,7 +291,13 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
 {
     uint64_t end = clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
-    if (result < 0 || flags & only_close_on_exec) return;
+    if (result < 0) {
+        struct emission e = probe_emission_of_file(p, call, NULL, end);
+        emit_result(&e, result, 0, errno);
+        emit_slowly(p->thread, &e);
+        return;
+    }
+    if (flags & only_close_on_exec) return;
     unsigned highest = (unsigned)handles_highest_fd();
     for (unsigned fd = first; fd <= last && fd <= highest; fd++) {
         p->handle = handles_get((int)fd);

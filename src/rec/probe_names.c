@@ -100,11 +100,13 @@ static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const ch
     int error = result < 0 ? errno : 0;
     bool left_out = false;
     struct file *file = NULL;
-    if ((!path || !*path) && dirfd != AT_FDCWD) { // AT_EMPTY_PATH, utimensat(fd, NULL …): the descriptor itself
+    if (error == EFAULT) { // the path itself may be unreadable
+        file = NULL;
+    } else if ((!path || !*path) && dirfd != AT_FDCWD) { // AT_EMPTY_PATH, utimensat(fd, NULL …): the descriptor itself
         struct handle *handle = probe_handle(dirfd);
         file = handle->file;
         left_out = handle->flags & HANDLE_LEFT_OUT;
-    } else if (error != EFAULT && path) {
+    } else if (path) {
         file = probe_file(dirfd, path, &left_out);
     }
     leave_named(p, call, file, left_out, len, result, error, end);

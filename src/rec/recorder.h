@@ -60,6 +60,7 @@ struct thread {
     uint32_t tid;
     uint32_t stream;
     bool trace_ended;
+    bool in_library;           // a shim has called a library that may go through syscall(2): that is not the program's
     struct spill_chunk *chunk; // current; NULL where the disk is full
     struct call_frame *frame;  // innermost announced call, or NULL
     uint64_t tick;

@@ -2,6 +2,7 @@
 #ifndef IOSEER_REC_SHIMS_H
 #define IOSEER_REC_SHIMS_H
 
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -15,5 +16,10 @@
 #undef fwrite_unlocked
 
 #define EXPORT __attribute__((visibility("default")))
+
+// The head of a shim written by hand: SHIM(int, aio_read, struct aiocb *block) { … real.aio_read(block) … }
+#define SHIM(type, name, ...)                                                                                          \
+    type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
+    EXPORT type shim_##name(__VA_ARGS__)
 
 #endif

@@ -6,7 +6,12 @@
 
 #include "rec/spill.h"
 
-enum { FLAG_ERROR = 0x20, FLAG_IN_BACKUP = 0x100 }; // of FILE._flags, fixed by glibc's ABI
+enum {
+    FLAG_NO_READS = 0x4,
+    FLAG_EOF = 0x10,
+    FLAG_ERROR = 0x20,
+    FLAG_IN_BACKUP = 0x100
+}; // of FILE._flags, fixed by glibc's ABI
 
 // --- the buffer
 
@@ -126,9 +131,12 @@ bool begin_stream(struct probe *p, FILE *stream)
     return true;
 }
 
-static int fresh_error(const struct probe *p, const FILE *stream)
+// Why a read brought nothing; 0 at the end of the file. The flag of an earlier error may still be up.
+static int read_error(const struct probe *p, const FILE *stream)
 {
-    return !p->had_error && stream->_flags & FLAG_ERROR ? errno : 0;
+    if (stream->_flags & FLAG_NO_READS) return EBADF;
+    bool fresh = !p->had_error || !(stream->_flags & FLAG_EOF);
+    return stream->_flags & FLAG_ERROR && fresh ? errno : 0;
 }
 
 // --- moving bytes
@@ -154,6 +162,19 @@ static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t m
     emit_left_out(p->thread, writes, p->handle->left_out, bytes);
 }
 
+// Bytes that wait in the buffer of a shared or appending descriptor go where the end or the position is at the flush;
+// as it is now is the best guess.
+static void foresee_position(struct probe *p, int fd)
+{
+    struct stat data;
+    if (!(p->handle->flags & HANDLE_APPEND)) {
+        ask_position(p->handle, fd);
+        move_position(p->handle, -(int64_t)p->left);
+    } else if (cpu_syscall(SYS_fstat, fd, &data) == 0) {
+        atomic_store_explicit(&p->handle->position, (uint64_t)data.st_size, memory_order_relaxed);
+    }
+}
+
 void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
     uint64_t end = clock_now();
@@ -163,11 +184,15 @@ void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t as
         stream_unlock(p);
         return;
     }
-    int error = moved < 0 ? fresh_error(p, stream) : 0;
+    int error = moved < 0 ? errno : 0;
     if (moved < 0) moved = 0;
-    if (p->left) move_position(handle, -(int64_t)p->left); // it was reading: libc seeks back to where the program is
-    uint64_t offset = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
     int64_t written = moved + (int64_t)p->pending - (int64_t)bytes_pending(stream);
+    if (moved && !written && !p->pending && !position_is_ours(handle)) {
+        foresee_position(p, stream->_fileno);
+    } else if (p->left) {
+        move_position(handle, -(int64_t)p->left); // it was reading: libc seeks back to where the program is
+    }
+    uint64_t offset = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
     if (written > 0) {
         kernel_wrote(p, (uint64_t)written);
         if (!position_is_ours(handle)) {
@@ -212,7 +237,7 @@ void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
             p->thread->tally->stdio_kernel[0] += (uint64_t)moved + bytes_left(stream) - p->left;
         }
     }
-    int error = fresh_error(p, stream);
+    int error = read_error(p, stream);
     remember(handle, stream);
     stream_unlock(p);
     emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error && !moved ? -1 : moved,
