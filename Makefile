@@ -5,10 +5,11 @@ PREFIX ?= /usr/local
 TIME ?= 600
 
 .DEFAULT_GOAL := all
+.NOTPARALLEL: # what is missing is installed first, then configured, then built; ninja uses all cores by itself
 .PHONY: all build-setup test-setup configured demo check install bench fuzz format clean help
 
 all: build-setup configured
-	@ninja -C $(BUILD)
+	@ninja -C '$(BUILD)'
 
 build-setup:
 	@tools/setup build
@@ -17,31 +18,31 @@ test-setup:
 	@tools/setup build test
 
 configured:
-	@tools/configure $(BUILD)
+	@tools/configure '$(BUILD)'
 
 demo: all
-	@tools/demo $(BUILD)
+	@tools/demo '$(BUILD)'
 
 check: test-setup configured
-	@tools/run-tests $(BUILD)
+	@tools/run-tests '$(BUILD)'
 
 install: build-setup configured
-	@meson configure $(BUILD) --prefix '$(abspath $(PREFIX))'
-	@DESTDIR='$(if $(DESTDIR),$(abspath $(DESTDIR)))' meson install -C $(BUILD)
+	@meson configure '$(BUILD)' --prefix "$$(realpath -ms '$(PREFIX)')"
+	@DESTDIR="$${DESTDIR:+$$(realpath -ms "$$DESTDIR")}" meson install -C '$(BUILD)'
 
 bench: test-setup configured
-	@ninja -C $(BUILD)
-	@bench/run $(BUILD)
+	@ninja -C '$(BUILD)'
+	@bench/run '$(BUILD)'
 
 fuzz: test-setup
-	@tests/fuzz/run $(BUILD)-fuzz $(TIME)
+	@tests/fuzz/run '$(BUILD)-fuzz' $(TIME)
 
 format:
 	@tools/setup test
 	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-fuzz
+	rm -rf '$(BUILD)' '$(BUILD)-fuzz'
 
 help:
 	@echo 'make           install what is missing, build; then $(BUILD)/ioseer runs from the tree'
