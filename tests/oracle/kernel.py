@@ -46,6 +46,8 @@ class OpenFile:
 class Slot:
     file: OpenFile
     cloexec: bool = False
+    line: int = 0                 # where its open ended
+    before: OpenFile | None = None  # still being closed when the number was given out again
 
 
 @dataclass(eq=False)
@@ -226,7 +228,8 @@ class Model:
     def inode(self, path, created=False):
         if path not in self.names:
             known = path.startswith(self.root + "/")
-            self.names[path] = Inode(0 if known or created else None, bytearray() if known and self.keep_content else None)
+            content = bytearray() if known and self.keep_content else None
+            self.names[path] = Inode(0 if known or created else None, content)
         return self.names[path]
 
     def lookup(self, task, arg):
@@ -299,7 +302,8 @@ class Model:
             if inode.content is not None:
                 inode.content.clear()
         file = OpenFile(path, name, inode, flags)
-        task.table.slots[call.result] = Slot(file, bool(flags & O_CLOEXEC))
+        taken = task.table.slots.get(call.result)
+        task.table.slots[call.result] = Slot(file, bool(flags & O_CLOEXEC), call.left, taken.file if taken else None)
         if path == "/etc/ld.so.cache":
             task.loading = True
         self.note(task, call, "open", path, file, names={name})
@@ -317,8 +321,14 @@ class Model:
         self.opened(task, call, call.args[1], call.args[0], (struct_numbers(call.args[2], "flags") or [0])[0])
 
     def do_close(self, task, call):
-        self.note_fd(task, call, "close", call.args[0])
         fd = strace.descriptor(call.args[0])[0]
+        slot = task.table.slots.get(fd)
+        if slot and slot.before and slot.line > call.entered:
+            # The kernel gives the number back at once; another thread's open got it and was over first.
+            self.note(task, call, "close", slot.before.path, slot.before)
+            slot.before = None
+            return
+        self.note_fd(task, call, "close", call.args[0])
         if call.error != "EBADF":
             task.table.slots.pop(fd, None)
 
