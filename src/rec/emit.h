@@ -19,7 +19,7 @@ static inline uint64_t emit_subject_of_file(const struct file *file)
     return (uint64_t)1 << 33 | (file ? file->id : 0);
 }
 
-static inline uint64_t emit_key(uint64_t subject, uint32_t call, bool unaligned)
+static inline uint64_t emit_key(uint64_t subject, uint32_t call, unsigned unaligned)
 {
     return subject << 12 | call << 1 | unaligned;
 }
@@ -73,7 +73,7 @@ static inline void emit_unclaim(struct thread *thread)
 
 // An event on an open file with its expected result (the size for transfers, else 0).
 static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
-                                                       bool unaligned, uint64_t offset, uint64_t size, uint64_t start,
+                                                       unsigned unaligned, uint64_t offset, uint64_t size, uint64_t start,
                                                        uint64_t end, uintptr_t caller)
 {
     uint64_t subject = emit_subject(handle);

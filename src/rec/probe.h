@@ -79,9 +79,16 @@ void begin_shared_transfer(struct probe *p);
 
 PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
 {
-    if (UNLIKELY(!enter_fd(p, fd))) return false;
+    p->thread = recorder_thread();
+    if (UNLIKELY(!p->thread)) return false;
+    p->handle = handles_get(fd);
     p->asks = false;
-    if (UNLIKELY(p->handle->flags & asking_flags)) begin_shared_transfer(p);
+    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | asking_flags))) { // one look at the flags for both
+        if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
+        if (p->handle->flags & asking_flags) begin_shared_transfer(p);
+    }
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    p->start = clock_now();
     return true;
 }
 
@@ -103,7 +110,7 @@ PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, cons
                                     ssize_t result)
 {
     uint64_t end = clock_now();
-    bool unaligned = (uintptr_t)buf & 7;
+    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
         emit(p->thread, call, p->handle, unaligned, (uint64_t)off, len, p->start, end, p->caller);
     } else {
@@ -114,7 +121,7 @@ PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, cons
 PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result)
 {
     uint64_t end = clock_now();
-    bool unaligned = (uintptr_t)buf & 7;
+    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE))) {
         uint64_t offset = atomic_fetch_add_explicit(&p->handle->position, len, memory_order_relaxed);
         emit(p->thread, call, p->handle, unaligned, offset, len, p->start, end, p->caller);
