@@ -73,8 +73,8 @@ static inline void emit_unclaim(struct thread *thread)
 
 // An event on an open file with its expected result (the size for transfers, else 0).
 static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
-                                                       unsigned unaligned, uint64_t offset, uint64_t size, uint64_t start,
-                                                       uint64_t end, uintptr_t caller)
+                                                       unsigned unaligned, uint64_t offset, uint64_t size,
+                                                       uint64_t start, uint64_t end, uintptr_t caller)
 {
     uint64_t subject = emit_subject(handle);
     uint64_t key = emit_key(subject, call, unaligned);
