@@ -22,6 +22,10 @@ enum handle_flag {
     HANDLE_SHARED = 1 << 3,   // another process may move its position: ask the kernel
 };
 
+// In one word with the number under way, so that nobody can come in between: a transfer that found none under way and
+// saw none arrive was alone.
+enum { HANDLE_ARRIVED = 1 << 12 };
+
 struct handle {
     uint32_t serial; // unique in the process; 0 for the special ones below
     _Atomic uint32_t flags;
@@ -29,10 +33,10 @@ struct handle {
     _Atomic uint64_t position; // the kernel's file position, while it is not shared
     _Atomic uint32_t references;
     uint32_t next_free;
-    uint8_t left_out;          // enum left_out
-    _Atomic uint16_t at_once;  // transfers under way whose position the kernel must tell
-    _Atomic uint32_t arrivals; // all of them so far: a transfer that saw no other come or go was alone
-    FILE *stream;              // last stdio stream seen on it, and what its buffer held then
+    uint32_t left_out; // enum left_out
+    _Atomic uint32_t
+        transfers; // whose position the kernel must tell: HANDLE_ARRIVED for each so far + number under way
+    FILE *stream;  // last stdio stream seen on it, and what its buffer held then
     uint64_t stream_left;
     uint64_t stream_pending;
 };

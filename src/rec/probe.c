@@ -39,15 +39,16 @@ void begin_shared_transfer(struct probe *p)
 {
     struct handle *handle = p->handle;
     p->asks = true;
-    p->alone_at_start = atomic_fetch_add(&handle->at_once, 1) == 0;
-    p->arrival = atomic_fetch_add(&handle->arrivals, 1) + 1;
+    uint32_t before = atomic_fetch_add(&handle->transfers, HANDLE_ARRIVED + 1);
+    p->alone_at_start = before % HANDLE_ARRIVED == 0;
+    p->arrival = (before + HANDLE_ARRIVED + 1) / HANDLE_ARRIVED;
     p->start = clock_now();
 }
 
 // Whether no other transfer on the handle was under way at any time since the beginning.
 static bool was_alone(const struct probe *p)
 {
-    return p->alone_at_start && atomic_load(&p->handle->arrivals) == p->arrival;
+    return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
 }
 
 off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
@@ -89,7 +90,7 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
     } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
         offset = appended_at(fd, result);
     }
-    if (p->asks) atomic_fetch_sub(&handle->at_once, 1);
+    if (p->asks) atomic_fetch_sub(&handle->transfers, 1);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.unaligned = unaligned;
     e.offset = (uint64_t)offset;
