@@ -110,7 +110,7 @@ FAILS = {
     'stream_open': (LOST, 'f.missing', 'NONE', 'NONE', '-1'), 'stream_reopen': (LOST, 'f.missing', 'NONE', 'NONE', '-1'),
     'stream_fdopen': (BAD, 'NULL', 'NONE', 'NONE', '-1'), 'stream_close': ({}, 'f.path', 'NONE', 'NONE', '-1'),
     'stream_read': ({}, 'f.path', 'ANY', 'ANY', '-1'), 'stream_write': ({}, 'f.path', 'ANY', 'ANY', '-1'),
-    'stream_seek': ({'whence': '99'}, 'f.path', 'NONE', 'NONE', '-1'),
+    'stream_seek': ({'whence': '99', 'position': '&(fpos_t){.__pos = -1}'}, 'f.path', 'NONE', 'NONE', '-1'),
     'stream_flush': ({}, 'f.path', 'NONE', 'NONE', '-1'), 'print_fd': (BAD, 'NULL', 'NONE', '0', '-1')}
 CANNOT_FAIL = {'tmpfile'}
 

@@ -1,0 +1,16 @@
+// What the generated cases need: every type in a prototype, every constant in a value that they pass.
+#ifndef IOSEER_TESTS_CALL_EACH_H
+#define IOSEER_TESTS_CALL_EACH_H
+
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "rec/types.h"
+
+extern const struct test_case generated_cases[];
+
+#endif
