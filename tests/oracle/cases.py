@@ -86,7 +86,9 @@ os.rename('out', 'renamed'); os.remove('in')
 PROGRAMS = [
     Case("c-calls", "$P/oracle-calls"),
     Case("c-streams", "$P/oracle-streams"),
+    Case("c-messages", "$P/oracle-streams messages"),
     Case("c-threads", "$P/oracle-threads 8", volatile=("appended",)),
+    Case("c-asynchronous", "$P/oracle-asynchronous"),
     Case("c++-streams", "$P/oracle-streams-cc", needs=("$P/oracle-streams-cc",)),
     Case("fortran-records", "$P/oracle-records", needs=("$P/oracle-records",)),
     Case("fio-psync", FIO + "--ioengine=psync --rw=randrw", needs=("fio",), same_output=False, volatile=("*",)),

@@ -1,4 +1,8 @@
-// stdio on files: what is written must reach the file, what is read to its end must be counted.
+// streams [messages]: stdio on files: what is written must reach the file, what is read to its end must be counted.
+#include <err.h>
+#include <errno.h>
+#include <error.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +69,54 @@ static void update(void)
     printf("%d\n", fopen("missing", "r") == NULL);
 }
 
-int main(void)
+// One file through a stream and its descriptor in turn, streams made from descriptors, and streams that change their
+// file.
+static void mixed(void)
 {
+    char word[64] = "";
+    FILE *both = fopen("mixed", "w");
+    fprintf(both, "by the stream\n");
+    fflush(both);
+    printf("%zd\n", write(fileno(both), "by the descriptor\n", 18));
+    fprintf(both, "by the stream again\n");
+    both = freopen("reopened", "w", both);
+    fputs("in another file\n", both);
+    fclose(both);
+    int fd = open("mixed", O_RDWR | O_APPEND);
+    printf("%d\n", dprintf(fd, "%s\n", "printed to the descriptor"));
+    FILE *made = fdopen(fd, "r+");
+    rewind(made);
+    printf("%s", fgets(word, sizeof(word), made));
+    ungetc('#', made);
+    printf("%c\n", fgetc(made));
+    fseek(made, 0, SEEK_END);
+    fputs("at the end\n", made);
+    fclose(made);
+}
+
+// What libc itself prints on standard error, here a file.
+static void messages(void)
+{
+    if (!freopen("messages", "w", stderr)) return;
+    fprintf(stderr, "plain\n");
+    errno = ENOENT;
+    perror("perror");
+    warn("warn %d", 1);
+    warnx("warnx");
+    error(0, EIO, "error %s", "text");
+    fclose(stderr);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "messages") == 0) {
+        messages();
+        return 0;
+    }
     write_all();
     read_all();
     update();
+    mixed();
     FILE *left_open = fopen("left-open", "w");
     fprintf(left_open, "flushed at exit\n");
     return 0;
