@@ -13,12 +13,8 @@ struct probe {
     uint64_t start;
     uintptr_t caller;
     union {
-        struct { // copies
-            struct handle *out;
-            off_t in_offset; // -1: at the file position
-            off_t out_offset;
-        };
-        struct { // mappings
+        struct handle *out; // copies
+        struct {            // mappings
             struct file *file;
             uint32_t serial;
             uint64_t offset; // in the file, of the address
@@ -161,7 +157,7 @@ bool begin_closedir(struct probe *p, DIR *dir);
 bool begin_mmap(struct probe *p, int fd, int flags);
 bool begin_mapping(struct probe *p, const void *address);
 bool begin_munmap(struct probe *p, const void *address, size_t len);
-bool begin_copy(struct probe *p, int in, const off_t *in_offset, int out, const off_t *out_offset);
+bool begin_copy(struct probe *p, int in, int out);
 
 PROBE_INLINE bool enter_close(struct probe *p, int fd)
 {
@@ -205,10 +201,10 @@ PROBE_INLINE bool enter_munmap(struct probe *p, const void *address, size_t len)
     return begin_munmap(p, address, len);
 }
 
-PROBE_INLINE bool enter_copy(struct probe *p, int in, const off_t *in_offset, int out, const off_t *out_offset)
+PROBE_INLINE bool enter_copy(struct probe *p, int in, int out)
 {
     p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_copy(p, in, in_offset, out, out_offset);
+    return begin_copy(p, in, out);
 }
 
 void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result);

@@ -3,19 +3,12 @@
 
 #include "rec/probe.h"
 
-static off_t given(const off_t *offset)
-{
-    return offset ? *offset : -1;
-}
-
-bool begin_copy(struct probe *p, int in, const off_t *in_offset, int out, const off_t *out_offset)
+bool begin_copy(struct probe *p, int in, int out)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     p->handle = probe_handle(in);
     p->out = probe_handle(out);
-    p->in_offset = given(in_offset);
-    p->out_offset = given(out_offset);
     p->start = clock_now();
     return true;
 }
@@ -29,12 +22,19 @@ static uint32_t side(uint32_t call, bool writes)
     }
 }
 
-static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, off_t offset, size_t len,
+// Where the copy began. A given offset has been moved on by what was copied; after EFAULT it may be unreadable.
+static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
+{
+    if (!given) return probe_take_position(handle, fd, result, writes, NULL);
+    return error == EFAULT ? -1 : *given - (result > 0 ? result : 0);
+}
+
+static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, const off_t *given, size_t len,
                       ssize_t result, int error, uint64_t end)
 {
     struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
     struct emission e = probe_emission(&one, call, end);
-    if (offset < 0) offset = probe_take_position(handle, fd, result, call_table[call].class == CLASS_WRITE, NULL);
+    off_t offset = copied_from(handle, fd, given, call_table[call].class == CLASS_WRITE, result, error);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.offset = (uint64_t)offset;
     e.size = len;
@@ -56,12 +56,11 @@ void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, 
     bool reads = p->handle->file != NULL;
     bool writes = p->out->file != NULL;
     struct call_frame frame;
-    (void)in_offset, (void)out_offset;
     if (!reads) tally(p, call, p->handle, false, result);
     if (!writes) tally(p, call, p->out, true, result);
     if (reads && writes) emit_begin(p->thread, &frame);
-    if (reads) emit_side(p, side(call, false), p->handle, in, p->in_offset, len, result, error, end);
-    if (writes) emit_side(p, side(call, true), p->out, out, p->out_offset, len, result, error, end);
+    if (reads) emit_side(p, side(call, false), p->handle, in, in_offset, len, result, error, end);
+    if (writes) emit_side(p, side(call, true), p->out, out, out_offset, len, result, error, end);
     if (reads && writes) {
         struct emission e = probe_emission_of_file(p, call, NULL, end);
         e.size = len;

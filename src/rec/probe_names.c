@@ -47,7 +47,8 @@ static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, c
                                     uint64_t end)
 {
     bool left_out = false;
-    struct file *file = error && error != EFAULT && path ? probe_file(dirfd, path, &left_out) : NULL;
+    bool named = error && error != EFAULT && path && *path;
+    struct file *file = named ? probe_file(dirfd, path, &left_out) : NULL;
     if (!error || left_out) {
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
@@ -106,7 +107,7 @@ static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const ch
         struct handle *handle = probe_handle(dirfd);
         file = handle->file;
         left_out = handle->flags & HANDLE_LEFT_OUT;
-    } else if (path) {
+    } else if (path && (*path || !error)) {
         file = probe_file(dirfd, path, &left_out);
     }
     leave_named(p, call, file, left_out, len, result, error, end);

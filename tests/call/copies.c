@@ -60,11 +60,9 @@ static void splice_to_file(void)
     fixture_end();
 }
 
-static void append_copy(void)
+static void within_one_file(void)
 {
     fixture_begin();
-    fixture_pipe();
-    write(f.pair[1], f.buf, LENGTH);
     int fd = open(f.other, O_RDONLY);
     case_start();
     ssize_t moved = sendfile(f.out, fd, NULL, DATA_BYTES);
@@ -75,6 +73,19 @@ static void append_copy(void)
     fixture_end();
 }
 
+static void bad_offset(void)
+{
+    off_t *volatile nowhere = (off_t *)8;
+    fixture_begin();
+    case_start();
+    ssize_t moved = sendfile(f.out, f.fd, nowhere, LENGTH);
+    case_stop(moved);
+    int parent = expect("sendfile", NULL, NONE, LENGTH, -1);
+    expect_child(parent, "sendfile_read", f.path, NONE, LENGTH, -1);
+    expect_child(parent, "sendfile_write", f.other, ANY, LENGTH, -1);
+    fixture_end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
@@ -82,7 +93,8 @@ int main(int argc, char **argv)
         {"sendfile to a socket is one read", sendfile_to_socket},
         {"copy_file_range up to the end", short_copy},
         {"splice from a pipe is one write", splice_to_file},
-        {"sendfile within one file", append_copy},
+        {"sendfile within one file", within_one_file},
+        {"sendfile with a pointer that leads nowhere", bad_offset},
         {NULL, NULL},
     };
     return case_main(argc, argv, cases);

@@ -188,6 +188,19 @@ static void too_long(void)
     fixture_end();
 }
 
+static void empty(void)
+{
+    struct stat data;
+    fixture_begin();
+    case_start();
+    int result = open("", O_RDONLY) + stat("", &data);
+    case_stop(result);
+    CHECK(case_error() == ENOENT);
+    expect("open", NULL, NONE, NONE, -1);
+    expect("stat", NULL, NONE, NONE, -1);
+    fixture_end();
+}
+
 static void left_out(void)
 {
     struct stat data;
@@ -250,6 +263,7 @@ int main(int argc, char **argv)
         {"an unlinked open file", unlinked},
         {"slashes at the end", trailing_slash},
         {"a name that is too long", too_long},
+        {"an empty name", empty},
         {"system files are left out", left_out},
         {"a number used again", number_used_again},
         {"a range closed", range_closed},

@@ -1,8 +1,10 @@
 // stdio streams: what the program asked for, at which offset, whatever libc's buffer makes of it.
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -233,6 +235,140 @@ static void unbuffered(void)
     expect("fputs", f.path, POSITION, 3, 3);
     expect("fputc", f.path, POSITION + 3, 1, 1);
     expect("fwrite", f.path, POSITION + 4, 4, 4);
+    fixture_end();
+}
+
+static void unbuffered_reads(void)
+{
+    fixture_begin();
+    f.stream = fopen(f.path, "r");
+    setvbuf(f.stream, NULL, _IONBF, 0);
+    case_start();
+    fgets(f.buf, LENGTH, f.stream);
+    fgetc(f.stream);
+    size_t items = fread(f.buf, 1, 8, f.stream);
+    case_stop((int64_t)items);
+    expect("fgets", f.path, 0, 16, 16);
+    expect("fgetc", f.path, 16, 1, 1);
+    expect("fread", f.path, 17, 8, 8);
+    fixture_end();
+}
+
+static void own_buffer(void)
+{
+    fixture_begin();
+    f.stream = fopen(f.path, "r");
+    setvbuf(f.stream, f.room, _IOFBF, 64);
+    case_start();
+    fread(f.buf, 1, 50, f.stream);
+    fread(f.buf, 1, 50, f.stream);
+    int byte = fgetc(f.stream);
+    case_stop(byte);
+    expect("fread", f.path, 0, 50, 50);
+    expect("fread", f.path, 50, 50, 50);
+    expect("fgetc", f.path, 100, 1, 1);
+    fixture_end();
+}
+
+static void mapped(void)
+{
+    fixture_begin();
+    f.stream = fopen(f.path, "rm");
+    case_start();
+    fread(f.buf, 1, 8, f.stream);
+    fseek(f.stream, 4096, SEEK_SET);
+    fgets(f.buf, LENGTH, f.stream);
+    int byte = fgetc(f.stream);
+    case_stop(byte);
+    expect("fread", f.path, 0, 8, 8);
+    expect("fseek", f.path, NONE, NONE, 4096);
+    expect("fgets", f.path, 4096, 16, 16);
+    expect("fgetc", f.path, 4112, 1, 1);
+    fixture_end();
+}
+
+static void write_then_read(void)
+{
+    fixture_begin();
+    fixture_stream("r+");
+    case_start();
+    fputs("12345", f.stream);
+    fseek(f.stream, 0, SEEK_SET);
+    fgets(f.buf, LENGTH, f.stream);
+    fseek(f.stream, 0, SEEK_END);
+    fputs("tail", f.stream);
+    rewind(f.stream);
+    int byte = fgetc(f.stream);
+    case_stop(byte);
+    expect("fputs", f.path, POSITION, 5, 5);
+    expect("fseek", f.path, NONE, NONE, 0);
+    expect("fgets", f.path, 0, 16, 16);
+    expect("fseek", f.path, NONE, NONE, DATA_BYTES);
+    expect("fputs", f.path, DATA_BYTES, 4, 4);
+    expect("rewind", f.path, NONE, NONE, 0);
+    expect("fgetc", f.path, 0, 1, 1);
+    fixture_end();
+}
+
+static void other_mode(void)
+{
+    fixture_begin();
+    fixture_stream("r");
+    int fd = fileno(f.stream);
+    case_start();
+    f.stream = freopen(NULL, "r+", f.stream);
+    int result = f.stream ? fputs("changed", f.stream) : -1;
+    if (f.stream) fclose(f.stream);
+    f.stream = NULL;
+    case_stop(result);
+    expect("freopen", f.path, NONE, NONE, fd);
+    expect("fputs", f.path, 0, 7, 7);
+    expect("fclose", f.path, NONE, NONE, 0);
+    fixture_end();
+}
+
+static void exclusive(void)
+{
+    fixture_begin();
+    case_start();
+    FILE *stream = fopen(f.path, "wx");
+    case_stop(stream != NULL);
+    CHECK(case_error() == EEXIST);
+    expect("fopen", f.path, NONE, NONE, -1);
+    fixture_end();
+}
+
+static void scanned(void)
+{
+    char word[32], last[32];
+    int number = 0;
+    fixture_begin();
+    fixture_stream("r");
+    case_start();
+    int items = fscanf(f.stream, "%31s %d", word, &number);
+    items = items * 10 + fscanf(f.stream, "%31s", last);
+    case_stop(items);
+    CHECK(items == 21 && number == 1234567);
+    expect("fscanf", f.path, POSITION, 15, 15);
+    expect("fscanf", f.path, POSITION + 15, 8, 8);
+    fixture_end();
+}
+
+static void disk_full(void)
+{
+    fixture_begin();
+    fixture_stream("r+");
+    struct rlimit limit = {DATA_BYTES, RLIM_INFINITY}, old;
+    getrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_IGN);
+    static char big[2 * DATA_BYTES];
+    setvbuf(f.stream, NULL, _IONBF, 0);
+    case_start();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    size_t items = fwrite(big, 1, sizeof big, f.stream);
+    setrlimit(RLIMIT_FSIZE, &old);
+    case_stop((int64_t)items);
+    expect("fwrite", f.path, POSITION, sizeof big, ANY);
     fixture_end();
 }
 
@@ -485,6 +621,14 @@ int main(int argc, char **argv)
         {"mode a: the true offsets", appends},
         {"mode a+: reads anywhere, appends at the end", reads_and_appends},
         {"unbuffered", unbuffered},
+        {"unbuffered reads", unbuffered_reads},
+        {"a buffer of the program's own", own_buffer},
+        {"mode m", mapped},
+        {"writes, then reads", write_then_read},
+        {"freopen for another mode", other_mode},
+        {"fopen of a file that must not exist", exclusive},
+        {"fscanf", scanned},
+        {"fwrite past the limit", disk_full},
         {"line-buffered", line_buffered},
         {"fdopen where the descriptor stands", on_a_descriptor},
         {"stream and descriptor in turn", stream_and_descriptor},
