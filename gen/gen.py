@@ -15,7 +15,7 @@ ROW = re.compile(r'^(?P<sys>sys )?(?P<ret>[\w ]+?\**)\s*(?P<name>\b\w+)\((?P<par
 OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<rest>.*)$')
 PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)$')
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
-KEYWORDS = {'as', 'alias', 'sys', 'traits', 'with', 'forward', 'late', 'check'}
+KEYWORDS = {'as', 'alias', 'sys', 'traits', 'with', 'forward', 'late', 'check', 'since'}
 
 
 class Parameter:
@@ -116,7 +116,8 @@ class Tables:
                 self.read_line(path.stem, line.split('#')[0].strip(), f'{path.name}:{number}')
         self.lock = folder / 'ids.lock'
         self.ids = dict((name, int(i)) for i, name in (l.split() for l in self.lock.read_text().splitlines()))
-        self.exported = [c for c in self.calls if not c.is_sys]
+        self.mpi = [c for c in self.calls if c.layer == 'mpiio']
+        self.exported = [c for c in self.calls if not c.is_sys and c.layer != 'mpiio']
 
     def read_line(self, layer, line, where):
         if not line:
@@ -168,13 +169,15 @@ def write_calls_table(tables):
     for number, op, call in rows:
         yield (f'    [{number}] = {{"{op}", LAYER_{call.layer.upper()}, CLASS_{call.cls.upper()}, {call.traits()}}},')
     yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst struct call_symbol call_symbols[] = {{'
-    for call in tables.exported:
+    for call in tables.exported + tables.mpi:
         if call.cls != '-':
             yield from (f'    {{"{name}", {tables.ids[call.op]}}},' for name in symbols(call))
     yield '    {0, 0},\n};'
 
 
 def symbols(call):
+    if call.layer == 'mpiio':
+        return [call.name, 'P' + call.name]
     return [call.name] + call.options.get('alias', [])
 
 
@@ -198,7 +201,7 @@ def shim_body(tables, call, real_call, cast=''):
     leave = ['&probe'] + ([f'CALL_{call.op}'] if call.cls != '-' else ['CALL_none'])
     leave += [call.role(r, tables) for r in probe['leave_roles'].split()]
     unlocks = ' __attribute__((cleanup(stream_unlock)))' if call.probe.startswith('stream_') else ''
-    yield f'    struct probe probe{unlocks};'
+    yield f"    struct {'mpi_probe' if call.layer == 'mpiio' else 'probe'} probe{unlocks};"
     if unlocks:
         yield '    probe.locked = NULL;'
     if call.ret == 'void':
@@ -264,12 +267,12 @@ def write_shims(tables):
 
 def write_map(tables):
     yield '{\nglobal:'
-    yield from (f'    {name};' for call in tables.exported for name in symbols(call))
+    yield from (f'    {name};' for call in tables.exported + tables.mpi for name in symbols(call))
     yield 'local:\n    *;\n};'
 
 
 def write_symbols(tables):
-    yield from sorted(name for call in tables.exported for name in symbols(call))
+    yield from sorted(name for call in tables.exported + tables.mpi for name in symbols(call))
 
 
 def write_wrap(tables):
@@ -279,13 +282,44 @@ def write_wrap(tables):
 def write_page(tables):
     yield '# What is captured\n\nGenerated from `calls/*.calls`.\n\n| operation | layer | class | called as |\n|---|---|---|---|'
     for number, op, call in tables.operations():
-        names = [n for c in tables.exported if c.op == op for n in symbols(c)]
+        names = [n for c in tables.exported + tables.mpi if c.op == op for n in symbols(c)]
         names += [f'syscall({n})' for c in tables.calls if c.op == op
                   for n in ([c.name] if c.is_sys else c.options.get('sys', []))]
         yield f"| `{op}` | {call.layer} | {call.cls} | {' '.join(f'`{n}`' for n in names)} |"
 
 
-WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
+def write_mpi_names(tables):
+    """Names in the order of the slots: MPI_x, PMPI_x and so on."""
+    yield '#define MPI_NAMES(NAME) \\'
+    yield from (f'    NAME({name}) \\' for call in tables.mpi for name in symbols(call))
+    yield ''
+
+
+def write_mpi_shims(tables):
+    yield '#include "rec/mpi_plugin.h"\n'
+    for call in tables.mpi:
+        guard = call.options.get('since')
+        if guard:
+            yield f'#if MPI_VERSION >= {guard[0]}'
+        params = ', '.join(p.text for p in call.params)
+        real = f"int (*real_function)({', '.join(p.type for p in call.params) or 'void'})"
+        yield f"MPI_SHIM int body_{call.name}({', '.join(filter(None, [real, params]))})\n{{"
+        if any(p.role == 'status' for p in call.params):
+            yield '    MPI_Status own_status;\n    if (status == MPI_STATUS_IGNORE) status = &own_status;'
+        yield from shim_body(tables, call, f'real_function({call.arguments()})')
+        yield '}\n'
+        for name in symbols(call):
+            slot = f'plugin_real[SLOT_{name}]'
+            arguments = ', '.join(filter(None, [slot, call.arguments()]))
+            yield f'static int shim_{name}({params or "void"})\n{{\n    return body_{call.name}({arguments});\n}}\n'
+        if guard:
+            yield '#else'
+            yield from (f'#define shim_{name} NULL' for name in symbols(call))
+            yield '#endif\n'
+
+
+WRITERS = {'mpi_names.h': write_mpi_names, 'mpi_shims.h': write_mpi_shims,
+           'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
            'shims.c': write_shims, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
            'libioseer.wrap': write_wrap, 'captured.md': write_page}
 

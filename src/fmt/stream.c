@@ -17,6 +17,7 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
     d->tick = start->tick;
     d->depth = 0;
     d->lost = 0;
+    d->comm_mask = 0;
     for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
 }
 
@@ -68,6 +69,29 @@ static int open_call(struct stream_decoder *d, uint64_t number)
     return 0;
 }
 
+// Adds up until an event takes it: two records may follow each other.
+static int take_comm(struct stream_decoder *d, struct take *take)
+{
+    d->tick += take_value(take);
+    uint64_t mask = take_value(take);
+    RETURN_IF(mask >> STREAM_COMM_KINDS, ERR_FORMAT);
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        if (!(mask & 1u << kind)) continue;
+        if (!(d->comm_mask & 1u << kind)) d->comm[kind] = (struct stream_comm){0};
+        d->comm[kind].count += take_value(take);
+        d->comm[kind].bytes += take_value(take);
+        d->comm[kind].units += take_value(take);
+    }
+    d->comm_mask |= (uint32_t)mask;
+    return 0;
+}
+
+static void give_comm(struct stream_decoder *d, struct stream_event *event)
+{
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) event->comm[kind] = d->comm[kind];
+    d->comm_mask = 0;
+}
+
 static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct take *take)
 {
     switch (kind) {
@@ -79,12 +103,13 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
         take_value(take);
         d->lost += take_value(take);
         return 0;
+    case KIND_COMM: return take_comm(d, take);
     default: return ERR_FORMAT;
     }
 }
 
 // What every event says, from the slot; the forms then change what they carry.
-static inline void start_event(const struct stream_decoder *d, const struct stream_slot_state *slot,
+static inline void start_event(struct stream_decoder *d, const struct stream_slot_state *slot,
                                struct stream_event *event)
 {
     event->tid = d->tid;
@@ -98,6 +123,8 @@ static inline void start_event(const struct stream_decoder *d, const struct stre
     event->error = 0;
     event->attribute_mask = 0;
     event->tick = d->tick;
+    event->comm_mask = d->comm_mask;
+    if (d->comm_mask) give_comm(d, event);
 }
 
 static inline void take_parent(const struct stream_decoder *d, struct stream_event *event)

@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 256, STREAM_MAX_DEPTH = 32 };
+enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 512, STREAM_MAX_DEPTH = 32 };
 
 enum stream_form { FORM_RUN, FORM_MOVE, FORM_RESIZE, FORM_EXTENDED };
 
@@ -41,7 +41,16 @@ enum stream_kind {
     KIND_BEGIN = 3,  // takes the next number; the call is the parent of what follows, until its own event
     KIND_REOPEN = 4, // varint number: at a chunk's start, a call announced in an earlier chunk; outermost first
     KIND_LOST = 5,   // varint enum loss_reason, varint number of events
-    KIND_COMM = 6,   // reserved for communication between events
+    KIND_COMM = 6,   // varint advance of the tick, varint mask of enum stream_comm_kind, then for each bit varint
+                     // number, bytes, clock units: what communication there was since the last event
+};
+
+enum stream_comm_kind { COMM_SYNCHRONISING, COMM_MOVING, COMM_COMPLETING, STREAM_COMM_KINDS };
+
+struct stream_comm {
+    uint64_t count;
+    uint64_t bytes;
+    uint64_t units; // in a log event: of its process's clock
 };
 
 enum event_flag {
@@ -73,6 +82,10 @@ enum event_attribute {
     ATTRIBUTE_WHENCE = 8,
     ATTRIBUTE_PIECES = 9, // vector length
     ATTRIBUTE_VIEW_OFFSET = 10,
+    ATTRIBUTE_COMM_SIZE = 11, // of MPI_File_open's communicator
+    ATTRIBUTE_ETYPE_BYTES = 12,
+    ATTRIBUTE_FILETYPE_BYTES = 13,
+    ATTRIBUTE_FILETYPE_EXTENT = 14,
     ATTRIBUTE_LIMIT = 32
 };
 
@@ -97,6 +110,8 @@ struct stream_event {
     uint64_t start; // clock units
     uint64_t duration;
     uint64_t tick;
+    uint32_t comm_mask; // bit n: comm[n] is set: communication since the stream's last event
+    struct stream_comm comm[STREAM_COMM_KINDS];
     uint32_t attribute_mask; // bit n: attribute[n] is set
     uint64_t attribute[ATTRIBUTE_LIMIT];
 };
@@ -124,6 +139,8 @@ struct stream_decoder {
     uint64_t next_number;
     uint64_t clock; // end of the last event
     uint64_t tick;
+    uint32_t comm_mask; // waits for the next event; after the last one, what came behind it
+    struct stream_comm comm[STREAM_COMM_KINDS];
     unsigned depth;
     uint64_t open_numbers[STREAM_MAX_DEPTH];
     uint64_t lost; // sum of the KIND_LOST records seen so far

@@ -22,7 +22,7 @@ static void reopen_frames(struct stream_writer *writer, const struct call_frame 
 {
     if (!frame) return;
     reopen_frames(writer, frame->up);
-    stream_put_control(writer, KIND_REOPEN, &frame->number, 1);
+    if (frame->number != CALL_FRAME_SILENT) stream_put_control(writer, KIND_REOPEN, &frame->number, 1);
 }
 
 bool emit_next_chunk(struct thread *thread, uint64_t base)
@@ -47,7 +47,8 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     chunk->tid = thread->tid;
     chunk->first_number = thread->writer.next_number;
     chunk->base = base;
-    chunk->tick = thread->tick;
+    chunk->tick = thread->tick_written;
+    thread->limit_aside = NULL;
     stream_put_start(&thread->writer, spill_payload(chunk), chunk->bytes - SPILL_CHUNK_HEADER_BYTES, &chunk->used,
                      base);
     reopen_frames(&thread->writer, thread->frame);
@@ -155,13 +156,64 @@ static void count(const struct emission *e)
     }
 }
 
+static void announce_frames(struct stream_writer *writer, struct call_frame *frame)
+{
+    if (!frame || frame->number != CALL_FRAME_SILENT) return;
+    announce_frames(writer, frame->up);
+    frame->number = stream_put_begin(writer);
+}
+
+// Communication since the last event, and how far the process's tick has come.
+static void write_comm(struct thread *thread)
+{
+    uint64_t tick = atomic_load_explicit(&recorder.tick, memory_order_relaxed);
+    uint64_t values[2 + 3 * STREAM_COMM_KINDS] = {tick - thread->tick_written};
+    unsigned count = 2;
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        struct stream_comm *comm = &thread->comm[kind];
+        if (!comm->count) continue;
+        values[1] |= 1u << kind;
+        values[count++] = comm->count;
+        values[count++] = comm->bytes;
+        values[count++] = comm->units;
+        *comm = (struct stream_comm){0};
+    }
+    if (values[0] || values[1]) stream_put_control(&thread->writer, KIND_COMM, values, count);
+    thread->tick_written = tick;
+}
+
+// Room for a record, and everything written that must come before it; false once the trace has ended.
+static bool make_ready(struct thread *thread, uint64_t now)
+{
+    struct stream_writer *writer = &thread->writer;
+    if (thread->limit_aside) {
+        writer->limit = thread->limit_aside;
+        thread->limit_aside = NULL;
+        if (writer->at < writer->limit) write_comm(thread);
+    }
+    if (writer->at >= writer->limit && !emit_next_chunk(thread, now)) return false;
+    write_comm(thread);
+    return true;
+}
+
+void emit_attend(struct thread *thread)
+{
+    if (thread->limit_aside || !thread->writer.limit) return;
+    thread->limit_aside = thread->writer.limit;
+    thread->writer.limit = NULL;
+}
+
 static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
-    if (UNLIKELY(writer->at >= writer->limit) && !emit_next_chunk(thread, e->start)) {
+    if (UNLIKELY(writer->at >= writer->limit) && !make_ready(thread, e->start)) {
         count(e);
         return;
     }
+    // The innermost frame is the event's own if it ends it.
+    bool ends_frame = e->ends_frame && thread->frame;
+    announce_frames(writer, ends_frame ? thread->frame->up : thread->frame);
+    if (ends_frame && thread->frame->number != CALL_FRAME_SILENT) e->extra.flags |= EVENT_ENDS_BEGUN;
     unsigned slot = emit_slot(e->subject, e->call);
     uint64_t key = emit_key(e->subject, e->call, e->unaligned);
     if (recorder.callsites ? !same_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
@@ -228,22 +280,25 @@ void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *hand
     emit_slowly(thread, &emission);
 }
 
+void emit_push(struct thread *thread, struct call_frame *frame)
+{
+    frame->up = thread->frame;
+    frame->number = CALL_FRAME_SILENT;
+    thread->frame = frame;
+    emit_attend(thread);
+}
+
 void emit_begin(struct thread *thread, struct call_frame *frame)
 {
-    struct stream_writer *writer = &thread->writer;
-    frame->up = thread->frame;
-    frame->number = UINT64_MAX;
+    emit_push(thread, frame);
     if (!emit_claim(thread)) return;
-    if (writer->at < writer->limit || emit_next_chunk(thread, clock_now())) {
-        frame->number = stream_put_begin(writer);
-        thread->frame = frame;
-    }
+    if (make_ready(thread, clock_now())) announce_frames(&thread->writer, frame);
     emit_unclaim(thread);
 }
 
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission)
 {
-    if (frame->number != UINT64_MAX) emission->extra.flags |= EVENT_ENDS_BEGUN;
+    emission->ends_frame = true;
     emit_slowly(thread, emission);
     thread->frame = frame->up;
 }

@@ -36,6 +36,7 @@ struct emission {
     struct file *file;
     struct file *file2; // the target of rename and link, or NULL
     uint64_t subject;
+    bool ends_frame; // of the thread's innermost frame
     bool unaligned;
     uint64_t offset;
     uint64_t size;
@@ -95,7 +96,13 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
 // Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
 bool emit_next_chunk(struct thread *thread, uint64_t base);
 
-// A call that will have children: they are written between the two, and emission is its own event.
+// Sends the next event of the thread the slow way, where frames are announced and communication is written down. The hot
+// path needs no check for it: it finds the chunk full.
+void emit_attend(struct thread *thread);
+
+// A call that may have children: they are written between the two, and emission is its own event. emit_begin announces it at
+// once, emit_push when the first child comes.
+void emit_push(struct thread *thread, struct call_frame *frame);
 void emit_begin(struct thread *thread, struct call_frame *frame);
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
 

@@ -82,6 +82,11 @@ static void point(int fd, uint32_t index)
     }
 }
 
+uint32_t handles_new_serial(void)
+{
+    return atomic_fetch_add(&next_serial, 1) + 1;
+}
+
 struct handle *handles_open(int fd, struct file *file, int open_flags)
 {
     struct handle *handle = take_handle();
@@ -89,7 +94,7 @@ struct handle *handles_open(int fd, struct file *file, int open_flags)
         handles_set_left_out(fd, LEFT_OUT_OTHER);
         return &handles_all[LEFT_OUT_OTHER];
     }
-    handle->serial = atomic_fetch_add(&next_serial, 1) + 1;
+    handle->serial = handles_new_serial();
     handle->flags = open_flags & O_APPEND ? HANDLE_APPEND : 0;
     handle->file = file;
     handle->stream = NULL;

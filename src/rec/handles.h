@@ -59,6 +59,7 @@ struct handle *handles_resolve(int fd);
 
 // A handle for a file just opened on `fd`; flags as given to open.
 struct handle *handles_open(int fd, struct file *file, int open_flags);
+uint32_t handles_new_serial(void);
 void handles_set_left_out(int fd, enum left_out why);
 void handles_dup(struct handle *handle, int new_fd); // new_fd now is a second name of it
 void handles_forget(int fd);                         // closed, or new and not looked at yet

@@ -1,0 +1,43 @@
+// One recorder for any MPI. The core knows none: it exports MPI_x and PMPI_x as jumps through a table of slots. The first
+// call finds out which MPI the process has loaded, opens the plugin that was compiled for it and fills the slots, with the
+// plugin's shims or with the functions themselves.
+#ifndef IOSEER_REC_MPI_CORE_H
+#define IOSEER_REC_MPI_CORE_H
+
+#include "mpi_names.h"
+#include "rec/async.h"
+#include "rec/emit.h"
+
+enum mpi_slot {
+#define MPI_SLOT(name) SLOT_##name,
+    MPI_NAMES(MPI_SLOT)
+#undef MPI_SLOT
+        MPI_SLOTS
+};
+
+// What the core does for a plugin, which must not link to it: nothing but the table of calls may be exported.
+struct mpi_core {
+    void *const *real; // by slot: the next function of that name
+    void *(*symbol)(const char *name); // any symbol of the MPI library, data too
+    struct thread *(*thread)(void);
+    struct file *(*file)(const char *path); // entry of a name; NULL where it is left out
+    uint32_t (*serial)(void);               // of a new handle
+    void (*emit)(struct thread *thread, struct emission *emission);
+    void (*push)(struct thread *thread, struct call_frame *frame);
+    void (*finish)(struct thread *thread, struct call_frame *frame, struct emission *emission);
+    void (*attend)(struct thread *thread); // something must be written before the next event
+    void (*async_add)(struct thread *thread, const struct pending *what);
+    bool (*async_take)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
+    void (*async_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
+    void (*describe)(int rank, int size, int local_rank, const char *library);
+    _Atomic uint64_t *tick; // recorder.tick
+    const bool *clock_uses_ns;
+};
+
+// A plugin's one exported function: its shims by slot, NULL for functions it does not know.
+typedef void *const *mpi_plugin_function(const struct mpi_core *core);
+#define MPI_PLUGIN_SYMBOL "ioseer_mpi_plugin"
+
+void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
+
+#endif

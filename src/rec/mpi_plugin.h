@@ -1,0 +1,227 @@
+// The MPI side of the recorder, compiled once for each MPI (with its mpi.h) and opened by the core when a program uses that
+// MPI. It must not depend on the MPI library: its functions come through the core's table, its data symbols are looked up.
+#ifndef IOSEER_REC_MPI_PLUGIN_H
+#define IOSEER_REC_MPI_PLUGIN_H
+
+#include <mpi.h>
+
+#include "calls.h"
+#include "rec/mpi_core.h"
+
+#define MPI_SHIM static inline __attribute__((always_inline))
+
+// What the plugin knows of an open MPI file.
+struct mpi_file {
+    MPI_File fh; // NULL: free
+    struct file *file;
+    uint32_t serial;
+    uint64_t etype_bytes;
+    uint64_t displacement;
+    bool plain_view; // its bytes are the file's bytes from the displacement on
+    struct pending split; // the split call under way; call 0: none
+};
+
+struct mpi_probe {
+    struct thread *thread;
+    uint64_t start;
+    uintptr_t caller;
+    struct mpi_file *file;
+    struct call_frame frame;
+    uint64_t offset;
+    uint64_t view_offset;
+    uint64_t size;
+    bool has_offset;
+    bool unaligned;
+    MPI_Request request; // before the call
+    MPI_Request *requests; // a copy, where I/O requests are under way
+    int request_count;
+};
+
+struct plugin {
+    const struct mpi_core *core;
+    MPI_Comm world;
+    MPI_Datatype byte;
+    _Atomic int io_requests; // nonblocking transfers under way
+    int (*type_size)(MPI_Datatype, MPI_Count *);
+    int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
+    int (*get_position)(MPI_File, MPI_Offset *);
+    int (*get_byte_offset)(MPI_File, MPI_Offset, MPI_Offset *);
+    int (*error_class)(int, int *);
+    int (*comm_rank)(MPI_Comm, int *);
+    int (*comm_size)(MPI_Comm, int *);
+    int (*type_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
+    int (*library_version)(char *, int *);
+};
+
+extern struct plugin plugin;
+extern void *const *plugin_real;
+
+static inline uint64_t plugin_now(void)
+{
+    if (__builtin_expect(*plugin.core->clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+    return cpu_counter() >> CLOCK_COUNTER_SHIFT;
+}
+
+// --- communication: the hot path of MPI programs
+
+MPI_SHIM bool mpi_enter_comm(struct mpi_probe *p)
+{
+    p->thread = plugin.core->thread();
+    if (UNLIKELY(!p->thread || p->thread->in_mpi)) return false;
+    p->thread->in_mpi = true;
+    atomic_fetch_add_explicit(plugin.core->tick, 1, memory_order_relaxed);
+    p->start = plugin_now();
+    return true;
+}
+
+MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
+{
+    struct stream_comm *comm = &p->thread->comm[kind];
+    comm->units += plugin_now() - p->start;
+    comm->count++;
+    comm->bytes += bytes;
+    p->thread->in_mpi = false;
+    if (!p->thread->limit_aside) plugin.core->attend(p->thread);
+}
+
+// Sizes of types are asked for once: programs use few, and the same one again and again.
+uint64_t plugin_type_bytes_slowly(MPI_Datatype type);
+struct type_memory {
+    MPI_Datatype type;
+    uint64_t bytes;
+    bool known;
+};
+extern __thread struct type_memory plugin_last_type;
+
+MPI_SHIM uint64_t plugin_type_bytes(MPI_Datatype type)
+{
+    if (LIKELY(plugin_last_type.known && plugin_last_type.type == type)) return plugin_last_type.bytes;
+    return plugin_type_bytes_slowly(type);
+}
+
+MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_SYNCHRONISING, 0);
+}
+
+MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, MPI_Count count, MPI_Datatype type, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_MOVING, count > 0 ? (uint64_t)count * plugin_type_bytes(type) : 0);
+}
+
+MPI_SHIM void mpi_leave_move_bytes(struct mpi_probe *p, uint32_t call, uint64_t bytes, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_MOVING, bytes);
+}
+
+MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_COMPLETING, 0);
+}
+
+// --- completion: requests of nonblocking I/O are looked for only while there are any
+
+MPI_SHIM bool mpi_enter_wait(struct mpi_probe *p, MPI_Request *request)
+{
+    if (!mpi_enter_comm(p)) return false;
+    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) p->request = *request;
+    return true;
+}
+
+void plugin_request_done(struct mpi_probe *p, MPI_Request request, const MPI_Status *status);
+bool plugin_copy_requests(struct mpi_probe *p, int count, const MPI_Request *requests);
+void plugin_requests_done(struct mpi_probe *p, int count, const int *indices, const MPI_Status *statuses);
+
+MPI_SHIM void mpi_leave_wait(struct mpi_probe *p, uint32_t call, MPI_Status *status, int result)
+{
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
+        plugin_request_done(p, p->request, status);
+    }
+}
+
+MPI_SHIM void mpi_leave_test(struct mpi_probe *p, uint32_t call, int *flag, MPI_Status *status, int result)
+{
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(*flag && atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
+        plugin_request_done(p, p->request, status);
+    }
+}
+
+MPI_SHIM bool mpi_enter_waitall(struct mpi_probe *p, int count, MPI_Request *requests)
+{
+    if (!mpi_enter_comm(p)) return false;
+    p->requests = NULL;
+    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
+        plugin_copy_requests(p, count, requests);
+    }
+    return true;
+}
+
+MPI_SHIM void mpi_leave_waitall(struct mpi_probe *p, uint32_t call, int count, MPI_Request *requests,
+                                MPI_Status *statuses, int result)
+{
+    (void)requests;
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, count, NULL, statuses);
+}
+
+MPI_SHIM void mpi_leave_testall(struct mpi_probe *p, uint32_t call, int *flag, int count, MPI_Request *requests,
+                                MPI_Status *statuses, int result)
+{
+    (void)requests;
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag ? count : 0, NULL, statuses);
+}
+
+MPI_SHIM void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, int *index, MPI_Status *status, int result)
+{
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *index >= 0, index, status);
+}
+
+MPI_SHIM void mpi_leave_testany(struct mpi_probe *p, uint32_t call, int *index, int *flag, MPI_Status *status,
+                                int result)
+{
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag && *index >= 0, index, status);
+}
+
+MPI_SHIM void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, int *outcount, int *indices, MPI_Status *statuses,
+                                 int result)
+{
+    mpi_leave_done(p, call, result);
+    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *outcount, indices, statuses);
+}
+
+// --- the job and its files (mpi_plugin.c)
+
+bool mpi_enter_plain(struct mpi_probe *p);
+void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
+bool mpi_enter_finalize(struct mpi_probe *p);
+void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result);
+bool mpi_enter_io(struct mpi_probe *p);
+bool mpi_enter_file(struct mpi_probe *p, MPI_File fh);
+bool mpi_enter_close(struct mpi_probe *p, const MPI_File *fh);
+bool mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type);
+bool mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+bool mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+bool mpi_enter_end(struct mpi_probe *p, MPI_File fh);
+void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
+                    const MPI_File *fh, int result);
+void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result);
+void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result);
+void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result);
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, int result);
+void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
+void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
+void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result);
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result);
+
+#endif
