@@ -20,7 +20,8 @@ test-setup:
 configured:
 	@tools/configure '$(BUILD)'
 
-demo: all
+demo: build-setup configured
+	@ninja -C '$(BUILD)' ioseer src/rec/libioseer.so examples/checkpoint
 	@tools/demo '$(BUILD)'
 
 check: test-setup configured

@@ -33,7 +33,7 @@ NAMES = {
     'target': '"target"', 'times': 'NULL', 'bytes': '1', 'list': 'f.room', 'position': '0', 'filter': 'NULL',
     'order': 'NULL', 'buf': 'f.buf', 'delimiter': "'\\n'", 'text': '"some text"', 'byte': "'x'", 'word': '7',
     'level': '1', 'whence': 'SEEK_SET', 'line': '&f.line', 'command': '"true"', 'entry': '&f.entry',
-    'found': '&f.found_entry'}
+    'found': '&f.found_entry', 'operation': 'LOCK_SH'}
 
 # For single calls, by name or operation.
 SPECIAL = table('''
@@ -46,6 +46,7 @@ SPECIAL = table('''
     signalfd: mask=&f.signals
     posix_openpt: flags=O_RDWR | O_NOCTTY
     splice: out=f.pair[1]; out_offset=NULL
+    lockf: command=F_TEST
     mmap: len=PAGE_BYTES; flags=MAP_SHARED
     munmap mremap: len=DATA_BYTES
     msync: len=PAGE_BYTES; flags=MS_SYNC

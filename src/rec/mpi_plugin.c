@@ -31,7 +31,7 @@ uint64_t plugin_type_bytes_slowly(MPI_Datatype type)
 static struct mpi_file *file_find(MPI_File fh)
 {
     for (unsigned i = 0; i < FILES; i++) {
-        if (files[i].fh == fh) return &files[i];
+        if (files[i].open && files[i].fh == fh) return &files[i];
     }
     return NULL;
 }
@@ -39,8 +39,11 @@ static struct mpi_file *file_find(MPI_File fh)
 static struct mpi_file *file_add(MPI_File fh)
 {
     spin_lock(&files_lock);
-    struct mpi_file *file = file_find(MPI_FILE_NULL);
-    if (file) *file = (struct mpi_file){.fh = fh};
+    struct mpi_file *file = NULL;
+    for (unsigned i = 0; i < FILES && !file; i++) {
+        if (!files[i].open) file = &files[i];
+    }
+    if (file) *file = (struct mpi_file){.open = true, .fh = fh};
     spin_unlock(&files_lock);
     return file;
 }
@@ -214,7 +217,7 @@ void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result)
 {
     struct mpi_file *file = p->file;
     mpi_leave_file(p, call, 0, result);
-    if (file && result == MPI_SUCCESS) file->fh = MPI_FILE_NULL;
+    if (file && result == MPI_SUCCESS) file->open = false;
 }
 
 void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result)

@@ -12,7 +12,8 @@
 
 // What the plugin knows of an open MPI file.
 struct mpi_file {
-    MPI_File fh; // NULL: free
+    bool open;
+    MPI_File fh;
     struct file *file;
     uint32_t serial;
     uint64_t etype_bytes;

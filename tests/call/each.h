@@ -3,6 +3,7 @@
 #define IOSEER_TESTS_CALL_EACH_H
 
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,494 +1,499 @@
 #!/usr/bin/env python3
-"""decode.py LOG: prints the events of a log as `ioseer dump --json` does, following doc/format.md.
+"""decode.py [--counters] LOG: prints the events of a log as `ioseer dump --json` does, or its counters records.
 
-Simple and slow, and shares no code with ioseer: it is there to find where the two disagree. It needs the `zstd` command.
+Written from doc/format.md and shares nothing with ioseer. Needs the zstd command.
 """
+import collections
 import json
 import struct
 import subprocess
 import sys
+import tempfile
 
-MASK = (1 << 64) - 1
-LAYERS = [None, 'posix', 'stdio', 'mpiio', 'hdf5', 'pnetcdf', 'client', 'net', 'server', 'disk']
-CLASSES = [None, 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
+from xxh64 import xxh64
 
-HEADER_MAGIC = b'\x89IOSEER\n'
-BLOCK_MAGIC = b'\xf1IOBLOCK'
-TRAILER_MAGIC = b'\x89IOSEND\n'
-HEADER_BYTES, BLOCK_BYTES, TRAILER_BYTES = 64, 96, 32
-MAX_RAW = 16777216
-VERSION, KNOWN_FEATURES = 1, 0
+VERSION = 1
+HEADER_BYTES, BLOCK_HEADER_BYTES, TRAILER_BYTES = 64, 96, 32
+LOG_MAGIC, BLOCK_MAGIC, TRAILER_MAGIC = b'\x89IOSEER\n', b'\xf1IOBLOCK', b'\x89IOSEND\n'
+ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'
 BLOCK_RECORDS, BLOCK_EVENTS, BLOCK_INDEX = 1, 2, 3
-JOB, PROCESS, FILE, CALL, PROCESS_FILE, CALLSITE, STREAM = 1, 2, 3, 4, 5, 7, 12
-HAS_OFFSET, HAS_SIZE, TRANSFERS, RESULT_IS_OFFSET, ASYNC, COLLECTIVE = 1, 2, 4, 8, 16, 32
+CODEC_PLAIN, CODEC_ZSTD = 0, 1
+MAX_PAYLOAD = 16 << 20
+
+PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
+# The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
+IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
+            STREAM: (1,)}
+FIRST_COUNTER = 16
+LAYERS = {1: 'posix', 2: 'stdio', 3: 'mpiio', 4: 'hdf5', 5: 'pnetcdf', 6: 'client', 7: 'net', 8: 'server', 9: 'disk'}
+CLASSES = {1: 'read', 2: 'write', 3: 'open', 4: 'close', 5: 'sync', 6: 'seek', 7: 'meta'}
+HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE = 1, 2, 4, 8, 16, 32
+
+RUN, MOVE, RESIZE, EXTENDED = range(4)
+EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST = range(6)
+HAS_MOVE, NEW_SIZE, HAS_RESULT, HAS_ERROR, BACKWARDS, ANNOUNCED, HAS_ATTRIBUTES, NO_OFFSET, NO_RESULT = \
+    (1 << bit for bit in range(9))
+EVENT_FLAGS = (1 << 9) - 1
+SLOT_UNALIGNED, SLOT_SITE = 1, 2
+MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
+OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER = 4, 5, 6, 7
+PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset'}
+
+MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
+MAX_NS = 1 << 61
 
 
 class Damage(Exception):
-    """The bytes are not what the format says."""
+    """What is read here does not follow the format."""
 
 
-# --- XXH64, seed 0
-
-P1, P2, P3 = 11400714785074694791, 14029467366897019727, 1609587929392839161
-P4, P5 = 9650029242287828579, 2870177450012600261
+class NotALog(Exception):
+    """Nothing of the file can be read."""
 
 
-def rotl(x, r):
-    return (x << r | x >> (64 - r)) & MASK
+def signed(number):
+    """The 64 bits as a number in two's complement."""
+    return number - (1 << 64) if number >> 63 else number
 
 
-def xxh_round(accumulator, lane):
-    return rotl((accumulator + lane * P2) & MASK, 31) * P1 & MASK
+def unfold(number):
+    return -(number >> 1) - 1 if number & 1 else number >> 1
 
 
-def xxh64(data):
-    at, length = 0, len(data)
-    if length >= 32:
-        lanes = [(P1 + P2) & MASK, P2, 0, -P1 & MASK]
-        while at + 32 <= length:
-            lanes = [xxh_round(lane, word) for lane, word in zip(lanes, struct.unpack_from('<4Q', data, at))]
-            at += 32
-        hash_ = sum(rotl(lane, r) for lane, r in zip(lanes, (1, 7, 12, 18))) & MASK
-        for lane in lanes:
-            hash_ = ((hash_ ^ xxh_round(0, lane)) * P1 + P4) & MASK
-    else:
-        hash_ = P5
-    hash_ = (hash_ + length) & MASK
-    while at + 8 <= length:
-        hash_ = (rotl(hash_ ^ xxh_round(0, struct.unpack_from('<Q', data, at)[0]), 27) * P1 + P4) & MASK
-        at += 8
-    if at + 4 <= length:
-        hash_ = (rotl(hash_ ^ struct.unpack_from('<I', data, at)[0] * P1 & MASK, 23) * P2 + P3) & MASK
-        at += 4
-    for byte in data[at:]:
-        hash_ = rotl(hash_ ^ byte * P5 & MASK, 11) * P1 & MASK
-    hash_ = (hash_ ^ hash_ >> 33) * P2 & MASK
-    hash_ = (hash_ ^ hash_ >> 29) * P3 & MASK
-    return hash_ ^ hash_ >> 32
+class Cursor:
+    """Reads bytes from front to back."""
 
-
-# --- numbers
-
-
-class Reader:
     def __init__(self, data):
-        self.data = data
-        self.at = 0
+        self.data, self.at = data, 0
 
-    def more(self):
-        return self.at < len(self.data)
+    def take(self, count):
+        if count > len(self.data) - self.at:
+            raise Damage('cut off')
+        self.at += count
+        return self.data[self.at - count:self.at]
 
     def byte(self):
-        if not self.more():
+        if self.at == len(self.data):
             raise Damage('cut off')
         self.at += 1
         return self.data[self.at - 1]
 
-    def varint(self):
-        value = 0
-        for shift in range(0, 70, 7):
+    def varint(self, limit=MASK64):
+        value = shift = 0
+        more = True
+        while more:
             byte = self.byte()
-            if shift == 63 and byte > 1:
-                break
-            value |= (byte & 0x7f) << shift
-            if byte < 0x80:
-                return value
-        raise Damage('a number over 64 bits')
+            value |= (byte & 127) << shift
+            shift += 7
+            more = byte & 128
+            if value > limit or more and shift == 70:
+                raise Damage('a number is too large')
+        return value
 
     def folded(self):
         return unfold(self.varint())
 
-    def bytes(self, length):
-        if length > len(self.data) - self.at:
-            raise Damage('cut off')
-        self.at += length
-        return self.data[self.at - length:self.at]
-
-
-def unfold(value):
-    return -(value >> 1) - 1 if value & 1 else value >> 1
-
-
-def signed64(value):
-    value &= MASK
-    return value - (1 << 64) if value >> 63 else value
-
-
-# --- the file
-
 
 class Block:
-    def __init__(self, data, at):
-        self.offset = at
-        head = data[at:at + BLOCK_BYTES]
-        if len(head) < BLOCK_BYTES or head[:8] != BLOCK_MAGIC:
+    """A block whose header is good and whose payload lies within the log."""
+
+    LAYOUT = struct.Struct('<8sHHIIIIIIIQQQQQQQ')
+
+    def __init__(self, log, at):
+        header = log[at:at + BLOCK_HEADER_BYTES]
+        if len(header) < BLOCK_HEADER_BYTES or not header.startswith(BLOCK_MAGIC):
             raise Damage('no block')
-        (self.type, self.codec, self.flags, self.stored_len, self.raw_len, self.stream, self.tid, self.events, _,
-         self.first_number, self.base, self.tick, self.start_ns, self.end_ns, self.payload_hash,
-         head_hash) = struct.unpack_from('<HHIIIIIIIQQQQQQQ', head, 8)
-        if head_hash != xxh64(head[:88]):
-            raise Damage('the checksum of a block header is wrong')
-        if self.raw_len > MAX_RAW or self.stored_len > self.raw_len:
-            raise Damage('impossible length')
-        self.stored = data[at + BLOCK_BYTES:at + BLOCK_BYTES + self.stored_len]
-        self.end = at + BLOCK_BYTES + self.stored_len
-        self.whole = len(self.stored) == self.stored_len
+        (_, self.type, self.codec, _, stored, self.length, self.stream, self.tid, _, _, self.first, self.base,
+         self.tick, _, _, self.payload_hash, header_hash) = self.LAYOUT.unpack(header)
+        self.at = at
+        self.end = at + BLOCK_HEADER_BYTES + stored
+        if xxh64(header[:88]) != header_hash:
+            raise Damage('the header of the block is damaged')
+        if stored > self.length or self.length > MAX_PAYLOAD or self.end > len(log):
+            raise Damage('the length of the block is wrong')
+        self.data = log[at + BLOCK_HEADER_BYTES:self.end]
 
     def payload(self):
-        if not self.whole:
-            raise Damage('cut off')
-        if xxh64(self.stored) != self.payload_hash:
-            raise Damage('the checksum of a payload is wrong')
-        if self.codec == 0:
-            raw = self.stored
-        elif self.codec == 1:
-            raw = subprocess.run(['zstd', '-q', '-d', '-c'], input=self.stored, stdout=subprocess.PIPE,
-                                 check=True).stdout
-        else:
-            raise Damage('unknown codec')
-        if len(raw) != self.raw_len:
-            raise Damage('a payload has the wrong length')
-        return raw
+        if xxh64(self.data) != self.payload_hash:
+            raise Damage('the payload is damaged')
+        if self.codec not in (CODEC_PLAIN, CODEC_ZSTD):
+            raise Damage(f'unknown codec {self.codec}')
+        payload = unpack(self.data, self.length) if self.codec == CODEC_ZSTD else self.data
+        if len(payload) != self.length:
+            raise Damage('the payload has a wrong length')
+        return payload
 
 
-def check_header(data):
-    header = data[:HEADER_BYTES]
-    if header[:8] != HEADER_MAGIC or len(header) < HEADER_BYTES:
-        raise Damage('not a log')
-    if struct.unpack_from('<Q', header, 56)[0] != xxh64(header[:56]):
-        raise Damage('the checksum of the header is wrong')
-    min_reader, _, features = struct.unpack_from('<HIQ', header, 10)
-    if min_reader > VERSION or features & ~KNOWN_FEATURES:
-        sys.exit('decode.py: the log is of a newer version')
+def unpack(packed, length):
+    """The contents of a zstd frame, which must state its length."""
+    descriptor = packed[4] if packed.startswith(ZSTD_MAGIC) and len(packed) > 4 else 0
+    single = descriptor >> 5 & 1
+    at = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3]
+    width = (single, 2, 4, 8)[descriptor >> 6]
+    if width == 0 or int.from_bytes(packed[at:at + width], 'little') + (256 if width == 2 else 0) != length:
+        raise Damage('not a zstd frame that states the right length')
+    with tempfile.TemporaryFile() as file:
+        file.write(packed)
+        file.seek(0)
+        with subprocess.Popen(['zstd', '-d', '-c', '-q'], stdin=file, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as zstd:
+            payload = zstd.stdout.read(length + 1)
+    if zstd.returncode != 0:
+        raise Damage('the payload does not unpack')
+    return payload
 
 
-def has_trailer(data):
-    trailer = data[-TRAILER_BYTES:]
-    return (len(data) >= HEADER_BYTES + TRAILER_BYTES and trailer[24:] == TRAILER_MAGIC and
-            struct.unpack_from('<Q', trailer, 16)[0] == xxh64(trailer[:16]))
+def check_header(log, problems):
+    if not log.startswith(LOG_MAGIC) or len(log) < HEADER_BYTES:
+        raise NotALog('not a log')
+    _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
+    if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
+        problems.append('the header of the log is damaged')
+    elif min_reader > VERSION or features or length != HEADER_BYTES:
+        raise NotALog('the log is of a newer version')
 
 
-def find_blocks(data, problems):
-    """All good block headers of the file, without help of the index."""
-    if has_trailer(data):
-        data = data[:-TRAILER_BYTES]
-    else:
-        problems.append('the log has no end')
-    at = HEADER_BYTES
-    while at < len(data):
-        try:
-            block = Block(data, at)
-            if not block.whole:
-                raise Damage('a block that is cut off')
-        except Damage as problem:
-            problems.append(str(problem))
-            at = data.find(BLOCK_MAGIC, at + 1)
-            if at < 0:
-                return
-            continue
-        yield block
+def indexed_places(log):
+    """Where the blocks are according to the index; Damage where there is no good one."""
+    end = len(log) - TRAILER_BYTES
+    at, _, checksum, magic = struct.unpack('<QQQ8s', log[end:]) if end >= HEADER_BYTES else (0, 0, 0, b'')
+    if magic != TRAILER_MAGIC or xxh64(log[end:end + 16]) != checksum:
+        raise Damage('no trailer')
+    places = []
+    while at != end:
+        block = Block(log, at)
+        if block.type != BLOCK_INDEX or block.end > end:
+            raise Damage('no index where it should be')
+        places += [fields.number(1) for kind, fields in records(block.payload(), []) if kind == BLOCK]
         at = block.end
+    return places
 
 
-# --- tagged records
-
-
-def records(payload):
-    """(kind, {key: [values]}) of each record."""
-    reader = Reader(payload)
-    while reader.more():
-        kind = reader.varint()
-        body = Reader(reader.bytes(reader.varint()))
+def searched_blocks(log, problems):
+    """All blocks that can be found without the index."""
+    at = HEADER_BYTES
+    while 0 <= at < len(log):
         try:
-            yield kind, fields_of(body)
-        except Damage:
-            continue
+            block = Block(log, at)
+            yield block
+            at = block.end
+        except Damage as damage:
+            problems.append(f'bytes from {at} on: {damage}')
+            at = log.find(BLOCK_MAGIC, at + 1)
 
 
-def fields_of(body):
-    fields = {}
-    while body.more():
-        tag = body.varint()
-        value = body.bytes(body.varint()) if tag & 1 else body.varint()
-        fields.setdefault(tag >> 1, []).append(value)
-    return fields
+def find_blocks(log, problems):
+    """All blocks but the index, in the order of the file."""
+    check_header(log, problems)
+    try:
+        places = indexed_places(log)
+    except Damage as damage:
+        problems.append(f'no index ({damage}): the log was not finished, was cut off or is damaged')
+        return [block for block in searched_blocks(log, problems) if block.type != BLOCK_INDEX]
+    blocks = []
+    for at in places:
+        try:
+            blocks.append(Block(log, at))
+        except Damage as damage:
+            problems.append(f'block at {at}: {damage}')
+    return blocks
+
+
+class Fields:
+    """The fields of a record. Of a key that occurs several times the last is kept; no list is needed here."""
+
+    def __init__(self, body):
+        self.numbers, self.strings = {}, {}
+        cursor = Cursor(body)
+        while cursor.at < len(cursor.data):
+            key = cursor.varint()
+            if key & 1:
+                self.strings[key >> 1] = cursor.take(cursor.varint())
+            else:
+                self.numbers[key >> 1] = cursor.varint()
+
+    def number(self, key):
+        return self.numbers.get(key, 0)
+
+    def text(self, key):
+        return self.strings.get(key, b'').decode('utf-8', 'surrogateescape')
+
+    def pairs(self, key):
+        cursor = Cursor(self.strings.get(key, b''))
+        pairs = []
+        while cursor.at < len(cursor.data):
+            pairs.append([cursor.varint(), cursor.varint()])
+        return pairs
+
+
+NO_FIELDS = Fields(b'')
+
+
+def records(payload, problems):
+    """(kind, fields) of all records that are whole."""
+    cursor = Cursor(payload)
+    try:
+        while cursor.at < len(cursor.data):
+            kind = cursor.varint()
+            body = cursor.take(cursor.varint())
+            try:
+                yield kind, Fields(body)
+            except Damage as damage:
+                problems.append(f'a record of kind {kind}: {damage}')
+    except Damage as damage:
+        problems.append(f'the rest of a block of records: {damage}')
+
+
+Call = collections.namedtuple('Call', 'name layer kind traits')
+UNKNOWN_CALL = Call('unknown', None, None, 0)
 
 
 class Tables:
-    def __init__(self):
-        self.processes, self.files, self.calls, self.streams = {}, {}, {}, {}
-        self.process_files, self.callsites, self.local_streams = {}, {}, {}
+    """The records of a log, by kind and number."""
 
-    def add(self, kind, fields):
-        def first(key, default=0):
-            return fields.get(key, [default])[0]
+    def __init__(self, blocks, problems):
+        self.of = {kind: {} for kind in IDENTITY}
+        for block in blocks:
+            if block.type == BLOCK_RECORDS:
+                try:
+                    for kind, fields in records(block.payload(), problems):
+                        if kind in IDENTITY:
+                            self.of[kind][tuple(fields.number(key) for key in IDENTITY[kind])] = fields
+                except Damage as damage:
+                    problems.append(f'block at {block.at}: {damage}')
+        self.processes = {number: Process(self, number, row) for (number,), row in self.of[PROCESS].items()}
+        self.streams = {(row.number(2), row.number(3)): number for (number,), row in self.of[STREAM].items()}
+        self.calls = {number: Call(row.text(2), LAYERS.get(row.number(3)), CLASSES.get(row.number(4)), row.number(5))
+                      for (number,), row in self.of[CALL].items()}
 
-        if kind == PROCESS:
-            self.processes[first(1)] = {
-                'pid': first(2), 'host': text(first(4, b'')), 'rank': first(12) - 1 if 12 in fields else None,
-                'origin_units': first(14), 'origin_ns': unfold(first(15)),
-                'span_units': first(29), 'span_ns': first(30)}
-        elif kind == FILE:
-            self.files[first(1)] = text(first(2, b''))
-        elif kind == CALL:
-            self.calls[first(1)] = {'name': text(first(2, b'')), 'layer': first(3), 'class': first(4),
-                                    'traits': first(5)}
-        elif kind == PROCESS_FILE:
-            self.process_files[first(1), first(2)] = first(3)
-        elif kind == CALLSITE:
-            self.callsites[first(5), first(1)] = text(first(4, b''))
-        elif kind == STREAM:
-            self.streams[first(1)] = first(2)
-            self.local_streams[first(2), first(3)] = first(1)
-
-    def file(self, process, local):
-        return self.files.get(self.process_files.get((process, local))) if local else None
+    def process_of(self, stream):
+        row = self.of[STREAM].get((stream,))
+        return self.processes.get(row.number(2)) if row else None
 
 
-def text(raw):
-    return raw.decode('utf-8', 'surrogateescape')
+class Process:
+    def __init__(self, tables, number, row):
+        self.tables, self.number = tables, number
+        self.pid, self.host = row.number(2), row.text(4) or None
+        self.rank = row.number(12) - 1 if row.number(12) else None
+        self.origin_units, self.origin_ns = row.number(14), unfold(row.number(15))
+        self.span_units, self.span_ns = (row.number(29), row.number(30)) if row.number(29) else (1, 1)
 
+    def length(self, units):
+        """Nanoseconds of a length of time; the fraction is cut off."""
+        ns = min(abs(units) * self.span_ns // self.span_units, MAX_NS)
+        return ns if units >= 0 else -ns
 
-# --- event streams
+    def moment(self, units):
+        return self.origin_ns + self.length(signed(units - self.origin_units & MASK64))
+
+    def file(self, own_number):
+        """The name of a file of the process; None where there is none."""
+        row = self.tables.of[PROCESS_FILE].get((self.number, own_number)) if own_number else None
+        file = self.tables.of[FILE].get((row.number(3),)) if row else None
+        return file.text(2) if file else None
+
+    def call_site(self, number):
+        return self.tables.of[CALL_SITE].get((self.number, number), NO_FIELDS).text(4) or None if number else None
 
 
 class Slot:
-    def __init__(self, call, file, handle, callsite):
-        self.call, self.file, self.handle, self.callsite = call, file, handle, callsite
+    def __init__(self, cursor):
+        self.call, self.file, self.handle = cursor.varint(MASK32), cursor.varint(MASK32), cursor.varint(MASK32)
+        flags = cursor.varint()
+        if flags & ~(SLOT_UNALIGNED | SLOT_SITE):
+            raise Damage('an unknown flag of a slot')
+        self.site = cursor.varint(MASK32) if flags & SLOT_SITE else 0
         self.last = self.displacement = self.size = 0
 
 
-class Chunk:
-    """Decodes the events of one block; `calls` gives the traits."""
+class Event:
+    """One call, as the chunk has it."""
 
-    def __init__(self, block, payload, calls):
-        self.reader = Reader(payload)
-        self.calls = calls
-        self.stream, self.tick = block.stream, block.tick
-        self.number, self.clock, self.tid = block.first_number, block.base, block.tid
+    def __init__(self, slot, tid, offset=None):
+        self.slot, self.tid, self.offset, self.size = slot, tid, offset, slot.size
+        self.result_given, self.result, self.error = False, None, 0  # a result not given follows from the traits
+        self.number = self.parent = self.start = self.end = None
+        self.attributes = {}
+
+
+class Chunk:
+    """Decodes the payload of a block of events."""
+
+    def __init__(self, block):
+        self.cursor = Cursor(block.payload())
+        self.number, self.clock, self.tid = block.first, block.base, block.tid
         self.open, self.slots = [], {}
 
     def events(self):
-        while self.reader.more():
-            head = self.reader.byte()
-            slot_number, form = head >> 2, head & 3
-            if form == 3:
-                event = self.extended(slot_number)
-                if event:
-                    yield event
+        """Yields the events up to the end or to the first damage, which it raises."""
+        while self.cursor.at < len(self.cursor.data):
+            head = self.cursor.byte()
+            number, form = head >> 2, head & 3
+            kind = self.cursor.byte() if form == EXTENDED else EVENT
+            if kind != EVENT:
+                self.change_state(kind, number)
+            elif number not in self.slots:
+                raise Damage('a slot that is not defined')
+            elif form == EXTENDED:
+                yield self.full_event(self.slots[number])
             else:
-                yield self.plain(self.slot(slot_number), form)
+                yield self.plain_event(self.slots[number], form)
 
-    def slot(self, number):
-        if number not in self.slots:
-            raise Damage('a slot that was not defined')
-        return self.slots[number]
-
-    def traits(self, slot):
-        call = self.calls.get(slot.call)
-        return call['traits'] if call else 0
-
-    def plain(self, slot, form):
-        if form == 0:
-            offset = slot.last + slot.displacement
+    def change_state(self, kind, slot):
+        if kind == SLOT:
+            self.slots[slot] = Slot(self.cursor)
+        elif kind == THREAD:
+            self.tid = self.cursor.varint(MASK32)
+        elif kind in (BEGIN, REOPEN):
+            if len(self.open) == MAX_OPEN:
+                raise Damage('too many announced calls')
+            self.open.append(self.number if kind == BEGIN else self.cursor.varint())
+            self.number += 1 if kind == BEGIN else 0
+        elif kind == LOST:
+            self.cursor.varint()
+            self.cursor.varint()
         else:
-            moved = self.reader.folded()
-            offset = slot.last + moved
-            slot.displacement = moved
-        if form == 2:
-            slot.size = slot.displacement = self.reader.varint()
-        slot.last = offset = offset & MASK
-        return self.finish(slot, offset=offset, flags=0, given_result=None, error=0, attributes={})
+            raise Damage(f'unknown kind {kind}')
 
-    def extended(self, slot_number):
-        reader = self.reader
-        kind = reader.byte()
-        if kind == 0:
-            return self.event(self.slot(slot_number))
-        if kind == 1:
-            call, file, handle, flags = (reader.varint() for _ in range(4))
-            callsite = reader.varint() if flags & 2 else 0
-            if flags >> 2 or max(call, file, handle, callsite) >> 32:
-                raise Damage('an impossible slot')
-            self.slots[slot_number] = Slot(call, file, handle, callsite)
-        elif kind == 2:
-            self.tid = reader.varint()
-            if self.tid >> 32:
-                raise Damage('an impossible thread id')
-        elif kind == 3:
-            self.push(self.number)
+    def plain_event(self, slot, form):
+        moved = slot.displacement
+        if form != RUN:
+            moved = slot.displacement = self.cursor.folded()
+        if form == RESIZE:
+            slot.size = slot.displacement = self.cursor.varint()
+        slot.last = slot.last + moved & MASK64
+        return self.finish(Event(slot, self.tid, slot.last))
+
+    def full_event(self, slot):
+        read = self.cursor
+        flags = read.varint()
+        if flags & ~EVENT_FLAGS:
+            raise Damage('an unknown flag of an event')
+        if flags & ANNOUNCED and not self.open:
+            raise Damage('an announced call that is not there')
+        moved = displacement = read.folded() if flags & HAS_MOVE else slot.displacement
+        if flags & NEW_SIZE:
+            slot.size = displacement = read.varint()
+        event = Event(slot, self.tid)
+        if not flags & NO_OFFSET:
+            event.offset = slot.last = slot.last + moved & MASK64
+            slot.displacement = displacement
+        event.result_given = bool(flags & (HAS_RESULT | HAS_ERROR | NO_RESULT))
+        event.result = read.folded() if flags & HAS_RESULT else -1
+        event.error = read.varint() if flags & HAS_ERROR else 0
+        if flags & NO_RESULT:
+            event.result = None
+        if flags & HAS_ATTRIBUTES:
+            count = read.varint(MAX_ATTRIBUTES)
+            event.attributes = dict((read.varint(ATTRIBUTE_LIMIT - 1), read.varint()) for _ in range(count))
+        return self.finish(event, flags)
+
+    def finish(self, event, flags=0):
+        """Reads the times, which come last; gives the event its number and parent."""
+        gap, duration = self.cursor.varint(), self.cursor.varint()
+        event.start = self.clock + (-gap if flags & BACKWARDS else gap) & MASK64
+        event.end = self.clock = event.start + duration & MASK64
+        if flags & ANNOUNCED:
+            event.number = self.open.pop()
+        else:
+            event.number = self.number
             self.number += 1
-        elif kind == 4:
-            self.push(reader.varint())
-        elif kind == 5:
-            reader.varint(), reader.varint()
-        else:
-            raise Damage('unknown kind')
-        return None
-
-    def push(self, number):
-        if len(self.open) == 32:
-            raise Damage('too deep')
-        self.open.append(number)
-
-    def event(self, slot):
-        reader = self.reader
-        flags = reader.varint()
-        if flags >> 9:
-            raise Damage('unknown flags')
-        moved = reader.folded() if flags & 1 else None
-        size = reader.varint() if flags & 2 else None
-        result = reader.folded() if flags & 4 else None
-        error = reader.varint() if flags & 8 else 0
-        attributes = {}
-        if flags & 64:
-            count = reader.varint()
-            if count > 32:
-                raise Damage('too many attributes')
-            for _ in range(count):
-                attribute, value = reader.varint(), reader.varint()
-                if attribute >= 32:
-                    raise Damage('unknown attribute')
-                attributes[attribute] = value
-        offset = (slot.last + (slot.displacement if moved is None else moved)) & MASK
-        if not flags & 128:
-            slot.last = offset
-            if moved is not None:
-                slot.displacement = moved
-            if size is not None:
-                slot.displacement = size
-        if size is not None:
-            slot.size = size
-        return self.finish(slot, offset, flags, result, error, attributes)
-
-    def finish(self, slot, offset, flags, given_result, error, attributes):
-        gap, duration = self.reader.varint(), self.reader.varint()
-        start = (self.clock - gap if flags & 16 else self.clock + gap) & MASK
-        self.clock = (start + duration) & MASK
-        if flags & 32:
-            if not self.open:
-                raise Damage('no announced call')
-            number = self.open.pop()
-        else:
-            number = self.number
-            self.number += 1
-        parent = (self.stream, self.open[-1]) if self.open else None
-        if 7 in attributes:
-            parent = (None, attributes[7])
-        traits = self.traits(slot)
-        result = given_result
-        if result is None:
-            result = -1 if error else self.expected_result(slot, traits, 0 if flags & 128 else offset)
-        return {'stream': self.stream, 'number': number, 'parent': parent, 'tid': self.tid, 'slot': slot,
-                'call': slot.call, 'offset': None if flags & 128 or not traits & HAS_OFFSET else offset,
-                'size': slot.size if traits & HAS_SIZE else None, 'result': None if flags & 256 else result,
-                'errno': error, 'start': start, 'duration': duration, 'tick': self.tick, 'attributes': attributes}
-
-    @staticmethod
-    def expected_result(slot, traits, offset):
-        if traits & TRANSFERS:
-            return signed64(slot.size)
-        return signed64(offset) if traits & RESULT_IS_OFFSET else 0
+        event.parent = self.open[-1] if self.open else None
+        return event
 
 
-# --- what dump prints
-
-ATTRIBUTE_KEYS = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset'}
-
-
-def to_ns(process, units):
-    return int(float(units) * (process['span_ns'] / process['span_units'])) if process['span_units'] else units
+def parent_of(event, stream, process):
+    number = event.attributes.get(PARENT_NUMBER, event.parent)
+    if PARENT_STREAM in event.attributes:
+        stream = process.tables.streams.get((process.number, event.attributes[PARENT_STREAM]))
+    return None if number is None or stream is None else (stream << 32) + number
 
 
-def moment(process, units):
-    """Nanoseconds since the job's start."""
-    return process['origin_ns'] + to_ns(process, signed64(units - process['origin_units']))
+def result_of(event, traits):
+    if event.result_given:
+        return event.result
+    if traits & RESULT_IS_SIZE:
+        return signed(event.size)
+    return signed(event.offset or 0) if traits & RESULT_IS_OFFSET else 0
 
 
-def event_id(stream, number):
-    return stream << 32 | number & 0xffffffff
-
-
-def as_json(event, process_number, process, call, tables):
-    slot, parent = event['slot'], event['parent']
-    if parent and parent[0] is None:
-        own = event['attributes'].get(6)
-        stream = event['stream'] if own is None else tables.local_streams.get((process_number, own))
-        parent = (stream, parent[1]) if stream is not None else None
-    start, end = moment(process, event['start']), moment(process, event['start'] + event['duration'])
-    shown = {
-        'id': event_id(event['stream'], event['number']),
-        'parent': event_id(*parent) if parent else None,
-        'rank': process['rank'], 'pid': process['pid'], 'tid': event['tid'], 'host': process['host'],
-        'layer': LAYERS[call['layer']], 'op': call['name'], 'class': CLASSES[call['class']],
-        'file': tables.file(process_number, slot.file),
-        'offset': event['offset'], 'size': event['size'], 'result': event['result'], 'errno': event['errno'],
-        'tick': event['tick'],
-        'start': start / 1e9, 'duration': (end - start) / 1e9,
-        'collective': bool(call['traits'] & COLLECTIVE),
-        'line': tables.callsites.get((process_number, slot.callsite)),
+def described(event, block, process, call):
+    """The event as (start in nanoseconds, what dump prints)."""
+    slot, attributes = event.slot, event.attributes
+    start = process.moment(event.start)
+    duration = process.moment(event.end) - start
+    row = {
+        'id': (block.stream << 32) + event.number, 'parent': parent_of(event, block.stream, process),
+        'rank': process.rank, 'pid': process.pid, 'tid': event.tid, 'host': process.host,
+        'layer': call.layer, 'op': call.name, 'class': call.kind, 'file': process.file(slot.file),
+        'offset': event.offset if call.traits & HAS_OFFSET else None,
+        'size': event.size if call.traits & HAS_SIZE else None,
+        'result': result_of(event, call.traits), 'errno': event.error, 'tick': block.tick,
+        'start': start / 1e9, 'duration': duration / 1e9,
+        'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
     }
     if slot.handle:
-        shown['handle'] = slot.handle
-    attributes = event['attributes']
-    for attribute, key in ATTRIBUTE_KEYS.items():
-        if attribute in attributes:
-            shown[key] = attributes[attribute]
-    if tables.file(process_number, attributes.get(4, 0)) is not None:
-        shown['file2'] = tables.file(process_number, attributes[4])
-    if call['traits'] & ASYNC:
-        shown['call_time'] = (to_ns(process, attributes[5]) if 5 in attributes else end - start) / 1e9
-    return shown
+        row['handle'] = slot.handle
+    row.update((PRINTED_ATTRIBUTES[key], value) for key, value in attributes.items() if key in PRINTED_ATTRIBUTES)
+    other = process.file(attributes.get(OTHER_FILE, 0))
+    if other is not None:
+        row['file2'] = other
+    if call.traits & ASYNCHRONOUS:
+        row['call_time'] = (process.length(attributes[CALL_TIME]) if CALL_TIME in attributes else duration) / 1e9
+    return start, row
 
 
-def decode(data, known_calls=None):
-    """The events in the order of their starts, what is wrong with the log, and its calls.
+def decode(log, calls=None):
+    """The events, what is wrong with the log, and the calls; those given are for rows that the log has lost."""
+    problems = []
+    blocks = find_blocks(log, problems)
+    tables = Tables(blocks, problems)
+    calls = {**(calls or {}), **tables.calls}
+    events = []
+    for block in (block for block in blocks if block.type == BLOCK_EVENTS):
+        process = tables.process_of(block.stream)
+        try:
+            if process is None:
+                raise Damage('its stream or process has no record')
+            for event in Chunk(block).events():
+                events.append(described(event, block, process, calls.get(event.slot.call, UNKNOWN_CALL)))
+        except Damage as damage:
+            problems.append(f'block at {block.at}: {damage}')
+    events.sort(key=lambda event: (event[0], event[1]['id']))
+    return [row for _, row in events], problems, calls
 
-    `known_calls` is for logs that lost these: a reader may have a table of its own, because call numbers never move.
-    """
-    problems, tables, event_blocks, events = [], Tables(), [], []
-    tables.calls.update(known_calls or {})
-    try:
-        check_header(data)
-    except Damage as problem:
-        if not data.startswith(HEADER_MAGIC) or len(data) < HEADER_BYTES:
-            sys.exit(f'decode.py: {problem}')
-        problems.append(str(problem))
-    for block in find_blocks(data, problems):
-        if block.type == BLOCK_EVENTS:
-            event_blocks.append(block)
-        elif block.type == BLOCK_RECORDS:
-            try:
-                for kind, fields in records(block.payload()):
-                    tables.add(kind, fields)
-            except Damage as problem:
-                problems.append(str(problem))
-    for block in event_blocks:
-        number = tables.streams.get(block.stream)
+
+def decode_counters(log):
+    """What was counted after traces had ended, a row for a file in a process and layer; and what is wrong."""
+    problems, rows = [], []
+    tables = Tables(find_blocks(log, problems), problems)
+    for (number, file, layer), fields in tables.of[COUNTERS].items():
         process = tables.processes.get(number)
         if process is None:
-            problems.append('a stream without a process')
-            continue
-        try:
-            for event in Chunk(block, block.payload(), tables.calls).events():
-                call = tables.calls.get(event['call'])
-                if call is None:
-                    raise Damage('a call without a name')
-                events.append(as_json(event, number, process, call, tables))
-        except Damage as problem:
-            problems.append(str(problem))
-    events.sort(key=lambda event: (event['start'], event['id']))
-    return events, problems, tables.calls
+            problems.append(f'counters of process {number}, which has no record')
+        else:
+            values = {key - FIRST_COUNTER: value for key, value in fields.numbers.items() if key >= FIRST_COUNTER}
+            rows.append({'pid': process.pid, 'rank': process.rank, 'layer': LAYERS.get(layer), 'counters': values,
+                         'file': process.file(file), 'sizes': fields.pairs(4), 'strides': fields.pairs(5)})
+    return rows, problems
 
 
 def main():
-    with open(sys.argv[1], 'rb') as log:
-        events, problems, _ = decode(log.read())
-    print('[' + ',\n '.join(json.dumps(event) for event in events) + ']')
+    arguments = sys.argv[1:]
+    counters = '--counters' in arguments
+    if len(arguments) != 1 + counters:
+        sys.exit(__doc__.strip())
+    try:
+        with open(arguments[-1], 'rb') as file:
+            log = file.read()
+        rows, problems = decode_counters(log) if counters else decode(log)[:2]
+    except (OSError, NotALog, Damage) as problem:
+        sys.exit(f'decode.py: {problem}')
+    print('[', ',\n'.join('  ' + json.dumps(row) for row in rows), ']', sep='\n')
     for problem in problems:
         print('decode.py:', problem, file=sys.stderr)
-    return 1 if problems else 0
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()

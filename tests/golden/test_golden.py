@@ -41,12 +41,22 @@ os.wait()'''],
 }
 
 
-def record(name, scratch):
+# Counters records hold numbers, `stats` Darshan's names for them (times in seconds).
+POSIX_COUNTERS = {
+    0: 'OPENS', 2: 'DUPS', 3: 'READS', 4: 'WRITES', 5: 'SEEKS', 6: 'STATS', 8: 'FSYNCS', 9: 'FDSYNCS', 14: 'BYTES_READ',
+    15: 'BYTES_WRITTEN', 16: 'MAX_BYTE_READ', 17: 'MAX_BYTE_WRITTEN', 18: 'CONSEC_READS', 19: 'CONSEC_WRITES',
+    20: 'SEQ_READS', 21: 'SEQ_WRITES', 22: 'RW_SWITCHES', 24: 'FILE_NOT_ALIGNED', 28: 'SIZE_READ_0_100',
+    29: 'SIZE_READ_100_1K', 38: 'SIZE_WRITE_0_100', 39: 'SIZE_WRITE_100_1K', 50: 'F_OPEN_START_TIMESTAMP',
+    56: 'F_WRITE_END_TIMESTAMP', 58: 'F_READ_TIME', 59: 'F_WRITE_TIME', 60: 'F_META_TIME', 62: 'F_MAX_WRITE_TIME',
+}
+
+
+def record(name, scratch, *options):
     log = os.path.join(scratch, name + '.ioseer')
     work = os.path.join(scratch, name)
     os.mkdir(work)
-    done = subprocess.run([IOSEER, 'record', '-q', '-o', log, '--', *PROGRAMS[name]], cwd=work, capture_output=True,
-                          text=True)
+    done = subprocess.run([IOSEER, 'record', '-q', '-o', log, *options, '--', *PROGRAMS[name]], cwd=work,
+                          capture_output=True, text=True)
     if done.returncode != 0:
         raise AssertionError(f'record: status {done.returncode}: {done.stderr}')
     with open(log, 'rb') as file:
@@ -114,6 +124,25 @@ def test_program(name):
     return test
 
 
+def test_counters(scratch):
+    """Without a trace, what stats says of a file that one process used is what its counters record holds."""
+    rows, problems = decode.decode_counters(record('python', scratch, '--no-trace'))
+    if problems:
+        raise AssertionError(problems)
+    log = os.path.join(scratch, 'python.ioseer')
+    stats = json.loads(subprocess.run([IOSEER, 'stats', '--json', log], capture_output=True, check=True).stdout)
+    name = os.path.join(scratch, 'python', 'copy')
+    told, = (record['counters'] for record in stats['records'] if (record['layer'], record['file']) == ('posix', name))
+    row, = (row for row in rows if (row['layer'], row['file']) == ('posix', name))
+    for number, counter in POSIX_COUNTERS.items():
+        value = row['counters'].get(number, 0) * (1e-9 if counter.startswith('F_') else 1)
+        if abs(told['POSIX_' + counter] - value) >= NS:
+            raise AssertionError(f'counter {number} is {value}, {counter} {told["POSIX_" + counter]}')
+    sizes = [(told[f'POSIX_ACCESS{i}_ACCESS'], told[f'POSIX_ACCESS{i}_COUNT']) for i in range(1, 5)]
+    if sorted(size for size in sizes if size[1]) != sorted(map(tuple, row['sizes'])):
+        raise AssertionError(f'sizes {row["sizes"]}, in stats {sizes}')
+
+
 def test_truncated(scratch):
     data = record('python', scratch)
     cuts = {0, 1, 63, 64, 65, 150, len(data) - 1, len(data) - 31, len(data) - 32, len(data) - 33}
@@ -173,7 +202,8 @@ def test_promise(scratch):
 
 
 TESTS = [(f'good: {name}', test_program(name)) for name in PROGRAMS]
-TESTS += [('truncated', test_truncated), ('changed bits', test_flipped), ('holes', test_hole),
+TESTS += [('counters', test_counters),
+          ('truncated', test_truncated), ('changed bits', test_flipped), ('holes', test_hole),
           ('newer version', test_newer_version), ('log of version 1', test_promise)]
 
 

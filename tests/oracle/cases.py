@@ -108,7 +108,7 @@ PROGRAMS = [
     Case("sqlite-wal", f"sqlite3 db 'PRAGMA journal_mode=WAL; {SQL} BEGIN; {FILL} COMMIT; PRAGMA wal_checkpoint; "
          "SELECT sum(a) FROM t; DELETE FROM t WHERE a>1000;'", needs=("sqlite3",)),
     Case("tar-create", "tar -cf tree.tar tree && tar -czf tree.tar.gz tree && tar -tf tree.tar.gz", prepare=TREE),
-    Case("tar-extract", "tar -xf tree.tar", prepare=TREE + "tar -cf tree.tar tree; rm -r tree"),
+    Case("tar-extract", "tar -xf tree.tar", prepare=TREE + "tar --mtime=@1600000000 -cf tree.tar tree; rm -r tree"),
     Case("python-threads", f"exec {PYTHON} threads.py", prepare=f"cat > threads.py <<'END'\n{PYTHON_THREADS}\nEND",
          needs=(PYTHON,)),
     Case("python-position", f"exec {PYTHON} position.py", volatile=("shared",),
