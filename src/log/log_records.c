@@ -161,7 +161,7 @@ static int take_process(struct log *log, struct fields_in body)
     int more;
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_process_field(log, &process, &field));
     FORWARD(more);
-    if (process.clock.span_units == 0) process.clock.span_units = 1;
+    if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
     struct log_process *own = find_or_add(&log->processes, sizeof *own, &log->process_by_id, process.id);
     RETURN_IF(!own, -ENOMEM);
     *own = process;
@@ -211,16 +211,17 @@ static int take_call(struct log *log, struct fields_in body)
     int more;
     while ((more = fields_next(&body, &field)) > 0) {
         switch (field.key) {
-        case CALL_ID: call.id = (uint32_t)field.number; break;
+        case CALL_ID: call.id = field.number < LOG_MAX_CALL_ID ? (uint32_t)field.number : LOG_MAX_CALL_ID; break;
         case CALL_NAME: FORWARD(take_text(log, &field, &call.name)); break;
-        case CALL_LAYER: call.layer = (uint8_t)field.number; break;
-        case CALL_CLASS: call.class = (uint8_t)field.number; break;
+        // Layers and classes of a later version keep their calls' names, without a layer or class.
+        case CALL_LAYER: call.layer = field.number < LAYER_COUNT ? (uint8_t)field.number : LAYER_NONE; break;
+        case CALL_CLASS: call.class = field.number < CLASS_COUNT ? (uint8_t)field.number : CLASS_NONE; break;
         case CALL_TRAITS: call.traits = (uint8_t)field.number; break;
         default: break;
         }
     }
     FORWARD(more);
-    RETURN_IF(call.id >= LOG_MAX_CALL_ID || call.layer >= LAYER_COUNT || call.class >= CLASS_COUNT, ERR_FORMAT);
+    RETURN_IF(call.id >= LOG_MAX_CALL_ID, ERR_FORMAT);
     call.build_id = find_in_this_build(call.name);
     struct log_call *own = table_add(&log->calls, sizeof *own);
     RETURN_IF(!own, -ENOMEM);

@@ -86,10 +86,22 @@ static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path)
     return len;
 }
 
+// Most paths are absolute and have nothing to fold.
+static size_t copy_clean(char name[FILES_NAME_MAX], const char *path)
+{
+    size_t len = strlen(path);
+    if (len < 2 || len >= FILES_NAME_MAX || path[len - 1] == '/' || strstr(path, "/.") || strstr(path, "//")) return 0;
+    memcpy(name, path, len + 1);
+    return len;
+}
+
 size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
 {
     size_t len = 0;
-    if (path && path[0] == '/' && dirfd != FILES_SHM_DIRFD) return fold(name, 0, path);
+    if (path && path[0] == '/' && dirfd != FILES_SHM_DIRFD) {
+        len = copy_clean(name, path);
+        return len ? len : fold(name, 0, path);
+    }
     if (dirfd == AT_FDCWD) {
         len = copy_cwd(name);
         if (len == 0) return 0;
@@ -106,6 +118,7 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
 
 static bool under(const char *name, const char *directory)
 {
+    if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
     size_t len = strlen(directory);
     return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
 }
