@@ -104,6 +104,10 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
         d->lost += take_value(take);
         return 0;
     case KIND_COMM: return take_comm(d, take);
+    case KIND_LEAVE:
+        RETURN_IF(d->depth == 0, ERR_FORMAT);
+        d->depth--;
+        return 0;
     default: return ERR_FORMAT;
     }
 }
@@ -129,7 +133,7 @@ static inline void start_event(struct stream_decoder *d, const struct stream_slo
 
 static inline void take_parent(const struct stream_decoder *d, struct stream_event *event)
 {
-    event->parent_stream = d->stream;
+    event->stream = event->parent_stream = d->stream;
     event->parent_number = d->depth ? d->open_numbers[d->depth - 1] : STREAM_NO_PARENT;
 }
 
@@ -181,6 +185,39 @@ static void take_result(struct take *take, uint64_t flags, const struct stream_s
     event->has_result = !(flags & EVENT_NO_RESULT);
 }
 
+static inline bool has_attribute(const struct stream_event *event, enum event_attribute id)
+{
+    return event->attribute_mask & 1u << id;
+}
+
+static int take_number(struct stream_decoder *d, uint64_t flags, struct stream_event *event)
+{
+    if (flags & EVENT_ENDS_BEGUN) {
+        RETURN_IF(d->depth == 0, ERR_FORMAT);
+        event->number = d->open_numbers[--d->depth];
+    } else if (!has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
+        event->number = d->next_number++;
+    }
+    take_parent(d, event);
+    return 0;
+}
+
+// What attributes say about the event's place in the call tree goes before what the stream says.
+static void take_place(struct stream_event *event)
+{
+    if (has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
+        event->number = event->attribute[ATTRIBUTE_OWN_NUMBER];
+        if (has_attribute(event, ATTRIBUTE_OWN_STREAM))
+            event->stream = (uint32_t)event->attribute[ATTRIBUTE_OWN_STREAM];
+        event->parent_number = STREAM_NO_PARENT;
+    }
+    if (has_attribute(event, ATTRIBUTE_PARENT_NUMBER)) {
+        event->parent_number = event->attribute[ATTRIBUTE_PARENT_NUMBER];
+        if (has_attribute(event, ATTRIBUTE_PARENT_STREAM))
+            event->parent_stream = (uint32_t)event->attribute[ATTRIBUTE_PARENT_STREAM];
+    }
+}
+
 // KIND_EVENT without its times.
 static int decode_extended(struct stream_decoder *d, struct stream_slot_state *slot, uint64_t flags, struct take *take,
                            struct stream_event *event)
@@ -190,18 +227,8 @@ static int decode_extended(struct stream_decoder *d, struct stream_slot_state *s
     take_offset_and_size(take, flags, slot, event);
     take_result(take, flags, slot, event);
     if (flags & EVENT_ATTRIBUTES) FORWARD(take_attributes(take, event));
-    if (flags & EVENT_ENDS_BEGUN) {
-        RETURN_IF(d->depth == 0, ERR_FORMAT);
-        event->number = d->open_numbers[--d->depth];
-    } else {
-        event->number = d->next_number++;
-    }
-    take_parent(d, event);
-    if (event->attribute_mask & 1u << ATTRIBUTE_PARENT_NUMBER) {
-        event->parent_number = event->attribute[ATTRIBUTE_PARENT_NUMBER];
-        if (event->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
-            event->parent_stream = (uint32_t)event->attribute[ATTRIBUTE_PARENT_STREAM];
-    }
+    FORWARD(take_number(d, flags, event));
+    if (event->attribute_mask) take_place(event);
     return 0;
 }
 

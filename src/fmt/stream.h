@@ -23,6 +23,11 @@
 // Events are numbered in the order in which they first appear. A call that turns out to have children is announced by
 // KIND_BEGIN before the first of them; its own event comes when it returns, marked EVENT_ENDS_BEGUN, and has the number
 // of the announcement. Events written between the two are its children.
+//
+// A call that is over before its event can be written (it submitted what completes later) leaves by KIND_LEAVE. Its
+// event comes when the completion is seen, wherever that is, and says by ATTRIBUTE_OWN_NUMBER (and ATTRIBUTE_OWN_STREAM
+// where it stands in another stream) which announcement was its own. It takes no new number, and what is open around it
+// is not its parent: only the attributes can name one.
 #ifndef IOSEER_FMT_STREAM_H
 #define IOSEER_FMT_STREAM_H
 
@@ -43,6 +48,7 @@ enum stream_kind {
     KIND_LOST = 5,   // varint enum loss_reason, varint number of events
     KIND_COMM = 6,   // varint advance of the tick, varint mask of enum stream_comm_kind, then for each bit varint
                      // number, bytes, clock units: what communication there was since the last event
+    KIND_LEAVE = 7,  // closes the innermost announced call without an event: that one comes later, by its number
 };
 
 enum stream_comm_kind { COMM_SYNCHRONISING, COMM_MOVING, COMM_COMPLETING, STREAM_COMM_KINDS };
@@ -86,13 +92,16 @@ enum event_attribute {
     ATTRIBUTE_ETYPE_BYTES = 12,
     ATTRIBUTE_FILETYPE_BYTES = 13,
     ATTRIBUTE_FILETYPE_EXTENT = 14,
+    ATTRIBUTE_OWN_STREAM = 15, // the process's own number of the stream in which the call was announced
+    ATTRIBUTE_OWN_NUMBER = 16, // and the number that the announcement took
     ATTRIBUTE_LIMIT = 32
 };
 
 #define STREAM_NO_PARENT UINT64_MAX
 
 struct stream_event {
-    uint64_t number;        // within the stream
+    uint64_t number;        // within its stream
+    uint32_t stream;        // this chunk's own unless the event says otherwise (ATTRIBUTE_OWN_STREAM)
     uint64_t parent_number; // or STREAM_NO_PARENT
     uint32_t parent_stream; // meaningful with a parent; this chunk's own unless the event says otherwise
     uint32_t tid;

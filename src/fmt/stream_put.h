@@ -144,6 +144,7 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
     if (start < w->clock) flags |= EVENT_NEGATIVE_GAP;
     if (extra->attributes) flags |= EVENT_ATTRIBUTES;
 
+    bool has_own_number = false;
     uint8_t *at = stream_put_kind(w->at, slot, KIND_EVENT);
     at = varint_put(at, flags);
     if (flags & EVENT_OFFSET) at = varint_put(at, varint_fold(moved));
@@ -155,6 +156,7 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
         for (unsigned i = 0; i < extra->attributes; i++) {
             at = varint_put(at, extra->attribute[i].id);
             at = varint_put(at, extra->attribute[i].value);
+            has_own_number |= extra->attribute[i].id == ATTRIBUTE_OWN_NUMBER;
         }
     }
     if (!(flags & EVENT_NO_OFFSET)) {
@@ -164,7 +166,7 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
     }
     s->size = size;
     at = stream_put_times(w, at, start < w->clock ? w->clock - start : start - w->clock, start, end);
-    if (!(flags & EVENT_ENDS_BEGUN)) w->next_number++;
+    if (!(flags & EVENT_ENDS_BEGUN) && !has_own_number) w->next_number++;
     stream_put_commit(w, at);
 }
 

@@ -198,6 +198,68 @@ static void test_nesting(void **state)
     free(sample);
 }
 
+// A call that was left open has its event later, in the place where the completion was seen.
+static void test_left_open(void **state)
+{
+    (void)state;
+    struct sample *sample = sample_new();
+    struct stream_writer *writer = &sample->writer;
+    stream_put_slot(writer, 0, 1, CALL_aio_write, 1, 0, 0, 0);
+    stream_put_slot(writer, 1, 1, CALL_write, 1, 0, 0, 0);
+    assert_int_equal(stream_put_begin(writer), 10);
+    stream_put_plain(writer, 1, 0, 8, BASE + 10, BASE + 20);
+    stream_put_control(writer, KIND_LEAVE, NULL, 0);
+    stream_put_plain(writer, 1, 8, 8, BASE + 30, BASE + 40);
+    stream_put_begin(writer);
+    struct stream_put_extra own = {0};
+    stream_put_attribute(&own, ATTRIBUTE_OWN_NUMBER, 10);
+    stream_put_extended(writer, 0, 0, 8, BASE + 5, BASE + 50, &own);
+    stream_put_attribute(&own, ATTRIBUTE_OWN_STREAM, 8);
+    stream_put_attribute(&own, ATTRIBUTE_PARENT_NUMBER, 3);
+    stream_put_extended(writer, 0, 0, 8, BASE + 5, BASE + 60, &own);
+    stream_put_plain(writer, 1, 16, 8, BASE + 70, BASE + 80);
+
+    static const struct {
+        uint64_t number, parent;
+        uint32_t stream;
+    } expected[] = {
+        {11, 10, STREAM}, {12, STREAM_NO_PARENT, STREAM}, {10, STREAM_NO_PARENT, STREAM}, {10, 3, 8}, {14, 13, STREAM}};
+    struct stream_decoder decoder = decoder_of(sample->data, sample->used);
+    for (unsigned i = 0; i < 5; i++) {
+        struct stream_event event = next(&decoder);
+        assert_int_equal(event.number, expected[i].number);
+        assert_int_equal(event.stream, expected[i].stream);
+        assert_true(event.parent_number == expected[i].parent);
+        assert_int_equal(event.parent_stream, STREAM);
+    }
+    free(sample);
+}
+
+static void test_communication(void **state)
+{
+    (void)state;
+    struct sample *sample = sample_new();
+    struct stream_writer *writer = &sample->writer;
+    stream_put_slot(writer, 0, 1, CALL_write, 1, 0, 0, 0);
+    stream_put_control(writer, KIND_COMM, (uint64_t[]){2, 1, 2, 0, 70}, 5);
+    stream_put_control(writer, KIND_COMM, (uint64_t[]){3, 3, 1, 0, 5, 2, 800, 9}, 8);
+    stream_put_plain(writer, 0, 0, 8, BASE + 100, BASE + 120);
+    stream_put_plain(writer, 0, 8, 8, BASE + 130, BASE + 140);
+    stream_put_control(writer, KIND_COMM, (uint64_t[]){1, 4, 1, 0, 6}, 5);
+
+    struct stream_decoder decoder = decoder_of(sample->data, sample->used);
+    struct stream_event event = next(&decoder);
+    assert_int_equal(event.tick, 8);
+    assert_int_equal(event.comm_mask, 3);
+    assert_true(event.comm[COMM_SYNCHRONISING].count == 3 && event.comm[COMM_SYNCHRONISING].units == 75);
+    assert_true(event.comm[COMM_MOVING].bytes == 800 && event.comm[COMM_MOVING].units == 9);
+    event = next(&decoder);
+    assert_true(event.tick == 8 && event.comm_mask == 0);
+    assert_int_equal(stream_decode(&decoder, &event), 0);
+    assert_true(decoder.comm_mask == 4 && decoder.comm[COMM_COMPLETING].units == 6 && decoder.tick == 9);
+    free(sample);
+}
+
 static int decode_bytes(const char *bytes, size_t len)
 {
     struct stream_decoder decoder = decoder_of((const uint8_t *)bytes, len);
@@ -214,7 +276,10 @@ static void test_refused(void **state)
     assert_int_equal(decode_bytes("", 0), 0);
     assert_int_equal(decode_bytes("\x00\x01\x01", 3), ERR_FORMAT);             // a run in a slot that is not defined
     assert_int_equal(decode_bytes("\x03\x00\x00\x01\x01", 5), ERR_FORMAT);     // an event there
-    assert_int_equal(decode_bytes("\x03\x06", 2), ERR_FORMAT);                 // a kind that is not known
+    assert_int_equal(decode_bytes("\x03\x08", 2), ERR_FORMAT);                 // a kind that is not known
+    assert_int_equal(decode_bytes("\x03\x06\x01\x08", 4), ERR_FORMAT);         // a kind of communication neither
+    assert_int_equal(decode_bytes("\x03\x06\x01\x01\x01", 5), ERR_FORMAT);     // communication, cut off
+    assert_int_equal(decode_bytes("\x03\x07", 2), ERR_FORMAT);                 // leaves nothing
     assert_int_equal(decode_bytes("\x03", 1), ERR_FORMAT);                     // cut off
     assert_int_equal(decode_bytes("\x03\x01\x01\x01\x01\x04", 6), ERR_FORMAT); // a flag that is not known
     assert_int_equal(decode_bytes("\x03\x01\x01\x01\x01\x00\x03\x00\x20\x00\x00", 11), ERR_FORMAT); // ends nothing
@@ -255,8 +320,9 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run),     cmocka_unit_test(test_random),  cmocka_unit_test(test_errors_and_attributes),
-        cmocka_unit_test(test_nesting), cmocka_unit_test(test_refused), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_run),     cmocka_unit_test(test_random),    cmocka_unit_test(test_errors_and_attributes),
+        cmocka_unit_test(test_nesting), cmocka_unit_test(test_left_open), cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
