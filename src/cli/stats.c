@@ -46,7 +46,7 @@ static int take_json(const struct log_stats_record *record, void *context)
     struct printer *printer = context;
     struct json_out *json = printer->json;
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(&record->counters, record->layer, values);
+    size_t count = counters_list(&record->counters, NULL, record->layer, values);
     json_object(json);
     json_key(json, "layer");
     json_text(json, call_layer_name(record->layer));
@@ -169,7 +169,7 @@ static int take_darshan(const struct log_stats_record *record, void *context)
                 module);
         printer->layer = record->layer;
     }
-    size_t count = counters_list(&record->counters, record->layer, values);
+    size_t count = counters_list(&record->counters, NULL, record->layer, values);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
                 record->file->record_id, values[i].name);

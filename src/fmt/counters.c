@@ -27,6 +27,9 @@ enum role {
     ROLE_FDSYNC,
     ROLE_FLUSH,
     ROLE_RENAME,
+    ROLE_VIEW,
+    ROLE_INFO,
+    ROLE_SYNC, // of MPI-IO
 };
 
 // The sums of time; added to COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
@@ -49,6 +52,8 @@ static enum role meta_role(uint32_t call, uint32_t flags)
     case CALL_rename:
     case CALL_renameat:
     case CALL_renameat2: return ROLE_RENAME;
+    case CALL_MPI_File_set_view: return ROLE_VIEW;
+    case CALL_MPI_File_set_info: return ROLE_INFO;
     default: return ROLE_NONE;
     }
 }
@@ -62,6 +67,7 @@ static enum role sync_role(uint32_t call)
     case CALL_io_uring_sync: return ROLE_FSYNC;
     case CALL_fdatasync: return ROLE_FDSYNC;
     case CALL_fflush: return ROLE_FLUSH;
+    case CALL_MPI_File_sync: return ROLE_SYNC;
     default: return ROLE_NONE;
     }
 }
@@ -82,7 +88,7 @@ static enum role role_of(uint32_t call, uint32_t flags)
     switch (call_table[call].class) {
     case CLASS_READ: return ROLE_READ;
     case CLASS_WRITE: return ROLE_WRITE;
-    case CLASS_SEEK: return ROLE_SEEK;
+    case CLASS_SEEK: return call == CALL_MPI_File_seek ? ROLE_NONE : ROLE_SEEK;
     case CLASS_CLOSE: return call == CALL_closedir ? ROLE_NONE : ROLE_CLOSE;
     case CLASS_OPEN: return open_role(call);
     case CLASS_SYNC: return sync_role(call);
@@ -96,7 +102,7 @@ unsigned counters_layer(uint32_t call, uint32_t flags)
     if (role_of(call, flags) == ROLE_NONE) return LAYER_NONE;
     if (call == CALL_fileno) return LAYER_POSIX;
     unsigned layer = call_table[call].layer;
-    return layer == LAYER_POSIX || layer == LAYER_STDIO ? layer : LAYER_NONE;
+    return layer == LAYER_POSIX || layer == LAYER_STDIO || layer == LAYER_MPIIO ? layer : LAYER_NONE;
 }
 
 bool counters_has_target(uint32_t call)
@@ -180,6 +186,22 @@ static unsigned add_position(struct counters *c, const struct counters_input *in
     return counters_common_add(&c->strides, stride, 1) ? 0 : MISSED_STRIDE;
 }
 
+// The one of reading; that of writing is the next.
+static enum counter mpiio_access(uint32_t call)
+{
+    switch (call) {
+    case CALL_MPI_File_read_all_begin:
+    case CALL_MPI_File_read_at_all_begin:
+    case CALL_MPI_File_read_ordered_begin:
+    case CALL_MPI_File_write_all_begin:
+    case CALL_MPI_File_write_at_all_begin:
+    case CALL_MPI_File_write_ordered_begin: return COUNTER_SPLIT_READS;
+    default: break;
+    }
+    if (call_table[call].traits & CALL_ASYNC) return COUNTER_NB_READS;
+    return call_table[call].traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
+}
+
 static unsigned add_access(struct counters *c, const struct counters_input *in, unsigned kind, uint64_t end)
 {
     uint64_t *v = c->value;
@@ -198,6 +220,11 @@ static unsigned add_access(struct counters *c, const struct counters_input *in, 
         v[COUNTER_MAX_READ_TIME_SIZE + kind] = size;
     }
     unsigned missed = counters_common_add(&c->sizes, size, 1) ? 0 : MISSED_SIZE;
+    // A transfer of MPI-IO may lie scattered over the file: where its last byte is, nobody knows.
+    if (call_table[in->call].layer == LAYER_MPIIO) {
+        v[mpiio_access(in->call) + kind]++;
+        return missed;
+    }
     return in->has_offset ? missed | add_position(c, in, kind) : missed;
 }
 
@@ -208,6 +235,11 @@ static void add_open(uint64_t *v, const struct counters_input *in, enum role rol
     if (role == ROLE_FILENO) v[COUNTER_FILENOS]++;
     if (role == ROLE_FDOPEN) v[COUNTER_FDOPENS]++;
     if (in->mode) v[COUNTER_MODE] = in->mode;
+    if (call_table[in->call].layer == LAYER_MPIIO) {
+        v[in->comm_size == 1 ? COUNTER_INDEP_OPENS : COUNTER_COLL_OPENS]++;
+        v[COUNTER_MODE] = in->flags;
+        v[COUNTER_HINTS] += in->has_hints;
+    }
     add_moments(&v[COUNTER_OPEN_START], &v[COUNTER_OPEN_END], in->start, end);
     add_time(v, TIME_META, in->start, end);
     if (role != ROLE_OPEN) return;
@@ -233,13 +265,15 @@ static void add_other(uint64_t *v, const struct counters_input *in, enum role ro
     static const uint8_t counter[] = {
         [ROLE_SEEK] = COUNTER_SEEKS,   [ROLE_STAT] = COUNTER_STATS,     [ROLE_MMAP] = COUNTER_MMAPS,
         [ROLE_FSYNC] = COUNTER_FSYNCS, [ROLE_FDSYNC] = COUNTER_FDSYNCS, [ROLE_FLUSH] = COUNTER_FLUSHES,
+        [ROLE_VIEW] = COUNTER_VIEWS,   [ROLE_INFO] = COUNTER_HINTS,     [ROLE_SYNC] = COUNTER_SYNCS,
     };
     switch (role) {
     case ROLE_CLOSE: add_moments(&v[COUNTER_CLOSE_START], &v[COUNTER_CLOSE_END], in->start, end); break;
     case ROLE_RENAME: add_rename(v, in); break;
     default: v[counter[role]]++; break;
     }
-    bool durable = role == ROLE_FSYNC || role == ROLE_FDSYNC || role == ROLE_FLUSH;
+    if (role == ROLE_VIEW) v[COUNTER_HINTS] += in->has_hints;
+    bool durable = role == ROLE_FSYNC || role == ROLE_FDSYNC || role == ROLE_FLUSH || role == ROLE_SYNC;
     if (role != ROLE_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
 }
 
@@ -276,7 +310,7 @@ static enum merge_rule merge_rule(unsigned counter)
     case COUNTER_MAX_WRITE_TIME:
     case COUNTER_MAX_READ_TIME_SIZE:
     case COUNTER_MAX_WRITE_TIME_SIZE: return MERGE_APART;
-    default: return counter < COUNTER_LAST_BYTE_READ ? MERGE_SUM : MERGE_APART;
+    default: return counter < COUNTER_LAST_BYTE_READ || counter >= COUNTER_INDEP_OPENS ? MERGE_SUM : MERGE_APART;
     }
 }
 
@@ -369,6 +403,15 @@ void counters_merge(struct counters *c, const struct counters *later, struct cou
     for (unsigned kind = READING; kind <= WRITING; kind++)
         merge_one(&c->strides, stride[kind], stride[kind] != 0, left_strides);
     merge_common(&c->strides, &mended.strides, left_strides);
+}
+
+void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2])
+{
+    struct counters beside = *other;
+    beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
+    beside.value[COUNTER_FIRST_KIND] = 0;
+    for (unsigned sum = TIME_READ; sum <= TIME_META; sum++) beside.value[COUNTER_READ_FIRST_END + sum] = 0;
+    counters_merge(c, &beside, left_out);
 }
 
 void counters_to_ns(struct counters *c, const struct clock_map *clock)

@@ -84,6 +84,20 @@ enum counter {
     COUNTER_READ_FIRST_END,
     COUNTER_WRITE_FIRST_END,
     COUNTER_META_FIRST_END,
+    // Of MPI-IO, which also uses those above that it shares with POSIX.
+    COUNTER_INDEP_OPENS,
+    COUNTER_COLL_OPENS,
+    COUNTER_INDEP_READS,
+    COUNTER_INDEP_WRITES,
+    COUNTER_COLL_READS,
+    COUNTER_COLL_WRITES,
+    COUNTER_SPLIT_READS,
+    COUNTER_SPLIT_WRITES,
+    COUNTER_NB_READS,
+    COUNTER_NB_WRITES,
+    COUNTER_SYNCS,
+    COUNTER_HINTS,
+    COUNTER_VIEWS,
     COUNTER_COUNT
 };
 
@@ -129,7 +143,9 @@ struct counters_input {
     uint64_t start;
     uint64_t duration;
     uint32_t mode;         // of opens, where known
-    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command says whether it is a dup
+    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command says whether it is a dup; MPI-IO's mode of opening
+    uint32_t comm_size;    // ATTRIBUTE_COMM_SIZE or 0
+    bool has_hints;        // ATTRIBUTE_HINTS
     uint64_t renamed_from; // with is_target: the old name; a file number in the recorder, a record id in the reader
 };
 
@@ -153,6 +169,31 @@ bool counters_common_add(struct counters_common *common, uint64_t value, uint64_
 // Values that find no room go to `left_out` (sizes, strides), which may be NULL.
 void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2]);
 
+// Adds what another rank did: neither calls nor times of the two are neighbours.
+void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]);
+
+// Read, write and metadata time, what a rank's speed is measured by.
+static inline uint64_t counters_time(const struct counters *c)
+{
+    return c->value[COUNTER_READ_TIME] + c->value[COUNTER_WRITE_TIME] + c->value[COUNTER_META_TIME];
+}
+
+static inline uint64_t counters_bytes(const struct counters *c)
+{
+    return c->value[COUNTER_BYTES_READ] + c->value[COUNTER_BYTES_WRITTEN];
+}
+
+// How the ranks of a reduced record compare; times are nanoseconds.
+struct counters_ranks {
+    struct {
+        int64_t rank;
+        uint64_t bytes;
+        uint64_t time;
+    } fastest, slowest;
+    double variance_time; // seconds squared
+    double variance_bytes;
+};
+
 // From clock units to nanoseconds since the job's start.
 void counters_to_ns(struct counters *c, const struct clock_map *clock);
 
@@ -165,9 +206,10 @@ struct counters_value {
 
 enum { COUNTERS_MAX_VALUES = 128 };
 
-// The counters of a layer under Darshan's names, in its order; times are taken as nanoseconds. Returns their number,
-// 0 for a layer that has none.
-size_t counters_list(const struct counters *c, unsigned layer, struct counters_value out[COUNTERS_MAX_VALUES]);
+// The counters of a layer under Darshan's names, in its order; times are taken as nanoseconds. `ranks` is NULL for what
+// is not reduced. Returns their number, 0 for a layer that has none.
+size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
+                     struct counters_value out[COUNTERS_MAX_VALUES]);
 
 // How the recorder keeps them in a chunk of kind CHUNK_COUNTERS; times are clock units.
 struct spill_counters {

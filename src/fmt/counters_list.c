@@ -4,9 +4,15 @@
 
 // Where a listed value comes from: an enum counter or one of these.
 enum value_source {
-    SOURCE_ZERO = COUNTER_COUNT, // of one process: there are no ranks to compare
-    SOURCE_ZERO_REAL,
-    SOURCE_EIGHT,
+    SOURCE_EIGHT = COUNTER_COUNT,
+    SOURCE_FASTEST_RANK, // these are 0 where there are no ranks to compare
+    SOURCE_FASTEST_BYTES,
+    SOURCE_SLOWEST_RANK,
+    SOURCE_SLOWEST_BYTES,
+    SOURCE_FASTEST_TIME,
+    SOURCE_SLOWEST_TIME,
+    SOURCE_VARIANCE_TIME,
+    SOURCE_VARIANCE_BYTES,
     SOURCE_STRIDE,
     SOURCE_STRIDE_COUNT = SOURCE_STRIDE + COUNTERS_TOP,
     SOURCE_ACCESS = SOURCE_STRIDE_COUNT + COUNTERS_TOP,
@@ -85,10 +91,10 @@ static const struct value_row posix_rows[] = {
     {"POSIX_ACCESS2_COUNT", SOURCE_ACCESS_COUNT + 1},
     {"POSIX_ACCESS3_COUNT", SOURCE_ACCESS_COUNT + 2},
     {"POSIX_ACCESS4_COUNT", SOURCE_ACCESS_COUNT + 3},
-    {"POSIX_FASTEST_RANK", SOURCE_ZERO},
-    {"POSIX_FASTEST_RANK_BYTES", SOURCE_ZERO},
-    {"POSIX_SLOWEST_RANK", SOURCE_ZERO},
-    {"POSIX_SLOWEST_RANK_BYTES", SOURCE_ZERO},
+    {"POSIX_FASTEST_RANK", SOURCE_FASTEST_RANK},
+    {"POSIX_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
+    {"POSIX_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
+    {"POSIX_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
     {"POSIX_F_OPEN_START_TIMESTAMP", COUNTER_OPEN_START},
     {"POSIX_F_READ_START_TIMESTAMP", COUNTER_READ_START},
     {"POSIX_F_WRITE_START_TIMESTAMP", COUNTER_WRITE_START},
@@ -102,10 +108,10 @@ static const struct value_row posix_rows[] = {
     {"POSIX_F_META_TIME", COUNTER_META_TIME},
     {"POSIX_F_MAX_READ_TIME", COUNTER_MAX_READ_TIME},
     {"POSIX_F_MAX_WRITE_TIME", COUNTER_MAX_WRITE_TIME},
-    {"POSIX_F_FASTEST_RANK_TIME", SOURCE_ZERO_REAL},
-    {"POSIX_F_SLOWEST_RANK_TIME", SOURCE_ZERO_REAL},
-    {"POSIX_F_VARIANCE_RANK_TIME", SOURCE_ZERO_REAL},
-    {"POSIX_F_VARIANCE_RANK_BYTES", SOURCE_ZERO_REAL},
+    {"POSIX_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
+    {"POSIX_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
+    {"POSIX_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
+    {"POSIX_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
 };
 
 static const struct value_row stdio_rows[] = {
@@ -119,10 +125,10 @@ static const struct value_row stdio_rows[] = {
     {"STDIO_BYTES_READ", COUNTER_BYTES_READ},
     {"STDIO_MAX_BYTE_READ", COUNTER_MAX_BYTE_READ},
     {"STDIO_MAX_BYTE_WRITTEN", COUNTER_MAX_BYTE_WRITTEN},
-    {"STDIO_FASTEST_RANK", SOURCE_ZERO},
-    {"STDIO_FASTEST_RANK_BYTES", SOURCE_ZERO},
-    {"STDIO_SLOWEST_RANK", SOURCE_ZERO},
-    {"STDIO_SLOWEST_RANK_BYTES", SOURCE_ZERO},
+    {"STDIO_FASTEST_RANK", SOURCE_FASTEST_RANK},
+    {"STDIO_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
+    {"STDIO_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
+    {"STDIO_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
     {"STDIO_F_META_TIME", COUNTER_META_TIME},
     {"STDIO_F_WRITE_TIME", COUNTER_WRITE_TIME},
     {"STDIO_F_READ_TIME", COUNTER_READ_TIME},
@@ -134,16 +140,93 @@ static const struct value_row stdio_rows[] = {
     {"STDIO_F_CLOSE_END_TIMESTAMP", COUNTER_CLOSE_END},
     {"STDIO_F_WRITE_END_TIMESTAMP", COUNTER_WRITE_END},
     {"STDIO_F_READ_END_TIMESTAMP", COUNTER_READ_END},
-    {"STDIO_F_FASTEST_RANK_TIME", SOURCE_ZERO_REAL},
-    {"STDIO_F_SLOWEST_RANK_TIME", SOURCE_ZERO_REAL},
-    {"STDIO_F_VARIANCE_RANK_TIME", SOURCE_ZERO_REAL},
-    {"STDIO_F_VARIANCE_RANK_BYTES", SOURCE_ZERO_REAL},
+    {"STDIO_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
+    {"STDIO_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
+    {"STDIO_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
+    {"STDIO_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
 };
 
-enum { POSIX_ROWS = sizeof posix_rows / sizeof *posix_rows, STDIO_ROWS = sizeof stdio_rows / sizeof *stdio_rows };
+static const struct value_row mpiio_rows[] = {
+    {"MPIIO_INDEP_OPENS", COUNTER_INDEP_OPENS},
+    {"MPIIO_COLL_OPENS", COUNTER_COLL_OPENS},
+    {"MPIIO_INDEP_READS", COUNTER_INDEP_READS},
+    {"MPIIO_INDEP_WRITES", COUNTER_INDEP_WRITES},
+    {"MPIIO_COLL_READS", COUNTER_COLL_READS},
+    {"MPIIO_COLL_WRITES", COUNTER_COLL_WRITES},
+    {"MPIIO_SPLIT_READS", COUNTER_SPLIT_READS},
+    {"MPIIO_SPLIT_WRITES", COUNTER_SPLIT_WRITES},
+    {"MPIIO_NB_READS", COUNTER_NB_READS},
+    {"MPIIO_NB_WRITES", COUNTER_NB_WRITES},
+    {"MPIIO_SYNCS", COUNTER_SYNCS},
+    {"MPIIO_HINTS", COUNTER_HINTS},
+    {"MPIIO_VIEWS", COUNTER_VIEWS},
+    {"MPIIO_MODE", COUNTER_MODE},
+    {"MPIIO_BYTES_READ", COUNTER_BYTES_READ},
+    {"MPIIO_BYTES_WRITTEN", COUNTER_BYTES_WRITTEN},
+    {"MPIIO_RW_SWITCHES", COUNTER_RW_SWITCHES},
+    {"MPIIO_MAX_READ_TIME_SIZE", COUNTER_MAX_READ_TIME_SIZE},
+    {"MPIIO_MAX_WRITE_TIME_SIZE", COUNTER_MAX_WRITE_TIME_SIZE},
+    {"MPIIO_SIZE_READ_AGG_0_100", COUNTER_SIZE_READ},
+    {"MPIIO_SIZE_READ_AGG_100_1K", COUNTER_SIZE_READ + 1},
+    {"MPIIO_SIZE_READ_AGG_1K_10K", COUNTER_SIZE_READ + 2},
+    {"MPIIO_SIZE_READ_AGG_10K_100K", COUNTER_SIZE_READ + 3},
+    {"MPIIO_SIZE_READ_AGG_100K_1M", COUNTER_SIZE_READ + 4},
+    {"MPIIO_SIZE_READ_AGG_1M_4M", COUNTER_SIZE_READ + 5},
+    {"MPIIO_SIZE_READ_AGG_4M_10M", COUNTER_SIZE_READ + 6},
+    {"MPIIO_SIZE_READ_AGG_10M_100M", COUNTER_SIZE_READ + 7},
+    {"MPIIO_SIZE_READ_AGG_100M_1G", COUNTER_SIZE_READ + 8},
+    {"MPIIO_SIZE_READ_AGG_1G_PLUS", COUNTER_SIZE_READ + 9},
+    {"MPIIO_SIZE_WRITE_AGG_0_100", COUNTER_SIZE_WRITE},
+    {"MPIIO_SIZE_WRITE_AGG_100_1K", COUNTER_SIZE_WRITE + 1},
+    {"MPIIO_SIZE_WRITE_AGG_1K_10K", COUNTER_SIZE_WRITE + 2},
+    {"MPIIO_SIZE_WRITE_AGG_10K_100K", COUNTER_SIZE_WRITE + 3},
+    {"MPIIO_SIZE_WRITE_AGG_100K_1M", COUNTER_SIZE_WRITE + 4},
+    {"MPIIO_SIZE_WRITE_AGG_1M_4M", COUNTER_SIZE_WRITE + 5},
+    {"MPIIO_SIZE_WRITE_AGG_4M_10M", COUNTER_SIZE_WRITE + 6},
+    {"MPIIO_SIZE_WRITE_AGG_10M_100M", COUNTER_SIZE_WRITE + 7},
+    {"MPIIO_SIZE_WRITE_AGG_100M_1G", COUNTER_SIZE_WRITE + 8},
+    {"MPIIO_SIZE_WRITE_AGG_1G_PLUS", COUNTER_SIZE_WRITE + 9},
+    {"MPIIO_ACCESS1_ACCESS", SOURCE_ACCESS},
+    {"MPIIO_ACCESS2_ACCESS", SOURCE_ACCESS + 1},
+    {"MPIIO_ACCESS3_ACCESS", SOURCE_ACCESS + 2},
+    {"MPIIO_ACCESS4_ACCESS", SOURCE_ACCESS + 3},
+    {"MPIIO_ACCESS1_COUNT", SOURCE_ACCESS_COUNT},
+    {"MPIIO_ACCESS2_COUNT", SOURCE_ACCESS_COUNT + 1},
+    {"MPIIO_ACCESS3_COUNT", SOURCE_ACCESS_COUNT + 2},
+    {"MPIIO_ACCESS4_COUNT", SOURCE_ACCESS_COUNT + 3},
+    {"MPIIO_FASTEST_RANK", SOURCE_FASTEST_RANK},
+    {"MPIIO_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
+    {"MPIIO_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
+    {"MPIIO_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
+    {"MPIIO_F_OPEN_START_TIMESTAMP", COUNTER_OPEN_START},
+    {"MPIIO_F_READ_START_TIMESTAMP", COUNTER_READ_START},
+    {"MPIIO_F_WRITE_START_TIMESTAMP", COUNTER_WRITE_START},
+    {"MPIIO_F_CLOSE_START_TIMESTAMP", COUNTER_CLOSE_START},
+    {"MPIIO_F_OPEN_END_TIMESTAMP", COUNTER_OPEN_END},
+    {"MPIIO_F_READ_END_TIMESTAMP", COUNTER_READ_END},
+    {"MPIIO_F_WRITE_END_TIMESTAMP", COUNTER_WRITE_END},
+    {"MPIIO_F_CLOSE_END_TIMESTAMP", COUNTER_CLOSE_END},
+    {"MPIIO_F_READ_TIME", COUNTER_READ_TIME},
+    {"MPIIO_F_WRITE_TIME", COUNTER_WRITE_TIME},
+    {"MPIIO_F_META_TIME", COUNTER_META_TIME},
+    {"MPIIO_F_MAX_READ_TIME", COUNTER_MAX_READ_TIME},
+    {"MPIIO_F_MAX_WRITE_TIME", COUNTER_MAX_WRITE_TIME},
+    {"MPIIO_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
+    {"MPIIO_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
+    {"MPIIO_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
+    {"MPIIO_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
+};
+
+static const struct {
+    const struct value_row *rows;
+    size_t count;
+} modules[LAYER_COUNT] = {
+    [LAYER_POSIX] = {posix_rows, sizeof posix_rows / sizeof *posix_rows},
+    [LAYER_STDIO] = {stdio_rows, sizeof stdio_rows / sizeof *stdio_rows},
+    [LAYER_MPIIO] = {mpiio_rows, sizeof mpiio_rows / sizeof *mpiio_rows},
+};
 _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
-_Static_assert((int)POSIX_ROWS <= (int)COUNTERS_MAX_VALUES && (int)STDIO_ROWS <= (int)COUNTERS_MAX_VALUES,
-               "the list fits");
+_Static_assert(sizeof posix_rows / sizeof *posix_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
 
 // More often first, then the smaller value.
 static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b)
@@ -165,23 +248,48 @@ static void find_top(const struct counters_common *common, uint64_t value[COUNTE
     }
 }
 
-size_t counters_list(const struct counters *c, unsigned layer, struct counters_value out[COUNTERS_MAX_VALUES])
+static void take_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE_END])
 {
-    if (layer != LAYER_POSIX && layer != LAYER_STDIO) return 0;
-    const struct value_row *rows = layer == LAYER_POSIX ? posix_rows : stdio_rows;
-    size_t count = layer == LAYER_POSIX ? POSIX_ROWS : STDIO_ROWS;
+    values[SOURCE_FASTEST_RANK] = (uint64_t)ranks->fastest.rank;
+    values[SOURCE_FASTEST_BYTES] = ranks->fastest.bytes;
+    values[SOURCE_FASTEST_TIME] = ranks->fastest.time;
+    values[SOURCE_SLOWEST_RANK] = (uint64_t)ranks->slowest.rank;
+    values[SOURCE_SLOWEST_BYTES] = ranks->slowest.bytes;
+    values[SOURCE_SLOWEST_TIME] = ranks->slowest.time;
+}
+
+static bool is_time(unsigned source)
+{
+    return source == SOURCE_FASTEST_TIME || source == SOURCE_SLOWEST_TIME || counter_is_moment(source) ||
+           counter_is_span(source);
+}
+
+static struct counters_value list_value(const struct value_row *row, const uint64_t values[SOURCE_END],
+                                        const struct counters_ranks *ranks)
+{
+    struct counters_value value = {.name = row->name, .is_real = true};
+    switch (row->source) {
+    case SOURCE_VARIANCE_TIME: value.real = ranks ? ranks->variance_time : 0; break;
+    case SOURCE_VARIANCE_BYTES: value.real = ranks ? ranks->variance_bytes : 0; break;
+    default:
+        value.is_real = is_time(row->source);
+        if (value.is_real)
+            value.real = (double)values[row->source] / 1e9;
+        else
+            value.integer = (int64_t)values[row->source];
+    }
+    return value;
+}
+
+size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
+                     struct counters_value out[COUNTERS_MAX_VALUES])
+{
+    if (layer >= LAYER_COUNT) return 0;
     uint64_t values[SOURCE_END] = {[SOURCE_EIGHT] = 8};
     memcpy(values, c->value, sizeof c->value);
     find_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
     find_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
-    for (size_t i = 0; i < count; i++) {
-        unsigned source = rows[i].source;
-        out[i] = (struct counters_value){.name = rows[i].name};
-        out[i].is_real = source == SOURCE_ZERO_REAL || counter_is_moment(source) || counter_is_span(source);
-        if (out[i].is_real)
-            out[i].real = (double)values[source] / 1e9;
-        else
-            out[i].integer = (int64_t)values[source];
-    }
-    return count;
+    if (ranks) take_ranks(ranks, values);
+    for (size_t i = 0; i < modules[layer].count; i++) out[i] = list_value(&modules[layer].rows[i], values, ranks);
+    return modules[layer].count;
 }

@@ -94,6 +94,8 @@ enum event_attribute {
     ATTRIBUTE_FILETYPE_EXTENT = 14,
     ATTRIBUTE_OWN_STREAM = 15, // the process's own number of the stream in which the call was announced
     ATTRIBUTE_OWN_NUMBER = 16, // and the number that the announcement took
+    ATTRIBUTE_TICK = 17,       // at submission, for asynchronous calls
+    ATTRIBUTE_HINTS = 18,      // 1 where the call was given an info object
     ATTRIBUTE_LIMIT = 32
 };
 

@@ -105,6 +105,8 @@ static int add_event(struct stats *stats, const struct log_event *event)
     };
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
+    if (raw->attribute_mask & 1u << ATTRIBUTE_COMM_SIZE) in.comm_size = (uint32_t)raw->attribute[ATTRIBUTE_COMM_SIZE];
+    in.has_hints = raw->attribute_mask & 1u << ATTRIBUTE_HINTS && raw->attribute[ATTRIBUTE_HINTS];
     unsigned layer = counters_layer(in.call, in.flags);
     if (layer == LAYER_NONE) return 0;
     if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));

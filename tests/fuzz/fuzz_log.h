@@ -13,7 +13,7 @@ static inline int fuzz_take_record(const struct log_stats_record *record, void *
 {
     struct counters_value values[COUNTERS_MAX_VALUES];
     (void)context;
-    counters_list(&record->counters, record->layer, values);
+    counters_list(&record->counters, NULL, record->layer, values);
     return 0;
 }
 

@@ -29,7 +29,7 @@ static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t resu
 static struct counters_value value_of(const struct counters *c, unsigned layer, const char *name)
 {
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(c, layer, values);
+    size_t count = counters_list(c, NULL, layer, values);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(values[i].name, name) == 0) return values[i];
     }
@@ -186,9 +186,9 @@ static void test_roles(void **state)
     assert_int_equal(integer(&stdio, "STDIO_FLUSHES"), 1);
     assert_int_equal(integer(&stdio, "STDIO_MAX_BYTE_WRITTEN"), 14);
     struct counters_value values[COUNTERS_MAX_VALUES];
-    assert_int_equal(counters_list(&stdio, LAYER_STDIO, values), 14 + 15);
-    assert_int_equal(counters_list(&stdio, LAYER_POSIX, values), 69 + 17);
-    assert_int_equal(counters_list(&stdio, LAYER_HDF5, values), 0);
+    assert_int_equal(counters_list(&stdio, NULL, LAYER_STDIO, values), 14 + 15);
+    assert_int_equal(counters_list(&stdio, NULL, LAYER_POSIX, values), 69 + 17);
+    assert_int_equal(counters_list(&stdio, NULL, LAYER_HDF5, values), 0);
 }
 
 // Calls in turn, some of them overlapping the next one of another kind.
@@ -214,8 +214,8 @@ static void test_merge(void **state)
         struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
         counters_merge(&first, &second, left_out);
         struct counters_value expected[COUNTERS_MAX_VALUES], got[COUNTERS_MAX_VALUES];
-        size_t count = counters_list(&whole, LAYER_POSIX, expected);
-        counters_list(&first, LAYER_POSIX, got);
+        size_t count = counters_list(&whole, NULL, LAYER_POSIX, expected);
+        counters_list(&first, NULL, LAYER_POSIX, got);
         for (size_t i = 0; i < count; i++) {
             if (got[i].integer != expected[i].integer || got[i].real != expected[i].real)
                 fail_msg("seam %u: %s is %lld %g, not %lld %g", seam, got[i].name, (long long)got[i].integer,

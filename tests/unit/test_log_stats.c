@@ -33,7 +33,7 @@ static struct log *finish(struct log_maker *maker)
 static int64_t integer(const struct log_stats_record *record, const char *name)
 {
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(&record->counters, record->layer, values);
+    size_t count = counters_list(&record->counters, NULL, record->layer, values);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(values[i].name, name) == 0) return values[i].integer;
     }
