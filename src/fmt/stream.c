@@ -211,6 +211,7 @@ static void take_place(struct stream_event *event)
             event->stream = (uint32_t)event->attribute[ATTRIBUTE_OWN_STREAM];
         event->parent_number = STREAM_NO_PARENT;
     }
+    if (has_attribute(event, ATTRIBUTE_TICK)) event->tick = event->attribute[ATTRIBUTE_TICK];
     if (has_attribute(event, ATTRIBUTE_PARENT_NUMBER)) {
         event->parent_number = event->attribute[ATTRIBUTE_PARENT_NUMBER];
         if (has_attribute(event, ATTRIBUTE_PARENT_STREAM))

@@ -82,6 +82,7 @@ bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending
                             .start = p->start,
                             .caller = p->caller,
                             .has_offset = true,
+                            .own_number = STREAM_NO_PARENT,
                             .parent_number = STREAM_NO_PARENT};
     return !(handle->flags & HANDLE_LEFT_OUT);
 }
@@ -106,6 +107,13 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
         emit_attribute(&e, ATTRIBUTE_PARENT_STREAM, what->parent_stream);
         emit_attribute(&e, ATTRIBUTE_PARENT_NUMBER, what->parent_number);
     }
+    if (what->own_number != STREAM_NO_PARENT) {
+        emit_attribute(&e, ATTRIBUTE_OWN_STREAM, what->own_stream);
+        emit_attribute(&e, ATTRIBUTE_OWN_NUMBER, what->own_number);
+        e.extra.numbered = true;
+    }
+    if (what->tick) emit_attribute(&e, ATTRIBUTE_TICK, what->tick);
+    if (what->has_view) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, what->view_offset);
     emit_result(&e, error ? -1 : result, transfers ? (int64_t)what->size : 0, error);
     emit_slowly(thread, &e);
 }

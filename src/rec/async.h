@@ -21,6 +21,11 @@ struct pending {
     uintptr_t caller;
     uint32_t parent_stream;
     uint64_t parent_number; // STREAM_NO_PARENT without
+    uint32_t own_stream;
+    uint64_t own_number; // that the submitting call was announced with; STREAM_NO_PARENT where it was not
+    uint64_t tick;       // 0 without MPI
+    uint64_t view_offset;
+    bool has_view;
     bool has_offset;
     bool unaligned;
     uint32_t left_out; // only its bytes are tallied (not at all, in fact: the kernel does not count them)

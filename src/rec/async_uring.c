@@ -95,8 +95,11 @@ static bool describe_request(const struct probe *p, const void *context, const v
     if (call == CALL_none) return false;
     bool left_out = false;
     if (request->flags & IOSQE_FIXED_FILE || names_a_path(request)) {
-        *out =
-            (struct pending){.call = call, .start = p->start, .caller = p->caller, .parent_number = STREAM_NO_PARENT};
+        *out = (struct pending){.call = call,
+                                .start = p->start,
+                                .caller = p->caller,
+                                .own_number = STREAM_NO_PARENT,
+                                .parent_number = STREAM_NO_PARENT};
         if (names_a_path(request)) {
             out->file = probe_file(request->fd, (const char *)(uintptr_t)request->addr, &left_out);
         }

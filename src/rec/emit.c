@@ -140,7 +140,9 @@ static void count(const struct emission *e)
                                    .start = e->start,
                                    .duration = e->end - e->start,
                                    .mode = (uint32_t)attribute(e, ATTRIBUTE_MODE),
-                                   .flags = (uint32_t)attribute(e, ATTRIBUTE_FLAGS)};
+                                   .flags = (uint32_t)attribute(e, ATTRIBUTE_FLAGS),
+                                   .comm_size = (uint32_t)attribute(e, ATTRIBUTE_COMM_SIZE),
+                                   .has_hints = attribute(e, ATTRIBUTE_HINTS)};
     if (e->extra.flags & EVENT_RESULT) input.result = e->extra.result;
     unsigned layer = counters_layer(e->call, input.flags);
     if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;
@@ -300,5 +302,15 @@ void emit_finish(struct thread *thread, struct call_frame *frame, struct emissio
 {
     emission->ends_frame = true;
     emit_slowly(thread, emission);
+    thread->frame = frame->up;
+}
+
+void emit_leave(struct thread *thread, struct call_frame *frame)
+{
+    if (frame->number != CALL_FRAME_SILENT && emit_claim(thread)) {
+        if (make_ready(thread, clock_now())) stream_put_control(&thread->writer, KIND_LEAVE, NULL, 0);
+        thread->frame = frame->up;
+        emit_unclaim(thread);
+    }
     thread->frame = frame->up;
 }

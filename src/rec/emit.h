@@ -96,15 +96,17 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
 // Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
 bool emit_next_chunk(struct thread *thread, uint64_t base);
 
-// Sends the next event of the thread the slow way, where frames are announced and communication is written down. The hot
-// path needs no check for it: it finds the chunk full.
+// Sends the next event of the thread the slow way, where frames are announced and communication is written down. The
+// hot path needs no check for it: it finds the chunk full.
 void emit_attend(struct thread *thread);
 
-// A call that may have children: they are written between the two, and emission is its own event. emit_begin announces it at
-// once, emit_push when the first child comes.
+// A call that may have children: they are written between the two, and emission is its own event. emit_begin announces
+// it at once, emit_push when the first child comes.
 void emit_push(struct thread *thread, struct call_frame *frame);
 void emit_begin(struct thread *thread, struct call_frame *frame);
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
+// The call is over but its event comes later: frame->number then says which number it has, if children gave it one.
+void emit_leave(struct thread *thread, struct call_frame *frame);
 
 static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value)
 {

@@ -91,6 +91,7 @@ static const struct mpi_core core = {
     .emit = emit_slowly,
     .push = emit_push,
     .finish = emit_finish,
+    .leave = emit_leave,
     .attend = emit_attend,
     .async_add = async_add,
     .async_take = async_take,

@@ -1,6 +1,6 @@
-// One recorder for any MPI. The core knows none: it exports MPI_x and PMPI_x as jumps through a table of slots. The first
-// call finds out which MPI the process has loaded, opens the plugin that was compiled for it and fills the slots, with the
-// plugin's shims or with the functions themselves.
+// One recorder for any MPI. The core knows none: it exports MPI_x and PMPI_x as jumps through a table of slots. The
+// first call finds out which MPI the process has loaded, opens the plugin that was compiled for it and fills the slots,
+// with the plugin's shims or with the functions themselves.
 #ifndef IOSEER_REC_MPI_CORE_H
 #define IOSEER_REC_MPI_CORE_H
 
@@ -17,7 +17,7 @@ enum mpi_slot {
 
 // What the core does for a plugin, which must not link to it: nothing but the table of calls may be exported.
 struct mpi_core {
-    void *const *real; // by slot: the next function of that name
+    void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
     struct thread *(*thread)(void);
     struct file *(*file)(const char *path); // entry of a name; NULL where it is left out
@@ -25,6 +25,7 @@ struct mpi_core {
     void (*emit)(struct thread *thread, struct emission *emission);
     void (*push)(struct thread *thread, struct call_frame *frame);
     void (*finish)(struct thread *thread, struct call_frame *frame, struct emission *emission);
+    void (*leave)(struct thread *thread, struct call_frame *frame);
     void (*attend)(struct thread *thread); // something must be written before the next event
     void (*async_add)(struct thread *thread, const struct pending *what);
     bool (*async_take)(struct thread *thread, const void *context, uint64_t id, struct pending *out);

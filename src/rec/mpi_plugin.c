@@ -5,7 +5,6 @@
 
 struct plugin plugin;
 void *const *plugin_real;
-__thread struct type_memory plugin_last_type;
 
 enum { FILES = 1024 };
 
@@ -18,11 +17,12 @@ static uint64_t request_id(MPI_Request request)
     return (uint64_t)(uintptr_t)request;
 }
 
-uint64_t plugin_type_bytes_slowly(MPI_Datatype type)
+uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type)
 {
     MPI_Count bytes = 0;
     if (plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
-    plugin_last_type = (struct type_memory){type, (uint64_t)bytes, true};
+    thread->last_type.type = (uintptr_t)type;
+    thread->last_type.bytes = (uint64_t)bytes;
     return (uint64_t)bytes;
 }
 
@@ -97,7 +97,7 @@ static void locate(struct mpi_probe *p, MPI_File fh, MPI_Offset view)
 static bool enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
 {
     if (!mpi_enter_file(p, fh)) return false;
-    p->size = count > 0 ? (uint64_t)count * plugin_type_bytes(type) : 0;
+    p->size = count > 0 ? (uint64_t)count * plugin_type_bytes(p->thread, type) : 0;
     return true;
 }
 
@@ -154,7 +154,7 @@ static void finish(struct mpi_probe *p, struct emission *e)
 
 static void drop_frame(struct mpi_probe *p)
 {
-    p->thread->frame = p->frame.up;
+    plugin.core->leave(p->thread, &p->frame);
     p->thread->in_mpi = false;
 }
 
@@ -244,13 +244,13 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
     plugin.type_size(filetype, &bytes);
     plugin.type_extent(filetype, &lower, &extent);
     if (result == MPI_SUCCESS) {
-        p->file->etype_bytes = plugin_type_bytes(etype);
+        p->file->etype_bytes = plugin_type_bytes(p->thread, etype);
         p->file->displacement = disp > 0 ? (uint64_t)disp : 0;
         p->file->plain_view = lower == 0 && bytes == extent;
     }
     struct emission e = emission_of(p, call, p->file->file, end);
     e.offset = (uint64_t)disp;
-    emit_attribute(&e, ATTRIBUTE_ETYPE_BYTES, plugin_type_bytes(etype));
+    emit_attribute(&e, ATTRIBUTE_ETYPE_BYTES, plugin_type_bytes(p->thread, etype));
     emit_attribute(&e, ATTRIBUTE_FILETYPE_BYTES, (uint64_t)bytes);
     emit_attribute(&e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)extent);
     emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
@@ -282,14 +282,18 @@ static int64_t moved_bytes(const MPI_Status *status, uint64_t asked)
     return bytes;
 }
 
+// Whether the offset in the view is another than in the file.
+static bool has_view(const struct mpi_probe *p)
+{
+    return p->has_offset && p->file && !(p->file->plain_view && p->file->displacement == 0);
+}
+
 static void fill_data(const struct mpi_probe *p, struct emission *e)
 {
     e->offset = p->has_offset ? p->offset : 0;
     e->size = p->size;
     if (!p->has_offset) e->extra.flags |= EVENT_NO_OFFSET;
-    if (p->has_offset && p->file && !(p->file->plain_view && p->file->displacement == 0)) {
-        emit_attribute(e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
-    }
+    if (has_view(p)) emit_attribute(e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
 }
 
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
@@ -321,6 +325,11 @@ static struct pending pending_of(const struct mpi_probe *p, uint32_t call)
                             .start = p->start,
                             .call_time = plugin_now() - p->start,
                             .caller = p->caller,
+                            .tick = atomic_load_explicit(plugin.core->tick, memory_order_relaxed),
+                            .view_offset = p->view_offset,
+                            .has_view = has_view(p),
+                            .own_stream = p->thread->stream,
+                            .own_number = p->frame.number,
                             .parent_number = STREAM_NO_PARENT};
 }
 

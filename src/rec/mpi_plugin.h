@@ -1,5 +1,6 @@
-// The MPI side of the recorder, compiled once for each MPI (with its mpi.h) and opened by the core when a program uses that
-// MPI. It must not depend on the MPI library: its functions come through the core's table, its data symbols are looked up.
+// The MPI side of the recorder, compiled once for each MPI (with its mpi.h) and opened by the core when a program uses
+// that MPI. It must not depend on the MPI library: its functions come through the core's table, its data symbols are
+// looked up.
 #ifndef IOSEER_REC_MPI_PLUGIN_H
 #define IOSEER_REC_MPI_PLUGIN_H
 
@@ -18,7 +19,7 @@ struct mpi_file {
     uint32_t serial;
     uint64_t etype_bytes;
     uint64_t displacement;
-    bool plain_view; // its bytes are the file's bytes from the displacement on
+    bool plain_view;      // its bytes are the file's bytes from the displacement on
     struct pending split; // the split call under way; call 0: none
 };
 
@@ -33,7 +34,7 @@ struct mpi_probe {
     uint64_t size;
     bool has_offset;
     bool unaligned;
-    MPI_Request request; // before the call
+    MPI_Request request;   // before the call
     MPI_Request *requests; // a copy, where I/O requests are under way
     int request_count;
 };
@@ -85,19 +86,13 @@ MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, ui
     if (!p->thread->limit_aside) plugin.core->attend(p->thread);
 }
 
-// Sizes of types are asked for once: programs use few, and the same one again and again.
-uint64_t plugin_type_bytes_slowly(MPI_Datatype type);
-struct type_memory {
-    MPI_Datatype type;
-    uint64_t bytes;
-    bool known;
-};
-extern __thread struct type_memory plugin_last_type;
+uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type);
 
-MPI_SHIM uint64_t plugin_type_bytes(MPI_Datatype type)
+// No datatype is 0, neither as a number (MPICH) nor as a pointer (Open MPI).
+MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
 {
-    if (LIKELY(plugin_last_type.known && plugin_last_type.type == type)) return plugin_last_type.bytes;
-    return plugin_type_bytes_slowly(type);
+    if (LIKELY(thread->last_type.type == (uintptr_t)type)) return thread->last_type.bytes;
+    return plugin_ask_type_bytes(thread, type);
 }
 
 MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
@@ -109,7 +104,7 @@ MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
 MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, MPI_Count count, MPI_Datatype type, int result)
 {
     (void)call, (void)result;
-    mpi_count_comm(p, COMM_MOVING, count > 0 ? (uint64_t)count * plugin_type_bytes(type) : 0);
+    mpi_count_comm(p, COMM_MOVING, count > 0 ? (uint64_t)count * plugin_type_bytes(p->thread, type) : 0);
 }
 
 MPI_SHIM void mpi_leave_move_bytes(struct mpi_probe *p, uint32_t call, uint64_t bytes, int result)

@@ -47,7 +47,7 @@ struct recorder {
     // Threads
     pthread_key_t thread_key;
     bool thread_key_made;
-    _Atomic uint64_t tick; // MPI calls so far
+    _Atomic uint64_t tick;       // MPI calls so far
     struct thread *idle_threads; // states of threads that ended, to be taken over
     _Atomic bool idle_lock;
 };
@@ -65,10 +65,14 @@ struct thread {
     struct spill_chunk *chunk; // current; NULL where the disk is full
     struct call_frame *frame;  // innermost announced call, or NULL
     uint64_t tick;
-    uint8_t *limit_aside; // the writer's limit while something must be written before the next event (emit_attend)
-    uint64_t tick_written;     // the tick as the stream knows it
-    bool in_mpi;               // inside an MPI call: what MPI calls there is its own affair
+    uint8_t *limit_aside;  // the writer's limit while something must be written before the next event (emit_attend)
+    uint64_t tick_written; // the tick as the stream knows it
+    bool in_mpi;           // inside an MPI call: what MPI calls there is its own affair
     struct stream_comm comm[STREAM_COMM_KINDS]; // communication since the last event
+    struct { // the datatype whose size was asked for last: programs use the same one again and again
+        uintptr_t type;
+        uint64_t bytes;
+    } last_type;
     uint64_t chunks; // number of chunks so far: the first ones are small
     struct thread *next_idle;
     struct spill_tally *tally;      // in the chunk, or spare_tally
