@@ -89,9 +89,9 @@ static int exec_failed(const char *command, int error)
 }
 
 // The kernel's totals are complete only where everybody was reaped and could be read.
-static void sum_chars(struct pack_job *about, const struct record_run *run)
+static void sum_chars(const struct record_job *job, struct pack_job *about, const struct record_run *run)
 {
-    about->chars_known = run->all_reaped;
+    about->chars_known = run->all_reaped && !record_ranks_several(&job->ranks); // the others reaped their own
     for (size_t i = 0; i < run->child_count; i++) {
         const struct pack_child *child = &run->children[i];
         if (!child->chars_known) about->chars_known = false;
@@ -109,7 +109,7 @@ static void pack_run(struct record_job *job, const struct record_run *run, const
     about->end = run->end;
     about->children = run->children;
     about->child_count = run->child_count;
-    sum_chars(about, run);
+    sum_chars(job, about, run);
 
     struct pack_result result;
     int code = pack_with_progress(about, job->spill_dir, log_path, options.force, options.quiet, &result);
@@ -141,10 +141,12 @@ static int run_recorded(struct record_job *job, char **command, const char *log_
     struct record_run run;
     int code = record_run(&run, command, job->environment, options.wait_seconds);
     int status = command_status(run.status);
+    bool shared = record_ranks_several(&job->ranks);
+    bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, options.wait_seconds);
     if (code < 0 || run.exec_error) {
-        pack_remove_directory(job->spill_dir);
+        if (packs) pack_remove_directory(job->spill_dir);
         status = code < 0 ? cli_fail("record", command[0], code) : exec_failed(command[0], run.exec_error);
-    } else {
+    } else if (packs) {
         pack_run(job, &run, log_path);
     }
     record_run_free(&run);

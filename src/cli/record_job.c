@@ -53,7 +53,7 @@ static int find_library(char library[PATH_MAX], char problem[512])
 }
 
 // Beside the log, or where the user wants it; always an absolute name, because the command may change directory.
-static int name_spill_dir(const char *log_path, char **name, char problem[512])
+static int name_spill_dir(const char *log_path, const char *suffix, char **name, char problem[512])
 {
     char *copies[2] = {strdup(log_path), strdup(log_path)};
     char folder[PATH_MAX];
@@ -64,7 +64,7 @@ static int name_spill_dir(const char *log_path, char **name, char problem[512])
     bool is_chosen = chosen && *chosen;
     const char *parent = is_chosen ? chosen : log_folder;
     if (code == 0 && !realpath(parent, folder)) code = complain(problem, parent, -errno);
-    if (code == 0 && asprintf(name, "%s/%s.spill-XXXXXX", folder, is_chosen ? "ioseer" : basename(copies[1])) < 0) {
+    if (code == 0 && asprintf(name, "%s/%s.spill-%s", folder, is_chosen ? "ioseer" : basename(copies[1]), suffix) < 0) {
         code = -ENOMEM;
     }
     free(copies[0]);
@@ -72,11 +72,14 @@ static int name_spill_dir(const char *log_path, char **name, char problem[512])
     return code;
 }
 
-static int make_spill_dir(const char *log_path, char **spill_dir, char problem[512])
+// The ranks of one launch share a directory, so its name follows from the launch.
+static int make_spill_dir(const char *log_path, const struct record_ranks *ranks, char **spill_dir, char problem[512])
 {
     char *name = NULL;
-    FORWARD(name_spill_dir(log_path, &name, problem));
-    if (!mkdtemp(name)) {
+    bool shared = record_ranks_several(ranks);
+    FORWARD(name_spill_dir(log_path, shared ? ranks->launch : "XXXXXX", &name, problem));
+    bool made = shared ? mkdir(name, 0700) == 0 || errno == EEXIST : mkdtemp(name) != NULL;
+    if (!made) {
         int code = complain(problem, name, -errno);
         free(name);
         return code;
@@ -228,16 +231,19 @@ int record_job_prepare(struct record_job *job, const struct record_options *opti
     char library[PATH_MAX];
     snprintf(problem, 512, "%s", err_text(-ENOMEM));
     int code = find_library(library, problem);
-    if (code == 0) code = make_spill_dir(log_path, &job->spill_dir, problem);
+    job->ranks = record_ranks_find();
+    if (code == 0) code = make_spill_dir(log_path, &job->ranks, &job->spill_dir, problem);
+    if (code == 0 && record_ranks_several(&job->ranks)) code = record_ranks_arrive(&job->ranks, job->spill_dir);
     if (code == 0) code = make_environment(job, options, library);
     if (code == 0) code = find_settings(job, &options->env);
     if (code == 0) {
         describe(job, command);
         code = pack_save_job(&job->about, job->spill_dir);
+        if (code == -EEXIST && record_ranks_several(&job->ranks)) code = 0; // another rank was first
         if (code < 0) complain(problem, job->spill_dir, code);
     }
     if (code < 0) {
-        if (job->spill_dir) pack_remove_directory(job->spill_dir);
+        if (job->spill_dir && !record_ranks_several(&job->ranks)) pack_remove_directory(job->spill_dir);
         record_job_free(job);
     }
     return code;

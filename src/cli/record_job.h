@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/options.h"
+#include "cli/record_ranks.h"
 #include "pack/pack.h"
 
 struct record_options {
@@ -26,6 +27,7 @@ struct record_options {
 };
 
 struct record_job {
+    struct record_ranks ranks;
     char *spill_dir;
     char **environment;
     size_t variables;

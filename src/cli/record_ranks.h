@@ -1,0 +1,29 @@
+// `mpiexec -n 4 ioseer record -o LOG -- ./a`: every rank has a `record` of its own, and together they make one log.
+// They share the directory of spill files; each leaves a mark there when it starts and another when it is done, and the
+// last one packs.
+#ifndef IOSEER_CLI_RECORD_RANKS_H
+#define IOSEER_CLI_RECORD_RANKS_H
+
+#include <stdbool.h>
+
+struct record_ranks {
+    int rank;
+    int size;        // 0 or 1: not one of several
+    char launch[64]; // tells this launch from others, as a part of a file name
+};
+
+// From the variables that launchers set.
+struct record_ranks record_ranks_find(void);
+
+static inline bool record_ranks_several(const struct record_ranks *ranks)
+{
+    return ranks->size > 1;
+}
+
+int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir);
+
+// Marks this rank as done; true where it is the one that packs. Waits no longer than `wait_seconds` for ranks that have
+// not even arrived (they may write other logs), and never for those that still run: the last of them packs.
+bool record_ranks_finish(const struct record_ranks *ranks, const char *spill_dir, double wait_seconds);
+
+#endif
