@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "log/log_comm.h"
 #include "log/log_iter.h"
 
 static struct {
@@ -87,6 +88,11 @@ static void json_attributes(struct json_out *json, const struct log_event *event
         {ATTRIBUTE_WHENCE, "whence"},
         {ATTRIBUTE_PIECES, "pieces"},
         {ATTRIBUTE_VIEW_OFFSET, "view_offset"},
+        {ATTRIBUTE_COMM_SIZE, "comm_size"},
+        {ATTRIBUTE_ETYPE_BYTES, "etype_bytes"},
+        {ATTRIBUTE_FILETYPE_BYTES, "filetype_bytes"},
+        {ATTRIBUTE_FILETYPE_EXTENT, "filetype_extent"},
+        {ATTRIBUTE_HINTS, "hints"},
     };
     for (size_t i = 0; event->raw.attribute_mask && i < sizeof shown / sizeof shown[0]; i++) {
         if (!has_attribute(event, shown[i].attribute)) continue;
@@ -183,7 +189,7 @@ static int dump_json(struct log_iter *iter, struct output *output)
     json_array(json);
     const struct log_event *event;
     int code = 0;
-    while (iter && !json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, event);
+    while (!json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, event);
     json_close(json);
     output->error = json_out_end(json);
     free(json);
@@ -235,7 +241,6 @@ static int dump_text(struct log_iter *iter, struct output *output)
 {
     const struct log_event *event;
     int code = 0;
-    if (!iter) return 0;
     fprintf(output->out, "%16s %13s %7s %7s %-6s %-22s %14s %11s %12s  %s\n", "START", "DURATION", "PID", "TID",
             "LAYER", "OP", "OFFSET", "SIZE", "RESULT", "FILE");
     while (!output_failed(output) && (code = log_iter_next(iter, &event)) > 0) {
@@ -244,22 +249,100 @@ static int dump_text(struct log_iter *iter, struct output *output)
     return code;
 }
 
+static const char *comm_kind_name(enum stream_comm_kind kind)
+{
+    switch (kind) {
+    case COMM_SYNCHRONISING: return "synchronising";
+    case COMM_MOVING: return "moving";
+    case COMM_COMPLETING: return "completing";
+    default: return NULL;
+    }
+}
+
+struct comm_printer {
+    struct output *output;
+    struct json_out *json;
+};
+
+static int take_comm_json(const struct log_comm *comm, void *context)
+{
+    struct comm_printer *printer = context;
+    struct json_out *json = printer->json;
+    json_object(json);
+    json_unsigned_or_null(json, "rank", comm->process->has_rank, (uint64_t)comm->process->rank);
+    json_unsigned_or_null(json, "pid", true, comm->process->pid);
+    json_unsigned_or_null(json, "tid", true, comm->tid);
+    json_unsigned_or_null(json, "tick", true, comm->tick);
+    json_unsigned_or_null(json, "before", comm->has_event, comm->event);
+    json_key(json, "kind");
+    json_text(json, comm_kind_name(comm->kind));
+    json_unsigned_or_null(json, "count", true, comm->count);
+    json_unsigned_or_null(json, "bytes", true, comm->bytes);
+    json_key(json, "time");
+    json_seconds(json, comm->time_ns);
+    json_close(json);
+    return json->error ? ERR_LIMIT : 0;
+}
+
+static int take_comm_text(const struct log_comm *comm, void *context)
+{
+    const struct comm_printer *printer = context;
+    FILE *out = printer->output->out;
+    text_number(out, 5, comm->process->has_rank, (uint64_t)comm->process->rank);
+    fprintf(out, " %7" PRIu32 " %7" PRIu32 " %8" PRIu64, comm->process->pid, comm->tid, comm->tick);
+    text_number(out, 20, comm->has_event, comm->event);
+    fprintf(out, " %-13s %8" PRIu64 " %14" PRIu64 " %13.9f\n", comm_kind_name(comm->kind), comm->count, comm->bytes,
+            (double)comm->time_ns / 1e9);
+    return output_failed(printer->output) ? ERR_LIMIT : 0;
+}
+
+static int comm_json(struct log *log, const struct log_filter *filter, struct output *output)
+{
+    struct comm_printer printer = {.output = output, .json = malloc(sizeof *printer.json)};
+    RETURN_IF(!printer.json, -ENOMEM);
+    json_out_begin(printer.json, output->out, 1);
+    json_array(printer.json);
+    int code = log_comm(log, filter, take_comm_json, &printer);
+    json_close(printer.json);
+    output->error = json_out_end(printer.json);
+    free(printer.json);
+    return output->error ? 0 : code;
+}
+
+static int comm_text(struct log *log, const struct log_filter *filter, struct output *output)
+{
+    struct comm_printer printer = {.output = output};
+    fprintf(output->out, " %5s %7s %7s %8s %20s %-13s %8s %14s %13s\n", "RANK", "PID", "TID", "TICK", "BEFORE", "KIND",
+            "COUNT", "BYTES", "TIME");
+    int code = log_comm(log, filter, take_comm_text, &printer);
+    return output->error ? 0 : code;
+}
+
+static int dump_comm(struct log *log, const struct log_filter *filter, struct output *output)
+{
+    return options.json ? comm_json(log, filter, output) : comm_text(log, filter, output);
+}
+
+static int dump_events(struct log *log, const struct log_filter *filter, struct output *output)
+{
+    struct log_iter *iter;
+    FORWARD(log_iter_open(&iter, log, filter));
+    int code = options.json ? dump_json(iter, output) : dump_text(iter, output);
+    log_iter_close(iter);
+    return code;
+}
+
 static int dump_log(struct log_argument *argument, const struct log_filter *filter)
 {
     struct output output;
-    struct log_iter *iter = NULL;
-    int code = 0;
-    // No layer records communication yet: there is nothing between the events.
-    if (!options.comm) code = log_iter_open(&iter, argument->log, filter);
-    if (code < 0) return cli_fail("dump", argument->path, code);
     int status = output_open(&output, "dump", options.output);
     if (status == STATUS_OK) {
-        code = options.json ? dump_json(iter, &output) : dump_text(iter, &output);
+        int code =
+            options.comm ? dump_comm(argument->log, filter, &output) : dump_events(argument->log, filter, &output);
         if (code < 0) cli_fail("dump", argument->path, code);
         status = output_close(&output, code < 0);
         if (status == STATUS_OK && !options.quiet) log_argument_warn(argument);
     }
-    if (iter) log_iter_close(iter);
     return status;
 }
 

@@ -43,23 +43,39 @@ static uint64_t true_opens(const struct log_stats_record *record)
     return value[COUNTER_OPENS] > derived ? value[COUNTER_OPENS] - derived : 0;
 }
 
+// MPI-IO moves its bytes through the layers below: on its files their time is not counted as well.
+static void add_counted_time(struct info *info, const struct log_stats_record *record, struct info_file *sum)
+{
+    if (!record->process || !record->has_rank || !record->process->trace_ended) return;
+    uint64_t *ns = &info->counted_ns[log_process_index(info->log, record->process)];
+    uint64_t time = counters_time(&record->counters);
+    if (record->layer == LAYER_MPIIO) {
+        *ns -= sum->last_ns;
+    } else {
+        sum->last_ns += time;
+    }
+    *ns += time;
+}
+
 static int take_record(const struct log_stats_record *record, void *context)
 {
     struct info *info = context;
     coverage_add(&info->coverage, record);
-    // Higher layers move the same bytes through these two; these two never through each other.
-    bool counts = record->layer == LAYER_POSIX || record->layer == LAYER_STDIO;
-    if (!counts || !record->file) return 0;
+    if (!record->file) return 0;
     struct info_file *sum = &info->files[log_file_index(info->log, record->file)];
     sum->file = record->file;
-    sum->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
-    sum->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    sum->opens += true_opens(record);
     if (!record->process || sum->last != record->process) {
         sum->processes++;
         sum->ranks += record->has_rank;
         sum->last = record->process;
+        sum->last_ns = 0;
     }
+    add_counted_time(info, record, sum);
+    // Higher layers move the same bytes through these two; these two never through each other.
+    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
+    sum->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
+    sum->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    sum->opens += true_opens(record);
     return 0;
 }
 
@@ -103,10 +119,14 @@ static void count_hosts(struct info *info)
 static void gather_job(struct info *info)
 {
     const struct log *log = info->log;
-    for (size_t i = 0; i < log_process_count(log); i++) {
-        const struct log_process *process = log_process_at(log, i);
-        if (process->has_rank) info->has_ranks = true;
-        if (!info->mpi) info->mpi = process->mpi;
+    info->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
+    // Of several MPI jobs the largest; what ran around them are not processes of the job.
+    for (size_t i = 0, most = 0; i < log_world_count(log); i++) {
+        const struct log_world *world = log_world_at(log, i);
+        uint64_t size = world->size ? world->size : world->ranks;
+        if (size <= most) continue;
+        info->nprocs = most = size;
+        info->mpi = world->mpi;
     }
     for (size_t i = 0; i < log_call_count(log); i++) {
         unsigned layer = log_call_at(log, i)->layer;
@@ -117,13 +137,15 @@ static void gather_job(struct info *info)
         if (info_is_lost(loss)) info->lost_events += loss->count;
     }
     info->lost_events += log_health(log)->events_damaged;
-    info->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
     count_hosts(info);
 }
 
 static int gather(struct info *info)
 {
+    info->counted_ns = calloc(log_process_count(info->log) + 1, sizeof *info->counted_ns);
+    RETURN_IF(!info->counted_ns, -ENOMEM);
     FORWARD(gather_files(info));
+    FORWARD(info_gather_ranks(info));
     FORWARD(coverage_finish(&info->coverage, info->log));
     // Last, when all blocks have been read: only then it is known which are damaged.
     gather_job(info);
@@ -154,6 +176,9 @@ static int info_run(int argc, char **argv)
     int code = gather(&info);
     status = code < 0 ? cli_fail("info", argument.path, code) : info_print(&info);
     free(info.files);
+    free(info.processes);
+    free(info.ranks);
+    free(info.counted_ns);
     log_argument_close(&argument);
     return status;
 }

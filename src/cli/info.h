@@ -13,6 +13,17 @@ struct info_file {
     uint64_t processes;
     uint64_t ranks;
     const struct log_process *last; // that was counted: a process's records come together
+    uint64_t last_ns;               // that it spent in calls on the file, but for MPI-IO
+};
+
+// What a rank did with its time. Where it is not known how much was communication, neither is the rest.
+struct info_rank {
+    const struct log_process *process;
+    int64_t run_ns;
+    int64_t io_ns;
+    bool comm_known;
+    int64_t comm_ns;
+    int64_t rest_ns;
 };
 
 struct info {
@@ -20,14 +31,21 @@ struct info {
     struct log *log;
     struct info_file *files; // those that were touched, most bytes first
     size_t file_count;
+    const struct log_process **processes; // ranks first
+    struct info_rank *ranks;              // by world, then rank
+    size_t rank_count;
+    uint64_t
+        *counted_ns; // by the process's place in the log: time in calls of ranks whose trace ended, by the counters
     bool layer_used[LAYER_COUNT];
-    bool has_ranks;
     uint64_t lost_events;
     const char *mpi; // or NULL
     uint64_t nprocs;
     uint64_t host_count;
     struct coverage coverage;
 };
+
+// Fills processes, ranks and rank_count; counted_ns must be there.
+int info_gather_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);
 int info_json(const struct info *info, struct output *output);

@@ -70,6 +70,41 @@ static void print_job(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
+static void print_worlds(struct json_out *json, const struct log *log)
+{
+    json_key(json, "worlds");
+    json_array(json);
+    for (size_t i = 0; i < log_world_count(log); i++) {
+        const struct log_world *world = log_world_at(log, i);
+        json_object(json);
+        key_text(json, "mpi", world->mpi);
+        key_unsigned(json, "size", world->size ? world->size : world->ranks);
+        key_unsigned(json, "ranks", world->ranks);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void print_ranks(struct json_out *json, const struct info *info)
+{
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < info->rank_count; i++) {
+        const struct info_rank *rank = &info->ranks[i];
+        json_object(json);
+        json_key(json, "rank");
+        json_signed(json, rank->process->rank);
+        key_unsigned(json, "world", rank->process->world);
+        key_unsigned(json, "pid", rank->process->pid);
+        key_seconds(json, "io", true, rank->io_ns);
+        key_seconds(json, "communication", rank->comm_known, rank->comm_ns);
+        key_seconds(json, "rest", rank->comm_known, rank->rest_ns);
+        key_seconds(json, "run", true, rank->run_ns);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 static void print_process(struct json_out *json, const struct log_process *process)
 {
     bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
@@ -87,6 +122,20 @@ static void print_process(struct json_out *json, const struct log_process *proce
     key_unsigned(json, "ppid", process->ppid);
     key_text(json, "exe", process->exe);
     key_words(json, "command", &process->args);
+    json_key(json, "world");
+    if (process->has_rank) {
+        json_unsigned(json, process->world);
+    } else {
+        json_null(json);
+    }
+    json_key(json, "local_rank");
+    if (process->local_rank >= 0) {
+        json_signed(json, process->local_rank);
+    } else {
+        json_null(json);
+    }
+    json_key(json, "launcher");
+    json_bool(json, process->is_launcher);
     key_seconds(json, "start", true, process->start_ns);
     key_seconds(json, "end", process->has_end, process->end_ns);
     json_close(json);
@@ -104,7 +153,7 @@ static void print_files(struct json_out *json, const struct info *info)
         key_unsigned(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
         key_unsigned(json, "opens", file->opens);
         json_key(json, "ranks");
-        if (info->has_ranks) {
+        if (info->rank_count) {
             json_unsigned(json, file->ranks);
         } else {
             json_null(json);
@@ -235,8 +284,10 @@ int info_json(const struct info *info, struct output *output)
     print_job(json, info);
     json_key(json, "processes");
     json_array(json);
-    for (size_t i = 0; i < log_process_count(info->log); i++) print_process(json, log_process_at(info->log, i));
+    for (size_t i = 0; i < log_process_count(info->log); i++) print_process(json, info->processes[i]);
     json_close(json);
+    print_worlds(json, info->log);
+    print_ranks(json, info);
     print_files(json, info);
     json_key(json, "layers");
     json_array(json);

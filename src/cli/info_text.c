@@ -58,15 +58,26 @@ static void print_job(const struct info *info, FILE *out)
         words_print_name(out, job->cwd);
         fputc('\n', out);
     }
-    if (info->mpi) fprintf(out, "MPI        %s, %s\n", info->mpi, words_count(info->nprocs, "rank").text);
+    if (!info->rank_count) return;
+    fputs("MPI        ", out);
+    words_print_name(out, info->mpi ? info->mpi : "unknown");
+    fprintf(out, ", %s", words_count(info->nprocs, "rank").text);
+    size_t worlds = log_world_count(info->log);
+    fputs(worlds > 1 ? ", the largest of " : "\n", out);
+    if (worlds > 1) fprintf(out, "%s\n", words_count(worlds, "job").text);
 }
 
-static void print_process(const struct log_process *process, bool all, FILE *out)
+static void print_process(const struct log_process *process, bool has_ranks, bool all, FILE *out)
 {
     char ended[128];
     int len = snprintf(ended, sizeof ended, "%s", words_exit(process).text);
     if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value) {
         snprintf(ended + len, sizeof ended - (size_t)len, ", status %" PRIu32, process->exit_value);
+    }
+    if (process->has_rank) {
+        fprintf(out, "  %6" PRId64, process->rank);
+    } else if (has_ranks) {
+        fprintf(out, "  %6s", "-");
     }
     fprintf(out, "  %8" PRIu32 "  %-20s  ", process->pid, ended);
     if (process->args.count) {
@@ -86,11 +97,73 @@ static void print_more(size_t shown, size_t all, FILE *out)
 static void print_processes(const struct info *info, bool all, FILE *out)
 {
     size_t count = log_process_count(info->log);
-    size_t shown = all || count < SHORT_LIST ? count : SHORT_LIST;
+    size_t shown = 0, launchers = 0;
     fprintf(out, "\nProcesses  %s\n", words_count(count, "").text);
-    if (shown) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
-    for (size_t i = 0; i < shown; i++) print_process(log_process_at(info->log, i), all, out);
-    print_more(shown, count, out);
+    if (count && info->rank_count) fprintf(out, "  %6s", "RANK");
+    if (count) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
+    for (size_t i = 0; i < count; i++) {
+        if (info->processes[i]->is_launcher && info->rank_count && !all) {
+            launchers++;
+        } else if (all || shown < SHORT_LIST) {
+            print_process(info->processes[i], info->rank_count, all, out);
+            shown++;
+        }
+    }
+    if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", words_count(launchers, "process").text);
+    print_more(shown, count - launchers, out);
+}
+
+// One line of the table of ranks.
+static void print_rank_times(FILE *out, const char *name, const struct info_rank *rank)
+{
+    fprintf(out, "  %6s  %12s  %12s", name, words_seconds(rank->run_ns).text, words_seconds(rank->io_ns).text);
+    fprintf(out, "  %13s", rank->comm_known ? words_seconds(rank->comm_ns).text : "unknown");
+    fprintf(out, "  %12s\n", rank->comm_known ? words_seconds(rank->rest_ns).text : "unknown");
+}
+
+static int64_t *rank_time_at(struct info_rank *rank, unsigned column)
+{
+    int64_t *const columns[] = {&rank->run_ns, &rank->io_ns, &rank->comm_ns, &rank->rest_ns};
+    return columns[column];
+}
+
+// Of many ranks: the least, the mean and the most of each column.
+static void print_rank_range(const struct info *info, FILE *out)
+{
+    enum { COLUMNS = 4 };
+    struct info_rank least = info->ranks[0], most = info->ranks[0], mean = {.comm_known = true};
+    for (unsigned column = 0; column < COLUMNS; column++) {
+        double sum = 0;
+        for (size_t i = 0; i < info->rank_count; i++) {
+            struct info_rank rank = info->ranks[i];
+            int64_t ns = *rank_time_at(&rank, column);
+            if (ns < *rank_time_at(&least, column)) *rank_time_at(&least, column) = ns;
+            if (ns > *rank_time_at(&most, column)) *rank_time_at(&most, column) = ns;
+            sum += (double)ns;
+            if (!rank.comm_known) mean.comm_known = false;
+        }
+        *rank_time_at(&mean, column) = (int64_t)(sum / (double)info->rank_count);
+    }
+    least.comm_known = most.comm_known = mean.comm_known;
+    print_rank_times(out, "least", &least);
+    print_rank_times(out, "mean", &mean);
+    print_rank_times(out, "most", &most);
+}
+
+static void print_ranks(const struct info *info, bool all, FILE *out)
+{
+    if (!info->rank_count) return;
+    fprintf(out, "\nRanks      %s\n", words_count(info->rank_count, "").text);
+    fprintf(out, "  %6s  %12s  %12s  %13s  %12s\n", "RANK", "RUN", "I/O", "COMMUNICATION", "REST");
+    if (!all && info->rank_count > SHORT_LIST) {
+        print_rank_range(info, out);
+        return;
+    }
+    for (size_t i = 0; i < info->rank_count; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%" PRId64, info->ranks[i].process->rank);
+        print_rank_times(out, name, &info->ranks[i]);
+    }
 }
 
 static void print_files(const struct info *info, bool all, FILE *out)
@@ -193,6 +266,7 @@ void info_text(const struct info *info, bool all, FILE *out)
 {
     print_job(info, out);
     print_processes(info, all, out);
+    print_ranks(info, all, out);
     print_files(info, all, out);
     print_events(info, out);
     print_coverage(&info->coverage, out);

@@ -9,7 +9,6 @@
 #include "base/json_out.h"
 #include "cli/log_argument.h"
 #include "cli/output.h"
-#include "cli/stats_merge.h"
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "log/log_stats.h"
@@ -37,16 +36,19 @@ struct printer {
     struct output *output;
     struct json_out *json;
     unsigned layer; // of the last record: a new one has a heading
-    log_stats_take *take;
-    struct stats_merge merge;
 };
+
+static size_t list_values(const struct log_stats_record *record, struct counters_value values[COUNTERS_MAX_VALUES])
+{
+    return counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
+}
 
 static int take_json(const struct log_stats_record *record, void *context)
 {
     struct printer *printer = context;
     struct json_out *json = printer->json;
     struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = counters_list(&record->counters, NULL, record->layer, values);
+    size_t count = list_values(record, values);
     json_object(json);
     json_key(json, "layer");
     json_text(json, call_layer_name(record->layer));
@@ -58,6 +60,10 @@ static int take_json(const struct log_stats_record *record, void *context)
     }
     json_key(json, "file");
     json_text(json, record->file ? record->file->name : NULL);
+    if (record->has_rank && log_world_count(printer->log) > 1) {
+        json_key(json, "world");
+        json_unsigned(json, record->world);
+    }
     if (options.per_rank && record->process) {
         json_key(json, "pid");
         json_unsigned(json, record->process->pid);
@@ -110,12 +116,16 @@ static uint64_t job_end_ns(const struct log *log)
     return end_ns;
 }
 
-static bool any_rank(const struct log *log)
+// Without MPI all processes count as one rank.
+static uint64_t rank_count(const struct log *log)
 {
-    for (size_t i = 0; i < log_process_count(log); i++) {
-        if (log_process_at(log, i)->has_rank) return true;
+    uint64_t most = 1;
+    for (size_t i = 0; i < log_world_count(log); i++) {
+        const struct log_world *world = log_world_at(log, i);
+        uint64_t size = world->size ? world->size : world->ranks;
+        if (size > most) most = size;
     }
-    return false;
+    return most;
 }
 
 // Each mount point once; jobs that use more than a few are rare, and the table is for information only.
@@ -149,9 +159,7 @@ static void darshan_header(const struct log *log, FILE *out)
     fprintf(out, "\n# uid: %" PRIu64 "\n# jobid: %s\n", job->uid, job->id ? job->id : "0");
     darshan_time(out, "start_time", job->start_ns);
     darshan_time(out, "end_time", end_ns);
-    // Without MPI all processes count as one rank.
-    fprintf(out, "# nprocs: %" PRIu64 "\n# run time: %.4f\n", any_rank(log) && job->nprocs ? job->nprocs : 1,
-            (double)(end_ns - job->start_ns) / 1e9);
+    fprintf(out, "# nprocs: %" PRIu64 "\n# run time: %.4f\n", rank_count(log), (double)(end_ns - job->start_ns) / 1e9);
     darshan_mounts(log, out);
 }
 
@@ -162,6 +170,8 @@ static int take_darshan(const struct log_stats_record *record, void *context)
     const char *module = darshan_module(record->layer);
     struct counters_value values[COUNTERS_MAX_VALUES];
     if (!module || !record->file) return 0;
+    // Rank 0 stands for a job without MPI; here it would be taken for the true one.
+    if (!record->has_rank && log_world_count(printer->log)) return 0;
     if (printer->layer != record->layer) {
         fprintf(out,
                 "\n# %s module data\n#<module>\t<rank>\t<record id>\t<counter>\t<value>\t<file name>\t<mount pt>\t"
@@ -169,7 +179,7 @@ static int take_darshan(const struct log_stats_record *record, void *context)
                 module);
         printer->layer = record->layer;
     }
-    size_t count = counters_list(&record->counters, NULL, record->layer, values);
+    size_t count = list_values(record, values);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
                 record->file->record_id, values[i].name);
@@ -203,28 +213,11 @@ static int take_text(const struct log_stats_record *record, void *context)
             words_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
             words_seconds((int64_t)value[COUNTER_META_TIME]).text);
     words_print_name(out, record->file ? record->file->name : "-");
+    if (!record->has_rank && log_world_count(printer->log)) fputs("  (no rank)", out);
+    if (record->has_rank && !record->is_reduced) fprintf(out, "  (rank %" PRId64 ")", record->rank);
     if (options.per_rank && record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);
     fputc('\n', out);
     return output_failed(printer->output) ? ERR_LIMIT : 0;
-}
-
-// Records of ranks go straight on; those of a job without ranks are summed over its processes first.
-static int take_any(const struct log_stats_record *record, void *context)
-{
-    struct printer *printer = context;
-    if (options.per_rank || record->has_rank || log_process_count(printer->log) == 1) {
-        return printer->take(record, printer);
-    }
-    return stats_merge_add(&printer->merge, record);
-}
-
-static int print_records(struct printer *printer)
-{
-    printer->merge.log = printer->log;
-    int code = log_stats(printer->log, NULL, take_any, printer);
-    if (code == 0) code = stats_merge_each(&printer->merge, printer->take, printer);
-    stats_merge_free(&printer->merge);
-    return code;
 }
 
 static int print_json(struct printer *printer)
@@ -232,12 +225,11 @@ static int print_json(struct printer *printer)
     struct json_out *json = malloc(sizeof *json);
     RETURN_IF(!json, -ENOMEM);
     printer->json = json;
-    printer->take = take_json;
     json_out_begin(json, printer->output->out, 2);
     json_object(json);
     json_key(json, "records");
     json_array(json);
-    int code = print_records(printer);
+    int code = log_reduce(printer->log, NULL, options.per_rank, take_json, printer);
     json_close(json);
     json_close(json);
     printer->output->error = json_out_end(json);
@@ -248,9 +240,8 @@ static int print_json(struct printer *printer)
 static int print_stats(struct printer *printer)
 {
     if (options.json) return print_json(printer);
-    printer->take = options.darshan ? take_darshan : take_text;
     if (options.darshan) darshan_header(printer->log, printer->output->out);
-    return print_records(printer);
+    return log_reduce(printer->log, NULL, options.per_rank, options.darshan ? take_darshan : take_text, printer);
 }
 
 static int stats_run(int argc, char **argv)

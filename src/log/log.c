@@ -168,9 +168,9 @@ int log_open(struct log **out, const char *path)
 void log_close(struct log *log)
 {
     if (!log) return;
-    struct table *tables[] = {&log->processes,      &log->files,     &log->calls,   &log->losses,
-                              &log->loss_processes, &log->settings,  &log->places,  &log->streams,
-                              &log->process_files,  &log->callsites, &log->counters};
+    struct table *tables[] = {&log->processes, &log->worlds,         &log->files,     &log->calls,
+                              &log->losses,    &log->loss_processes, &log->settings,  &log->places,
+                              &log->streams,   &log->process_files,  &log->callsites, &log->counters};
     struct lookup *lookups[] = {&log->process_by_id,   &log->file_by_id,    &log->stream_by_id,
                                 &log->stream_by_local, &log->file_by_local, &log->callsite_by_id};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
@@ -221,6 +221,16 @@ size_t log_process_count(const struct log *log)
 const struct log_process *log_process_at(const struct log *log, size_t i)
 {
     return (const struct log_process *)log->processes.item + i;
+}
+
+size_t log_world_count(const struct log *log)
+{
+    return log->worlds.count;
+}
+
+const struct log_world *log_world_at(const struct log *log, size_t i)
+{
+    return (const struct log_world *)log->worlds.item + i;
 }
 
 size_t log_file_count(const struct log *log)
@@ -308,6 +318,11 @@ const char *log_callsite(const struct log *log, const struct log_process *proces
     if (id == 0) return NULL;
     uint32_t at = lookup_find(&log->callsite_by_id, lookup_pair(process->id, id));
     return at == LOOKUP_NONE ? NULL : ((const struct callsite_row *)log->callsites.item)[at].line;
+}
+
+size_t log_process_index(const struct log *log, const struct log_process *process)
+{
+    return (size_t)(process - (const struct log_process *)log->processes.item);
 }
 
 size_t log_file_index(const struct log *log, const struct log_file *file)

@@ -58,6 +58,8 @@ struct log_process {
     int64_t rank;
     int64_t local_rank; // -1 where it is not known
     uint64_t mpi_size;
+    uint32_t world;   // the MPI job that the rank belongs to; LOG_NO_WORLD without a rank
+    bool is_launcher; // mpiexec and the like
     struct clock_map clock;
     bool chars_known;
     uint64_t read_chars;
@@ -70,6 +72,15 @@ struct log_process {
     uint64_t stdio_kernel_read;
     uint64_t stdio_kernel_write;
     unsigned trace_ended; // enum loss_reason, 0 where the trace is whole
+};
+
+#define LOG_NO_WORLD UINT32_MAX
+
+// Ranks that ran together, as far as that can be told (log_worlds.c).
+struct log_world {
+    uint64_t size;   // of MPI_COMM_WORLD; 0 where it is not known
+    uint64_t ranks;  // that are in the log
+    const char *mpi; // name and version; NULL where it is not known
 };
 
 struct log_file {
@@ -146,6 +157,8 @@ uint64_t log_events(const struct log *log); // that the blocks claim to hold
 // Tables in the order of the log; at(i) for i below the count.
 size_t log_process_count(const struct log *log);
 const struct log_process *log_process_at(const struct log *log, size_t i);
+size_t log_world_count(const struct log *log);
+const struct log_world *log_world_at(const struct log *log, size_t i);
 size_t log_file_count(const struct log *log);
 const struct log_file *log_file_at(const struct log *log, size_t i);
 size_t log_call_count(const struct log *log);
@@ -164,8 +177,9 @@ const struct log_file *log_process_file(const struct log *log, const struct log_
 const struct log_call *log_call_find(const struct log *log, uint32_t id);
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
 
-// A file's place in the table, for arrays beside it.
+// Places in the tables, for arrays beside them.
 size_t log_file_index(const struct log *log, const struct log_file *file);
+size_t log_process_index(const struct log *log, const struct log_process *process);
 
 // Reads the block at a place. Replaces what is in `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);

@@ -125,23 +125,21 @@ static int sort_more(struct log_cursor *cursor)
 }
 
 // The log's number of a stream of which an attribute has the process's own; false where it knows none.
-static bool find_stream(const struct log_cursor *cursor, enum event_attribute attribute, uint32_t *stream)
+static bool find_stream(const struct log *log, const struct log_process *process, uint64_t local, uint32_t *stream)
 {
-    uint64_t local = cursor->event.raw.attribute[attribute];
-    uint64_t key = lookup_pair(cursor->place->process->id, (uint32_t)local);
-    uint32_t at = local > UINT32_MAX ? LOOKUP_NONE : lookup_find(&cursor->log->stream_by_local, key);
+    uint64_t key = lookup_pair(process->id, (uint32_t)local);
+    uint32_t at = local > UINT32_MAX ? LOOKUP_NONE : lookup_find(&log->stream_by_local, key);
     if (at == LOOKUP_NONE) return false;
-    *stream = ((const struct stream_row *)cursor->log->streams.item)[at].id;
+    *stream = ((const struct stream_row *)log->streams.item)[at].id;
     return true;
 }
 
-static void take_id(struct log_cursor *cursor)
+uint64_t log_event_id(const struct log *log, const struct log_process *process, uint32_t stream,
+                      const struct stream_event *raw)
 {
-    const struct stream_event *raw = &cursor->event.raw;
     const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
-    uint32_t stream = cursor->stream;
-    if ((raw->attribute_mask & own) == own) find_stream(cursor, ATTRIBUTE_OWN_STREAM, &stream);
-    cursor->event.id = lookup_pair(stream, (uint32_t)raw->number);
+    if ((raw->attribute_mask & own) == own) find_stream(log, process, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
+    return lookup_pair(stream, (uint32_t)raw->number);
 }
 
 static void take_parent(struct log_cursor *cursor)
@@ -152,7 +150,7 @@ static void take_parent(struct log_cursor *cursor)
     if (!event->has_parent) return;
     uint32_t stream = cursor->stream;
     if (raw->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
-        event->has_parent = find_stream(cursor, ATTRIBUTE_PARENT_STREAM, &stream);
+        event->has_parent = find_stream(cursor->log, event->process, raw->attribute[ATTRIBUTE_PARENT_STREAM], &stream);
     event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
 }
 
@@ -162,7 +160,7 @@ static void complete_event(struct log_cursor *cursor)
     struct log_event *event = &cursor->event;
     const struct stream_event *raw = &event->raw;
     const struct clock_map *clock = &event->process->clock;
-    take_id(cursor);
+    event->id = log_event_id(cursor->log, event->process, cursor->stream, raw);
     take_parent(cursor);
     event->start_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start);
     event->duration_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start + raw->duration) - event->start_ns;

@@ -20,6 +20,10 @@ int log_sieve_init(struct log_sieve *sieve, const struct log *log, const struct 
 void log_sieve_free(struct log_sieve *sieve);
 bool log_sieve_place(const struct log_sieve *sieve, const struct log_place *place);
 
+// An event's id in the log; `stream` is the one that it stands in.
+uint64_t log_event_id(const struct log *log, const struct log_process *process, uint32_t stream,
+                      const struct stream_event *raw);
+
 struct sort_key;
 
 enum { CURSOR_RECENT_FILES = 16 };

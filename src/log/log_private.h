@@ -66,6 +66,7 @@ struct log {
     uint64_t record_bytes;
 
     struct table processes; // struct log_process …
+    struct table worlds;
     struct table files;
     struct table calls;
     struct table losses;
@@ -101,6 +102,8 @@ int log_find_blocks(struct log *log);
 int log_take_records(struct log *log, const struct bytes *raw);
 // Turns numbers into pointers once all records are there.
 int log_link(struct log *log);
+// Finds out which ranks belong together.
+int log_find_worlds(struct log *log);
 
 // Counts a block as damaged, once; `events_left` are those that it should have held.
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);

@@ -445,5 +445,6 @@ int log_link(struct log *log)
         qsort(log->counters.item, log->counters.count, sizeof(struct counters_row), compare_counters);
     FORWARD(link_calls(log));
     FORWARD(link_files(log));
+    FORWARD(log_find_worlds(log));
     return link_streams(log);
 }

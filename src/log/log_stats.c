@@ -7,17 +7,11 @@
 #include "base/err.h"
 #include "base/glob.h"
 #include "log/log_private.h"
-#include "log/log_tally.h"
+#include "log/log_stats_slot.h"
 
 enum {
     TALLY_BUDGET = 1 << 20, // values that all records of a process may keep aside
     RECENT_SLOTS = 16,
-};
-
-struct slot {
-    struct log_stats_record record;
-    struct log_tally sizes;
-    struct log_tally strides;
 };
 
 // One process's records while they grow.
@@ -25,28 +19,29 @@ struct stats {
     struct log *log;
     const struct log_process *process;
     struct log_filter filter;
-    struct slot **slot; // stay where they are
+    struct log_stats_slot **slot; // stay where they are
     size_t count;
     size_t capacity;
-    struct lookup by_key;              // layer, position of the file
-    struct slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
+    struct lookup by_key;                        // layer, position of the file
+    struct log_stats_slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
     uint32_t tally_budget;
 };
 
-static struct slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
+static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
 {
     if (stats->count == stats->capacity) {
         size_t capacity = stats->capacity ? stats->capacity * 2 : 64;
-        struct slot **slot = realloc(stats->slot, capacity * sizeof *slot);
+        struct log_stats_slot **slot = realloc(stats->slot, capacity * sizeof *slot);
         if (!slot) return NULL;
         stats->slot = slot;
         stats->capacity = capacity;
     }
-    struct slot *slot = calloc(1, sizeof *slot);
+    struct log_stats_slot *slot = calloc(1, sizeof *slot);
     if (!slot) return NULL;
     slot->record.process = stats->process;
     slot->record.has_rank = stats->process->has_rank;
     slot->record.rank = stats->process->rank;
+    slot->record.world = stats->process->world;
     slot->record.layer = layer;
     slot->record.file = file;
     stats->slot[stats->count] = slot;
@@ -58,10 +53,10 @@ static struct slot *add_slot(struct stats *stats, unsigned layer, const struct l
     return slot;
 }
 
-static struct slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
+static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
 {
     size_t index = log_file_index(stats->log, file);
-    struct slot **recent = &stats->recent[index % RECENT_SLOTS];
+    struct log_stats_slot **recent = &stats->recent[index % RECENT_SLOTS];
     if (*recent && (*recent)->record.file == file && (*recent)->record.layer == layer) return *recent;
     uint64_t key = lookup_pair(layer, (uint32_t)index);
     uint32_t at = lookup_find(&stats->by_key, key);
@@ -71,7 +66,7 @@ static struct slot *find_slot(struct stats *stats, unsigned layer, const struct 
 
 static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
 {
-    struct slot *slot = find_slot(stats, layer, file);
+    struct log_stats_slot *slot = find_slot(stats, layer, file);
     RETURN_IF(!slot, -ENOMEM);
     in->block_size = file->block_size;
     unsigned missed = counters_add(&slot->record.counters, in);
@@ -151,7 +146,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row)
     const struct log_file *old = log_process_file(stats->log, stats->process, (uint32_t)*renamed_from);
     *renamed_from = old ? old->record_id : 0;
 
-    struct slot *slot = find_slot(stats, entry.layer, file);
+    struct log_stats_slot *slot = find_slot(stats, entry.layer, file);
     RETURN_IF(!slot, -ENOMEM);
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     counters_merge(&slot->record.counters, &entry.counters, left_out);
@@ -183,29 +178,23 @@ static int add_all_stored(struct stats *stats)
 // Files are in one array: their addresses are their order.
 static int compare_slots(const void *a, const void *b)
 {
-    const struct log_stats_record *left = &(*(struct slot *const *)a)->record;
-    const struct log_stats_record *right = &(*(struct slot *const *)b)->record;
+    const struct log_stats_record *left = &(*(struct log_stats_slot *const *)a)->record;
+    const struct log_stats_record *right = &(*(struct log_stats_slot *const *)b)->record;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     return left->file < right->file ? -1 : left->file > right->file;
 }
 
-static int hand_out(struct stats *stats, log_stats_take *take, void *context)
+static int hand_out(struct stats *stats, log_stats_take_slot *take, void *context)
 {
     if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
-    for (size_t i = 0; i < stats->count; i++) {
-        struct slot *slot = stats->slot[i];
-        FORWARD(log_tally_finish(&slot->sizes, &slot->record.counters.sizes));
-        FORWARD(log_tally_finish(&slot->strides, &slot->record.counters.strides));
-        FORWARD(take(&slot->record, context));
-    }
+    for (size_t i = 0; i < stats->count; i++) FORWARD(take(stats->slot[i], context));
     return 0;
 }
 
 static void forget(struct stats *stats)
 {
     for (size_t i = 0; i < stats->count; i++) {
-        log_tally_free(&stats->slot[i]->sizes);
-        log_tally_free(&stats->slot[i]->strides);
+        log_stats_slot_free(stats->slot[i]);
         free(stats->slot[i]);
     }
     lookup_clear(&stats->by_key);
@@ -213,7 +202,7 @@ static void forget(struct stats *stats)
     memset(stats->recent, 0, sizeof stats->recent);
 }
 
-static int count_process(struct stats *stats, log_stats_take *take, void *context)
+static int count_process(struct stats *stats, log_stats_take_slot *take, void *context)
 {
     stats->filter.process = stats->process;
     stats->tally_budget = TALLY_BUDGET;
@@ -228,7 +217,7 @@ static bool is_wanted(const struct log_filter *filter, const struct log_process 
            (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
 }
 
-int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
+int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context)
 {
     static const struct log_filter everything;
     if (!filter) filter = &everything;
@@ -242,4 +231,34 @@ int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *
     lookup_free(&stats.by_key);
     free(stats.slot);
     return code < 0 ? code : 0;
+}
+
+int log_stats_slot_finish(struct log_stats_slot *slot)
+{
+    FORWARD(log_tally_finish(&slot->sizes, &slot->record.counters.sizes));
+    return log_tally_finish(&slot->strides, &slot->record.counters.strides);
+}
+
+void log_stats_slot_free(struct log_stats_slot *slot)
+{
+    log_tally_free(&slot->sizes);
+    log_tally_free(&slot->strides);
+}
+
+struct finisher {
+    log_stats_take *take;
+    void *context;
+};
+
+static int finish_slot(struct log_stats_slot *slot, void *context)
+{
+    const struct finisher *finisher = context;
+    FORWARD(log_stats_slot_finish(slot));
+    return finisher->take(&slot->record, finisher->context);
+}
+
+int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
+{
+    struct finisher finisher = {take, context};
+    return log_stats_slots(log, filter, finish_slot, &finisher);
 }

@@ -9,10 +9,13 @@
 struct log_stats_record {
     const struct log_process *process; // NULL: reduced over the ranks of a job
     bool has_rank;
-    int64_t rank; // -1: reduced
+    int64_t rank;   // -1: reduced
+    uint32_t world; // LOG_NO_WORLD without a rank
     unsigned layer;
     const struct log_file *file;
     struct counters counters; // times in ns since the job's start
+    bool is_reduced;
+    struct counters_ranks ranks; // of a reduced one
 };
 
 // Takes one record; a negative return ends the work and is handed up.
@@ -22,5 +25,9 @@ typedef int log_stats_take(const struct log_stats_record *record, void *context)
 // classes or times the counters are those of the events that pass, and those kept past the trace cap are left out.
 // Holds one process's records at a time.
 int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context);
+
+// The same by layer, then file, then rank. A file that every rank of an MPI job has a record of becomes one record of
+// rank -1; processes without a rank are counted together as one. With `apart` nothing is joined.
+int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context);
 
 #endif

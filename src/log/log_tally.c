@@ -6,11 +6,6 @@
 
 #include "base/err.h"
 
-struct tally_item {
-    uint64_t value;
-    uint64_t count;
-};
-
 int log_tally_add(struct log_tally *tally, uint64_t value, uint64_t times, uint32_t *budget)
 {
     uint32_t at = lookup_find(&tally->lookup, value);

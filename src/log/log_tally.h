@@ -7,6 +7,11 @@
 
 enum { TALLY_VALUES = 4096 }; // distinct ones; what comes after them is left out
 
+struct tally_item {
+    uint64_t value;
+    uint64_t count;
+};
+
 struct log_tally {
     struct lookup lookup;
     struct tally_item *item;

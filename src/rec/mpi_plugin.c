@@ -5,6 +5,7 @@
 
 struct plugin plugin;
 void *const *plugin_real;
+__thread struct thread *plugin_thread __attribute__((tls_model("initial-exec")));
 
 enum { FILES = 1024 };
 
@@ -15,6 +16,11 @@ static const char request_queue[1]; // its address names the queue of nonblockin
 static uint64_t request_id(MPI_Request request)
 {
     return (uint64_t)(uintptr_t)request;
+}
+
+struct thread *plugin_find_thread(void)
+{
+    return plugin_thread = plugin.core->thread();
 }
 
 uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type)
@@ -459,6 +465,8 @@ __attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const stru
 void *const *ioseer_mpi_plugin(const struct mpi_core *core)
 {
     plugin.core = core;
+    plugin.tick = core->tick;
+    plugin.clock_uses_ns = core->clock_uses_ns;
     plugin_real = core->real;
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");

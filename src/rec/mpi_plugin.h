@@ -41,6 +41,8 @@ struct mpi_probe {
 
 struct plugin {
     const struct mpi_core *core;
+    _Atomic uint64_t *tick;    // core->tick
+    const bool *clock_uses_ns; // core->clock_uses_ns
     MPI_Comm world;
     MPI_Datatype byte;
     _Atomic int io_requests; // nonblocking transfers under way
@@ -55,44 +57,66 @@ struct plugin {
     int (*library_version)(char *, int *);
 };
 
-extern struct plugin plugin;
-extern void *const *plugin_real;
+extern struct plugin plugin __attribute__((visibility("hidden")));
+extern void *const *plugin_real __attribute__((visibility("hidden")));
 
 static inline uint64_t plugin_now(void)
 {
-    if (__builtin_expect(*plugin.core->clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+    if (__builtin_expect(*plugin.clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
     return cpu_counter() >> CLOCK_COUNTER_SHIFT;
 }
 
-// --- communication: the hot path of MPI programs
+// --- communication: the hot path of MPI programs. All that needs the call's arguments happens before the call and
+// inline, so that they stay where they are.
+
+extern __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+struct thread *plugin_find_thread(void);
 
 MPI_SHIM bool mpi_enter_comm(struct mpi_probe *p)
 {
-    p->thread = plugin.core->thread();
-    if (UNLIKELY(!p->thread || p->thread->in_mpi)) return false;
-    p->thread->in_mpi = true;
-    atomic_fetch_add_explicit(plugin.core->tick, 1, memory_order_relaxed);
+    struct thread *thread = plugin_thread;
+    if (UNLIKELY(!thread || !thread->ready)) thread = plugin_find_thread();
+    p->thread = thread;
+    if (UNLIKELY(!thread || thread->in_mpi)) return false;
+    thread->in_mpi = true;
+    atomic_fetch_add_explicit(plugin.tick, 1, memory_order_relaxed);
     p->start = plugin_now();
     return true;
 }
 
 MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
 {
-    struct stream_comm *comm = &p->thread->comm[kind];
+    struct thread *thread = p->thread;
+    struct stream_comm *comm = &thread->comm[kind];
     comm->units += plugin_now() - p->start;
     comm->count++;
     comm->bytes += bytes;
-    p->thread->in_mpi = false;
-    if (!p->thread->limit_aside) plugin.core->attend(p->thread);
+    thread->in_mpi = false;
+    if (UNLIKELY(!thread->limit_aside)) plugin.core->attend(thread);
 }
 
+// Sizes of types are asked for once: programs use few, and the same one again and again. No datatype is 0, neither as a
+// number (MPICH) nor as a pointer (Open MPI).
 uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type);
 
-// No datatype is 0, neither as a number (MPICH) nor as a pointer (Open MPI).
 MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
 {
     if (LIKELY(thread->last_type.type == (uintptr_t)type)) return thread->last_type.bytes;
     return plugin_ask_type_bytes(thread, type);
+}
+
+MPI_SHIM bool mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type)
+{
+    if (UNLIKELY(!mpi_enter_comm(p))) return false;
+    p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
+    return true;
+}
+
+// Vectors of counts: how many bytes is not asked.
+MPI_SHIM bool mpi_enter_some(struct mpi_probe *p)
+{
+    p->size = 0;
+    return mpi_enter_comm(p);
 }
 
 MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
@@ -101,16 +125,10 @@ MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
     mpi_count_comm(p, COMM_SYNCHRONISING, 0);
 }
 
-MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, MPI_Count count, MPI_Datatype type, int result)
+MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, int result)
 {
     (void)call, (void)result;
-    mpi_count_comm(p, COMM_MOVING, count > 0 ? (uint64_t)count * plugin_type_bytes(p->thread, type) : 0);
-}
-
-MPI_SHIM void mpi_leave_move_bytes(struct mpi_probe *p, uint32_t call, uint64_t bytes, int result)
-{
-    (void)call, (void)result;
-    mpi_count_comm(p, COMM_MOVING, bytes);
+    mpi_count_comm(p, COMM_MOVING, p->size);
 }
 
 MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
@@ -121,10 +139,14 @@ MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
 
 // --- completion: requests of nonblocking I/O are looked for only while there are any
 
-MPI_SHIM bool mpi_enter_wait(struct mpi_probe *p, MPI_Request *request)
+MPI_SHIM bool mpi_enter_wait(struct mpi_probe *p, MPI_Request *request, MPI_Status *status)
 {
-    if (!mpi_enter_comm(p)) return false;
-    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) p->request = *request;
+    if (UNLIKELY(!mpi_enter_comm(p))) return false;
+    p->status = NULL;
+    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
+        p->request = *request;
+        p->status = status;
+    }
     return true;
 }
 
@@ -132,20 +154,16 @@ void plugin_request_done(struct mpi_probe *p, MPI_Request request, const MPI_Sta
 bool plugin_copy_requests(struct mpi_probe *p, int count, const MPI_Request *requests);
 void plugin_requests_done(struct mpi_probe *p, int count, const int *indices, const MPI_Status *statuses);
 
-MPI_SHIM void mpi_leave_wait(struct mpi_probe *p, uint32_t call, MPI_Status *status, int result)
+MPI_SHIM void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int result)
 {
     mpi_leave_done(p, call, result);
-    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
-        plugin_request_done(p, p->request, status);
-    }
+    if (UNLIKELY(p->status != NULL)) plugin_request_done(p, p->request, p->status);
 }
 
-MPI_SHIM void mpi_leave_test(struct mpi_probe *p, uint32_t call, int *flag, MPI_Status *status, int result)
+MPI_SHIM void mpi_leave_test(struct mpi_probe *p, uint32_t call, int *flag, int result)
 {
     mpi_leave_done(p, call, result);
-    if (UNLIKELY(*flag && atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
-        plugin_request_done(p, p->request, status);
-    }
+    if (UNLIKELY(p->status && *flag)) plugin_request_done(p, p->request, p->status);
 }
 
 MPI_SHIM bool mpi_enter_waitall(struct mpi_probe *p, int count, MPI_Request *requests)
