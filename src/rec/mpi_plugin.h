@@ -35,6 +35,7 @@ struct mpi_probe {
     bool has_offset;
     bool unaligned;
     MPI_Request request;   // before the call
+    MPI_Status *status;    // of the wait, where I/O requests are under way
     MPI_Request *requests; // a copy, where I/O requests are under way
     int request_count;
 };
