@@ -21,7 +21,7 @@ static struct {
     uint32_t generation;
 } module[MODULES];
 
-static _Atomic bool lock;
+static _Atomic uint32_t lock;
 
 static uint32_t module_number(const Dl_info *info)
 {

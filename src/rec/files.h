@@ -23,7 +23,7 @@ struct file {
     uint64_t inode;
     uint32_t type;              // S_IFMT bits, 0 before anyone asked
     _Atomic uint32_t announced; // 2 * generation of the spill file that has its record, + 1 with what fstat said
-    _Atomic bool counters_lock;
+    _Atomic uint32_t counters_lock;
     uint32_t counters_generation;
     struct counters *counters[LAYER_COUNT]; // past the trace cap, in the spill file
     uint32_t name_len;

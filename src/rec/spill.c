@@ -163,10 +163,10 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
 
 void spill_take_time(void)
 {
-    static _Atomic bool lock;
-    if (atomic_exchange(&lock, true)) return; // someone else is doing it
+    static _Atomic uint32_t lock;
+    if (!spin_try(&lock)) return; // someone else is doing it
     recorder.spill->latest = clock_moment();
-    atomic_store(&lock, false);
+    spin_unlock(&lock);
 }
 
 void spill_retire(struct spill_chunk *chunk)
