@@ -212,10 +212,10 @@ struct file *files_find(const char *name, size_t len)
 void files_note_stat(struct file *file, const struct stat *data)
 {
     if (file == atomic_load(&common_file)) return;
-    file->device = data->st_dev;
-    file->inode = data->st_ino;
-    file->block_bytes = (uint32_t)data->st_blksize;
-    file->type = data->st_mode & S_IFMT;
+    atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
+    atomic_store_explicit(&file->inode, data->st_ino, memory_order_relaxed);
+    atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_relaxed);
+    atomic_store_explicit(&file->type, data->st_mode & S_IFMT, memory_order_release);
 }
 
 void files_announce(struct file *file)

@@ -43,7 +43,7 @@ static struct handle *take_handle(void)
     uint64_t head = atomic_load(&free_list);
     while ((uint32_t)head) {
         struct handle *handle = &handles_all[(uint32_t)head];
-        uint64_t rest = ((head >> 32) + 1) << 32 | handle->next_free;
+        uint64_t rest = ((head >> 32) + 1) << 32 | atomic_load_explicit(&handle->next_free, memory_order_relaxed);
         if (atomic_compare_exchange_weak(&free_list, &head, rest)) return handle;
     }
     uint32_t index = atomic_fetch_add(&used_handles, 1);
@@ -60,7 +60,7 @@ static void release(struct handle *handle)
     uint64_t head = atomic_load(&free_list);
     uint64_t pushed;
     do {
-        handle->next_free = (uint32_t)head;
+        atomic_store_explicit(&handle->next_free, (uint32_t)head, memory_order_relaxed);
         pushed = ((head >> 32) + 1) << 32 | index;
     } while (!atomic_compare_exchange_weak(&free_list, &head, pushed));
 }

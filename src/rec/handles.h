@@ -32,13 +32,13 @@ struct handle {
     struct file *file;
     _Atomic uint64_t position; // the kernel's file position, while it is not shared
     _Atomic uint32_t references;
-    uint32_t next_free;
+    _Atomic uint32_t next_free;
     uint32_t left_out; // enum left_out
     _Atomic uint32_t
-        transfers; // whose position the kernel must tell: HANDLE_ARRIVED for each so far + number under way
-    FILE *stream;  // last stdio stream seen on it, and what its buffer held then
-    uint64_t stream_left;
-    uint64_t stream_pending;
+        transfers;        // whose position the kernel must tell: HANDLE_ARRIVED for each so far + number under way
+    FILE *_Atomic stream; // last stdio stream seen on it, and what its buffer held then
+    _Atomic uint64_t stream_left;
+    _Atomic uint64_t stream_pending;
 };
 
 // handles_all[0] is the unknown handle; [1 … LEFT_OUT_COUNT - 1] stand for what is left out; then come the real ones.
