@@ -210,6 +210,19 @@ int handles_highest_fd(void)
     return atomic_load(&highest_fd);
 }
 
+// Descriptors come lowest first, so the far end is nobody's.
+void handles_give_back(void)
+{
+    unsigned used = atomic_load(&used_handles);
+    unsigned fds = (unsigned)atomic_load(&highest_fd) + 1;
+    unsigned kept = ((used > fds ? used : fds) + HANDLES_FEW) & ~(HANDLES_FEW - 1u);
+    unsigned old = handles_limit;
+    if (kept >= old) return;
+    handles_limit = kept;
+    cpu_syscall(SYS_munmap, &handles_all[kept], (old - kept) * sizeof *handles_all);
+    cpu_syscall(SYS_munmap, &handles_of_fd[kept], (old - kept) * sizeof *handles_of_fd);
+}
+
 void handles_share_all(void)
 {
     uint32_t used = atomic_load(&used_handles);

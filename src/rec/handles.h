@@ -69,6 +69,7 @@ void handles_end_close(int fd, bool closed, struct handle *handle);
 
 size_t handles_name(int fd, char *name); // of its file; room FILES_NAME_MAX; 0 where it has none
 void handles_share_all(void);            // before fork
+void handles_give_back(void);            // unmaps the far end of the tables
 int handles_highest_fd(void);
 // Calls `visit` for every handle that has a stdio stream.
 void handles_each_stream(void (*visit)(struct handle *handle));
