@@ -202,6 +202,8 @@ def shim_body(tables, call, real_call, cast=''):
         yield f"    if (watched) {probe['leave']}({', '.join(leave)});"
     else:
         yield f"    if (!{probe['enter']}({enter})) return {cast}{real_call};"
+        if cast:
+            yield '    probe.caller = system_call_caller;'
         yield f'    {call.ret} result = {real_call};'
         yield f"    {probe['leave']}({', '.join(leave + ['result'])});\n    return {cast}result;"
 

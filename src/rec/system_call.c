@@ -5,6 +5,8 @@
 #include "rec/async.h"
 #include "rec/shims.h"
 
+__thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")));
+
 long system_call_real(long number, const long argument[6])
 {
     return real.syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
@@ -19,6 +21,7 @@ EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ..
     va_start(list, number);
     for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
     va_end(list);
+    system_call_caller = (uintptr_t)__builtin_return_address(0);
     recorder_thread(); // at least `real` is there afterwards
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
     if (async_is_number(number)) return async_system_call(number, argument);
