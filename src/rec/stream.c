@@ -75,6 +75,25 @@ static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t
     emit_slowly(p->thread, &e);
 }
 
+// Somebody flushed all streams. Macros may have put bytes before and after, as the kernel's position tells; where
+// others move that too, only those after are known.
+static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
+                                 uint64_t pending)
+{
+    uint64_t end_before = position + pending_before;
+    uint64_t put = pending;
+    kernel_wrote(p, pending_before);
+    ask_position(p->handle, stream->_fileno);
+    if (position_is_ours(p->handle)) {
+        uint64_t now = atomic_load_explicit(&p->handle->position, memory_order_relaxed);
+        if (now > end_before) {
+            p->thread->tally->stdio_kernel[1] += now - end_before;
+            put += now - end_before;
+        }
+    }
+    if (put) emit_bytes(p, CALL_putc_unlocked, end_before, put, (int64_t)put, 0, p->start);
+}
+
 // What happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of all
 // streams.
 static void catch_up(struct probe *p, FILE *stream)
@@ -96,8 +115,7 @@ static void catch_up(struct probe *p, FILE *stream)
         uint64_t put = pending - pending_before;
         emit_bytes(p, CALL_putc_unlocked, position + pending_before, put, (int64_t)put, 0, p->start);
     } else if (pending < pending_before) {
-        kernel_wrote(p, pending_before - pending);
-        if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+        catch_up_after_flush(p, stream, position, pending_before, pending);
     }
 }
 
