@@ -17,7 +17,7 @@ enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
 
 struct handle *handles_all;
 _Atomic uint64_t *handles_of_fd;
-unsigned handles_limit;
+_Atomic unsigned handles_limit;
 
 static _Atomic uint32_t next_serial;
 static _Atomic uint32_t used_handles = FIRST_REAL;

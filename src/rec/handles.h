@@ -44,13 +44,14 @@ struct handle {
 // handles_all[0] is the unknown handle; [1 … LEFT_OUT_COUNT - 1] stand for what is left out; then come the real ones.
 extern struct handle *handles_all __attribute__((visibility("hidden")));
 extern _Atomic uint64_t *handles_of_fd __attribute__((visibility("hidden")));
-extern unsigned handles_limit __attribute__((visibility("hidden"))); // length of both
+extern _Atomic unsigned handles_limit __attribute__((visibility("hidden"))); // length of both; may shrink
 
 int handles_init(void);
 
 static inline struct handle *handles_get(int fd)
 {
-    if (UNLIKELY((unsigned)fd >= handles_limit)) return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
+    if (UNLIKELY((unsigned)fd >= atomic_load_explicit(&handles_limit, memory_order_relaxed)))
+        return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
     return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[fd], memory_order_acquire)];
 }
 
