@@ -230,9 +230,20 @@ static struct thread *attach(void)
     return thread;
 }
 
+// A signal handler came while its thread had no state: nobody will put its call aside.
+static void count_unseen_call(void)
+{
+    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
+    if (atomic_load(&recorder.spill_pid) == pid) spill_count_loss(LOSS_SIGNAL, 1);
+}
+
 struct thread *recorder_attach(void)
 {
-    if (vfork_child || switching) return NULL;
+    if (vfork_child) return NULL;
+    if (switching) {
+        count_unseen_call();
+        return NULL;
+    }
     int error = errno;
     switching = true;
     struct thread *thread = attach();
