@@ -12,7 +12,7 @@ import re
 import sys
 
 ROW = re.compile(r'^(?P<sys>sys )?(?P<ret>[\w ]+?\**)\s*(?P<name>\b\w+)\((?P<params>.*)\)\s*:\s*(?P<rest>.*)$')
-OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<rest>.*)$')
+OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<class>\w+)(?P<rest>.*)$')
 PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)$')
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
 KEYWORDS = {'as', 'alias', 'sys', 'traits', 'with', 'forward', 'late', 'check', 'since'}
@@ -53,9 +53,6 @@ class Call:
         other = copy.copy(self)
         other.name, other.options = name, {k: v for k, v in self.options.items() if k not in ('alias', 'sys')}
         return other
-
-    def has(self, keyword):
-        return keyword in self.options
 
     def prototype(self, name=None):
         params = [p.text for p in self.params] + (['...'] if self.variadic else [])
@@ -125,9 +122,8 @@ class Tables:
         if match := PROBE.match(line):
             self.probes[match['name']] = match
         elif match := OPERATION.match(line):
-            self.events.append(Call(layer, {'sys': None, 'ret': 'int', 'name': match['name'], 'params': '',
-                                            'rest': match['rest'].replace(' ', ' hand ', 1)
-                                            if ' ' in match['rest'] else match['rest'] + ' hand'}, where))
+            rest = ' '.join([match['class'], 'hand', match['rest']])
+            self.events.append(Call(layer, dict(sys=None, ret='int', name=match['name'], params='', rest=rest), where))
         elif match := ROW.match(line):
             call = Call(layer, match, where)
             self.calls.append(call)
@@ -186,7 +182,7 @@ def write_real_header(tables):
     yield '#ifndef IOSEER_REAL_H\n#define IOSEER_REAL_H\n\n#include "rec/types.h"\n'
     yield '#define REAL_FUNCTIONS(FUNCTION, LATE) \\'
     for call in tables.exported:
-        yield f"    {'LATE' if call.has('late') else 'FUNCTION'}({call.name}) \\"
+        yield f"    {'LATE' if 'late' in call.options else 'FUNCTION'}({call.name}) \\"
     yield '\n\nstruct real_functions {'
     yield from (f'    {call.pointer()};' for call in tables.exported)
     yield '};\n\n#endif'
@@ -209,6 +205,8 @@ def shim_body(tables, call, real_call, cast=''):
         yield f"    if (watched) {probe['leave']}({', '.join(leave)});"
     else:
         yield f"    if (!{probe['enter']}({enter})) return {cast}{real_call};"
+        if cast:
+            yield '    probe.caller = system_call_caller;'
         yield f'    {call.ret} result = {real_call};'
         yield f"    {probe['leave']}({', '.join(leave + ['result'])});\n    return {cast}result;"
 
@@ -240,16 +238,12 @@ def write_plain_shim(tables, call):
     yield '}'
 
 
-def write_shim(tables, call):
-    yield from (write_forwarding_shim if call.has('forward') else write_plain_shim)(tables, call)
-    yield ''
-
-
 def write_shims(tables):
     yield '#include "rec/shims.h"\n'
     for call in tables.exported:
         if call.probe != 'hand':
-            yield from write_shim(tables, call)
+            yield from (write_forwarding_shim if 'forward' in call.options else write_plain_shim)(tables, call)
+            yield ''
     numbers = []
     for call in tables.calls:
         for number in [call.name] if call.is_sys else call.options.get('sys', []):

@@ -70,7 +70,9 @@ struct words words_count(uint64_t count, const char *noun)
         *out++ = digits[i];
     }
     snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
-             count == 1 || !*noun ? "" : noun[strlen(noun) - 1] == 's' ? "es" : "s");
+             count == 1 || !*noun            ? ""
+             : noun[strlen(noun) - 1] == 's' ? "es"
+                                             : "s");
     return words;
 }
 

@@ -53,7 +53,7 @@ struct spill_header {
     uint32_t image; // 0 for the first spill this process image made; counts forks without exec
     struct spill_moment start;
     struct spill_moment latest; // the farthest calibration so far; renewed with every chunk and at the end
-    uint64_t capacity;          // bytes of the file
+    _Atomic uint64_t capacity;  // bytes of the file that may be used
     _Atomic uint64_t next;      // where the next chunk will be
     _Atomic uint32_t streams;   // number of event streams so far
     _Atomic uint32_t exit;      // enum process_exit

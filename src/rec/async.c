@@ -10,7 +10,7 @@ enum { BUCKETS = 256 };
 
 static struct pending *bucket[BUCKETS];
 static struct pending *spare;
-static _Atomic bool lock;
+static _Atomic uint32_t lock;
 
 static struct pending **head_of(const void *context, uint64_t id)
 {

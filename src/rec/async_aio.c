@@ -36,7 +36,7 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
 }
 
 // It must be in the table before the real call: another thread may see it done at once.
-static bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
+PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
 {
     struct pending what;
     if (!enter(p) || !block || !describe_block(p, call, block, &what)) return false;

@@ -36,7 +36,7 @@ static struct {
     const struct ring_view *ring;
     unsigned seen; // completions up to here have been looked at
 } known[RINGS];
-static _Atomic bool lock;
+static _Atomic uint32_t lock;
 
 // --- submission
 

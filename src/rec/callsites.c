@@ -21,7 +21,7 @@ static struct {
     uint32_t generation;
 } module[MODULES];
 
-static _Atomic bool lock;
+static _Atomic uint32_t lock;
 
 static uint32_t module_number(const Dl_info *info)
 {
@@ -43,34 +43,54 @@ static uint32_t module_number(const Dl_info *info)
     return 0;
 }
 
-static void announce(uint32_t number, uintptr_t caller)
+static void announce(uint32_t number, uintptr_t caller, const Dl_info *info)
 {
-    Dl_info info;
-    if (!dladdr((void *)caller, &info) || !info.dli_fname) return;
     uint8_t buffer[64];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
-    uint32_t in_module = module_number(&info);
+    uint32_t in_module = module_number(info);
     fields_begin(&out, RECORD_CALLSITE);
     fields_number(&out, CALLSITE_ID, number);
     fields_number(&out, CALLSITE_MODULE, in_module);
-    fields_number(&out, CALLSITE_ADDRESS, caller - (uintptr_t)info.dli_fbase);
+    fields_number(&out, CALLSITE_ADDRESS, caller - (uintptr_t)info->dli_fbase);
     fields_end(&out);
     spill_record(buffer, (size_t)(out.at - buffer));
 }
 
+// The row of a caller, or the free one where it belongs; SITES where the table is full.
+static uint32_t find_row(uintptr_t caller)
+{
+    uint32_t at = (uint32_t)((caller * 0x9e3779b97f4a7c15u) >> 52);
+    for (uint32_t tried = 0; tried < SITES; tried++, at = (at + 1) % SITES) {
+        if (!site[at].caller || site[at].caller == caller) return at;
+    }
+    return SITES;
+}
+
+static bool is_known(uintptr_t caller, uint32_t *row)
+{
+    spin_lock(&lock);
+    *row = find_row(caller);
+    bool known = *row == SITES || site[*row].generation == recorder.generation + 1;
+    spin_unlock(&lock);
+    return known;
+}
+
+// The loader is asked without the lock: whoever holds its own, running a new library's constructors, may wait for ours.
 uint32_t callsites_find(uintptr_t caller)
 {
+    uint32_t row;
+    Dl_info info;
     if (!caller) return 0;
-    uint32_t found = 0;
-    spin_lock(&lock);
-    uint32_t at = (uint32_t)((caller * 0x9e3779b97f4a7c15u) >> 52);
-    for (uint32_t tried = 0; tried < SITES && !found; tried++, at = (at + 1) % SITES) {
-        if (site[at].caller && site[at].caller != caller) continue;
-        if (site[at].generation != recorder.generation + 1) announce(at + 1, caller);
-        site[at].caller = caller;
-        site[at].generation = recorder.generation + 1;
-        found = at + 1;
+    if (!is_known(caller, &row)) {
+        bool found = dladdr((void *)caller, &info) && info.dli_fname;
+        spin_lock(&lock);
+        row = find_row(caller);
+        if (row < SITES && site[row].generation != recorder.generation + 1) {
+            if (found) announce(row + 1, caller, &info);
+            site[row].caller = caller;
+            site[row].generation = recorder.generation + 1;
+        }
+        spin_unlock(&lock);
     }
-    spin_unlock(&lock);
-    return found;
+    return row < SITES ? row + 1 : 0;
 }

@@ -58,6 +58,52 @@ __asm__(".text\n.set stub, 0\n" MPI_NAMES(STUB) ".set stub, 0\n.balign 16\nmpi_f
            ".data\n.balign 8\n.globl mpi_slots\n.hidden mpi_slots\nmpi_slots:\n.set stub, 0\n" MPI_NAMES(
                SLOT) ".text\n");
 
+// Keeps every register that may hold an argument; rax has the number of those in vector registers.
+__asm__(".text\n"
+        ".type cpu_switch, @function\n"
+        ".globl cpu_switch\n"
+        ".hidden cpu_switch\n"
+        "cpu_switch:\n"
+        "    pushq %rbp\n"
+        "    movq %rsp, %rbp\n"
+        "    pushq %rdi\n"
+        "    pushq %rsi\n"
+        "    pushq %rdx\n"
+        "    pushq %rcx\n"
+        "    pushq %r8\n"
+        "    pushq %r9\n"
+        "    pushq %rax\n"
+        "    subq $136, %rsp\n"
+        "    movups %xmm0, (%rsp)\n"
+        "    movups %xmm1, 16(%rsp)\n"
+        "    movups %xmm2, 32(%rsp)\n"
+        "    movups %xmm3, 48(%rsp)\n"
+        "    movups %xmm4, 64(%rsp)\n"
+        "    movups %xmm5, 80(%rsp)\n"
+        "    movups %xmm6, 96(%rsp)\n"
+        "    movups %xmm7, 112(%rsp)\n"
+        "    call *%r11\n"
+        "    movq %rax, %r11\n"
+        "    movups (%rsp), %xmm0\n"
+        "    movups 16(%rsp), %xmm1\n"
+        "    movups 32(%rsp), %xmm2\n"
+        "    movups 48(%rsp), %xmm3\n"
+        "    movups 64(%rsp), %xmm4\n"
+        "    movups 80(%rsp), %xmm5\n"
+        "    movups 96(%rsp), %xmm6\n"
+        "    movups 112(%rsp), %xmm7\n"
+        "    addq $136, %rsp\n"
+        "    popq %rax\n"
+        "    popq %r9\n"
+        "    popq %r8\n"
+        "    popq %rcx\n"
+        "    popq %rdx\n"
+        "    popq %rsi\n"
+        "    popq %rdi\n"
+        "    popq %rbp\n"
+        "    jmp *%r11\n"
+        ".size cpu_switch, .-cpu_switch\n");
+
 #elif defined(__aarch64__)
 
 bool cpu_counter_is_steady(void)
@@ -107,5 +153,35 @@ __asm__(".text\n.set stub, 0\n" MPI_NAMES(STUB) ".set stub, 0\n.balign 16\nmpi_f
            "    br x16\n"
            ".data\n.balign 8\n.globl mpi_slots\n.hidden mpi_slots\nmpi_slots:\n.set stub, 0\n" MPI_NAMES(
                SLOT) ".text\n");
+
+__asm__(".text\n"
+        ".type cpu_switch, %function\n"
+        ".globl cpu_switch\n"
+        ".hidden cpu_switch\n"
+        "cpu_switch:\n"
+        "    stp x29, x30, [sp, #-224]!\n"
+        "    stp x0, x1, [sp, #16]\n"
+        "    stp x2, x3, [sp, #32]\n"
+        "    stp x4, x5, [sp, #48]\n"
+        "    stp x6, x7, [sp, #64]\n"
+        "    str x8, [sp, #80]\n"
+        "    stp q0, q1, [sp, #96]\n"
+        "    stp q2, q3, [sp, #128]\n"
+        "    stp q4, q5, [sp, #160]\n"
+        "    stp q6, q7, [sp, #192]\n"
+        "    blr x16\n"
+        "    mov x16, x0\n"
+        "    ldp x0, x1, [sp, #16]\n"
+        "    ldp x2, x3, [sp, #32]\n"
+        "    ldp x4, x5, [sp, #48]\n"
+        "    ldp x6, x7, [sp, #64]\n"
+        "    ldr x8, [sp, #80]\n"
+        "    ldp q0, q1, [sp, #96]\n"
+        "    ldp q2, q3, [sp, #128]\n"
+        "    ldp q4, q5, [sp, #160]\n"
+        "    ldp q6, q7, [sp, #192]\n"
+        "    ldp x29, x30, [sp], #224\n"
+        "    br x16\n"
+        ".size cpu_switch, .-cpu_switch\n");
 
 #endif

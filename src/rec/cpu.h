@@ -1,4 +1,5 @@
-// All that depends on the processor: its cycle counter, system calls that bypass libc, and vfork (cpu.c).
+// All that depends on the processor: its cycle counter, system calls that bypass libc, functions that find out at each
+// call where it should go, and vfork (cpu.c).
 #ifndef IOSEER_REC_CPU_H
 #define IOSEER_REC_CPU_H
 
@@ -34,6 +35,13 @@ static inline long cpu_syscall6(long number, long a, long b, long c, long d, lon
     return result;
 }
 
+// Defines the function `name`: it asks `chooser`, a function without parameters, for an address and goes on there, with
+// whatever arguments it was called with.
+#define CPU_SWITCH(name, chooser)                                                                                      \
+    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                                        \
+            "    endbr64\n    leaq " #chooser "(%rip), %r11\n    jmp cpu_switch\n"                                     \
+            ".size " #name ", .-" #name "\n")
+
 #elif defined(__aarch64__)
 
 static inline uint64_t cpu_counter(void)
@@ -60,6 +68,11 @@ static inline long cpu_syscall6(long number, long a, long b, long c, long d, lon
     __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
     return x0;
 }
+
+#define CPU_SWITCH(name, chooser)                                                                                      \
+    __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                                        \
+            "    adrp x16, " #chooser "\n    add x16, x16, :lo12:" #chooser "\n    b cpu_switch\n"                     \
+            ".size " #name ", .-" #name "\n")
 
 #else
 #error "ioseer's recorder knows x86_64 and aarch64; a new processor needs src/rec/cpu.[hc]"

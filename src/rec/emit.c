@@ -81,7 +81,7 @@ static struct counters *file_counters(struct file *file, unsigned layer)
 {
     static struct spill_chunk *chunk; // under the records of one generation; guarded by its own lock
     static uint32_t chunk_generation;
-    static _Atomic bool lock;
+    static _Atomic uint32_t lock;
     if (file->counters_generation != recorder.generation) {
         memset(file->counters, 0, sizeof file->counters);
         file->counters_generation = recorder.generation;

@@ -18,34 +18,29 @@ static struct file *_Atomic bucket[BUCKETS];
 static _Atomic uint32_t file_count;
 static struct file *_Atomic common_file; // for all names past the cap
 
-// The current directory, read when it is first needed and again after a change. Readers check that `cwd_version` is
-// even and the same before and after their copy.
+// The current directory, read when it is first needed and again after a change.
 static char cwd[PATH_MAX];
 static size_t cwd_len;
-static _Atomic uint32_t cwd_version;
-static _Atomic bool cwd_lock;
 static _Atomic bool cwd_known;
+static _Atomic uint32_t cwd_lock;
 
-// A signal handler may have interrupted the writer on this very thread, so nobody waits: whoever meets a change under
-// way asks the kernel for himself.
-static size_t copy_cwd(char *out)
+static size_t ask_cwd(char out[PATH_MAX])
 {
-    if (!atomic_load(&cwd_known) && !atomic_exchange(&cwd_lock, true)) {
-        atomic_fetch_add(&cwd_version, 1);
-        long len = cpu_syscall(SYS_getcwd, cwd, sizeof cwd);
-        cwd_len = len > 1 && cwd[0] == '/' ? (size_t)len - 1 : 0;
-        atomic_fetch_add(&cwd_version, 1);
-        atomic_store(&cwd_known, true);
-        atomic_store(&cwd_lock, false);
-    }
-    uint32_t version = atomic_load(&cwd_version);
-    if (atomic_load(&cwd_known) && !(version & 1)) {
-        size_t len = cwd_len;
-        memcpy(out, cwd, len);
-        if (version == atomic_load(&cwd_version)) return len;
-    }
     long len = cpu_syscall(SYS_getcwd, out, PATH_MAX);
     return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
+}
+
+// A signal handler may have interrupted the holder of the lock on this very thread, so nobody waits: whoever finds it
+// taken asks the kernel for himself.
+static size_t copy_cwd(char *out)
+{
+    if (!spin_try(&cwd_lock)) return ask_cwd(out);
+    // Known before it is read: a change in between makes it unknown again.
+    if (!atomic_exchange(&cwd_known, true)) cwd_len = ask_cwd(cwd);
+    size_t len = cwd_len;
+    memcpy(out, cwd, len);
+    spin_unlock(&cwd_lock);
+    return len;
 }
 
 void files_forget_cwd(void)
@@ -217,10 +212,10 @@ struct file *files_find(const char *name, size_t len)
 void files_note_stat(struct file *file, const struct stat *data)
 {
     if (file == atomic_load(&common_file)) return;
-    file->device = data->st_dev;
-    file->inode = data->st_ino;
-    file->block_bytes = (uint32_t)data->st_blksize;
-    file->type = data->st_mode & S_IFMT;
+    atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
+    atomic_store_explicit(&file->inode, data->st_ino, memory_order_relaxed);
+    atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_relaxed);
+    atomic_store_explicit(&file->type, data->st_mode & S_IFMT, memory_order_release);
 }
 
 void files_announce(struct file *file)

@@ -17,13 +17,13 @@ enum { FILES_NAME_MAX = PATH_MAX * 2 };
 struct file {
     struct file *next;
     uint64_t hash;
-    uint32_t id; // in this process, from 1
-    uint32_t block_bytes;
-    uint64_t device;
-    uint64_t inode;
-    uint32_t type;              // S_IFMT bits, 0 before anyone asked
+    uint32_t id;                  // in this process, from 1
+    _Atomic uint32_t block_bytes; // with the next three: as the last open saw it
+    _Atomic uint64_t device;
+    _Atomic uint64_t inode;
+    _Atomic uint32_t type;      // S_IFMT bits, 0 before anyone asked
     _Atomic uint32_t announced; // 2 * generation of the spill file that has its record, + 1 with what fstat said
-    _Atomic bool counters_lock;
+    _Atomic uint32_t counters_lock;
     uint32_t counters_generation;
     struct counters *counters[LAYER_COUNT]; // past the trace cap, in the spill file
     uint32_t name_len;

@@ -17,7 +17,7 @@ enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
 
 struct handle *handles_all;
 _Atomic uint64_t *handles_of_fd;
-unsigned handles_limit;
+_Atomic unsigned handles_limit;
 
 static _Atomic uint32_t next_serial;
 static _Atomic uint32_t used_handles = FIRST_REAL;
@@ -43,7 +43,7 @@ static struct handle *take_handle(void)
     uint64_t head = atomic_load(&free_list);
     while ((uint32_t)head) {
         struct handle *handle = &handles_all[(uint32_t)head];
-        uint64_t rest = ((head >> 32) + 1) << 32 | handle->next_free;
+        uint64_t rest = ((head >> 32) + 1) << 32 | atomic_load_explicit(&handle->next_free, memory_order_relaxed);
         if (atomic_compare_exchange_weak(&free_list, &head, rest)) return handle;
     }
     uint32_t index = atomic_fetch_add(&used_handles, 1);
@@ -60,7 +60,7 @@ static void release(struct handle *handle)
     uint64_t head = atomic_load(&free_list);
     uint64_t pushed;
     do {
-        handle->next_free = (uint32_t)head;
+        atomic_store_explicit(&handle->next_free, (uint32_t)head, memory_order_relaxed);
         pushed = ((head >> 32) + 1) << 32 | index;
     } while (!atomic_compare_exchange_weak(&free_list, &head, pushed));
 }
@@ -213,6 +213,19 @@ size_t handles_name(int fd, char *name)
 int handles_highest_fd(void)
 {
     return atomic_load(&highest_fd);
+}
+
+// Descriptors come lowest first, so the far end is nobody's.
+void handles_give_back(void)
+{
+    unsigned used = atomic_load(&used_handles);
+    unsigned fds = (unsigned)atomic_load(&highest_fd) + 1;
+    unsigned kept = ((used > fds ? used : fds) + HANDLES_FEW) & ~(HANDLES_FEW - 1u);
+    unsigned old = handles_limit;
+    if (kept >= old) return;
+    handles_limit = kept;
+    cpu_syscall(SYS_munmap, &handles_all[kept], (old - kept) * sizeof *handles_all);
+    cpu_syscall(SYS_munmap, &handles_of_fd[kept], (old - kept) * sizeof *handles_of_fd);
 }
 
 void handles_share_all(void)

@@ -32,25 +32,26 @@ struct handle {
     struct file *file;
     _Atomic uint64_t position; // the kernel's file position, while it is not shared
     _Atomic uint32_t references;
-    uint32_t next_free;
+    _Atomic uint32_t next_free;
     uint32_t left_out; // enum left_out
     _Atomic uint32_t
-        transfers; // whose position the kernel must tell: HANDLE_ARRIVED for each so far + number under way
-    FILE *stream;  // last stdio stream seen on it, and what its buffer held then
-    uint64_t stream_left;
-    uint64_t stream_pending;
+        transfers;        // whose position the kernel must tell: HANDLE_ARRIVED for each so far + number under way
+    FILE *_Atomic stream; // last stdio stream seen on it, and what its buffer held then
+    _Atomic uint64_t stream_left;
+    _Atomic uint64_t stream_pending;
 };
 
 // handles_all[0] is the unknown handle; [1 … LEFT_OUT_COUNT - 1] stand for what is left out; then come the real ones.
 extern struct handle *handles_all __attribute__((visibility("hidden")));
 extern _Atomic uint64_t *handles_of_fd __attribute__((visibility("hidden")));
-extern unsigned handles_limit __attribute__((visibility("hidden"))); // length of both
+extern _Atomic unsigned handles_limit __attribute__((visibility("hidden"))); // length of both; may shrink
 
 int handles_init(void);
 
 static inline struct handle *handles_get(int fd)
 {
-    if (UNLIKELY((unsigned)fd >= handles_limit)) return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
+    if (UNLIKELY((unsigned)fd >= atomic_load_explicit(&handles_limit, memory_order_relaxed)))
+        return &handles_all[fd < 0 ? 0 : LEFT_OUT_OTHER];
     return &handles_all[(uint32_t)atomic_load_explicit(&handles_of_fd[fd], memory_order_acquire)];
 }
 
@@ -70,6 +71,7 @@ void handles_end_close(int fd, bool closed, struct handle *handle);
 
 size_t handles_name(int fd, char *name); // of its file; room FILES_NAME_MAX; 0 where it has none
 void handles_share_all(void);            // before fork
+void handles_give_back(void);            // unmaps the far end of the tables
 int handles_highest_fd(void);
 // Calls `visit` for every handle that has a stdio stream.
 void handles_each_stream(void (*visit)(struct handle *handle));

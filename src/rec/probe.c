@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include "rec/real.h"
@@ -313,4 +314,16 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
 void leave_closefrom(struct probe *p, uint32_t call, int first)
 {
     leave_close_range(p, call, first < 0 ? 0 : (unsigned)first, ~0u, 0, 0);
+}
+
+// --- limits
+
+bool enter_limit(struct probe *p, int resource)
+{
+    p->thread = recorder_thread();
+    if (p->thread && resource == RLIMIT_AS) {
+        spill_give_back();
+        handles_give_back();
+    }
+    return false;
 }

@@ -69,6 +69,13 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
     return true;
 }
 
+// Before a limit on address space the recorder gives back what it holds in reserve; there is nothing to record.
+bool enter_limit(struct probe *p, int resource);
+static inline void leave_nothing(struct probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call, (void)result;
+}
+
 // For transfers. Where the position must be asked for afterwards, another thread's transfer may come in between: who
 // was there at the same time is noted.
 void begin_shared_transfer(struct probe *p);

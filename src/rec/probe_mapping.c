@@ -17,7 +17,7 @@ static struct mapping {
     uint64_t offset;
 } mappings[MAPPINGS];
 static _Atomic unsigned mapping_count; // entries in use at the front of the table, free ones among them
-static _Atomic bool lock;
+static _Atomic uint32_t lock;
 
 static void add(struct mapping fresh)
 {

@@ -21,7 +21,7 @@
 
 struct recorder recorder;
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
-static __thread bool attaching __attribute__((tls_model("initial-exec")));
+static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread's state is being found or left
 static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
 bool clock_uses_ns;
 
@@ -99,8 +99,6 @@ static void become_child(uint32_t pid)
     recorder.records = NULL;
     recorder.idle_threads = NULL;
     recorder.generation++;
-    atomic_store(&recorder.records_lock, false);
-    atomic_store(&recorder.idle_lock, false);
     handles_share_all();
 }
 
@@ -127,12 +125,14 @@ static void thread_ended(void *state)
 {
     struct thread *thread = state;
     if (!thread->ready) return;
+    switching = true; // a signal handler that wanted a state now would wait for the lock for ever
     thread->ready = false;
     current_thread = NULL;
     spin_lock(&recorder.idle_lock);
     thread->next_idle = recorder.idle_threads;
     recorder.idle_threads = thread;
     spin_unlock(&recorder.idle_lock);
+    switching = false;
 }
 
 static void start(void)
@@ -156,32 +156,35 @@ static bool started(void)
         start();
     }
     while (atomic_load(&recorder.phase) == RECORDER_STARTING) {
-        if (attaching) return false; // we are inside start() ourselves
+        if (switching) return false; // we are inside start() ourselves
         cpu_relax();
     }
     return atomic_load(&recorder.phase) == RECORDER_ON;
 }
 
+static void make_spill(uint32_t pid)
+{
+    if (recorder.pid && recorder.pid != pid) become_child(pid);
+    recorder.pid = pid;
+    if (spill_create() < 0) {
+        atomic_store(&recorder.phase, RECORDER_OFF);
+        return;
+    }
+    process_io_describe();
+    atomic_store_explicit(&recorder.spill_pid, pid, memory_order_release);
+}
+
+// The first of a process's threads to come here makes its spill file. What fork copied does not tell whether it was
+// made, nor its lock whether it is taken: the process id does.
 static bool have_spill(void)
 {
-    static _Atomic bool lock;
+    static _Atomic uint32_t lock;
     uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
-    if (recorder.spill && recorder.pid == pid) return true;
-    if (recorder.pid && recorder.pid != pid) {
-        atomic_store(&lock, false); // held by nobody here, whatever the parent's threads did
-        become_child(pid);
-    }
-    spin_lock(&lock);
-    if (!recorder.spill) {
-        recorder.pid = pid;
-        if (spill_create() == 0) {
-            process_io_describe();
-        } else {
-            atomic_store(&recorder.phase, RECORDER_OFF);
-        }
-    }
+    if (atomic_load_explicit(&recorder.spill_pid, memory_order_acquire) == pid) return true;
+    spin_lock_as(&lock, pid);
+    if (atomic_load(&recorder.spill_pid) != pid && atomic_load(&recorder.phase) == RECORDER_ON) make_spill(pid);
     spin_unlock(&lock);
-    return recorder.spill != NULL;
+    return atomic_load(&recorder.spill_pid) == pid;
 }
 
 static struct thread *idle_thread(void)
@@ -227,13 +230,24 @@ static struct thread *attach(void)
     return thread;
 }
 
+// A signal handler came while its thread had no state: nobody will put its call aside.
+static void count_unseen_call(void)
+{
+    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
+    if (atomic_load(&recorder.spill_pid) == pid) spill_count_loss(LOSS_SIGNAL, 1);
+}
+
 struct thread *recorder_attach(void)
 {
-    if (vfork_child || attaching) return NULL;
+    if (vfork_child) return NULL;
+    if (switching) {
+        count_unseen_call();
+        return NULL;
+    }
     int error = errno;
-    attaching = true;
+    switching = true;
     struct thread *thread = attach();
-    attaching = false;
+    switching = false;
     errno = error;
     return thread;
 }

@@ -26,8 +26,9 @@ enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64 };
 
 struct recorder {
     _Atomic int phase;
-    uint32_t pid;        // of the process the state below belongs to; another one means we are its forked child
-    uint32_t generation; // counts spill files: a forked child opens the next
+    uint32_t pid;               // of the process the state below belongs to; another one means we are its forked child
+    uint32_t generation;        // counts spill files: a forked child opens the next
+    _Atomic uint32_t spill_pid; // the process whose spill file is there, complete with its first record
     // Settings, read once
     const char *job;                  // directory of the spill files
     const char *library;              // path of this library
@@ -42,14 +43,14 @@ struct recorder {
     // The spill file
     struct spill_header *spill;  // the whole file is mapped from here
     struct spill_chunk *records; // the chunk that tagged records go to
-    _Atomic bool records_lock;
+    _Atomic uint32_t records_lock;
     char spill_path[PATH_MAX];
     // Threads
     pthread_key_t thread_key;
     bool thread_key_made;
     _Atomic uint64_t tick;       // MPI calls so far
     struct thread *idle_threads; // states of threads that ended, to be taken over
-    _Atomic bool idle_lock;
+    _Atomic uint32_t idle_lock;
 };
 
 // Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK): `ready` is then false without any check of
@@ -115,17 +116,35 @@ void recorder_resume(void);
 uint64_t recorder_limit(int which);
 
 // Short critical sections without libc; not recursive. `busy` of the thread is set around them, so that a signal
-// handler on the same thread never waits for itself.
-static inline void spin_lock(_Atomic bool *lock)
+// handler on the same thread never waits for itself. A lock that is taken holds its owner, which differs in a forked
+// child: what its parent's threads had locked, and will never unlock there, is open to it.
+static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
 {
-    while (atomic_exchange_explicit(lock, true, memory_order_acquire)) {
-        while (atomic_load_explicit(lock, memory_order_relaxed)) cpu_relax();
+    uint32_t held = 0;
+    while (!atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
+        if (held != owner) continue;
+        while (atomic_load_explicit(lock, memory_order_relaxed) == owner) cpu_relax();
+        held = 0;
     }
 }
 
-static inline void spin_unlock(_Atomic bool *lock)
+static inline void spin_lock(_Atomic uint32_t *lock)
 {
-    atomic_store_explicit(lock, false, memory_order_release);
+    spin_lock_as(lock, recorder.generation + 1);
+}
+
+// For those who must not wait.
+static inline bool spin_try(_Atomic uint32_t *lock)
+{
+    uint32_t owner = recorder.generation + 1;
+    uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
+    return held != owner &&
+           atomic_compare_exchange_strong_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void spin_unlock(_Atomic uint32_t *lock)
+{
+    atomic_store_explicit(lock, 0, memory_order_release);
 }
 
 #endif

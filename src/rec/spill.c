@@ -20,6 +20,7 @@
 enum {
     RESERVE_BYTES = 64 << 20, // and a third of the trace cap, behind it: for names and counters
     LEAST_BYTES = 64 << 10,   // a smaller file is not worth having
+    KEPT_BYTES = 1 << 20,     // free room that stays when the rest is given back
     FIRST_RECORDS_BYTES = 8 << 10,
     RECORDS_BYTES = 64 << 10,
 };
@@ -148,6 +149,10 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
             return NULL;
         }
     } while (!atomic_compare_exchange_weak(&header->next, &offset, offset + bytes));
+    if (offset + bytes > header->capacity) { // given back meanwhile
+        *reason = LOSS_TRACE_CAP;
+        return NULL;
+    }
     if (allocate(offset, bytes) < 0) {
         *reason = LOSS_DISK_FULL;
         return NULL;
@@ -161,12 +166,27 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
     return chunk;
 }
 
+// Whoever claims a chunk at the same time either sees the new capacity afterwards or is seen here.
+void spill_give_back(void)
+{
+    struct spill_header *header = recorder.spill;
+    uint64_t old = header->capacity;
+    uint64_t kept = (atomic_load(&header->next) + KEPT_BYTES) & ~(uint64_t)(SPILL_ALIGN - 1);
+    if (kept >= old) return;
+    header->capacity = kept;
+    if (atomic_load(&header->next) > kept) {
+        header->capacity = old;
+    } else {
+        cpu_syscall(SYS_munmap, (char *)header + kept, old - kept);
+    }
+}
+
 void spill_take_time(void)
 {
-    static _Atomic bool lock;
-    if (atomic_exchange(&lock, true)) return; // someone else is doing it
+    static _Atomic uint32_t lock;
+    if (!spin_try(&lock)) return; // someone else is doing it
     recorder.spill->latest = clock_moment();
-    atomic_store(&lock, false);
+    spin_unlock(&lock);
 }
 
 void spill_retire(struct spill_chunk *chunk)

@@ -13,6 +13,9 @@ int spill_create(void);
 // the reserve behind it.
 struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason);
 
+// Unmaps most of what is still free. The trace will end early.
+void spill_give_back(void);
+
 // Gives the pages of a finished chunk back to the kernel; its bytes are safe in the page cache.
 void spill_retire(struct spill_chunk *chunk);
 

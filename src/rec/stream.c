@@ -31,9 +31,10 @@ static uint64_t bytes_pending(const FILE *stream)
 
 static void remember(struct handle *handle, FILE *stream)
 {
-    handle->stream = stream;
-    handle->stream_left = bytes_left(stream);
-    handle->stream_pending = bytes_pending(stream);
+    // Relaxed: the stream's own lock orders them, and two streams on one open file only blur each other's account.
+    atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_left, bytes_left(stream), memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_pending, bytes_pending(stream), memory_order_relaxed);
 }
 
 static void move_position(struct handle *handle, int64_t bytes)
@@ -74,6 +75,25 @@ static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t
     emit_slowly(p->thread, &e);
 }
 
+// Somebody flushed all streams. Macros may have put bytes before and after, as the kernel's position tells; where
+// others move that too, only those after are known.
+static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
+                                 uint64_t pending)
+{
+    uint64_t end_before = position + pending_before;
+    uint64_t put = pending;
+    kernel_wrote(p, pending_before);
+    ask_position(p->handle, stream->_fileno);
+    if (position_is_ours(p->handle)) {
+        uint64_t now = atomic_load_explicit(&p->handle->position, memory_order_relaxed);
+        if (now > end_before) {
+            p->thread->tally->stdio_kernel[1] += now - end_before;
+            put += now - end_before;
+        }
+    }
+    if (put) emit_bytes(p, CALL_putc_unlocked, end_before, put, (int64_t)put, 0, p->start);
+}
+
 // What happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of all
 // streams.
 static void catch_up(struct probe *p, FILE *stream)
@@ -86,15 +106,16 @@ static void catch_up(struct probe *p, FILE *stream)
     uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
     uint64_t left = bytes_left(stream);
     uint64_t pending = bytes_pending(stream);
-    if (left < handle->stream_left && pending == 0) {
-        uint64_t got = handle->stream_left - left;
-        emit_bytes(p, CALL_getc_unlocked, position - handle->stream_left, got, (int64_t)got, 0, p->start);
-    } else if (pending > handle->stream_pending) {
-        uint64_t put = pending - handle->stream_pending;
-        emit_bytes(p, CALL_putc_unlocked, position + handle->stream_pending, put, (int64_t)put, 0, p->start);
-    } else if (pending < handle->stream_pending) {
-        kernel_wrote(p, handle->stream_pending - pending);
-        if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+    uint64_t left_before = atomic_load_explicit(&handle->stream_left, memory_order_relaxed);
+    uint64_t pending_before = atomic_load_explicit(&handle->stream_pending, memory_order_relaxed);
+    if (left < left_before && pending == 0) {
+        uint64_t got = left_before - left;
+        emit_bytes(p, CALL_getc_unlocked, position - left_before, got, (int64_t)got, 0, p->start);
+    } else if (pending > pending_before) {
+        uint64_t put = pending - pending_before;
+        emit_bytes(p, CALL_putc_unlocked, position + pending_before, put, (int64_t)put, 0, p->start);
+    } else if (pending < pending_before) {
+        catch_up_after_flush(p, stream, position, pending_before, pending);
     }
 }
 

@@ -5,19 +5,23 @@
 #include "rec/async.h"
 #include "rec/shims.h"
 
+__thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")));
+
 long system_call_real(long number, const long argument[6])
 {
     return real.syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
+// How many arguments were given only the number tells: like libc's own, this takes six from where they would be.
 long shim_syscall(long number, ...) __asm__("syscall");
-EXPORT long shim_syscall(long number, ...)
+EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ...)
 {
     long argument[6];
     va_list list;
     va_start(list, number);
     for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
     va_end(list);
+    system_call_caller = (uintptr_t)__builtin_return_address(0);
     recorder_thread(); // at least `real` is there afterwards
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
     if (async_is_number(number)) return async_system_call(number, argument);

@@ -107,6 +107,11 @@ void *case_symbol_named(const char *name)
     return found;
 }
 
+const char *case_name(void)
+{
+    return current->name;
+}
+
 void *case_symbol(void)
 {
     return case_symbol_named(current->name);

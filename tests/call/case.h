@@ -23,6 +23,7 @@ int case_main(int argc, char **argv, const struct test_case *cases);
 // does not have it; the case is then noted as skipped and should return.
 void *case_symbol(void);
 void *case_symbol_named(const char *name);
+const char *case_name(void);
 void case_skip(const char *reason);
 
 const char *case_scratch(void);

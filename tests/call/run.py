@@ -43,7 +43,7 @@ class Run:
         self.scratch = scratch
         (scratch / 'stdin').write_text('abcdefg 1234567\n' * 4096)
         with open(scratch / 'stdin') as stdin, open(scratch / 'stdout', 'a') as stdout, \
-                open(scratch / 'stderr', 'a') as stderr:
+                open(scratch / 'stderr', 'w') as stderr:
             self.status = subprocess.run(command, stdin=stdin, stdout=stdout, stderr=stderr, timeout=TIMEOUT_SECONDS,
                                          check=False).returncode
         self.cases, self.ended = {}, False

@@ -17,6 +17,11 @@ static inline int fuzz_take_record(const struct log_stats_record *record, void *
     return 0;
 }
 
+static inline void fuzz_read_stats(struct log *log)
+{
+    log_stats(log, NULL, fuzz_take_record, NULL);
+}
+
 static inline void fuzz_read_events(struct log *log)
 {
     struct log_filter everything = {0};
@@ -38,7 +43,7 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len)
     fuzz_file_name(name, fd);
     if (log_open(&log, name) != 0) return;
     fuzz_read_events(log);
-    log_stats(log, NULL, fuzz_take_record, NULL);
+    fuzz_read_stats(log);
     log_close(log);
 }
 

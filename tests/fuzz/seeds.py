@@ -2,6 +2,7 @@
 """seeds.py DIRECTORY: records a small program and makes seeds for each fuzz target of its log and spill files."""
 import glob
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,17 +13,57 @@ sys.path.insert(0, os.path.join(SOURCE, 'tests', 'golden'))
 sys.dont_write_bytecode = True
 import decode  # noqa: E402
 
-PROGRAMS = (
-    [os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '1', '-n', '6', '-b', '64'],
-    ['sh', '-c', 'echo one > a; cat a a > b; mv b c; cat nowhere; true'],
+PAGE, CHUNK_HEADER, FOLDED_HEADER = 4096, 256, 512
+MAX_SPILL, MAX_PAYLOAD = 1 << 20, 65535
+
+# Threads, a child, transfers with children of their own, mappings, errors.
+VARIED = r'''
+import mmap, os, threading
+def work(name):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT)
+    for i in range(9):
+        os.pwrite(fd, b"x" * 7, i * i * 1000)
+    os.writev(fd, [b"ab", b"cd"])
+    os.close(fd)
+threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+source, target = os.open("a", os.O_RDONLY), os.open("c", os.O_RDWR | os.O_CREAT)
+os.sendfile(target, source, 0, 100)
+os.copy_file_range(source, os.open("e", os.O_RDWR | os.O_CREAT | os.O_EXCL), 5)
+os.write(os.open("end", os.O_WRONLY | os.O_CREAT | os.O_APPEND), b"line")
+mmap.mmap(target, 100, prot=mmap.PROT_READ).close()
+if os.fork() == 0:
+    os.write(target, b"child")
+    os._exit(3)
+os.wait()
+os.rename("c", "d")
+try:
+    os.open("missing/file", os.O_RDONLY)
+except OSError:
+    pass
+'''
+PYTHON = [sys.executable, '-I', '-S', '-c', VARIED]
+SHELL = ['sh', '-c', 'echo one > a; cat a a > b; mv b c; cat nowhere 2> error; true']
+CHECKPOINT = [os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '1', '-n', '6', '-b', '64']
+
+# Options of `record`, and the program.
+RUNS = (
+    ([], CHECKPOINT),
+    ([], SHELL),
+    ([], PYTHON),
+    (['--no-trace'], PYTHON),
+    (['--trace-cap', '24k', '--file-cap', '3'], CHECKPOINT),
+    (['--callsites'], SHELL),
 )
 
 
-def record(directory, command):
+def record(directory, options, command):
     """The log, and the spill files as they are before they are packed."""
     log = os.path.join(directory, 'log')
     ioseer = os.path.join(BUILD, 'ioseer')
-    subprocess.run([ioseer, 'record', '-q', '--keep-spill', '-o', log, '--', *command], cwd=directory, check=True)
+    words = [ioseer, 'record', '-q', '--keep-spill', '-o', log, *options, '--', *command]
+    subprocess.run(words, cwd=directory, check=True)
     spills = [name for name in glob.glob(os.path.join(directory, '**'), recursive=True) if is_spill(name)]
     with open(log, 'rb') as file:
         return file.read(), spills
@@ -35,12 +76,33 @@ def is_spill(name):
         return file.read(8) == b'IOSEESP1'
 
 
+def chunks(spill):
+    """Header, payload and room of each chunk (src/fmt/spill.h)."""
+    at, end = PAGE, int.from_bytes(spill[96:104], 'little')
+    while at < end:
+        magic, _, room, used = struct.unpack_from('<4sIII', spill, at)
+        if magic != b'CHNK':
+            at += PAGE
+            continue
+        yield spill[at:at + CHUNK_HEADER], spill[at + CHUNK_HEADER:at + CHUNK_HEADER + used], room
+        at += (room + PAGE - 1) // PAGE * PAGE
+
+
+def folded(spill):
+    """What fuzz_pack.c takes: only the bytes that are in use."""
+    return spill[:FOLDED_HEADER] + b''.join(header + payload for header, payload, _ in chunks(spill))
+
+
 def shortened(spill):
-    """Without the part of the file that is not in use yet, which is most of it."""
-    with open(spill, 'rb') as file:
-        used = int.from_bytes(file.read(104)[96:], 'little')
-        file.seek(0)
-        return file.read(min(used, 1 << 16))
+    """A true spill file whose chunks have hardly more room than they need: most of a new one is empty."""
+    out = bytearray(spill[:PAGE])
+    for header, payload, _ in chunks(spill):
+        chunk = bytearray(header + payload)
+        chunk += bytes(-len(chunk) % PAGE)
+        chunk[8:12] = len(chunk).to_bytes(4, 'little')
+        out += chunk
+    out[88:96] = out[96:104] = len(out).to_bytes(8, 'little')
+    return bytes(out)
 
 
 def save(directory, target, number, data):
@@ -50,28 +112,31 @@ def save(directory, target, number, data):
         file.write(data)
 
 
+def save_log(directory, number, log):
+    """The log, what its blocks hold, and all of them as fuzz_blocks.c takes them."""
+    pieces = b''
+    for at, block in enumerate(decode.searched_blocks(log, [])):
+        payload = block.payload()[:MAX_PAYLOAD]
+        pieces += bytes([block.type, block.stream & 255, 0]) + len(payload).to_bytes(2, 'little') + payload
+        if block.type == decode.BLOCK_EVENTS:
+            save(directory, 'stream', f'{number}-{at}', block.base.to_bytes(8, 'little') + payload)
+        else:
+            save(directory, 'fields', f'{number}-{at}', payload)
+    save(directory, 'log', number, log)
+    save(directory, 'blocks', number, pieces)
+
+
 def main():
     directory = sys.argv[1]
-    number = 0
-    for command in PROGRAMS:
+    for number, (options, command) in enumerate(RUNS):
         with tempfile.TemporaryDirectory() as scratch:
-            log, spills = record(scratch, command)
-            for spill in spills:
-                number += 1
-                for target in ('spill', 'pack'):
-                    save(directory, target, number, shortened(spill))
-        pieces = b''
-        for block in decode.find_blocks(log, []):
-            number += 1
-            payload = block.payload()
-            pieces += bytes([block.type, block.stream & 255, 0]) + min(len(payload), 65535).to_bytes(2, 'little')
-            pieces += payload[:65535]
-            if block.type == decode.BLOCK_EVENTS:
-                save(directory, 'stream', number, block.base.to_bytes(8, 'little') + payload)
-            else:
-                save(directory, 'fields', number, payload)
-        save(directory, 'log', number, log)
-        save(directory, 'blocks', number, pieces)
+            log, spills = record(scratch, options, command)
+            for at, name in enumerate(spills):
+                with open(name, 'rb') as file:
+                    spill = file.read(MAX_SPILL)
+                save(directory, 'spill', f'{number}-{at}', shortened(spill))
+                save(directory, 'pack', f'{number}-{at}', folded(spill))
+            save_log(directory, number, log)
 
 
 main()

@@ -1,0 +1,259 @@
+// What libc itself prints on standard error. It does so out of sight, but how long its messages are is laid down.
+//
+// Libraries have functions called error or warn of their own, with other parameters, and in a program's order of search
+// we come before them. So each call is first asked for: ours only where libc's would have been next.
+#include <dlfcn.h>
+#include <err.h>
+#include <errno.h>
+#include <error.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rec/shims.h"
+
+static void *choose(void *const *next, const void *shim)
+{
+    Dl_info found, libc;
+    int error = errno;
+    recorder_thread(); // `real` is there afterwards
+    bool is_libc = dladdr(*next, &found) && dladdr((const void *)real.vfprintf, &libc);
+    is_libc = is_libc && found.dli_fbase == libc.dli_fbase;
+    errno = error;
+    return is_libc ? (void *)shim : *next;
+}
+
+#define CHOICE(name)                                                                                                   \
+    void *choose_##name(void) __attribute__((used, visibility("hidden")));                                             \
+    void *choose_##name(void)                                                                                          \
+    {                                                                                                                  \
+        return choose((void *const *)&real.name, (const void *)shim_##name);                                           \
+    }                                                                                                                  \
+    CPU_SWITCH(name, choose_##name)
+
+struct message {
+    struct probe p;
+    bool watched;
+    size_t bytes;
+};
+
+// The stream is not kept locked: error() flushes standard output, and another thread may hold both the other way round.
+PROBE_INLINE void message_begin(struct message *m)
+{
+    m->p.locked = NULL;
+    m->bytes = 0;
+    m->watched = enter_stream(&m->p, stderr);
+    if (m->watched) stream_unlock(&m->p);
+}
+
+static void message_end(struct message *m, uint32_t call)
+{
+    int error = errno;
+    if (m->watched) {
+        flockfile(stderr);
+        m->p.locked = stderr;
+        stream_after_write(&m->p, call, stderr, (ssize_t)m->bytes, (ssize_t)m->bytes);
+    }
+    errno = error;
+}
+
+static void add_text(struct message *m, const char *text)
+{
+    m->bytes += strlen(text);
+}
+
+static void add_error(struct message *m, int error)
+{
+    char room[1024];
+    add_text(m, strerror_r(error, room, sizeof room));
+}
+
+static void add_formatted(struct message *m, const char *format, va_list list, int error)
+{
+    va_list copy;
+    va_copy(copy, list);
+    errno = error; // for %m
+    int len = vsnprintf(NULL, 0, format, copy);
+    va_end(copy);
+    if (len > 0) m->bytes += (size_t)len;
+}
+
+// --- "text: No such file or directory"
+
+void shim_perror(const char *text) __asm__("perror");
+EXPORT void shim_perror(const char *text)
+{
+    struct message m;
+    int error = errno;
+    message_begin(&m);
+    if (text && *text) m.bytes += strlen(text) + strlen(": ");
+    add_error(&m, error);
+    m.bytes += strlen("\n");
+    errno = error;
+    real.perror(text);
+    message_end(&m, CALL_perror);
+}
+
+// --- "program: text: No such file or directory"
+
+PROBE_INLINE void warn_with_error(uint32_t call, const char *format, va_list list)
+{
+    struct message m;
+    int error = errno;
+    message_begin(&m);
+    m.bytes += strlen(program_invocation_short_name) + strlen(": \n");
+    if (format) {
+        add_formatted(&m, format, list, error);
+        m.bytes += strlen(": ");
+    }
+    add_error(&m, error);
+    errno = error;
+    real.vwarn(format, list);
+    message_end(&m, call);
+}
+
+PROBE_INLINE void warn_without(uint32_t call, const char *format, va_list list)
+{
+    struct message m;
+    int error = errno;
+    message_begin(&m);
+    m.bytes += strlen(program_invocation_short_name) + strlen(": \n");
+    if (format) add_formatted(&m, format, list, error);
+    errno = error;
+    real.vwarnx(format, list);
+    message_end(&m, call);
+}
+
+static void shim_vwarn(const char *format, va_list list)
+{
+    warn_with_error(CALL_vwarn, format, list);
+}
+
+static void shim_vwarnx(const char *format, va_list list)
+{
+    warn_without(CALL_vwarnx, format, list);
+}
+
+static void shim_warn(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    warn_with_error(CALL_warn, format, list);
+    va_end(list);
+}
+
+static void shim_warnx(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    warn_without(CALL_warnx, format, list);
+    va_end(list);
+}
+
+// err() is warn() and exit(): the event is written in between.
+static void shim_verr(int status, const char *format, va_list list)
+{
+    warn_with_error(CALL_verr, format, list);
+    exit(status);
+}
+
+static void shim_verrx(int status, const char *format, va_list list)
+{
+    warn_without(CALL_verrx, format, list);
+    exit(status);
+}
+
+static void shim_err(int status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    warn_with_error(CALL_err, format, list);
+    exit(status);
+}
+
+static void shim_errx(int status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    warn_without(CALL_errx, format, list);
+    exit(status);
+}
+
+// --- error(): there is none with a va_list, so the text is made here and handed on as a whole
+
+enum { TEXT_ROOM = 4096 };
+
+// The text in `room`, or in memory of its own where it is longer; cut where there is none to be had.
+static char *format_text(char room[TEXT_ROOM], const char *format, va_list list)
+{
+    va_list copy;
+    va_copy(copy, list);
+    int len = vsnprintf(room, TEXT_ROOM, format, copy);
+    va_end(copy);
+    if (len < 0) room[0] = 0;
+    char *text = len < TEXT_ROOM ? room : malloc((size_t)len + 1);
+    if (!text) return room;
+    if (text != room) vsnprintf(text, (size_t)len + 1, format, list);
+    return text;
+}
+
+// Everything of "program:file:7: text: No such file or directory" but the text; the program's own function prints its
+// name where there is one.
+static void add_surroundings(struct message *m, const char *file, unsigned line, int error)
+{
+    if (!error_print_progname) add_text(m, program_invocation_name);
+    if (!error_print_progname) m->bytes += strlen(":");
+    m->bytes += file ? (size_t)snprintf(NULL, 0, "%s:%u: ", file, line) : strlen(" ");
+    if (error) {
+        add_error(m, error);
+        m->bytes += strlen(": ");
+    }
+    m->bytes += strlen("\n");
+}
+
+static void shim_error(int status, int error, const char *format, ...)
+{
+    struct message m;
+    char room[TEXT_ROOM];
+    va_list list;
+    va_start(list, format);
+    char *text = format_text(room, format, list);
+    va_end(list);
+    message_begin(&m);
+    add_surroundings(&m, NULL, 0, error);
+    if (error_print_progname) m.bytes -= strlen(" ");
+    add_text(&m, text);
+    real.error(0, error, "%s", text);
+    message_end(&m, CALL_error);
+    if (text != room) free(text);
+    if (status) exit(status);
+}
+
+static void shim_error_at_line(int status, int error, const char *file, unsigned line, const char *format, ...)
+{
+    struct message m;
+    char room[TEXT_ROOM];
+    va_list list;
+    va_start(list, format);
+    char *text = format_text(room, format, list);
+    va_end(list);
+    message_begin(&m);
+    add_surroundings(&m, file, line, error);
+    add_text(&m, text);
+    unsigned printed = error_message_count;
+    real.error_at_line(0, error, file, line, "%s", text);
+    if (error_message_count == printed) m.watched = false; // the program wants but one message a line
+    message_end(&m, CALL_error_at_line);
+    if (text != room) free(text);
+    if (status) exit(status);
+}
+
+CHOICE(warn);
+CHOICE(warnx);
+CHOICE(vwarn);
+CHOICE(vwarnx);
+CHOICE(err);
+CHOICE(errx);
+CHOICE(verr);
+CHOICE(verrx);
+CHOICE(error);
+CHOICE(error_at_line);

@@ -1,0 +1,82 @@
+"""Damaged logs. Each function makes some of a good one, the same ones every time."""
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'golden'))
+import decode  # noqa: E402
+
+COPIES = 4
+UNKNOWN = 77  # a type of block, kind of record or codec that nobody knows yet
+
+
+def good(whole):
+    return [whole]
+
+
+def truncated(whole):
+    rng = random.Random(1)
+    return [whole[:0], whole[:decode.HEADER_BYTES], whole[:-1]] + [whole[:rng.randrange(len(whole))] for _ in range(COPIES)]
+
+
+def flipped(whole):
+    return [spoil(whole, random.Random(seed), 1 + 20 * seed) for seed in range(COPIES)]
+
+
+def spoil(data, rng, count):
+    out = bytearray(data)
+    for _ in range(count if out else 0):
+        out[rng.randrange(len(out))] = rng.choice((0, 1, 0x7f, 0x80, 0xff, rng.randrange(256)))
+    return bytes(out)
+
+
+def sealed(head, payload):
+    """A block with the fields of `head` and good checksums, not compressed."""
+    head = bytearray(head)
+    struct.pack_into('<II', head, 16, len(payload), len(payload))
+    struct.pack_into('<Q', head, 80, decode.xxh64(payload))
+    struct.pack_into('<Q', head, 88, decode.xxh64(bytes(head[:88])))
+    return bytes(head) + payload
+
+
+def blocks(whole):
+    """(head, payload) of each; the head says that it is not compressed."""
+    for block in decode.searched_blocks(whole, []):
+        head = bytearray(whole[block.at:block.at + decode.BLOCK_HEADER_BYTES])
+        struct.pack_into('<H', head, 10, decode.CODEC_PLAIN)
+        yield bytes(head), block.payload()
+
+
+def spoiled_inside(whole):
+    """Damage behind good checksums: wrong records, impossible numbers."""
+    logs = []
+    for seed in range(COPIES):
+        rng = random.Random(seed)
+        out = whole[:decode.HEADER_BYTES]
+        for head, payload in blocks(whole):
+            # Everything of the head but its mark, type, codec and lengths, now and then.
+            if rng.random() < 0.3:
+                head = head[:24] + spoil(head[24:80], rng, 3) + head[80:]
+            out += sealed(head, spoil(payload, rng, rng.randrange(4)))
+        logs.append(out)
+    return logs
+
+
+def newer(whole):
+    """What a later version may add: another type of block, codec or record; and a log that only it may read."""
+    head, _ = next(blocks(whole))
+    kinds = []
+    for field in (8, 10):
+        other = bytearray(head)
+        struct.pack_into('<H', other, field, UNKNOWN)
+        kinds.append(sealed(other, b'something new'))
+    kinds.append(sealed(head, bytes([UNKNOWN, 3, 1, 2, 3])))
+    header = bytearray(whole[:decode.HEADER_BYTES])
+    struct.pack_into('<HH', header, 8, UNKNOWN, UNKNOWN)
+    struct.pack_into('<Q', header, 56, decode.xxh64(bytes(header[:56])))
+    return [whole[:decode.HEADER_BYTES] + block + whole[decode.HEADER_BYTES:] for block in kinds] + \
+        [bytes(header) + whole[decode.HEADER_BYTES:]]
+
+
+KINDS = (good, truncated, flipped, spoiled_inside, newer)
