@@ -26,6 +26,7 @@ LAUNCHERS = {
     'openmpi-romio': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe', '--mca', 'io', 'romio321'],
 }
 BOTH = ('mpich', 'openmpi')
+WAYS = ('api', 'mode', 'work', 'collective', 'random', 'seed', 'shift')  # options that leave the files as they are
 ALL = ('mpich', 'openmpi', 'openmpi-romio')
 
 # program, its options, ranks, MPIs. Sizes are small: it is the calls that count, and two cores must do for 16 ranks.
@@ -110,7 +111,7 @@ def compare_files(case, files, bare_files, recorded_files):
     if bare_files != recorded_files:
         raise Wrong('files differ between the bare and the recorded run')
     program, _, ranks, options = case
-    sizes = tuple(item for item in options.items() if item[0] not in ('api', 'mode', 'work', 'collective', 'random', 'seed'))
+    sizes = tuple(item for item in options.items() if item[0] not in WAYS)
     if files.setdefault((program.split('-')[0], ranks, sizes), bare_files) != bare_files:
         raise Wrong('files differ from those of another MPI, language or way')
 
@@ -171,7 +172,8 @@ def run_case(case, files):
 
 def main():
     wanted = sys.argv[1:]
-    cases = [(program, mpi, ranks, options) for program, options, counts, mpis in CASES for ranks in counts for mpi in mpis
+    cases = [(program, mpi, ranks, options) for program, options, counts, mpis in CASES
+             for ranks in counts for mpi in mpis
              if not wanted or program.split('-')[0] == wanted[0]]
     cases = [case for case in cases if all(word in case_name(*case).split() for word in wanted[1:])]
     print(f'1..{len(cases)}')

@@ -36,11 +36,12 @@ def compare(events, expected):
         for index, (event, call) in enumerate(zip(top, calls)):
             difference = _difference(event, call)
             if difference:
-                problems.append(f'rank {rank}, call {index}: {difference}, expected {_brief(call)}, got {_brief(event)}')
+                problems.append(f'rank {rank}, call {index}: {difference}, '
+                                f'expected {_brief(call)}, got {_brief(event)}')
                 break  # the rest may only be shifted
         if len(top) != len(calls):
             extra = (top if len(top) > len(calls) else calls)[min(len(top), len(calls))]
-            problems.append(f'rank {rank}: {len(top)} calls instead of {len(calls)}; the first too many or few: {_brief(extra)}')
+            problems.append(f'rank {rank}: {len(top)} calls instead of {len(calls)}, first {_brief(extra)}')
     return problems[:MAX_PROBLEMS]
 
 
@@ -74,14 +75,17 @@ def _check_nesting(own, by_id):
 
 def _check_one_to_one(transfers, children):
     for event in transfers:
-        if not _covers(event, children.get(event['id'], [])):
-            below = ', '.join(f'{child["op"]} {child["offset"]}+{child["result"]}' for child in children.get(event['id'], []))
+        found = children.get(event['id'], [])
+        if not _covers(event, found):
+            below = ', '.join(f'{child["op"]} {child["offset"]}+{child["result"]}' for child in found)
             yield f'rank {event["rank"]}: {_brief(event)}: below it {below or "nothing"}'
 
 
 def _check_collective(transfers, children, ranks, mpi):
-    """The n-th collective call of all ranks moves what they asked for, whoever of them moves it. OMPIO may read more: with
-    few ranks it lets each of them read, rows and gaps."""
+    """The n-th collective call of all ranks moves what they asked for, whoever of them moves it.
+
+    OMPIO may read more: with few ranks it lets each of them read, rows and gaps.
+    """
     each = [[event for event in transfers if event['rank'] == rank] for rank in range(ranks)]
     for together in zip(*each):
         kind = together[0]['class']
