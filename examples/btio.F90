@@ -78,7 +78,8 @@ contains
         character(len=*), intent(in) :: name, text
         integer :: failed
         read (text, *, iostat=failed) number
-        if (failed /= 0 .or. verify(trim(text), '0123456789') /= 0) call refuse(trim(name) // ' needs another value; see --help')
+        if (verify(trim(text), '0123456789') /= 0) failed = 1
+        if (failed /= 0) call refuse(trim(name) // ' needs another value; see --help')
     end function
 
     subroutine help()
@@ -181,7 +182,8 @@ contains
         HANDLE(MPI_File), intent(out) :: file
         call MPI_File_open(MPI_COMM_WORLD, trim(directory) // '/btio.dat', mode, MPI_INFO_NULL, file, ierror)
         call must(ierror, 'open')
-        call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_DOUBLE_PRECISION, grid_type, 'native', MPI_INFO_NULL, ierror)
+        call MPI_File_set_view(file, 0_MPI_OFFSET_KIND, MPI_DOUBLE_PRECISION, grid_type, 'native', MPI_INFO_NULL, &
+                               ierror)
         call must(ierror, 'set_view')
     end subroutine
 

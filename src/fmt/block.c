@@ -13,7 +13,7 @@ static const uint8_t header_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'E', 'R', '\n'
 static const uint8_t block_magic[8] = {0xf1, 'I', 'O', 'B', 'L', 'O', 'C', 'K'};
 static const uint8_t trailer_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'N', 'D', '\n'};
 
-enum { COMPRESSION_LEVEL = 3, CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_NONE };
+enum { COMPRESSION_LEVEL = 3, CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_MPI };
 
 static void put_uint(uint8_t *out, uint64_t value, unsigned len)
 {

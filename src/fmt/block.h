@@ -26,6 +26,7 @@ enum log_block_type {
 
 enum log_feature { // bits a reader must know to read the log at all; unknown ones mean ERR_VERSION
     FEATURE_NONE = 0,
+    FEATURE_MPI = 1 << 0, // event streams may hold communication and calls that were left open (KIND_COMM, KIND_LEAVE)
 };
 
 struct log_header {

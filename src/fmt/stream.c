@@ -18,6 +18,7 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
     d->depth = 0;
     d->lost = 0;
     d->comm_mask = 0;
+    d->comm_number = STREAM_NO_PARENT;
     for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
 }
 
@@ -89,7 +90,9 @@ static int take_comm(struct stream_decoder *d, struct take *take)
 static void give_comm(struct stream_decoder *d, struct stream_event *event)
 {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) event->comm[kind] = d->comm[kind];
+    event->comm_number = d->comm_number;
     d->comm_mask = 0;
+    d->comm_number = STREAM_NO_PARENT;
 }
 
 static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct take *take)
@@ -97,7 +100,9 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
     switch (kind) {
     case KIND_SLOT: return define_slot(d, &d->slot[slot], take);
     case KIND_THREAD: d->tid = take_small(take); return 0;
-    case KIND_BEGIN: return open_call(d, d->next_number++);
+    case KIND_BEGIN:
+        if (d->comm_mask && d->comm_number == STREAM_NO_PARENT) d->comm_number = d->next_number;
+        return open_call(d, d->next_number++);
     case KIND_REOPEN: return open_call(d, take_value(take));
     case KIND_LOST:
         take_value(take);

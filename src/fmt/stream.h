@@ -123,6 +123,7 @@ struct stream_event {
     uint64_t tick;
     uint32_t comm_mask; // bit n: comm[n] is set: communication since the stream's last event
     struct stream_comm comm[STREAM_COMM_KINDS];
+    uint64_t comm_number;    // with comm_mask: the call around this one that it came before; STREAM_NO_PARENT: this one
     uint32_t attribute_mask; // bit n: attribute[n] is set
     uint64_t attribute[ATTRIBUTE_LIMIT];
 };
@@ -152,6 +153,7 @@ struct stream_decoder {
     uint64_t tick;
     uint32_t comm_mask; // waits for the next event; after the last one, what came behind it
     struct stream_comm comm[STREAM_COMM_KINDS];
+    uint64_t comm_number; // of the first call that was announced since; STREAM_NO_PARENT where there is none
     unsigned depth;
     uint64_t open_numbers[STREAM_MAX_DEPTH];
     uint64_t lost; // sum of the KIND_LOST records seen so far

@@ -14,7 +14,7 @@ struct walk {
     void *context;
     struct bytes raw;
     const struct log_place *place; // the latest block of the stream; NULL before the first
-    struct stream_event left;      // its comm and tick wait for the stream's next event
+    struct stream_event left;      // its comm waits for the stream's next event
 };
 
 static int compare_places(const void *a, const void *b)
@@ -40,9 +40,16 @@ static int give(const struct walk *walk, const struct stream_event *raw, bool is
 {
     const struct log_process *process = walk->place->process;
     const struct log_filter *filter = &walk->filter;
-    struct log_comm comm = {.process = process, .tid = raw->tid, .tick = raw->tick, .has_event = is_event};
+    struct log_comm comm = {.process = process,
+                            .tid = raw->tid,
+                            .tick = raw->tick,
+                            .has_event = is_event || raw->comm_number != STREAM_NO_PARENT};
     comm.start_ns = clock_map_ns(&process->clock, raw->start);
-    if (is_event) comm.event = log_event_id(walk->log, process, walk->place->stream, raw);
+    if (raw->comm_number != STREAM_NO_PARENT) {
+        comm.event = lookup_pair(walk->place->stream, (uint32_t)raw->comm_number);
+    } else if (is_event) {
+        comm.event = log_event_id(walk->log, process, walk->place->stream, raw);
+    }
     if (filter->has_from && comm.start_ns < filter->from_ns) return 0;
     if (filter->has_to && comm.start_ns > filter->to_ns) return 0;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
@@ -72,11 +79,15 @@ static int walk_events(struct walk *walk, struct stream_decoder *decoder, uint64
     while ((more = stream_decode(decoder, &event)) > 0) {
         ++*decoded;
         if (walk->left.comm_mask) {
+            if (!event.comm_mask) event.comm_number = STREAM_NO_PARENT;
+            if (walk->left.comm_number != STREAM_NO_PARENT) event.comm_number = walk->left.comm_number;
             add_comm(&event, walk->left.comm_mask, walk->left.comm);
             walk->left.comm_mask = 0;
         }
         if (event.comm_mask) FORWARD(give(walk, &event, true));
     }
+    if (!walk->left.comm_mask || walk->left.comm_number == STREAM_NO_PARENT)
+        walk->left.comm_number = decoder->comm_number;
     add_comm(&walk->left, decoder->comm_mask, decoder->comm);
     walk->left.tid = decoder->tid;
     walk->left.tick = decoder->tick;

@@ -188,7 +188,7 @@ static int write_log(struct pack *pack)
     return 0;
 }
 
-static struct log_header new_header(void)
+static struct log_header new_header(const struct pack *pack)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -198,6 +198,9 @@ static struct log_header new_header(void)
         .features = FEATURE_NONE,
         .created_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
     };
+    for (size_t i = 0; i < pack->process_count; i++) {
+        if (pack->process[i].has_rank) header.features |= FEATURE_MPI;
+    }
     // Early in a machine's life there may be no random numbers; the time of creation then is all that tells logs apart.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;
@@ -222,7 +225,7 @@ static int pack_all(struct pack *pack, const char *log_path, int log_fd)
     pack->call_used = calloc(call_table_len, sizeof *pack->call_used);
     RETURN_IF(!pack->call_used, -ENOMEM);
     FORWARD(gather(pack));
-    struct log_header header = new_header();
+    struct log_header header = new_header(pack);
     FORWARD(log_path ? log_writer_open(&pack->writer, log_path, &header)
                      : log_writer_open_fd(&pack->writer, log_fd, &header));
     FORWARD(write_log(pack));

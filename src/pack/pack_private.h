@@ -18,6 +18,7 @@ struct pack_process {
     uint32_t id;        // its place + 1
     char host[256];     // "" where it is not known
     char *exe;          // NULL where it is not known
+    bool has_rank;      // of MPI
     bool is_local;      // runs on the host where `record` did, under the same clock
     struct bytes about; // the fields of its RECORD_PROCESS that are handed on as they are
     struct clock_map clock;

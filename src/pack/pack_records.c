@@ -67,6 +67,7 @@ static int read_process(struct pack_process *process, struct fields_in body)
         if (field.key == PROCESS_EXE && field.is_bytes && !process->exe) {
             process->exe = strndup((const char *)field.data, field.len);
         }
+        if (field.key == PROCESS_RANK) process->has_rank = true;
         if (!is_found_by_packer(field.key)) {
             RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);
             FORWARD(bytes_append(&process->about, from, len));

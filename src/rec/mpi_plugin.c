@@ -10,7 +10,7 @@ __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec")))
 enum { FILES = 1024 };
 
 static struct mpi_file files[FILES];
-static _Atomic bool files_lock;
+static _Atomic uint32_t files_lock;
 static const char request_queue[1]; // its address names the queue of nonblocking transfers
 
 static uint64_t request_id(MPI_Request request)
@@ -44,7 +44,7 @@ static struct mpi_file *file_find(MPI_File fh)
 
 static struct mpi_file *file_add(MPI_File fh)
 {
-    spin_lock(&files_lock);
+    spin_lock_as(&files_lock, 1);
     struct mpi_file *file = NULL;
     for (unsigned i = 0; i < FILES && !file; i++) {
         if (!files[i].open) file = &files[i];

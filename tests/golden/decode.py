@@ -30,14 +30,17 @@ CLASSES = {1: 'read', 2: 'write', 3: 'open', 4: 'close', 5: 'sync', 6: 'seek', 7
 HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE = 1, 2, 4, 8, 16, 32
 
 RUN, MOVE, RESIZE, EXTENDED = range(4)
-EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST = range(6)
+EVENT, SLOT, THREAD, BEGIN, REOPEN, LOST, COMMUNICATION, LEAVE = range(8)
+COMMUNICATION_KINDS = ('synchronising', 'moving', 'completing')
+MPI_FEATURE = 1
 HAS_MOVE, NEW_SIZE, HAS_RESULT, HAS_ERROR, BACKWARDS, ANNOUNCED, HAS_ATTRIBUTES, NO_OFFSET, NO_RESULT = \
     (1 << bit for bit in range(9))
 EVENT_FLAGS = (1 << 9) - 1
 SLOT_UNALIGNED, SLOT_SITE = 1, 2
 MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
-OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER = 4, 5, 6, 7
-PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset'}
+OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
+PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
+                      11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent', 18: 'hints'}
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
 MAX_NS = 1 << 61
@@ -149,7 +152,7 @@ def check_header(log, problems):
     _, min_reader, length, features = struct.unpack_from('<HHIQ', log, 8)
     if xxh64(log[:56]) != int.from_bytes(log[56:64], 'little'):
         problems.append('the header of the log is damaged')
-    elif min_reader > VERSION or features or length != HEADER_BYTES:
+    elif min_reader > VERSION or features & ~MPI_FEATURE or length != HEADER_BYTES:
         raise NotALog('the log is of a newer version')
 
 
@@ -313,8 +316,9 @@ class Event:
     def __init__(self, slot, tid, offset=None):
         self.slot, self.tid, self.offset, self.size = slot, tid, offset, slot.size
         self.result_given, self.result, self.error = False, None, 0  # a result not given follows from the traits
-        self.number = self.parent = self.start = self.end = None
+        self.number = self.parent = self.start = self.end = self.tick = None
         self.attributes = {}
+        self.communication, self.announced = {}, None
 
 
 class Chunk:
@@ -322,8 +326,9 @@ class Chunk:
 
     def __init__(self, block):
         self.cursor = Cursor(block.payload())
-        self.number, self.clock, self.tid = block.first, block.base, block.tid
+        self.number, self.clock, self.tid, self.tick = block.first, block.base, block.tid, block.tick
         self.open, self.slots = [], {}
+        self.communication, self.announced = {}, None  # since the last event; the first call begun since
 
     def events(self):
         """Yields the events up to the end or to the first damage, which it raises."""
@@ -348,13 +353,32 @@ class Chunk:
         elif kind in (BEGIN, REOPEN):
             if len(self.open) == MAX_OPEN:
                 raise Damage('too many announced calls')
+            if kind == BEGIN and self.communication and self.announced is None:
+                self.announced = self.number
             self.open.append(self.number if kind == BEGIN else self.cursor.varint())
             self.number += 1 if kind == BEGIN else 0
+        elif kind == LEAVE:
+            if not self.open:
+                raise Damage('a call is left that was not announced')
+            self.open.pop()
+        elif kind == COMMUNICATION:
+            self.add_communication()
         elif kind == LOST:
             self.cursor.varint()
             self.cursor.varint()
         else:
             raise Damage(f'unknown kind {kind}')
+
+    def add_communication(self):
+        advance = self.cursor.varint()
+        mask = self.cursor.varint()
+        if mask >> len(COMMUNICATION_KINDS):
+            raise Damage('an unknown kind of communication')
+        taken = {kind: [self.cursor.varint() for _ in range(3)] for kind in range(len(COMMUNICATION_KINDS))
+                 if mask >> kind & 1}
+        self.tick += advance
+        for kind, values in taken.items():
+            self.communication[kind] = [a + b for a, b in zip(self.communication.get(kind, (0, 0, 0)), values)]
 
     def plain_event(self, slot, form):
         moved = slot.displacement
@@ -396,10 +420,15 @@ class Chunk:
         event.end = self.clock = event.start + duration & MASK64
         if flags & ANNOUNCED:
             event.number = self.open.pop()
-        else:
+        elif OWN_NUMBER not in event.attributes:
             event.number = self.number
             self.number += 1
         event.parent = self.open[-1] if self.open else None
+        if OWN_NUMBER in event.attributes:
+            event.number, event.parent = event.attributes[OWN_NUMBER], None
+        event.tick = event.attributes.get(TICK, self.tick)
+        event.communication, event.announced = self.communication, self.announced
+        self.communication, self.announced = {}, None
         return event
 
 
@@ -408,6 +437,12 @@ def parent_of(event, stream, process):
     if PARENT_STREAM in event.attributes:
         stream = process.tables.streams.get((process.number, event.attributes[PARENT_STREAM]))
     return None if number is None or stream is None else (stream << 32) + number
+
+
+def id_of(event, stream, process):
+    if OWN_NUMBER in event.attributes and OWN_STREAM in event.attributes:
+        stream = process.tables.streams.get((process.number, event.attributes[OWN_STREAM]), stream)
+    return (stream << 32) + (event.number & MASK32)
 
 
 def result_of(event, traits):
@@ -424,12 +459,12 @@ def described(event, block, process, call):
     start = process.moment(event.start)
     duration = process.moment(event.end) - start
     row = {
-        'id': (block.stream << 32) + event.number, 'parent': parent_of(event, block.stream, process),
+        'id': id_of(event, block.stream, process), 'parent': parent_of(event, block.stream, process),
         'rank': process.rank, 'pid': process.pid, 'tid': event.tid, 'host': process.host,
         'layer': call.layer, 'op': call.name, 'class': call.kind, 'file': process.file(slot.file),
         'offset': event.offset if call.traits & HAS_OFFSET else None,
         'size': event.size if call.traits & HAS_SIZE else None,
-        'result': result_of(event, call.traits), 'errno': event.error, 'tick': block.tick,
+        'result': result_of(event, call.traits), 'errno': event.error, 'tick': event.tick,
         'start': start / 1e9, 'duration': duration / 1e9,
         'collective': bool(call.traits & COLLECTIVE), 'line': process.call_site(slot.site),
     }

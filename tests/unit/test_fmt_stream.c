@@ -246,17 +246,24 @@ static void test_communication(void **state)
     stream_put_plain(writer, 0, 0, 8, BASE + 100, BASE + 120);
     stream_put_plain(writer, 0, 8, 8, BASE + 130, BASE + 140);
     stream_put_control(writer, KIND_COMM, (uint64_t[]){1, 4, 1, 0, 6}, 5);
+    stream_put_begin(writer);
+    stream_put_plain(writer, 0, 16, 8, BASE + 150, BASE + 160);
+    stream_put_control(writer, KIND_COMM, (uint64_t[]){1, 4, 1, 0, 7}, 5);
 
     struct stream_decoder decoder = decoder_of(sample->data, sample->used);
     struct stream_event event = next(&decoder);
+    assert_true(event.comm_number == STREAM_NO_PARENT);
     assert_int_equal(event.tick, 8);
     assert_int_equal(event.comm_mask, 3);
     assert_true(event.comm[COMM_SYNCHRONISING].count == 3 && event.comm[COMM_SYNCHRONISING].units == 75);
     assert_true(event.comm[COMM_MOVING].bytes == 800 && event.comm[COMM_MOVING].units == 9);
     event = next(&decoder);
     assert_true(event.tick == 8 && event.comm_mask == 0);
+    event = next(&decoder);
+    assert_true(event.comm_mask == 4 && event.comm[COMM_COMPLETING].units == 6);
+    assert_int_equal(event.comm_number, FIRST_NUMBER + 2);
     assert_int_equal(stream_decode(&decoder, &event), 0);
-    assert_true(decoder.comm_mask == 4 && decoder.comm[COMM_COMPLETING].units == 6 && decoder.tick == 9);
+    assert_true(decoder.comm_mask == 4 && decoder.comm[COMM_COMPLETING].units == 7 && decoder.tick == 10);
     free(sample);
 }
 
