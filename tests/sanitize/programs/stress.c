@@ -468,8 +468,17 @@ static void handler(int signal)
     errno = error;
 }
 
+static void allow_alarms(int how)
+{
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    check(!pthread_sigmask(how, &alarms, NULL), "pthread_sigmask");
+}
+
 static void *interrupted_work(void *id)
 {
+    allow_alarms(SIG_UNBLOCK);
     for (int round = 0; round < 60; round++) {
         private_round((long)id, round);
         map_once(state.plain);
@@ -483,6 +492,7 @@ static void case_signals(void)
     struct itimerval often = {.it_interval.tv_usec = 300, .it_value.tv_usec = 300}, never = {0};
     check(ftruncate(state.plain, 4 * PAGE) == 0, "ftruncate");
     sigaction(SIGALRM, &action, NULL);
+    allow_alarms(SIG_BLOCK); // TSan stands still when one comes while it frees the memory of a joined thread
     setitimer(ITIMER_REAL, &often, NULL);
     run_threads(THREADS, interrupted_work);
     run_threads(THREADS, interrupted_work); // threads end and begin under signals too
