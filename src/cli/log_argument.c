@@ -1,6 +1,7 @@
 #include "cli/log_argument.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@ static int open_directory(struct log **log, const char *path)
 {
     const char *folder = getenv("TMPDIR");
     char *packed = NULL;
+    signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
     RETURN_IF(asprintf(&packed, "%s/ioseer-XXXXXX", folder && *folder ? folder : "/tmp") < 0, -ENOMEM);
     int fd = mkstemp(packed);
     if (fd < 0) {

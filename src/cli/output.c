@@ -51,8 +51,9 @@ static int file_open(struct output *o)
 int output_open(struct output *o, const char *verb, const char *path)
 {
     *o = (struct output){.verb = verb, .path = path, .out = stdout};
-    // A write to a pipe without a reader should fail and be seen, not kill.
+    // A write to a pipe without a reader, or past the limit for files, should fail and be seen, not kill.
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (!path) return STATUS_OK;
     int code = file_open(o);
     if (code == 0) return STATUS_OK;

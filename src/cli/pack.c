@@ -1,4 +1,5 @@
 // ioseer pack: makes the log of a job whose `record` was killed before it could.
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -31,6 +32,7 @@ static int run(int argc, char **argv)
         fprintf(stderr, "ioseer pack: %s: is there already; --force overwrites it\n", options.output);
         return STATUS_FAILURE;
     }
+    signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
     const char *spill_dir = argv[1];
     struct pack_result result;
     int code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);

@@ -1,5 +1,6 @@
 // ioseer record: runs a command and leaves a log of what it and its descendants did to files.
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,20 +127,20 @@ static void pack_run(struct record_job *job, const struct record_run *run, const
 }
 
 // Whatever keeps ioseer from recording is no reason for the command not to run.
-static int run_unrecorded(char **command, const char *problem)
+static int run_unrecorded(char **command, const char *problem, sighandler_t file_limit)
 {
     if (!options.quiet) fprintf(stderr, "ioseer record: %s; the command runs unrecorded\n", problem);
     struct record_run run;
-    int code = record_run(&run, command, environ, 0);
+    int code = record_run(&run, command, environ, 0, file_limit);
     int status = run.exec_error ? exec_failed(command[0], run.exec_error) : command_status(run.status);
     record_run_free(&run);
     return code < 0 ? cli_fail("record", command[0], code) : status;
 }
 
-static int run_recorded(struct record_job *job, char **command, const char *log_path)
+static int run_recorded(struct record_job *job, char **command, const char *log_path, sighandler_t file_limit)
 {
     struct record_run run;
-    int code = record_run(&run, command, job->environment, options.wait_seconds);
+    int code = record_run(&run, command, job->environment, options.wait_seconds, file_limit);
     int status = command_status(run.status);
     bool shared = record_ranks_several(&job->ranks);
     bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, options.wait_seconds);
@@ -164,12 +165,14 @@ static int run(int argc, char **argv)
     if (!log_path) return cli_fail("record", command[0], -ENOMEM);
     status = check_output(log_path);
     if (status == STATUS_OK) {
+        // Where a file may not grow, writing should fail and be seen, not kill: the command is still to run.
+        sighandler_t file_limit = signal(SIGXFSZ, SIG_IGN);
         struct record_job job;
         char problem[512];
         if (record_job_prepare(&job, &options, log_path, command, problem) < 0) {
-            status = run_unrecorded(command, problem);
+            status = run_unrecorded(command, problem, file_limit);
         } else {
-            status = run_recorded(&job, command, log_path);
+            status = run_recorded(&job, command, log_path, file_limit);
             record_job_free(&job);
         }
     }

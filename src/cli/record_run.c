@@ -23,7 +23,8 @@ struct supervisor {
     sigset_t caught;
     sigset_t mask_before;
     struct sigaction child_before;
-    uint64_t deadline_ns; // of the wait for what outlives the command; meant once it has ended
+    sighandler_t file_limit; // of SIGXFSZ, for the command
+    uint64_t deadline_ns;    // of the wait for what outlives the command; meant once it has ended
     uint64_t wait_ns;
     bool done;
 };
@@ -82,6 +83,7 @@ static void take_signals(struct supervisor *s)
 static void become_command(const struct supervisor *s, char **command, char **environment, int report)
 {
     sigaction(SIGCHLD, &s->child_before, NULL);
+    signal(SIGXFSZ, s->file_limit);
     sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
     execvpe(command[0], command, environment);
     int error = errno;
@@ -216,11 +218,11 @@ static int supervise(struct supervisor *s)
     return 0;
 }
 
-int record_run(struct record_run *run, char **command, char **environment, double wait_seconds)
+int record_run(struct record_run *run, char **command, char **environment, double wait_seconds, sighandler_t file_limit)
 {
     const double longest_seconds = 1e9;
     *run = (struct record_run){0};
-    struct supervisor s = {.run = run};
+    struct supervisor s = {.run = run, .file_limit = file_limit};
     s.wait_ns = (uint64_t)(fmin(wait_seconds, longest_seconds) * (double)NS_PER_SECOND);
     take_signals(&s);
     FORWARD(start_command(&s, command, environment));

@@ -2,6 +2,7 @@
 #ifndef IOSEER_CLI_RECORD_RUN_H
 #define IOSEER_CLI_RECORD_RUN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +22,10 @@ struct record_run {
 };
 
 // Starts `command` with `environment` and returns when it and its descendants have ended; those that outlive it are
-// waited for `wait_seconds` at most. From here on signals no longer end the caller.
-int record_run(struct record_run *run, char **command, char **environment, double wait_seconds);
+// waited for `wait_seconds` at most. From here on signals no longer end the caller. The command finds SIGXFSZ as
+// `file_limit` says: the caller ignores it for the files that it writes itself.
+int record_run(struct record_run *run, char **command, char **environment, double wait_seconds,
+               sighandler_t file_limit);
 
 void record_run_free(struct record_run *run);
 

@@ -1,0 +1,38 @@
+"""`record` and `pack` where things are not as they should be: the command comes first, the log second."""
+import resource
+import signal
+import sys
+
+import harness
+
+
+class FileLimit(harness.CommandLineTest):
+    def limited(self, limit_bytes):
+        return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
+    def test_the_command_runs_where_nothing_can_be_written(self):
+        done = self.expect(0, 'record', '-o', self.path('log'), '--', 'sh', '-c', 'echo ok',
+                           preexec_fn=self.limited(0))
+        self.assertEqual(done.stdout, b'ok\n')
+        self.assertRegex(done.stderr, rb'^ioseer record: .*: File too large; the command runs unrecorded\n$')
+
+    def test_a_log_that_does_not_fit_leaves_the_spill_files(self):
+        limits_record = 'import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (10, 10))'
+        done = self.expect(0, 'record', '-o', self.path('log'), '--', sys.executable, '-I', '-S', '-c', limits_record)
+        self.assertRegex(done.stderr, rb"log: File too large; 'ioseer pack .* -o LOG' makes the log elsewhere\n$")
+
+    def test_the_command_finds_the_signal_as_it_was(self):
+        for number, handler in enumerate((signal.SIG_DFL, signal.SIG_IGN)):
+            with self.subTest(handler=handler):
+                done = self.expect(0, 'record', '-q', '-o', self.path(f'log{number}'), '--',
+                                   'grep', 'SigIgn', '/proc/self/status', restore_signals=False,
+                                   preexec_fn=lambda how=handler: signal.signal(signal.SIGXFSZ, how))
+                ignored = int(done.stdout.split()[1], 16)
+                self.assertEqual(ignored >> (signal.SIGXFSZ - 1) & 1, number)
+
+    def test_output_past_the_limit_is_an_error(self):
+        self.expect_error(1, 'doctor', '--calls', '-o', self.path('calls'), preexec_fn=self.limited(100))
+
+
+if __name__ == '__main__':
+    harness.main()
