@@ -112,15 +112,16 @@ enum loss_key { LOSS_PROCESS = 1, LOSS_REASON = 2, LOSS_COUNT = 3, LOSS_BYTES = 
 
 enum loss_reason {
     LOSS_NONE = 0,
-    LOSS_SIGNAL = 1,       // a signal handler's call arrived while the recorder was writing
-    LOSS_TRACE_CAP = 2,    // the trace cap was reached: counters only from there on
-    LOSS_DISK_FULL = 3,    // no room for the trace: counters only from there on
-    LOSS_FILE_CAP = 4,     // events of files past the file cap, kept under one aggregate name
-    LOSS_DAMAGED = 5,      // bytes of a spill or log that could not be read
-    LOSS_NO_SPILL = 6,     // processes (that is what the count means here) that could not make their spill file
-    LOSS_FD_RANGE = 7,     // a descriptor number over the recorder's table
-    LOSS_ASYNC = 8,        // asynchronous transfers whose completion was not seen
-    LOSS_COUNTERS_FULL = 9 // no room for a counters record
+    LOSS_SIGNAL = 1,        // a signal handler's call arrived while the recorder was writing
+    LOSS_TRACE_CAP = 2,     // the trace cap was reached: counters only from there on
+    LOSS_DISK_FULL = 3,     // no room for the trace: counters only from there on
+    LOSS_FILE_CAP = 4,      // names looked up past the file cap; their events are kept under one
+    LOSS_DAMAGED = 5,       // bytes of a spill or log that could not be read
+    LOSS_NO_SPILL = 6,      // processes (that is what the count means here) that could not make their spill file
+    LOSS_FD_RANGE = 7,      // a descriptor number over the recorder's table
+    LOSS_ASYNC = 8,         // asynchronous transfers whose completion was not seen
+    LOSS_COUNTERS_FULL = 9, // no room for a counters record
+    LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
 };
 
 // Why bytes were left out on purpose.

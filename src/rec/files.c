@@ -16,7 +16,8 @@ enum { BUCKETS = 4096 };
 
 static struct file *_Atomic bucket[BUCKETS];
 static _Atomic uint32_t file_count;
-static struct file *_Atomic common_file; // for all names past the cap
+static struct file *_Atomic common_file;  // for all names past the cap
+static struct file *_Atomic unnamed_file; // for files whose name cannot be told
 
 // The current directory, read when it is first needed and again after a change.
 static char cwd[PATH_MAX];
@@ -177,16 +178,25 @@ static struct file *make_file(const char *name, size_t len, uint64_t hash)
     return file;
 }
 
+static struct file *common(struct file *_Atomic *place, const char *name, enum loss_reason reason)
+{
+    struct file *file = atomic_load(place);
+    if (!file && (file = make_file(name, strlen(name), 0))) {
+        struct file *expected = NULL;
+        if (!atomic_compare_exchange_strong(place, &expected, file)) file = expected;
+    }
+    spill_count_loss(reason, 1);
+    return file;
+}
+
 static struct file *past_the_cap(void)
 {
-    static const char name[] = "(files past the file cap)";
-    struct file *file = atomic_load(&common_file);
-    if (!file && (file = make_file(name, sizeof name - 1, 0))) {
-        struct file *expected = NULL;
-        if (!atomic_compare_exchange_strong(&common_file, &expected, file)) file = expected;
-    }
-    spill_count_loss(LOSS_FILE_CAP, 1);
-    return file;
+    return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
+}
+
+struct file *files_unnamed(void)
+{
+    return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
 }
 
 struct file *files_find(const char *name, size_t len)
@@ -211,7 +221,7 @@ struct file *files_find(const char *name, size_t len)
 
 void files_note_stat(struct file *file, const struct stat *data)
 {
-    if (file == atomic_load(&common_file)) return;
+    if (file == atomic_load(&common_file) || file == atomic_load(&unnamed_file)) return;
     atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
     atomic_store_explicit(&file->inode, data->st_ino, memory_order_relaxed);
     atomic_store_explicit(&file->block_bytes, (uint32_t)data->st_blksize, memory_order_relaxed);

@@ -41,6 +41,8 @@ bool files_is_left_out(const char *name);
 
 // The entry for a name; past the file cap one common entry. NULL without memory.
 struct file *files_find(const char *name, size_t len);
+// One common entry for files whose name cannot be told: too long, or no memory for it. NULL only without any memory.
+struct file *files_unnamed(void);
 void files_note_stat(struct file *file, const struct stat *data);
 
 // Sees to it that the spill file has the entry's record.

@@ -423,6 +423,17 @@ static int local_rank(void)
     return -1;
 }
 
+// "MPICH Version:\t4.0.2\nMPICH Release date: …" becomes "MPICH 4.0.2", "Open MPI v4.1.4, package: …" its first part.
+static void tidy_version(char *version)
+{
+    version[strcspn(version, "\n,")] = 0;
+    char *label = strstr(version, "Version:");
+    if (!label) return;
+    const char *number = label + strlen("Version:");
+    number += strspn(number, " \t");
+    memmove(label, number, strlen(number) + 1);
+}
+
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
 {
     int rank = 0, size = 0, len = 0;
@@ -432,7 +443,7 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
     plugin.comm_rank(plugin.world, &rank);
     plugin.comm_size(plugin.world, &size);
     plugin.library_version(version, &len);
-    version[strcspn(version, "\n,")] = 0;
+    tidy_version(version);
     plugin.core->describe(rank, size, local_rank(), version);
 }
 

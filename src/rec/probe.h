@@ -24,6 +24,7 @@ struct probe {
             uint64_t pending; // bytes in the write buffer before the call
             const char *read_end;
             const char *read_base;
+            off_t file_offset; // as the stream knows it
             bool had_error;
             FILE *locked; // by us, for the time of the call
         };

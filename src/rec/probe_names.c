@@ -29,6 +29,7 @@ static struct handle *adopt(int fd, int dirfd, const char *path, int flags, stru
 {
     bool left_out;
     struct file *file = opened_file(fd, dirfd, path, &left_out);
+    if (!file && !left_out) file = files_unnamed();
     enum left_out why = left_out || !file ? LEFT_OUT_EXCLUDED : LEFT_OUT_NONE;
     data->st_size = 0;
     if (file && cpu_syscall(SYS_fstat, fd, data) == 0) {

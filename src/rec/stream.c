@@ -147,6 +147,7 @@ bool begin_stream(struct probe *p, FILE *stream)
     p->pending = bytes_pending(stream);
     p->read_base = stream->_IO_read_ptr;
     p->read_end = stream->_IO_read_end;
+    p->file_offset = stream->_offset;
     p->had_error = stream->_flags & FLAG_ERROR;
     p->start = clock_now();
     return true;
@@ -347,6 +348,10 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
     if (!handle->file) {
+        int64_t buffered = stream->_IO_read_end - stream->_IO_read_base;
+        bool refilled = buffered > 0 && stream->_offset != p->file_offset;
+        emit_left_out(p->thread, true, handle->left_out, (int64_t)(p->pending - bytes_pending(stream)));
+        emit_left_out(p->thread, false, handle->left_out, refilled ? buffered : 0);
         stream_unlock(p);
         return;
     }
