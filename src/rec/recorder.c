@@ -22,6 +22,8 @@
 struct recorder recorder;
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread's state is being found or left
+static __thread bool starting_here __attribute__((tls_model("initial-exec")));
+static __thread bool ready_before_vfork __attribute__((tls_model("initial-exec")));
 static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
 bool clock_uses_ns;
 
@@ -106,14 +108,15 @@ void vfork_before(void)
 {
     recorder_thread();
     handles_share_all();
-    if (current_thread) current_thread->ready = false;
+    ready_before_vfork = current_thread && current_thread->ready;
+    if (ready_before_vfork) current_thread->ready = false;
     vfork_child = true;
 }
 
 long vfork_after(long result)
 {
     vfork_child = false;
-    if (current_thread) current_thread->ready = true;
+    if (ready_before_vfork) current_thread->ready = true;
     if (result >= 0) return result;
     errno = (int)-result;
     return -1;
@@ -153,10 +156,12 @@ static bool started(void)
     int fresh = RECORDER_FRESH;
     if (atomic_load(&recorder.phase) == RECORDER_FRESH &&
         atomic_compare_exchange_strong(&recorder.phase, &fresh, RECORDER_STARTING)) {
+        starting_here = true;
         start();
+        starting_here = false;
     }
     while (atomic_load(&recorder.phase) == RECORDER_STARTING) {
-        if (switching) return false; // we are inside start() ourselves
+        if (starting_here) return false;
         cpu_relax();
     }
     return atomic_load(&recorder.phase) == RECORDER_ON;
