@@ -175,6 +175,8 @@ void log_close(struct log *log)
                                 &log->stream_by_local, &log->file_by_local, &log->callsite_by_id};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
+    free(log->event_places);
+    free(log->process_places);
     free(log->call_by_id);
     free(log->traits);
     bytes_free(&log->stored);
@@ -300,6 +302,15 @@ const struct log_file *log_process_file(const struct log *log, const struct log_
     if (local == 0) return NULL;
     uint32_t at = lookup_find(&log->file_by_local, lookup_pair(process->id, local));
     return at == LOOKUP_NONE ? NULL : log_file_at(log, at);
+}
+
+size_t log_event_places(const struct log *log, const struct log_process *process,
+                        const struct log_place *const **places)
+{
+    size_t first = process ? log_process_index(log, process) : 0;
+    size_t after = process ? first + 1 : log->processes.count;
+    *places = log->event_places + log->process_places[first];
+    return log->process_places[after] - log->process_places[first];
 }
 
 const struct log_call *log_call_of(const struct log *log, uint32_t id)

@@ -161,12 +161,12 @@ int log_iter_next(struct log_iter *iter, const struct log_event **event)
 
 static int find_due(struct log_iter *iter)
 {
-    const struct log *log = iter->log;
-    iter->due = malloc((log->places.count + 1) * sizeof *iter->due);
+    const struct log_place *const *places;
+    size_t count = log_event_places(iter->log, iter->sieve.filter.process, &places);
+    iter->due = malloc((count + 1) * sizeof *iter->due);
     RETURN_IF(!iter->due, -ENOMEM);
-    for (size_t i = 0; i < log->places.count; i++) {
-        const struct log_place *place = log_place_at(log, i);
-        if (log_sieve_place(&iter->sieve, place)) iter->due[iter->due_count++] = place;
+    for (size_t i = 0; i < count; i++) {
+        if (log_sieve_place(&iter->sieve, places[i])) iter->due[iter->due_count++] = places[i];
     }
     if (iter->due_count > 1) qsort(iter->due, iter->due_count, sizeof *iter->due, compare_places);
     return 0;

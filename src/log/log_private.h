@@ -85,6 +85,9 @@ struct log {
     struct lookup file_by_local;   // process, the process's own number
     struct lookup callsite_by_id;  // process, number
 
+    const struct log_place **event_places; // blocks of events whose process is known, by process, then as in the log
+    size_t *process_places;                // where each process's begin there, and after the last process their number
+
     const struct log_call **call_by_id; // never NULL inside
     uint8_t *traits;                    // of the calls by id, for the stream decoder
     uint32_t call_ids;                  // length of both
@@ -107,6 +110,10 @@ int log_find_worlds(struct log *log);
 
 // Counts a block as damaged, once; `events_left` are those that it should have held.
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);
+
+// The blocks of a process's events, or of all (NULL); gives their number.
+size_t log_event_places(const struct log *log, const struct log_process *process,
+                        const struct log_place *const **places);
 
 const struct log_call *log_call_of(const struct log *log, uint32_t id); // never NULL
 

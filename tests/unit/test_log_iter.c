@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "log/log_iter.h"
+#include "log/log_private.h"
 #include "test_log_maker.h"
 
 static struct log *open_sample(void)
@@ -139,6 +140,44 @@ static void test_many_streams(void **state)
     maker_free(maker);
 }
 
+// Opening an iterator for each of many processes must not look at everybody's blocks each time.
+static void test_places_of_a_process(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 30, ROUNDS = 3 };
+    struct log_maker *maker = maker_new();
+    for (unsigned p = 0; p < PROCESSES; p++) {
+        maker_process(maker, p + 1, 100 + p, 0);
+        maker_stream(maker, p, p + 1, 1);
+    }
+    maker_stream(maker, PROCESSES, 999, 1); // of nobody
+    maker_flush_records(maker);
+    for (unsigned i = 0; i < ROUNDS * (PROCESSES + 1); i++) {
+        unsigned stream = i % (PROCESSES + 1);
+        if (stream == 7) continue; // a process without events
+        struct stream_writer *writer = maker_begin(maker, stream, i / (PROCESSES + 1), 1000 + i);
+        stream_put_slot(writer, 0, 1, CALL_pread, 1, 1, 0, 0);
+        stream_put_plain(writer, 0, 0, 1, 1000 + i, 1001 + i);
+        maker_end(maker, 1, true, 1000 + i, 1001 + i);
+    }
+    maker_finish(maker);
+    struct log *log;
+    const struct log_place *const *places;
+    assert_int_equal(maker_open(&log, maker->log.data, maker->log.len), 0);
+    assert_int_equal(log_event_places(log, NULL, &places), ROUNDS * (PROCESSES - 1));
+    for (unsigned p = 0; p < PROCESSES; p++) {
+        const struct log_process *process = log_process_find(log, p + 1);
+        size_t count = log_event_places(log, process, &places);
+        assert_int_equal(count, p == 7 ? 0 : ROUNDS);
+        for (size_t i = 0; i < count; i++) {
+            assert_ptr_equal(places[i]->process, process);
+            assert_true(i == 0 || places[i]->offset > places[i - 1]->offset);
+        }
+    }
+    log_close(log);
+    maker_free(maker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_event),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_many_streams),
+        cmocka_unit_test(test_places_of_a_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
