@@ -27,7 +27,9 @@ bool coverage_fraction(const struct coverage *coverage, unsigned direction, doub
 uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction);
 
 #define COVERAGE_LOADING "loading the programs, and the recorder itself"
-#define COVERAGE_REMAINDER "libc's own (locales, semaphores), programs without the recorder, direct system calls"
+#define COVERAGE_REMAINDER                                                                                             \
+    "libc's own (locales, semaphores), programs without the recorder, libraries loaded later, direct system calls"
+#define COVERAGE_REMAINDER_DAMAGED "damaged parts that could not be read, and " COVERAGE_REMAINDER
 #define COVERAGE_MAPPINGS "memory accesses to mapped files (mmap), which nobody counts"
 
 #endif

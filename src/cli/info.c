@@ -28,10 +28,16 @@ bool info_is_lost(const struct log_loss *loss)
     return loss->reason != LOSS_FILE_CAP && loss->reason != LOSS_COUNTERS_FULL && loss->reason != LOSS_NO_SPILL;
 }
 
-bool info_is_damaged(const struct log_health *health)
+bool info_is_damaged(const struct info *info)
 {
-    return health->truncated || health->index_missing || health->header_damaged || health->bytes_skipped ||
-           health->blocks_damaged || health->records_damaged;
+    const struct log_health *health = log_health(info->log);
+    return health->index_missing || health->header_damaged || health->blocks_damaged || info_may_lack_events(info);
+}
+
+bool info_may_lack_events(const struct info *info)
+{
+    const struct log_health *health = log_health(info->log);
+    return health->truncated || health->bytes_skipped || health->records_damaged || info->spill_damaged_bytes;
 }
 
 // Opens proper: Darshan's counters include what was derived from an open file.
@@ -135,6 +141,7 @@ static void gather_job(struct info *info)
     for (size_t i = 0; i < log_loss_count(log); i++) {
         const struct log_loss *loss = log_loss_at(log, i);
         if (info_is_lost(loss)) info->lost_events += loss->count;
+        if (loss->reason == LOSS_DAMAGED) info->spill_damaged_bytes += loss->bytes;
     }
     info->lost_events += log_health(log)->events_damaged;
     count_hosts(info);

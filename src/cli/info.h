@@ -38,7 +38,8 @@ struct info {
         *counted_ns; // by the process's place in the log: time in calls of ranks whose trace ended, by the counters
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
-    const char *mpi; // or NULL
+    uint64_t spill_damaged_bytes; // of the spill files that the log was made from
+    const char *mpi;              // or NULL
     uint64_t nprocs;
     uint64_t host_count;
     struct coverage coverage;
@@ -53,6 +54,10 @@ int info_json(const struct info *info, struct output *output);
 // Whether events counted under this reason are missing from the log's events.
 bool info_is_lost(const struct log_loss *loss);
 
-bool info_is_damaged(const struct log_health *health);
+// Something cannot be read, in the log or in what it was made from.
+bool info_is_damaged(const struct info *info);
+
+// Events may be missing that nobody could count.
+bool info_may_lack_events(const struct info *info);
 
 #endif

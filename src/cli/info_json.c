@@ -198,13 +198,15 @@ static void print_part(struct json_out *json, const char *direction, const char 
 
 static const char *const direction_names[DIRECTION_COUNT] = {"read", "write"};
 
-static void print_unseen(struct json_out *json, const struct coverage *coverage)
+static void print_unseen(struct json_out *json, const struct info *info)
 {
+    const struct coverage *coverage = &info->coverage;
+    const char *remainder = info_is_damaged(info) ? COVERAGE_REMAINDER_DAMAGED : COVERAGE_REMAINDER;
     json_key(json, "unseen");
     json_array(json);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         const char *name = direction_names[direction];
-        print_part(json, name, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
+        print_part(json, name, remainder, coverage_remainder(coverage, direction));
     }
     if (coverage->mappings) {
         json_object(json);
@@ -217,8 +219,9 @@ static void print_unseen(struct json_out *json, const struct coverage *coverage)
     json_close(json);
 }
 
-static void print_coverage(struct json_out *json, const struct coverage *coverage)
+static void print_coverage(struct json_out *json, const struct info *info)
 {
+    const struct coverage *coverage = &info->coverage;
     json_key(json, "coverage");
     json_object(json);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -230,7 +233,7 @@ static void print_coverage(struct json_out *json, const struct coverage *coverag
             json_null(json);
         }
     }
-    print_unseen(json, coverage);
+    print_unseen(json, info);
     json_key(json, "left_out");
     json_array(json);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -254,10 +257,11 @@ static void print_coverage(struct json_out *json, const struct coverage *coverag
     json_close(json);
 }
 
-static void print_damage(struct json_out *json, const struct log_health *health)
+static void print_damage(struct json_out *json, const struct info *info)
 {
+    const struct log_health *health = log_health(info->log);
     json_key(json, "damage");
-    if (!info_is_damaged(health)) {
+    if (!info_is_damaged(info)) {
         json_null(json);
         return;
     }
@@ -272,6 +276,7 @@ static void print_damage(struct json_out *json, const struct log_health *health)
     key_unsigned(json, "blocks_damaged", health->blocks_damaged);
     key_unsigned(json, "events_damaged", health->events_damaged);
     key_unsigned(json, "records_damaged", health->records_damaged);
+    key_unsigned(json, "spill_bytes_damaged", info->spill_damaged_bytes);
     json_close(json);
 }
 
@@ -298,8 +303,8 @@ int info_json(const struct info *info, struct output *output)
     key_unsigned(json, "events", log_events(info->log));
     key_unsigned(json, "lost_events", info->lost_events);
     print_losses(json, info);
-    print_coverage(json, &info->coverage);
-    print_damage(json, log_health(info->log));
+    print_coverage(json, info);
+    print_damage(json, info);
     json_key(json, "spill_directory");
     json_bool(json, info->argument->is_directory);
     json_close(json);

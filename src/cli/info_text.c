@@ -196,8 +196,10 @@ static void print_losses(const struct info *info, FILE *out)
     }
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
-        fprintf(out, "  %s", words_count(count[reason], reason == LOSS_NO_SPILL ? "process" : "event").text);
-        if (bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
+        // Damage has a size, but what was in it nobody could count.
+        const char *noun = reason == LOSS_NO_SPILL ? "process" : "event";
+        fprintf(out, "  %s", count[reason] ? words_count(count[reason], noun).text : words_bytes(bytes[reason]).text);
+        if (count[reason] && bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", words_loss(reason));
     }
     uint64_t damaged = log_health(info->log)->events_damaged;
@@ -215,7 +217,10 @@ static void print_events(const struct info *info, FILE *out)
     }
     fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", words_count(log_events(info->log), "").text);
     if (info->lost_events) {
-        fprintf(out, "and %s lost:\n", words_count(info->lost_events, "").text);
+        const char *least = info_may_lack_events(info) ? "at least " : "";
+        fprintf(out, "and %s%s lost:\n", least, words_count(info->lost_events, "").text);
+    } else if (info_may_lack_events(info)) {
+        fputs("and an unknown number lost to damage\n", out);
     } else {
         fputs("none lost\n", out);
     }
@@ -229,8 +234,10 @@ static void print_part(FILE *out, const char *what, unsigned direction, const ch
             direction == DIRECTION_READ ? "read" : "written", reason);
 }
 
-static void print_coverage(const struct coverage *coverage, FILE *out)
+static void print_coverage(const struct info *info, FILE *out)
 {
+    const struct coverage *coverage = &info->coverage;
+    const char *remainder = info_is_damaged(info) ? COVERAGE_REMAINDER_DAMAGED : COVERAGE_REMAINDER;
     static const char *const names[DIRECTION_COUNT] = {"read", "written"};
     fputs("Coverage   ", out);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -246,7 +253,7 @@ static void print_coverage(const struct coverage *coverage, FILE *out)
             print_part(out, "left out", direction, words_left_out(reason), coverage->left_out[direction][reason]);
         }
         print_part(out, "left out", direction, COVERAGE_LOADING, coverage->loading[direction]);
-        print_part(out, "unseen", direction, COVERAGE_REMAINDER, coverage_remainder(coverage, direction));
+        print_part(out, "unseen", direction, remainder, coverage_remainder(coverage, direction));
     }
     if (coverage->mappings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_MAPPINGS);
 }
@@ -257,8 +264,12 @@ static void print_log(const struct info *info, FILE *out)
     fprintf(out, "Log        %s", words_bytes(log_size_bytes(info->log)).text);
     if (info->argument->is_directory) fputs(", packed for this from the directory of spill files", out);
     if (!log_job(info->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
-    fputs(info_is_damaged(health) ? "\nDamage     " : ", no damage", out);
-    words_print_health(out, health);
+    fputs(info_is_damaged(info) ? "\nDamage     " : ", no damage", out);
+    int parts = words_print_health(out, health);
+    if (info->spill_damaged_bytes) {
+        fprintf(out, "%s%s of its spill files could not be read", parts ? ", " : "",
+                words_bytes(info->spill_damaged_bytes).text);
+    }
     fputc('\n', out);
 }
 
@@ -269,6 +280,6 @@ void info_text(const struct info *info, bool all, FILE *out)
     print_ranks(info, all, out);
     print_files(info, all, out);
     print_events(info, out);
-    print_coverage(&info->coverage, out);
+    print_coverage(info, out);
     print_log(info, out);
 }

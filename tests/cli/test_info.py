@@ -1,0 +1,47 @@
+"""What `info` must tell: damage, settings, layers, processes; nothing of it may be hidden or made up."""
+import glob
+import os
+
+import harness
+
+WRITER = ('import os\n'
+          'fd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'
+          'for i in range(1000): os.pwrite(fd, b"x" * 100, i * 100 * (i % 7))\n')
+CHUNK_EVENTS = 1
+
+
+def break_events(spill):
+    """Makes the stream of the first chunk of events senseless from its middle on; gives whether there was one."""
+    with open(spill, 'r+b') as file:
+        data = file.read()
+        for at in range(4096, len(data), 4096):
+            kind = int.from_bytes(data[at + 4:at + 8], 'little')
+            used = int.from_bytes(data[at + 12:at + 16], 'little')
+            if data[at:at + 4] == b'CHNK' and kind == CHUNK_EVENTS and used > 1000:
+                file.seek(at + 256 + used // 2)
+                file.write(b'\xff' * (used - used // 2))
+                return True
+    return False
+
+
+class DamagedSpill(harness.CommandLineTest):
+    def test_is_told_everywhere(self):
+        self.record_python(WRITER, options=('--keep-spill',))
+        spills = glob.glob(self.path('test.ioseer.spill-*'))[0]
+        self.assertTrue(any([break_events(spill) for spill in glob.glob(os.path.join(spills, '*.spill'))]))
+        self.expect(0, 'pack', '-q', '-o', self.path('damaged'), spills)
+        for log in (self.path('damaged'), spills):
+            info = self.json('info', '--json', log)
+            self.assertGreater(info['damage']['spill_bytes_damaged'], 100)
+            self.assertFalse(info['damage']['truncated'])
+            unseen = [part['reason'] for part in info['coverage']['unseen'] if part['direction'] == 'write']
+            self.assertRegex(unseen[0], 'damaged parts .*libraries loaded later')
+            text = self.expect(0, 'info', log).stdout.decode()
+            self.assertNotIn('none lost', text)
+            self.assertNotIn('no damage', text)
+            self.assertRegex(text, r'(?m)^Events .* and an unknown number lost')
+            self.assertRegex(text, r'(?m)^Damage .* of its spill files could not be read$')
+
+
+if __name__ == '__main__':
+    harness.main()
