@@ -232,25 +232,33 @@ static void write_event(struct thread *thread, struct emission *e)
     }
 }
 
-// Called by a handler that interrupted its own thread: nobody else touches the list meanwhile.
+// A handler interrupted its own thread, and another handler may interrupt this one: each takes a place before it fills
+// it.
 static void put_aside(struct thread *thread, const struct emission *emission)
 {
-    if (!thread->aside || thread->deferred == EMIT_ASIDE) {
-        spill_count_loss(LOSS_SIGNAL, 1);
+    for (unsigned i = 0; thread->aside && i < EMIT_ASIDE; i++) {
+        if (atomic_flag_test_and_set(&thread->aside[i].taken)) continue;
+        thread->aside[i].emission = *emission;
+        atomic_signal_fence(memory_order_seq_cst);
+        thread->aside[i].full = true;
+        thread->deferred = true;
         return;
     }
-    thread->aside[thread->deferred] = *emission;
-    atomic_signal_fence(memory_order_seq_cst);
-    thread->deferred++;
+    spill_count_loss(LOSS_SIGNAL, 1);
 }
 
 void emit_deferred(struct thread *thread)
 {
-    while (thread->deferred) {
-        if (!emit_claim(thread)) return;
-        struct emission emission = thread->aside[thread->deferred - 1];
-        thread->deferred--;
-        write_event(thread, &emission);
+    while (thread->deferred && emit_claim(thread)) {
+        thread->deferred = false;
+        for (unsigned i = 0; i < EMIT_ASIDE; i++) {
+            struct emit_aside *place = &thread->aside[i];
+            if (!place->full) continue;
+            write_event(thread, &place->emission);
+            place->full = false;
+            atomic_signal_fence(memory_order_seq_cst);
+            atomic_flag_clear(&place->taken);
+        }
         atomic_signal_fence(memory_order_seq_cst);
         thread->busy = false;
     }
@@ -258,6 +266,7 @@ void emit_deferred(struct thread *thread)
 
 void emit_slowly(struct thread *thread, struct emission *emission)
 {
+    if (UNLIKELY(!thread->ready) && !(thread = recorder_thread())) return; // as in emit_left_out
     if (!emit_claim(thread)) {
         put_aside(thread, emission);
         return;
@@ -293,7 +302,7 @@ void emit_push(struct thread *thread, struct call_frame *frame)
 void emit_begin(struct thread *thread, struct call_frame *frame)
 {
     emit_push(thread, frame);
-    if (!emit_claim(thread)) return;
+    if (!thread->ready || !emit_claim(thread)) return;
     if (make_ready(thread, clock_now())) announce_frames(&thread->writer, frame);
     emit_unclaim(thread);
 }

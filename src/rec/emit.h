@@ -48,6 +48,12 @@ struct emission {
 
 enum { EMIT_ASIDE = 8 }; // events of signal handlers that a thread can put aside
 
+struct emit_aside {
+    atomic_flag taken;
+    volatile bool full;
+    struct emission emission;
+};
+
 void emit_slowly(struct thread *thread, struct emission *emission);
 void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
                        uint64_t size, uint64_t start, uint64_t end, uintptr_t caller);
@@ -130,6 +136,7 @@ static inline void emit_result(struct emission *emission, int64_t result, int64_
 // Bytes that moved but are left out of the record on purpose.
 static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes)
 {
+    if (UNLIKELY(!thread->tally)) return; // a handler forked inside the call, and this is the child
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;
 }

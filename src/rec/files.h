@@ -12,7 +12,7 @@
 #include "fmt/call.h"
 #include "fmt/counters.h"
 
-enum { FILES_NAME_MAX = PATH_MAX * 2 };
+enum { FILES_NAME_MAX = PATH_MAX }; // longer names are no names; buffers of this size lie on the program's stack
 
 struct file {
     struct file *next;

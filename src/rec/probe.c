@@ -100,12 +100,12 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
     emit_slowly(p->thread, &e);
 }
 
-// Length and alignment of a vector. After EFAULT the vector itself may be unreadable.
+// Length and alignment of a vector. After a failure nobody knows whether the kernel looked at it: it may be unreadable.
 static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
 {
     uint64_t bytes = 0;
     *unaligned = false;
-    if (result < 0 && (errno == EFAULT || errno == EINVAL)) return 0;
+    if (result < 0) return 0;
     for (int i = 0; i < count; i++) {
         bytes += iov[i].iov_len;
         *unaligned |= ((uintptr_t)iov[i].iov_base & 7) != 0;

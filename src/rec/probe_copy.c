@@ -22,11 +22,11 @@ static uint32_t side(uint32_t call, bool writes)
     }
 }
 
-// Where the copy began. A given offset has been moved on by what was copied; after EFAULT it may be unreadable.
+// Where the copy began. A given offset has been moved on by what was copied; after a failure it may be unreadable.
 static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
 {
     if (!given) return probe_take_position(handle, fd, result, writes, NULL);
-    return error == EFAULT ? -1 : *given - (result > 0 ? result : 0);
+    return error ? -1 : *given - (result > 0 ? result : 0);
 }
 
 static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, const off_t *given, size_t len,

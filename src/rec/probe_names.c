@@ -6,6 +6,36 @@
 #include "rec/probe.h"
 #include "rec/spill.h"
 
+// Whether a string of the program's can be read, found out by the kernel in pieces that lie within a page.
+static bool is_readable(const char *text)
+{
+    enum { PIECE = 64 };
+    char piece[PIECE];
+    long pid = cpu_syscall(SYS_getpid, 0);
+    for (const char *at = text; at && at - text < PATH_MAX;) {
+        size_t len = PIECE - ((uintptr_t)at & (PIECE - 1));
+        struct iovec here = {piece, len}, there = {(void *)at, len};
+        if (cpu_syscall6(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) != (long)len) return false;
+        if (memchr(piece, 0, len)) return true;
+        at += len;
+    }
+    return false;
+}
+
+// Whether the path of a call that failed so may be looked at: some errors come before the kernel has.
+static bool can_read_path(const char *path, int error)
+{
+    switch (error) {
+    case EFAULT: return false;
+    case EINVAL:
+    case EBADF:
+    case EPERM:
+    case ENOSYS:
+    case EOPNOTSUPP: return is_readable(path);
+    default: return path != NULL;
+    }
+}
+
 struct file *probe_file(int dirfd, const char *path, bool *left_out)
 {
     char name[FILES_NAME_MAX];
@@ -48,7 +78,7 @@ static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, c
                                     uint64_t end)
 {
     bool left_out = false;
-    bool named = error && error != EFAULT && path && *path;
+    bool named = error && can_read_path(path, error) && *path;
     struct file *file = named ? probe_file(dirfd, path, &left_out) : NULL;
     if (!error || left_out) {
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
@@ -102,7 +132,7 @@ static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const ch
     int error = result < 0 ? errno : 0;
     bool left_out = false;
     struct file *file = NULL;
-    if (error == EFAULT) { // the path itself may be unreadable
+    if (path && !can_read_path(path, error)) {
         file = NULL;
     } else if ((!path || !*path) && dirfd != AT_FDCWD) { // AT_EMPTY_PATH, utimensat(fd, NULL …): the descriptor itself
         struct handle *handle = probe_handle(dirfd);
@@ -134,8 +164,8 @@ void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, in
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
     bool out1 = false, out2 = false;
-    struct file *file = error == EFAULT ? NULL : probe_file(dirfd, path, &out1);
-    struct file *file2 = error == EFAULT ? NULL : probe_file(dirfd2, path2, &out2);
+    struct file *file = can_read_path(path, error) ? probe_file(dirfd, path, &out1) : NULL;
+    struct file *file2 = can_read_path(path2, error) ? probe_file(dirfd2, path2, &out2) : NULL;
     if (out1 && out2) {
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
@@ -155,7 +185,7 @@ void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
     bool left_out = false;
     struct file *file = NULL;
     bool moved = !error && call == CALL_chdir;
-    if (!moved && error != EFAULT) file = probe_file(AT_FDCWD, path, &left_out);
+    if (!moved && can_read_path(path, error)) file = probe_file(AT_FDCWD, path, &left_out);
     if (!error) {
         files_forget_cwd();
         if (call == CALL_chroot) recorder.new_root = true;

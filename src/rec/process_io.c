@@ -45,8 +45,9 @@ static bool read_chars(uint64_t chars[2])
 
 void process_io_describe(void)
 {
-    char text[WORDS_BYTES];
-    uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
+    // One thread is here at a time, with a stack that may be small.
+    static char text[WORDS_BYTES];
+    static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     fields_begin(&out, RECORD_PROCESS);
     struct utsname name;

@@ -8,8 +8,8 @@
 
 struct real_functions real;
 
-// dlsym will not do: when it does not find a name it allocates, and the program's malloc may be what called us; and it does not
-// look into libraries that were opened for one plugin only.
+// dlsym will not do: when it does not find a name it allocates, and the program's malloc may be what called us; and it
+// does not look into libraries that were opened for one plugin only.
 
 struct symbols {
     const ElfW(Sym) * symbol;
@@ -48,7 +48,8 @@ static void *find_in(const struct link_map *map, const char *name, uint32_t hash
         const ElfW(Sym) *symbol = &in.symbol[index];
         bool same = (entry | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
                     ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && strcmp(in.text + symbol->st_name, name) == 0;
-        if (same && !(in.version && in.version[index] & hidden_version)) return (void *)(map->l_addr + symbol->st_value);
+        if (same && !(in.version && in.version[index] & hidden_version))
+            return (void *)(map->l_addr + symbol->st_value);
         if (entry & 1) return NULL;
     }
 }

@@ -12,6 +12,7 @@
 #include "rec/arena.h"
 #include "rec/clock.h"
 #include "rec/emit.h"
+#include "rec/files.h"
 #include "rec/handles.h"
 #include "rec/process_io.h"
 #include "rec/real.h"
@@ -101,6 +102,7 @@ static void become_child(uint32_t pid)
     recorder.records = NULL;
     recorder.idle_threads = NULL;
     recorder.generation++;
+    files_forget_cwd(); // daemon() changes it out of sight
     handles_share_all();
 }
 
@@ -138,12 +140,21 @@ static void thread_ended(void *state)
     switching = false;
 }
 
+// Memory that is zero again in a forked child.
+static void *wiped_pages(size_t bytes)
+{
+    void *pages = arena_pages(bytes);
+    if (pages) cpu_syscall(SYS_madvise, pages, bytes, MADV_WIPEONFORK);
+    return pages;
+}
+
 static void start(void)
 {
     real_resolve();
     read_settings();
     clock_uses_ns = !cpu_counter_is_steady();
-    bool usable = recorder.job && handles_init() == 0;
+    recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
+    bool usable = recorder.job && recorder.spill_is_ours && handles_init() == 0;
     if (usable) {
         recorder.thread_key_made = pthread_key_create(&recorder.thread_key, thread_ended) == 0;
         pthread_atfork(before_fork, NULL, NULL);
@@ -167,29 +178,28 @@ static bool started(void)
     return atomic_load(&recorder.phase) == RECORDER_ON;
 }
 
-static void make_spill(uint32_t pid)
+static void make_spill(void)
 {
-    if (recorder.pid && recorder.pid != pid) become_child(pid);
+    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
+    if (recorder.pid) become_child(pid);
     recorder.pid = pid;
     if (spill_create() < 0) {
         atomic_store(&recorder.phase, RECORDER_OFF);
         return;
     }
     process_io_describe();
-    atomic_store_explicit(&recorder.spill_pid, pid, memory_order_release);
+    atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
 }
 
-// The first of a process's threads to come here makes its spill file. What fork copied does not tell whether it was
-// made, nor its lock whether it is taken: the process id does.
+// The first of a process's threads to come here makes its spill file. The lock lies on the page that fork wipes, too.
 static bool have_spill(void)
 {
-    static _Atomic uint32_t lock;
-    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
-    if (atomic_load_explicit(&recorder.spill_pid, memory_order_acquire) == pid) return true;
-    spin_lock_as(&lock, pid);
-    if (atomic_load(&recorder.spill_pid) != pid && atomic_load(&recorder.phase) == RECORDER_ON) make_spill(pid);
-    spin_unlock(&lock);
-    return atomic_load(&recorder.spill_pid) == pid;
+    _Atomic uint32_t *lock = recorder.spill_is_ours + 1;
+    if (atomic_load_explicit(recorder.spill_is_ours, memory_order_acquire)) return true;
+    spin_lock_as(lock, 1);
+    if (!atomic_load(recorder.spill_is_ours) && atomic_load(&recorder.phase) == RECORDER_ON) make_spill();
+    spin_unlock(lock);
+    return atomic_load(recorder.spill_is_ours);
 }
 
 static struct thread *idle_thread(void)
@@ -203,10 +213,7 @@ static struct thread *idle_thread(void)
 
 static struct thread *make_thread(void)
 {
-    size_t bytes = (sizeof(struct thread) + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1);
-    struct thread *thread = arena_pages(bytes);
-    if (thread) cpu_syscall(SYS_madvise, thread, bytes, MADV_WIPEONFORK);
-    return thread;
+    return wiped_pages((sizeof(struct thread) + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1));
 }
 
 static struct thread *attach(void)
@@ -238,8 +245,7 @@ static struct thread *attach(void)
 // A signal handler came while its thread had no state: nobody will put its call aside.
 static void count_unseen_call(void)
 {
-    uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
-    if (atomic_load(&recorder.spill_pid) == pid) spill_count_loss(LOSS_SIGNAL, 1);
+    if (recorder.spill_is_ours && atomic_load(recorder.spill_is_ours)) spill_count_loss(LOSS_SIGNAL, 1);
 }
 
 struct thread *recorder_attach(void)

@@ -26,9 +26,11 @@ enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64 };
 
 struct recorder {
     _Atomic int phase;
-    uint32_t pid;               // of the process the state below belongs to; another one means we are its forked child
-    uint32_t generation;        // counts spill files: a forked child opens the next
-    _Atomic uint32_t spill_pid; // the process whose spill file is there, complete with its first record
+    uint32_t pid;        // of the process the state below belongs to; another one means we are its forked child
+    uint32_t generation; // counts spill files: a forked child opens the next
+    // Not 0: the spill file is this process's own, complete with its first record. On a page that fork wipes: process
+    // ids do not tell, two name spaces may use the same one.
+    _Atomic uint32_t *spill_is_ours;
     // Settings, read once
     const char *job;                  // directory of the spill files
     const char *library;              // path of this library
@@ -57,8 +59,8 @@ struct recorder {
 // process ids on the way.
 struct thread {
     bool ready;
-    bool busy;        // the writer is being changed; a signal handler's events are put aside meanwhile
-    uint8_t deferred; // number of events put aside
+    bool busy;     // the writer is being changed; a signal handler's events are put aside meanwhile
+    bool deferred; // there are such events
     uint32_t tid;
     uint32_t stream;
     bool trace_ended;
@@ -79,8 +81,8 @@ struct thread {
     struct spill_tally *tally;      // in the chunk, or spare_tally
     struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process
     struct stream_writer writer;
-    struct emission *aside; // EMIT_ASIDE of them
-    struct {                // with call sites: whose calls the slot stands for
+    struct emit_aside *aside; // EMIT_ASIDE places for them
+    struct {                  // with call sites: whose calls the slot stands for
         uintptr_t caller;
         uint64_t key;
         uint64_t chunk; // number of the chunk it was defined in

@@ -42,11 +42,18 @@ static void move_position(struct handle *handle, int64_t bytes)
     atomic_fetch_add_explicit(&handle->position, (uint64_t)bytes, memory_order_relaxed);
 }
 
+// Where the bytes are added that stdio read from the kernel (0) and wrote to it (1).
+static uint64_t *kernel_bytes(struct probe *p, unsigned writes)
+{
+    static uint64_t nowhere; // a handler forked inside the call, and this is the child
+    return p->thread->tally ? &p->thread->tally->stdio_kernel[writes] : &nowhere;
+}
+
 static void kernel_wrote(struct probe *p, uint64_t bytes)
 {
     if (!bytes) return;
     move_position(p->handle, (int64_t)bytes);
-    p->thread->tally->stdio_kernel[1] += bytes;
+    *kernel_bytes(p, 1) += bytes;
 }
 
 // The kernel's true position, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
@@ -87,7 +94,7 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
     if (position_is_ours(p->handle)) {
         uint64_t now = atomic_load_explicit(&p->handle->position, memory_order_relaxed);
         if (now > end_before) {
-            p->thread->tally->stdio_kernel[1] += now - end_before;
+            *kernel_bytes(p, 1) += now - end_before;
             put += now - end_before;
         }
     }
@@ -128,7 +135,18 @@ void stream_unlock(struct probe *p)
     p->locked = NULL;
 }
 
-bool begin_stream(struct probe *p, FILE *stream)
+// A program with one thread takes no lock either, and may leave by siglongjmp.
+extern char __libc_single_threaded __attribute__((weak));
+
+static bool lock_stream(FILE *stream, enum stream_lock lock)
+{
+    bool alone = &__libc_single_threaded && __libc_single_threaded;
+    if (alone || lock == STREAM_TRY) return ftrylockfile(stream) == 0;
+    flockfile(stream);
+    return true;
+}
+
+bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -140,7 +158,7 @@ bool begin_stream(struct probe *p, FILE *stream)
     if (stream->_fileno < 0) return false; // lives in memory
     p->handle = probe_handle(stream->_fileno);
     p->start = clock_now();
-    flockfile(stream);
+    if (!lock_stream(stream, lock)) return false;
     p->locked = stream;
     if (p->handle->file) catch_up(p, stream);
     p->left = bytes_left(stream);
@@ -251,12 +269,12 @@ void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     if (!from_buffer(p, stream, moved)) {
         ask_position(handle, stream->_fileno);
         uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
-        if (!(handle->flags & HANDLE_SHARED) && now > position) p->thread->tally->stdio_kernel[0] += now - position;
+        if (!(handle->flags & HANDLE_SHARED) && now > position) *kernel_bytes(p, 0) += now - position;
         int64_t difference = (int64_t)(now - bytes_left(stream)) - (int64_t)offset;
         if (moved < 0 || !(handle->flags & HANDLE_SHARED)) moved = difference > 0 ? difference : 0;
         if (handle->flags & HANDLE_SHARED) {
             offset = now - bytes_left(stream) - (uint64_t)moved;
-            p->thread->tally->stdio_kernel[0] += (uint64_t)moved + bytes_left(stream) - p->left;
+            *kernel_bytes(p, 0) += (uint64_t)moved + bytes_left(stream) - p->left;
         }
     }
     int error = read_error(p, stream);
@@ -299,7 +317,7 @@ void leave_stream_pipe(struct probe *p, uint32_t call, FILE *result)
 
 bool begin_stream_close(struct probe *p, FILE *stream)
 {
-    if (!stream || !begin_stream(p, stream)) return false;
+    if (!stream || !begin_stream(p, stream, STREAM_WAIT)) return false;
     int fd = stream->_fileno;
     if (p->handle->file) {
         kernel_wrote(p, p->pending);
@@ -360,7 +378,7 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     ask_position(handle, stream->_fileno);
     uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
     uint64_t buffered = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
-    if (buffered && now != old_end) p->thread->tally->stdio_kernel[0] += buffered;
+    if (buffered && now != old_end) *kernel_bytes(p, 0) += buffered;
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
     remember(handle, stream);
     stream_unlock(p);
@@ -415,6 +433,21 @@ void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result
     emit_slowly(p->thread, &e);
 }
 
+bool begin_stream_number(struct probe *p, FILE *stream)
+{
+    p->thread = recorder_thread();
+    if (!p->thread || !stream || stream->_fileno < 0) return false;
+    p->handle = probe_handle(stream->_fileno);
+    p->start = clock_now();
+    return true;
+}
+
+void leave_stream_number(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    (void)stream;
+    leave_fd(p, call, -1, result);
+}
+
 void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     leave_stream_event(p, call, stream, result);
@@ -435,7 +468,7 @@ void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
 {
     uint64_t end = clock_now();
-    if (result > 0 && p->handle->file) p->thread->tally->stdio_kernel[1] += (uint64_t)result;
+    if (result > 0 && p->handle->file) *kernel_bytes(p, 1) += (uint64_t)result;
     leave_rare_transfer(p, call, fd, false, result < 0 ? 0 : (uint64_t)result, -1, result, end);
 }
 

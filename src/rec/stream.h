@@ -8,6 +8,7 @@
 #define IOSEER_REC_STREAM_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "rec/probe.h"
 
@@ -19,7 +20,20 @@ static inline ssize_t stream_items(size_t size, size_t count, size_t items)
     return items == count || size == 1 ? (ssize_t)(size * items) : -1;
 }
 
-bool begin_stream(struct probe *p, FILE *stream);
+// Bytes of a line, unless there are zero bytes in it: then only the stream can tell, and finds out by this not being
+// true.
+static inline ssize_t stream_text(const char *line)
+{
+    return line ? (ssize_t)strlen(line) : -1;
+}
+
+enum stream_lock {
+    STREAM_WAIT, // the call itself takes the lock
+    STREAM_TRY,  // the call takes none: whoever has it may keep it for ever
+};
+
+bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock);
+bool begin_stream_number(struct probe *p, FILE *stream);
 bool begin_stream_close(struct probe *p, FILE *stream);
 
 void stream_unlock(struct probe *p);
@@ -28,7 +42,20 @@ PROBE_INLINE bool enter_stream(struct probe *p, FILE *stream)
 {
 
     p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_stream(p, stream);
+    return begin_stream(p, stream, STREAM_WAIT);
+}
+
+PROBE_INLINE bool enter_stream_unlocked(struct probe *p, FILE *stream)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_stream(p, stream, STREAM_TRY);
+}
+
+// fileno touches neither buffer nor lock.
+PROBE_INLINE bool enter_stream_number(struct probe *p, FILE *stream)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_stream_number(p, stream);
 }
 
 PROBE_INLINE bool enter_stream_close(struct probe *p, FILE *stream)
@@ -55,6 +82,7 @@ void leave_stream_close(struct probe *p, uint32_t call, int result);
 void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_stream_rewind(struct probe *p, uint32_t call, FILE *stream);
 void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stream_number(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_stream_void(struct probe *p, uint32_t call, FILE *stream);
 void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result);
