@@ -59,6 +59,11 @@ struct words words_exit(const struct log_process *process)
     return words;
 }
 
+static const char *plural_of(const char *noun)
+{
+    return noun[strlen(noun) - 1] == 's' ? "es" : "s";
+}
+
 struct words words_count(uint64_t count, const char *noun)
 {
     struct words words;
@@ -70,7 +75,7 @@ struct words words_count(uint64_t count, const char *noun)
         *out++ = digits[i];
     }
     snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
-             count == 1 || !*noun ? "" : noun[strlen(noun) - 1] == 's' ? "es" : "s");
+             count == 1 || !*noun ? "" : plural_of(noun));
     return words;
 }
 
