@@ -21,13 +21,6 @@ static const struct option_row rows[] = {
     {0},
 };
 
-bool info_is_lost(const struct log_loss *loss)
-{
-    // Past the file cap events lose their file's name only, and what a counters record lacks was lost from the trace
-    // before.
-    return loss->reason != LOSS_FILE_CAP && loss->reason != LOSS_COUNTERS_FULL && loss->reason != LOSS_NO_SPILL;
-}
-
 bool info_is_damaged(const struct info *info)
 {
     const struct log_health *health = log_health(info->log);
@@ -140,7 +133,7 @@ static void gather_job(struct info *info)
     }
     for (size_t i = 0; i < log_loss_count(log); i++) {
         const struct log_loss *loss = log_loss_at(log, i);
-        if (info_is_lost(loss)) info->lost_events += loss->count;
+        if (loss_is_of_events(loss->reason)) info->lost_events += loss->count;
         if (loss->reason == LOSS_DAMAGED) info->spill_damaged_bytes += loss->bytes;
     }
     info->lost_events += log_health(log)->events_damaged;

@@ -51,9 +51,6 @@ int info_gather_ranks(struct info *info);
 void info_text(const struct info *info, bool all, FILE *out);
 int info_json(const struct info *info, struct output *output);
 
-// Whether events counted under this reason are missing from the log's events.
-bool info_is_lost(const struct log_loss *loss);
-
 // Something cannot be read, in the log or in what it was made from.
 bool info_is_damaged(const struct info *info);
 

@@ -38,7 +38,7 @@ static int run(int argc, char **argv)
     int code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
     if (code == ERR_NOTHING) return cli_fail("pack", spill_dir, code);
     if (code < 0) return cli_fail("pack", options.output, code);
-    if (!options.quiet) pack_print_result(options.output, &result);
+    if (!options.quiet) pack_print_result(options.output, "PROGRAM", &result);
     if (options.remove) code = pack_remove_directory(spill_dir);
     return code < 0 ? cli_fail("pack", spill_dir, code) : STATUS_OK;
 }

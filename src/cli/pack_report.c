@@ -52,12 +52,21 @@ static const char *processes(uint64_t count)
     return count == 1 ? "process" : "processes";
 }
 
-void pack_print_result(const char *log_path, const struct pack_result *result)
+void pack_print_result(const char *log_path, const char *program, const struct pack_result *result)
 {
+    if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
+        fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,
+                program);
+        return;
+    }
     fprintf(stderr, "ioseer: %s: %s, %s %s, %s read, %s written", log_path, words_count(result->events, "event").text,
             words_count(result->processes, "").text, processes(result->processes), words_bytes(result->bytes[0]).text,
             words_bytes(result->bytes[1]).text);
     if (result->lost_events) fprintf(stderr, ", %s lost", words_count(result->lost_events, "event").text);
+    if (result->unrecorded) {
+        fprintf(stderr, ", %s %s could not be recorded", words_count(result->unrecorded, "").text,
+                processes(result->unrecorded));
+    }
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", words_bytes(result->damaged_bytes).text);
     if (result->running) {
         fprintf(stderr, ", %s %s still running", words_count(result->running, "").text, processes(result->running));

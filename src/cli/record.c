@@ -121,7 +121,7 @@ static void pack_run(struct record_job *job, const struct record_run *run, const
                 err_text(code), job->spill_dir);
         return;
     }
-    if (!options.quiet) pack_print_result(log_path, &result);
+    if (!options.quiet) pack_print_result(log_path, about->command[0], &result);
     code = options.keep_spill ? 0 : pack_remove_directory(job->spill_dir);
     if (code < 0 && !options.quiet) cli_fail("record", job->spill_dir, code);
 }

@@ -59,6 +59,11 @@ struct words words_exit(const struct log_process *process)
     return words;
 }
 
+static const char *plural_of(const char *noun)
+{
+    return noun[strlen(noun) - 1] == 's' ? "es" : "s";
+}
+
 struct words words_count(uint64_t count, const char *noun)
 {
     struct words words;
@@ -70,9 +75,7 @@ struct words words_count(uint64_t count, const char *noun)
         *out++ = digits[i];
     }
     snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
-             count == 1 || !*noun            ? ""
-             : noun[strlen(noun) - 1] == 's' ? "es"
-                                             : "s");
+             count == 1 || !*noun ? "" : plural_of(noun));
     return words;
 }
 
@@ -87,6 +90,7 @@ const char *words_loss(unsigned reason)
     case LOSS_NO_SPILL: return "could not make a spill file: nothing is known of what they did";
     case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
     case LOSS_ASYNC: return "asynchronous, completion not seen";
+    case LOSS_NO_NAME: return "opened files whose name could not be told: kept under one name";
     case LOSS_COUNTERS_FULL: return "no room for a counters record";
     default: return "for an unknown reason";
     }

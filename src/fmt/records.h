@@ -4,6 +4,8 @@
 #ifndef IOSEER_FMT_RECORDS_H
 #define IOSEER_FMT_RECORDS_H
 
+#include <stdbool.h>
+
 enum record_kind {
     RECORD_JOB = 1,
     RECORD_PROCESS = 2,
@@ -123,6 +125,13 @@ enum loss_reason {
     LOSS_COUNTERS_FULL = 9, // no room for a counters record
     LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
 };
+
+// Are events of the trace what was lost? Other reasons cost a file's name only, or the counters of events that had left
+// the trace before, or count processes.
+static inline bool loss_is_of_events(unsigned reason)
+{
+    return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL && reason != LOSS_NO_SPILL;
+}
 
 // Why bytes were left out on purpose.
 enum left_out {

@@ -31,7 +31,7 @@ struct stream_put_extra {
     uint32_t flags; // EVENT_RESULT, EVENT_ERROR, EVENT_ENDS_BEGUN, EVENT_NO_OFFSET, EVENT_NO_RESULT
     int error;      // with EVENT_ERROR
     int64_t result; // with EVENT_RESULT
-    bool numbered; // it has a number already: ATTRIBUTE_OWN_NUMBER
+    bool numbered;  // it has a number already: ATTRIBUTE_OWN_NUMBER
     unsigned attributes;
     struct {
         uint32_t id;

@@ -98,7 +98,7 @@ static int find_spills(struct pack *pack)
     const struct dirent *entry;
     while (code == 0 && (entry = readdir(dir))) {
         if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
-        if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->processes_without_spill++;
+        if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
     }
     closedir(dir);
     return code;
@@ -178,8 +178,8 @@ static int write_log(struct pack *pack)
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
     }
     FORWARD(pack_write_calls(pack)); // which ones were used is known only now
-    if (pack->processes_without_spill) {
-        FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->processes_without_spill, 0));
+    if (pack->result.unrecorded) {
+        FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0));
     }
     if (pack->unreadable_bytes) {
         pack->result.damaged_bytes += pack->unreadable_bytes;

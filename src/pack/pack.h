@@ -52,9 +52,10 @@ struct pack_options {
 
 struct pack_result {
     uint64_t events;
-    uint64_t processes; // program images that exec'ed on count once
-    uint64_t running;   // of these, still there
-    uint64_t bytes[2];  // read, written by the recorded calls
+    uint64_t processes;  // program images that exec'ed on count once
+    uint64_t running;    // of these, still there
+    uint64_t unrecorded; // processes that could not make their spill file
+    uint64_t bytes[2];   // read, written by the recorded calls
     uint64_t lost_events;
     uint64_t damaged_bytes;
     uint64_t log_bytes;

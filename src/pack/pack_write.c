@@ -165,8 +165,7 @@ static int write_losses(struct pack *pack, const struct pack_process *process)
     for (unsigned reason = 1; reason < LOSS_REASONS; reason++) {
         uint64_t count = process->spill.header.lost[reason];
         if (!count) continue;
-        // These were counted under a common name, not lost.
-        if (reason != LOSS_FILE_CAP) pack->result.lost_events += count;
+        if (loss_is_of_events(reason)) pack->result.lost_events += count;
         FORWARD(pack_write_loss(pack, process, (enum loss_reason)reason, count, 0));
     }
     return 0;

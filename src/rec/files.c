@@ -112,6 +112,19 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
     return fold(name, len, path ? path : "");
 }
 
+char *files_take_buffer(void)
+{
+    struct thread *thread = current_thread;
+    if (!thread || thread->name_taken) return NULL;
+    thread->name_taken = true;
+    return thread->name;
+}
+
+void files_return_buffer(void)
+{
+    current_thread->name_taken = false;
+}
+
 static bool under(const char *name, const char *directory)
 {
     if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
@@ -232,8 +245,9 @@ void files_announce(struct file *file)
 {
     uint32_t state = (recorder.generation + 1) * 2 + (file->type != 0);
     if (atomic_load_explicit(&file->announced, memory_order_relaxed) >= state) return;
-    uint8_t buffer[FILES_NAME_MAX + 128];
-    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    enum { FIELDS_ROOM = 128 }; // for all but the name
+    struct fields_out out;
+    if (!spill_begin_record(&out, file->name_len + FIELDS_ROOM)) return;
     fields_begin(&out, RECORD_FILE);
     fields_number(&out, FILE_ID, file->id);
     fields_bytes(&out, FILE_NAME, file->name, file->name_len);
@@ -244,7 +258,6 @@ void files_announce(struct file *file)
         fields_number(&out, FILE_TYPE, file->type);
     }
     fields_end(&out);
-    if (out.overflow) return;
-    spill_record(buffer, (size_t)(out.at - buffer));
+    spill_end_record(&out);
     atomic_store_explicit(&file->announced, state, memory_order_relaxed);
 }

@@ -36,6 +36,10 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path);
 bool files_has_dotdot(const char *path);
 void files_forget_cwd(void);
 
+// The thread's buffer for names, FILES_NAME_MAX bytes; NULL where a signal handler finds it taken: no name then.
+char *files_take_buffer(void);
+void files_return_buffer(void);
+
 // System files and what --exclude names, but for what --include names.
 bool files_is_left_out(const char *name);
 

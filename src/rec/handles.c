@@ -177,19 +177,27 @@ static size_t link_name(int fd, char name[FILES_NAME_MAX])
     return (size_t)len;
 }
 
+// The file of a descriptor by the kernel's word; NULL where it is left out, and why.
+static struct file *linked_file(int fd, enum left_out *why)
+{
+    char *name = files_take_buffer();
+    *why = LEFT_OUT_OTHER;
+    if (!name) return NULL;
+    size_t len = link_name(fd, name);
+    if (len && files_is_left_out(name)) *why = LEFT_OUT_EXCLUDED;
+    struct file *file = len && *why != LEFT_OUT_EXCLUDED ? files_find(name, len) : NULL;
+    files_return_buffer();
+    return file;
+}
+
 // Inherited over exec, received from another process, or made by code that was not seen: its position may be shared.
 struct handle *handles_resolve(int fd)
 {
     struct stat data;
     if (fd < 0 || cpu_syscall(SYS_fstat, fd, &data) < 0) return &handles_all[0];
     enum left_out why = handles_classify(fd, data.st_mode);
-    char name[FILES_NAME_MAX];
-    size_t len = why == LEFT_OUT_NONE ? link_name(fd, name) : 0;
-    if (why == LEFT_OUT_NONE && len == 0) why = LEFT_OUT_OTHER;
-    if (len && files_is_left_out(name)) why = LEFT_OUT_EXCLUDED;
-    struct file *file = why == LEFT_OUT_NONE ? files_find(name, len) : NULL;
+    struct file *file = why == LEFT_OUT_NONE ? linked_file(fd, &why) : NULL;
     if (!file) {
-        if (why == LEFT_OUT_NONE) why = LEFT_OUT_OTHER;
         handles_set_left_out(fd, why);
         return &handles_all[why];
     }

@@ -38,10 +38,14 @@ static bool can_read_path(const char *path, int error)
 
 struct file *probe_file(int dirfd, const char *path, bool *left_out)
 {
-    char name[FILES_NAME_MAX];
+    char *name = files_take_buffer();
+    *left_out = false;
+    if (!name) return NULL;
     size_t len = files_absolute(name, dirfd, path);
     *left_out = len && files_is_left_out(name);
-    return len && !*left_out ? files_find(name, len) : NULL;
+    struct file *file = len && !*left_out ? files_find(name, len) : NULL;
+    files_return_buffer();
+    return file;
 }
 
 // The file that a descriptor was opened on. A path with ".." may lead through symbolic links: the kernel tells.

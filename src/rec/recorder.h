@@ -76,7 +76,9 @@ struct thread {
         uintptr_t type;
         uint64_t bytes;
     } last_type;
-    uint64_t chunks; // number of chunks so far: the first ones are small
+    bool name_taken;     // by the call under way, which a signal handler may interrupt
+    char name[PATH_MAX]; // where names are put together: the program's stack may be small
+    uint64_t chunks;     // number of chunks so far: the first ones are small
     struct thread *next_idle;
     struct spill_tally *tally;      // in the chunk, or spare_tally
     struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process

@@ -194,25 +194,43 @@ void spill_retire(struct spill_chunk *chunk)
     cpu_syscall(SYS_madvise, chunk, chunk->bytes, MADV_DONTNEED);
 }
 
-void spill_record(const uint8_t *record, size_t len)
+bool spill_begin_record(struct fields_out *out, size_t most)
 {
     spin_lock(&recorder.records_lock);
     struct spill_chunk *chunk = recorder.records;
     uint32_t used = chunk ? atomic_load(&chunk->used) : 0;
-    if (chunk && used + len > chunk->bytes - SPILL_CHUNK_HEADER_BYTES) {
+    if (chunk && used + most > chunk->bytes - SPILL_CHUNK_HEADER_BYTES) {
         enum loss_reason reason;
         struct spill_chunk *next = spill_claim(CHUNK_RECORDS, RECORDS_BYTES, &reason);
         if (next) spill_retire(chunk);
         recorder.records = chunk = next;
         used = 0;
     }
-    if (chunk) {
-        memcpy(spill_payload(chunk) + used, record, len);
-        atomic_store_explicit(&chunk->used, used + (uint32_t)len, memory_order_release);
-    } else {
+    if (!chunk) {
         spill_count_loss(LOSS_DISK_FULL, 1);
+        spin_unlock(&recorder.records_lock);
+        return false;
     }
+    uint8_t *at = spill_payload(chunk) + used;
+    *out = (struct fields_out){.at = at, .end = at + most};
+    return true;
+}
+
+void spill_end_record(const struct fields_out *out)
+{
+    struct spill_chunk *chunk = recorder.records;
+    uint32_t used = (uint32_t)(out->at - spill_payload(chunk));
+    if (!out->overflow) atomic_store_explicit(&chunk->used, used, memory_order_release);
     spin_unlock(&recorder.records_lock);
+}
+
+void spill_record(const uint8_t *record, size_t len)
+{
+    struct fields_out out;
+    if (!spill_begin_record(&out, len)) return;
+    memcpy(out.at, record, len);
+    out.at += len;
+    spill_end_record(&out);
 }
 
 void spill_count_loss(enum loss_reason reason, uint64_t events)

@@ -2,6 +2,8 @@
 #ifndef IOSEER_REC_SPILL_H
 #define IOSEER_REC_SPILL_H
 
+#include <stdbool.h>
+
 #include "fmt/fields.h"
 #include "fmt/spill.h"
 
@@ -26,6 +28,10 @@ static inline uint8_t *spill_payload(struct spill_chunk *chunk)
 
 // Appends a finished record (fields_begin … fields_end in a buffer of the caller's).
 void spill_record(const uint8_t *record, size_t len);
+// The same without a buffer, for long records on stacks that may be small: gives room for `most` bytes in the file
+// itself, and the lock with it; false where there is none. spill_end_record takes what was written.
+bool spill_begin_record(struct fields_out *out, size_t most);
+void spill_end_record(const struct fields_out *out);
 
 // Notes the present moment on all clocks, for the conversion of event times.
 void spill_take_time(void);

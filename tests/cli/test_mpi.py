@@ -1,13 +1,16 @@
 """stats, info and dump on recordings of an MPI program, under each MPI that is there."""
+import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import darshan
 import harness
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'mpi_program.c')
+DECODER = os.path.join(os.path.dirname(SOURCE), '..', 'golden', 'decode.py')
 ROOT = ['--allow-run-as-root'] if os.geteuid() == 0 else []
 MPIS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', *ROOT, '--oversubscribe']}
 NS = 1.5e-9
@@ -191,6 +194,25 @@ class MpiTest(harness.CommandLineTest):
             self.assertEqual([row for row in self.json('dump', '--comm', '--json', '--rank', str(rank), log)], rows)
         lines = self.expect(0, 'dump', '--comm', log).stdout.decode().split('\n')
         self.assertEqual(len(lines), len(comm) + 2)
+
+
+    def test_second_decoder(self):
+        """The decoder that was written from doc/format.md sees the same."""
+        if not shutil.which('zstd'):
+            self.skipTest('the zstd command is not installed')
+        log = self.record_mpi(2)
+        for decoder_options, options in (([], []), (['--comm'], ['--comm'])):
+            decoded = subprocess.run([sys.executable, DECODER, *decoder_options, log], check=True, capture_output=True)
+            self.assertEqual(decoded.stderr, b'')
+            expected, told = json.loads(decoded.stdout), self.json('dump', '--json', *options, log)
+            self.assertEqual(len(told), len(expected))
+            for ours, theirs in zip(told, expected):
+                self.assertEqual(set(ours), set(theirs))
+                for key, value in ours.items():
+                    if isinstance(value, float) or isinstance(theirs[key], float):
+                        self.assertAlmostEqual(value, theirs[key], delta=NS, msg=(key, ours))
+                    else:
+                        self.assertEqual(value, theirs[key], (key, ours))
 
 
 class Mpich(MpiTest):

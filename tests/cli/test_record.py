@@ -34,5 +34,24 @@ class FileLimit(harness.CommandLineTest):
         self.expect_error(1, 'doctor', '--calls', '-o', self.path('calls'), preexec_fn=self.limited(100))
 
 
+class LastLine(harness.CommandLineTest):
+    """What `record` says at its end must not hide that little or nothing was recorded."""
+
+    def test_processes_without_a_spill_file(self):
+        done = self.expect(0, 'record', '-o', self.path('log'), '--', 'sh', '-c', '/bin/true; :',
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertRegex(done.stderr, rb': 0 events, 0 processes, .*, 2 processes could not be recorded\n$')
+
+    def test_a_program_that_loads_no_libraries(self):
+        with open(self.path('static.c'), 'w', encoding='utf-8') as out:
+            out.write('int main(void) { return 0; }\n')
+        program = self.path('static')
+        if harness.run('cc', '-static', '-o', program, self.path('static.c')).returncode:
+            self.skipTest('no static libc')
+        done = self.expect(0, 'record', '-o', self.path('log'), '--', program)
+        self.assertEqual(done.stderr.decode(), f'ioseer: {self.path("log")}: nothing recorded: the recorder was not '
+                                               f"loaded; see 'ioseer doctor {program}'\n")
+
+
 if __name__ == '__main__':
     harness.main()

@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "log/log.h"
+#include "log/log_comm.h"
 #include "log/log_iter.h"
 #include "log/log_stats.h"
 
@@ -13,7 +14,14 @@ static inline int fuzz_take_record(const struct log_stats_record *record, void *
 {
     struct counters_value values[COUNTERS_MAX_VALUES];
     (void)context;
-    counters_list(&record->counters, NULL, record->layer, values);
+    counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
+    return 0;
+}
+
+static inline int fuzz_take_comm(const struct log_comm *comm, void *context)
+{
+    (void)context;
+    fuzz_touch((const uint8_t *)comm, sizeof *comm);
     return 0;
 }
 
@@ -44,6 +52,8 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len)
     if (log_open(&log, name) != 0) return;
     fuzz_read_events(log);
     fuzz_read_stats(log);
+    log_reduce(log, NULL, false, fuzz_take_record, NULL);
+    log_comm(log, NULL, fuzz_take_comm, NULL);
     log_close(log);
 }
 

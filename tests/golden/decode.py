@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""decode.py [--counters] LOG: prints the events of a log as `ioseer dump --json` does, or its counters records.
+"""decode.py [--counters | --comm] LOG: prints the events of a log as `ioseer dump --json` does, its counters records,
+or what `ioseer dump --comm --json` prints.
 
 Written from doc/format.md and shares nothing with ioseer. Needs the zstd command.
 """
@@ -514,15 +515,52 @@ def decode_counters(log):
     return rows, problems
 
 
+def rows_of_communication(communication, before, who):
+    return [{**who, 'before': before, 'kind': COMMUNICATION_KINDS[kind], 'count': count, 'bytes': size,
+             'time': who['process'].length(units) / 1e9} for kind, (count, size, units) in sorted(communication.items())]
+
+
+def decode_communication(log):
+    """What lies between the events, stream by stream; and what is wrong."""
+    problems, rows = [], []
+    blocks = find_blocks(log, problems)
+    tables = Tables(blocks, problems)
+    streams = collections.defaultdict(list)
+    for block in blocks:
+        if block.type == BLOCK_EVENTS and tables.process_of(block.stream):
+            streams[block.stream].append(block)
+    for stream, parts in sorted(streams.items()):
+        process = tables.process_of(stream)
+        chunk = None
+        for block in parts:
+            behind, chunk = chunk, Chunk(block)
+            if behind:
+                chunk.communication, chunk.announced = behind.communication, behind.announced
+            for event in chunk.events():
+                before = id_of(event, stream, process) if event.announced is None else (stream << 32) + event.announced
+                who = {'process': process, 'tid': event.tid, 'tick': event.tick}
+                rows += rows_of_communication(event.communication, before, who)
+        before = None if chunk.announced is None else (stream << 32) + chunk.announced
+        rows += rows_of_communication(chunk.communication, before,
+                                      {'process': process, 'tid': chunk.tid, 'tick': chunk.tick})
+    for row in rows:
+        process = row.pop('process')
+        row.update(rank=process.rank, pid=process.pid)
+    return rows, problems
+
+
 def main():
     arguments = sys.argv[1:]
-    counters = '--counters' in arguments
-    if len(arguments) != 1 + counters:
+    counters, communication = '--counters' in arguments, '--comm' in arguments
+    if len(arguments) != 1 + counters + communication:
         sys.exit(__doc__.strip())
     try:
         with open(arguments[-1], 'rb') as file:
             log = file.read()
-        rows, problems = decode_counters(log) if counters else decode(log)[:2]
+        if communication:
+            rows, problems = decode_communication(log)
+        else:
+            rows, problems = decode_counters(log) if counters else decode(log)[:2]
     except (OSError, NotALog, Damage) as problem:
         sys.exit(f'decode.py: {problem}')
     print('[', ',\n'.join('  ' + json.dumps(row) for row in rows), ']', sep='\n')

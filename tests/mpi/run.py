@@ -60,6 +60,10 @@ CASES = [
     ('small', {'files': 300, 'first': 740, 'second': 420, 'third': 240}, (2,), BOTH),
     ('metadata', {'files': 20}, (1, 2), BOTH),
     ('metadata', {'files': 10, 'size': 3, 'shared': True}, (4,), BOTH),
+    ('forms', {}, (1, 2), BOTH),
+    ('forms', {}, (4,), ('mpich',)),  # bare, under Open MPI 4.1, 4 ranks crash in write_at_all (fcoll vulcan), 3 hang
+    ('forms', {'blocking-collectives': True}, (1, 4), ('openmpi-romio',)),  # it has no nonblocking ones
+    ('forms-large', {}, (2,), ('mpich',)),
 ]
 
 
@@ -79,7 +83,8 @@ def case_name(program, mpi, ranks, options):
 
 
 def program_path(program, mpi):
-    return os.path.join(BUILD, 'examples', f'{program}-{mpi.split("-")[0]}')
+    folder = os.path.join('tests', 'mpi') if program.startswith('forms') else 'examples'
+    return os.path.join(BUILD, folder, f'{program}-{mpi.split("-")[0]}')
 
 
 def reason_to_skip(program, mpi):

@@ -252,7 +252,78 @@ def metadata(rank, options):
         rank.posix('rmdir', 'meta', directory)
 
 
-PROGRAMS = {'madbench': madbench, 'btio': btio, 's3d': s3d, 'ior': ior, 'small': small, 'metadata': metadata}
+# --- forms: the program in this folder
+
+def _forms_transfers(rank, verb, nonblocking, add):
+    """Calls of a pass over forms.dat: (op, calls that complete it). `add` puts a transfer into the list."""
+    add(f'{verb}_at', 0)
+    add(f'{verb}_at_all', 0)
+    add(f'i{verb}_at', 1)
+    if nonblocking:
+        add(f'i{verb}_at_all', 1)
+    add(f'{verb}_at_all_begin', 1)
+    rank.mpi('seek', 'seek', 'forms.dat', to=(4 + nonblocking) * 12 * 4)
+    add(f'{verb}', 0)
+    add(f'{verb}_all', 0)
+    add(f'i{verb}', 1)
+    if nonblocking:
+        add(f'i{verb}_all', 1)
+    add(f'{verb}_all_begin', 1)
+
+
+def _forms_pass(rank, verb, nonblocking):
+    size, block, position = 12 * 4, 8 * 4, 0
+
+    def add(op, completions):
+        nonlocal position
+        round_number, within = divmod(position, block)
+        offset = 64 + (round_number * rank.ranks + rank.number) * block + within
+        rank.mpi(op, verb, 'forms.dat', offset=offset, view_offset=position, size=size, collective='_all' in op)
+        rank.communicate(completions)
+        position += size
+
+    _forms_transfers(rank, verb, nonblocking, add)
+
+
+def _forms_shared(rank, verb):
+    def add(op, collective, calls_after):
+        rank.mpi(op, verb, 'shared.dat', size=48, collective=collective)
+        rank.communicate(calls_after)
+
+    add(f'{verb}_shared', False, 1)
+    add(f'i{verb}_shared', False, 2)
+    add(f'{verb}_ordered', True, 0)
+    add(f'{verb}_ordered_begin', True, 1)
+
+
+def forms(rank, options):
+    nonblocking = 'blocking-collectives' not in options
+    rank.mpi('open', 'open', 'forms.dat')
+    rank.mpi('set_size', 'meta', 'forms.dat', size=4000)
+    rank.mpi('preallocate', 'meta', 'forms.dat', size=5000)
+    rank.mpi('set_view', 'meta', 'forms.dat', offset=64)
+    _forms_pass(rank, 'write', nonblocking)
+    rank.mpi('sync', 'sync', 'forms.dat')
+    rank.communicate()
+    rank.mpi('sync', 'sync', 'forms.dat')
+    _forms_pass(rank, 'read', nonblocking)
+    rank.mpi('set_atomicity', 'meta', 'forms.dat')
+    rank.mpi('close', 'close', 'forms.dat')
+    rank.mpi('open', 'open', 'shared.dat')
+    _forms_shared(rank, 'write')
+    rank.mpi('sync', 'sync', 'shared.dat')
+    rank.communicate()
+    rank.mpi('seek_shared', 'meta', 'shared.dat')
+    _forms_shared(rank, 'read')
+    rank.mpi('close', 'close', 'shared.dat')
+    rank.mpi('open', 'open', 'deleted.dat')
+    rank.mpi('close', 'close', 'deleted.dat')
+    if rank.number == 0:
+        rank.mpi('delete', 'meta', 'deleted.dat')
+
+
+PROGRAMS = {'madbench': madbench, 'btio': btio, 's3d': s3d, 'ior': ior, 'small': small, 'metadata': metadata,
+            'forms': forms}
 
 
 def of(program, ranks, options):

@@ -37,16 +37,22 @@ static struct counters_value value_of(const struct counters *c, unsigned layer, 
     return values[0];
 }
 
+static unsigned layer_of(const char *name)
+{
+    if (strncmp(name, "MPIIO", 5) == 0) return LAYER_MPIIO;
+    return strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO;
+}
+
 static int64_t integer(const struct counters *c, const char *name)
 {
-    struct counters_value value = value_of(c, strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO, name);
+    struct counters_value value = value_of(c, layer_of(name), name);
     assert_false(value.is_real);
     return value.integer;
 }
 
 static double real(const struct counters *c, const char *name)
 {
-    struct counters_value value = value_of(c, strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO, name);
+    struct counters_value value = value_of(c, layer_of(name), name);
     assert_true(value.is_real);
     return value.real;
 }
@@ -293,12 +299,95 @@ static void test_clock(void **state)
     assert_true(real(&c, "POSIX_F_OPEN_START_TIMESTAMP") == 0);
 }
 
+static void test_mpiio(void **state)
+{
+    (void)state;
+    struct counters c = {0};
+    struct counters_input open = {.call = CALL_MPI_File_open, .flags = 9, .comm_size = 4, .start = 100, .duration = 50};
+    counters_add(&c, &open);
+    open.comm_size = 1;
+    open.has_hints = true;
+    counters_add(&c, &open);
+    add(&c, CALL_MPI_File_set_view, 0, 0, 200, 10);
+    add(&c, CALL_MPI_File_set_info, 0, 0, 210, 10);
+    add(&c, CALL_MPI_File_seek, 0, 0, 220, 10); // does not count
+    add(&c, CALL_MPI_File_write_at, 0, 100, 300, 10);
+    add(&c, CALL_MPI_File_write_shared, 0, 100, 310, 10);
+    add(&c, CALL_MPI_File_write_ordered, 0, 2000, 320, 40);
+    add(&c, CALL_MPI_File_write_all, 0, 100, 360, 10);
+    add(&c, CALL_MPI_File_iwrite_all, 0, 101, 365, 10);
+    add(&c, CALL_MPI_File_read_ordered_begin, 0, 5, 400, 10);
+    add(&c, CALL_MPI_File_iread_shared, 0, 5, 410, 10);
+    add(&c, CALL_MPI_File_sync, 0, 0, 500, 7);
+    add(&c, CALL_MPI_File_close, 0, 0, 600, 3);
+    static const struct {
+        const char *name;
+        int64_t value;
+    } expected[] = {
+        {"MPIIO_INDEP_OPENS", 1},
+        {"MPIIO_COLL_OPENS", 1},
+        {"MPIIO_INDEP_WRITES", 2},
+        {"MPIIO_COLL_WRITES", 2},
+        {"MPIIO_NB_WRITES", 1},
+        {"MPIIO_SPLIT_WRITES", 0},
+        {"MPIIO_SPLIT_READS", 1},
+        {"MPIIO_NB_READS", 1},
+        {"MPIIO_INDEP_READS", 0},
+        {"MPIIO_SYNCS", 1},
+        {"MPIIO_HINTS", 2},
+        {"MPIIO_VIEWS", 1},
+        {"MPIIO_MODE", 9},
+        {"MPIIO_BYTES_WRITTEN", 2401},
+        {"MPIIO_BYTES_READ", 10},
+        {"MPIIO_RW_SWITCHES", 1},
+        {"MPIIO_SIZE_WRITE_AGG_0_100", 3},
+        {"MPIIO_SIZE_WRITE_AGG_100_1K", 1},
+        {"MPIIO_ACCESS1_ACCESS", 100},
+        {"MPIIO_ACCESS1_COUNT", 3},
+        {"MPIIO_MAX_WRITE_TIME_SIZE", 2000},
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(integer(&c, expected[i].name), expected[i].value);
+    assert_true(real(&c, "MPIIO_F_WRITE_TIME") == 82e-9); // the overlap of two is left out; the sync is in
+    assert_true(real(&c, "MPIIO_F_META_TIME") == 73e-9);
+    assert_true(real(&c, "MPIIO_F_CLOSE_END_TIMESTAMP") == 603e-9);
+    assert_int_equal(counters_layer(CALL_MPI_File_seek, 0), LAYER_NONE);
+    assert_int_equal(counters_layer(CALL_MPI_File_sync, 0), LAYER_MPIIO);
+}
+
+// Ranks are side by side: their times add up in full, and one's calls are no neighbours of another's.
+static void test_ranks(void **state)
+{
+    (void)state;
+    struct counters first = {0}, second = {0};
+    add(&first, CALL_pwrite, 0, 100, 100, 50);
+    add(&second, CALL_pread, 100, 100, 110, 30);
+    add(&second, CALL_pwrite, 100, 100, 150, 30);
+    counters_merge_rank(&first, &second, NULL);
+    assert_int_equal(integer(&first, "POSIX_WRITES"), 2);
+    assert_int_equal(integer(&first, "POSIX_RW_SWITCHES"), 1);
+    assert_int_equal(integer(&first, "POSIX_CONSEC_WRITES"), 0);
+    assert_true(real(&first, "POSIX_F_WRITE_TIME") == 80e-9);
+    assert_true(real(&first, "POSIX_F_WRITE_START_TIMESTAMP") == 100e-9);
+    assert_true(real(&first, "POSIX_F_WRITE_END_TIMESTAMP") == 180e-9);
+
+    const struct counters_ranks ranks = {
+        .fastest = {3, 10, 500}, .slowest = {1, 20, 1500}, .variance_time = 0.25, .variance_bytes = 25};
+    struct counters_value values[COUNTERS_MAX_VALUES];
+    size_t count = counters_list(&first, &ranks, LAYER_MPIIO, values);
+    assert_int_equal(count, 51 + 17);
+    assert_string_equal(values[47].name, "MPIIO_FASTEST_RANK");
+    assert_true(values[47].integer == 3 && values[50].integer == 20);
+    assert_true(values[count - 3].real == 1500e-9 && values[count - 1].real == 25);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequence),    cmocka_unit_test(test_bins),   cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_roles),       cmocka_unit_test(test_merge),  cmocka_unit_test(test_merge_overlap),
         cmocka_unit_test(test_many_values), cmocka_unit_test(test_record), cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_mpiio),       cmocka_unit_test(test_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
