@@ -70,6 +70,21 @@ static void print_job(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
+// Of most variables only the name is stored.
+static void print_settings(struct json_out *json, const struct log *log)
+{
+    json_key(json, "settings");
+    json_array(json);
+    for (size_t i = 0; i < log_setting_count(log); i++) {
+        const struct log_setting *setting = log_setting_at(log, i);
+        json_object(json);
+        key_text(json, "name", setting->name);
+        key_text(json, "value", setting->value);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 static void print_worlds(struct json_out *json, const struct log *log)
 {
     json_key(json, "worlds");
@@ -287,6 +302,7 @@ int info_json(const struct info *info, struct output *output)
     json_out_begin(json, output->out, 2);
     json_object(json);
     print_job(json, info);
+    print_settings(json, info->log);
     json_key(json, "processes");
     json_array(json);
     for (size_t i = 0; i < log_process_count(info->log); i++) print_process(json, info->processes[i]);

@@ -67,6 +67,19 @@ static void print_job(const struct info *info, FILE *out)
     if (worlds > 1) fprintf(out, "%s\n", words_count(worlds, "job").text);
 }
 
+// Of most variables only the name is stored.
+static void print_settings(const struct log *log, FILE *out)
+{
+    for (size_t i = 0; i < log_setting_count(log); i++) {
+        const struct log_setting *setting = log_setting_at(log, i);
+        fputs(i ? "           " : "Settings   ", out);
+        words_print_name(out, setting->name);
+        if (setting->value) fputc('=', out);
+        words_print_name(out, setting->value ? setting->value : " is set");
+        fputc('\n', out);
+    }
+}
+
 static void print_process(const struct log_process *process, bool has_ranks, bool all, FILE *out)
 {
     char ended[128];
@@ -276,6 +289,7 @@ static void print_log(const struct info *info, FILE *out)
 void info_text(const struct info *info, bool all, FILE *out)
 {
     print_job(info, out);
+    print_settings(info->log, out);
     print_processes(info, all, out);
     print_ranks(info, all, out);
     print_files(info, all, out);

@@ -15,7 +15,8 @@
 #include "base/glob.h"
 #include "base/settings.h"
 
-// Variables that change what a program's I/O looks like, or name its batch job; no others are stored unless asked.
+// Variables that change what a program's I/O looks like, or name its batch job: that they are set is stored. Values may
+// be private, and are stored only where the user asks for them.
 static const char *const stored_names[] = {
     "ROMIO_*",       "OMPI_MCA_io*", "OMPI_MCA_fs*", "OMPI_MCA_fbtl*", "OMPI_MCA_fcoll*", "OMPI_MCA_sharedfp*",
     "MPICH_MPIIO_*", "HDF5_*",       "PNETCDF_*",    "SLURM_JOB_ID",   "PBS_JOBID",       "LSB_JOBID",
@@ -174,11 +175,16 @@ static int make_environment(struct record_job *job, const struct record_options 
     return add_preload(job, library);
 }
 
-static bool is_stored(const char *name, const struct option_list *asked)
+static bool matters(const char *name)
 {
     for (size_t i = 0; i < STORED_NAMES; i++) {
         if (glob_match(stored_names[i], name)) return true;
     }
+    return false;
+}
+
+static bool is_asked_for(const char *name, const struct option_list *asked)
+{
     for (size_t i = 0; i < asked->count; i++) {
         if (!strcmp(asked->item[i], name)) return true;
     }
@@ -197,8 +203,10 @@ static int find_settings(struct record_job *job, const struct option_list *asked
         if (!equals) continue;
         char *name = strndup(environ[i], (size_t)(equals - environ[i]));
         RETURN_IF(!name, -ENOMEM);
-        if (is_stored(name, asked)) {
-            job->settings[job->about.setting_count++] = (struct pack_setting){.name = name, .value = equals + 1};
+        bool with_value = is_asked_for(name, asked);
+        if (with_value || matters(name)) {
+            const char *value = with_value ? equals + 1 : NULL;
+            job->settings[job->about.setting_count++] = (struct pack_setting){.name = name, .value = value};
         } else {
             free(name);
         }

@@ -12,7 +12,7 @@
 
 struct pack_setting {
     const char *name;
-    const char *value;
+    const char *value; // NULL: not to be stored
 };
 
 // A process that `record` reaped.

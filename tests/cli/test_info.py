@@ -43,5 +43,20 @@ class DamagedSpill(harness.CommandLineTest):
             self.assertRegex(text, r'(?m)^Damage .* of its spill files could not be read$')
 
 
+class Settings(harness.CommandLineTest):
+    def test_values_only_where_asked(self):
+        environment = {**os.environ, 'ROMIO_HINTS': '/private/hints', 'HDF5_PLUGIN_PATH': 'a\tb', 'SECRET': 'secret'}
+        log = self.record('true', options=('--env', 'HDF5_PLUGIN_PATH', '--env', 'NOT_SET'), env=environment)
+        settings = {s['name']: s['value'] for s in self.json('info', '--json', log)['settings']}
+        self.assertEqual(settings['HDF5_PLUGIN_PATH'], 'a\tb')
+        self.assertIsNone(settings['ROMIO_HINTS'])
+        self.assertNotIn('SECRET', settings)
+        self.assertNotIn('NOT_SET', settings)
+        text = self.expect(0, 'info', log).stdout.decode()
+        self.assertIn(' HDF5_PLUGIN_PATH=a\\tb\n', text)
+        self.assertIn(' ROMIO_HINTS is set\n', text)
+        self.assertNotIn('/private/hints', text)
+
+
 if __name__ == '__main__':
     harness.main()
