@@ -63,20 +63,28 @@ def spoiled_inside(whole):
     return logs
 
 
+def with_block(whole, block):
+    """The log with one more block, before its index."""
+    trailer = bytearray(whole[-decode.TRAILER_BYTES:])
+    index = struct.unpack_from('<Q', trailer, 0)[0]
+    struct.pack_into('<Q', trailer, 0, index + len(block))
+    struct.pack_into('<Q', trailer, 16, decode.xxh64(bytes(trailer[:16])))
+    return whole[:index] + block + whole[index:-decode.TRAILER_BYTES] + bytes(trailer)
+
+
 def newer(whole):
     """What a later version may add: another type of block, codec or record; and a log that only it may read."""
     head, _ = next(blocks(whole))
-    kinds = []
-    for field in (8, 10):
+    logs = [with_block(whole, sealed(head, bytes([UNKNOWN, 3, 1, 2, 3])))]
+    for field in (8, 10):  # type, codec
         other = bytearray(head)
         struct.pack_into('<H', other, field, UNKNOWN)
-        kinds.append(sealed(other, b'something new'))
-    kinds.append(sealed(head, bytes([UNKNOWN, 3, 1, 2, 3])))
+        logs.append(with_block(whole, sealed(other, b'something new')))
+    logs += [log[:-1] for log in logs]  # without the trailer the blocks are found by looking for them
     header = bytearray(whole[:decode.HEADER_BYTES])
     struct.pack_into('<HH', header, 8, UNKNOWN, UNKNOWN)
     struct.pack_into('<Q', header, 56, decode.xxh64(bytes(header[:56])))
-    return [whole[:decode.HEADER_BYTES] + block + whole[decode.HEADER_BYTES:] for block in kinds] + \
-        [bytes(header) + whole[decode.HEADER_BYTES:]]
+    return logs + [bytes(header) + whole[decode.HEADER_BYTES:]]
 
 
 KINDS = (good, truncated, flipped, spoiled_inside, newer)
