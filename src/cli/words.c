@@ -85,7 +85,7 @@ const char *words_loss(unsigned reason)
     case LOSS_SIGNAL: return "made by signal handlers while the recorder was writing";
     case LOSS_TRACE_CAP: return "past the trace cap: in the counters only";
     case LOSS_DISK_FULL: return "no room on the disk for the trace: in the counters only";
-    case LOSS_FILE_CAP: return "on files past the file cap: kept under one name";
+    case LOSS_FILE_CAP: return "that name files past the file cap: kept under one name";
     case LOSS_DAMAGED: return "in damaged parts that could not be read";
     case LOSS_NO_SPILL: return "could not make a spill file: nothing is known of what they did";
     case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
