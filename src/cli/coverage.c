@@ -17,8 +17,9 @@ void coverage_add(struct coverage *coverage, const struct log_stats_record *reco
 
 static bool has_uncounted_calls(const struct log *log)
 {
-    for (size_t i = 0; i < log_call_count(log); i++) {
-        if (log_call_at(log, i)->traits & CALL_UNCOUNTED) return true;
+    for (uint32_t id = 0; id < log_call_ids(log); id++) {
+        const struct log_call *call = log_call_seen(log, id);
+        if (call && call->traits & CALL_UNCOUNTED) return true;
     }
     return false;
 }

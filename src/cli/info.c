@@ -60,6 +60,7 @@ static int take_record(const struct log_stats_record *record, void *context)
 {
     struct info *info = context;
     coverage_add(&info->coverage, record);
+    info->layer_used[record->layer] = true; // without a trace there is nothing else to tell
     if (!record->file) return 0;
     struct info_file *sum = &info->files[log_file_index(info->log, record->file)];
     sum->file = record->file;
@@ -127,9 +128,9 @@ static void gather_job(struct info *info)
         info->nprocs = most = size;
         info->mpi = world->mpi;
     }
-    for (size_t i = 0; i < log_call_count(log); i++) {
-        unsigned layer = log_call_at(log, i)->layer;
-        if (layer < LAYER_COUNT) info->layer_used[layer] = true;
+    for (uint32_t id = 0; id < log_call_ids(log); id++) {
+        const struct log_call *call = log_call_seen(log, id);
+        if (call) info->layer_used[call->layer] = true;
     }
     for (size_t i = 0; i < log_loss_count(log); i++) {
         const struct log_loss *loss = log_loss_at(log, i);

@@ -179,6 +179,7 @@ void log_close(struct log *log)
     free(log->process_places);
     free(log->call_by_id);
     free(log->traits);
+    free(log->call_seen);
     bytes_free(&log->stored);
     arena_free(&log->arena);
     if (log->fd >= 0) close(log->fd);
@@ -322,6 +323,16 @@ const struct log_call *log_call_find(const struct log *log, uint32_t id)
 {
     const struct log_call *call = log_call_of(log, id);
     return call == &log->unknown_call ? NULL : call;
+}
+
+const struct log_call *log_call_seen(const struct log *log, uint32_t id)
+{
+    return id < log->call_ids && log->call_seen[id] ? log_call_of(log, id) : NULL;
+}
+
+uint32_t log_call_ids(const struct log *log)
+{
+    return log->call_ids;
 }
 
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id)

@@ -177,6 +177,10 @@ const struct log_file *log_process_file(const struct log *log, const struct log_
 const struct log_call *log_call_find(const struct log *log, uint32_t id);
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
 
+// Which calls occur is known once the events have been read: the call if one so far was of it, else NULL.
+const struct log_call *log_call_seen(const struct log *log, uint32_t id);
+uint32_t log_call_ids(const struct log *log); // all are below this
+
 // Places in the tables, for arrays beside them.
 size_t log_file_index(const struct log *log, const struct log_file *file);
 size_t log_process_index(const struct log *log, const struct log_process *process);

@@ -66,6 +66,7 @@ static int decode_next(struct log_cursor *cursor)
     int more = 0;
     while (!cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0) {
         cursor->decoded++;
+        if (raw->call < cursor->log->call_ids) cursor->log->call_seen[raw->call] = true;
         if (passes(cursor, raw)) return 1;
     }
     if (more < 0) {

@@ -90,7 +90,8 @@ struct log {
 
     const struct log_call **call_by_id; // never NULL inside
     uint8_t *traits;                    // of the calls by id, for the stream decoder
-    uint32_t call_ids;                  // length of both
+    bool *call_seen;                    // in the events that were read so far
+    uint32_t call_ids;                  // length of all three
     struct log_call unknown_call;
 };
 

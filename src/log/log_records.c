@@ -385,8 +385,9 @@ static int link_calls(struct log *log)
     }
     log->call_by_id = malloc(log->call_ids * sizeof *log->call_by_id);
     log->traits = calloc(log->call_ids, 1);
+    log->call_seen = calloc(log->call_ids, sizeof *log->call_seen);
     struct log_call *own = arena_take(&log->arena, call_table_len * sizeof *own);
-    RETURN_IF(!log->call_by_id || !log->traits || !own, -ENOMEM);
+    RETURN_IF(!log->call_by_id || !log->traits || !log->call_seen || !own, -ENOMEM);
     for (uint32_t id = 0; id < log->call_ids; id++) {
         log->call_by_id[id] = &log->unknown_call;
         if (id >= call_table_len || !call_table[id].name) continue;

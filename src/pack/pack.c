@@ -170,6 +170,7 @@ static int gather(struct pack *pack)
 static int write_log(struct pack *pack)
 {
     FORWARD(pack_write_job(pack));
+    FORWARD(pack_write_calls(pack));
     FORWARD(file_table_write(&pack->files, &pack->writer));
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     // The tables come before the events, so that a log that is cut off can still name what it has.
@@ -177,7 +178,6 @@ static int write_log(struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
     }
-    FORWARD(pack_write_calls(pack)); // which ones were used is known only now
     if (pack->result.unrecorded) {
         FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0));
     }
@@ -212,7 +212,6 @@ static void free_pack(struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
     free(pack->child_end);
-    free(pack->call_used);
     file_table_free(&pack->files);
     callsites_free(&pack->callsites);
     bytes_free(&pack->saved_job);
@@ -222,8 +221,6 @@ static void free_pack(struct pack *pack)
 
 static int pack_all(struct pack *pack, const char *log_path, int log_fd)
 {
-    pack->call_used = calloc(call_table_len, sizeof *pack->call_used);
-    RETURN_IF(!pack->call_used, -ENOMEM);
     FORWARD(gather(pack));
     struct log_header header = new_header(pack);
     FORWARD(log_path ? log_writer_open(&pack->writer, log_path, &header)

@@ -45,8 +45,7 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
 }
 
 // Nothing but good events goes into the log: on damage the chunk ends where they do.
-static void decode_chunk(const struct spill_piece *piece, const struct bytes *payload, struct chunk_facts *facts,
-                         bool *call_used)
+static void decode_chunk(const struct spill_piece *piece, const struct bytes *payload, struct chunk_facts *facts)
 {
     struct stream_start start = {
         .stream = piece->stream,
@@ -65,7 +64,6 @@ static void decode_chunk(const struct spill_piece *piece, const struct bytes *pa
         facts->good_bytes = (size_t)(decoder.at - payload->data);
         if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
         last_start = event.start;
-        if (event.call < call_table_len) call_used[event.call] = true;
         add_event(facts, &event);
     }
     if (more == 0) facts->good_bytes = payload->len;
@@ -89,7 +87,7 @@ static void durations_to_ns(struct log_summary *summary, const struct clock_map 
 static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
 {
     struct chunk_facts facts;
-    decode_chunk(piece, &pack->payload, &facts, pack->call_used);
+    decode_chunk(piece, &pack->payload, &facts);
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
     if (facts.events == 0) return 0;
 

@@ -72,7 +72,6 @@ struct pack {
     size_t child_end_count;
     size_t child_end_capacity;
     uint32_t streams;
-    bool *call_used;           // by call number of this build's table
     struct bytes payload;      // of the chunk under way
     uint64_t unreadable_bytes; // of files without a good header
     uint64_t done_bytes;

@@ -6,11 +6,13 @@
 
 enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
 
+// Which calls occur is known only after the events, and a log that is cut off needs their traits to be read: so all are
+// written, before them.
 int pack_write_calls(struct pack *pack)
 {
     for (unsigned id = 1; id < call_table_len; id++) {
         const struct call_info *call = &call_table[id];
-        if (!call->name || !pack->call_used[id]) continue;
+        if (!call->name) continue;
         struct fields_out out;
         FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
         fields_number(&out, CALL_ID, id);

@@ -58,5 +58,29 @@ class Settings(harness.CommandLineTest):
         self.assertNotIn('/private/hints', text)
 
 
+class Layers(harness.CommandLineTest):
+    def test_without_a_trace(self):
+        info = self.json('info', '--json', self.record_python(WRITER, options=('--no-trace',)))
+        self.assertIn('posix', info['layers'])
+        self.assertEqual(info['events'], 0)
+
+    def test_only_those_that_were_used(self):
+        log = self.record_python(WRITER)
+        used = {event['layer'] for event in self.json('dump', '--json', log)}
+        self.assertEqual(set(self.json('info', '--json', log)['layers']), used)
+
+    def test_of_a_log_that_was_cut_off(self):
+        program = ('import os\n'
+                   'fd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'
+                   'for i in range(100000): os.pwrite(fd, b"x", hash((i, i)) % 1000000000)\n')
+        with open(self.record_python(program), 'rb') as whole:
+            data = whole.read()
+        with open(self.path('cut'), 'wb') as cut:
+            cut.write(data[:len(data) * 3 // 4])
+        info = self.json('info', '--json', self.path('cut'))
+        self.assertTrue(info['damage']['truncated'])
+        self.assertIn('posix', info['layers'])
+
+
 if __name__ == '__main__':
     harness.main()
