@@ -83,7 +83,9 @@ bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending
                             .caller = p->caller,
                             .has_offset = true,
                             .own_number = STREAM_NO_PARENT,
-                            .parent_number = STREAM_NO_PARENT};
+                            .parent_stream = p->thread->stream,
+                            .parent_number = emit_announce(p->thread),
+                            .tick = atomic_load_explicit(&recorder.tick, memory_order_relaxed)};
     return !(handle->flags & HANDLE_LEFT_OUT);
 }
 

@@ -162,7 +162,12 @@ static void announce_frames(struct stream_writer *writer, struct call_frame *fra
 {
     if (!frame || frame->number != CALL_FRAME_SILENT) return;
     announce_frames(writer, frame->up);
-    frame->number = stream_put_begin(writer);
+    if (frame->known != CALL_FRAME_SILENT) {
+        stream_put_control(writer, KIND_REOPEN, &frame->known, 1);
+        frame->number = frame->known;
+    } else {
+        frame->number = stream_put_begin(writer);
+    }
 }
 
 // Communication since the last event, and how far the process's tick has come.
@@ -294,7 +299,7 @@ void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *hand
 void emit_push(struct thread *thread, struct call_frame *frame)
 {
     frame->up = thread->frame;
-    frame->number = CALL_FRAME_SILENT;
+    frame->number = frame->known = CALL_FRAME_SILENT;
     thread->frame = frame;
     emit_attend(thread);
 }
@@ -322,4 +327,15 @@ void emit_leave(struct thread *thread, struct call_frame *frame)
         emit_unclaim(thread);
     }
     thread->frame = frame->up;
+}
+
+uint64_t emit_announce(struct thread *thread)
+{
+    struct call_frame *frame = thread->frame;
+    if (!frame) return STREAM_NO_PARENT;
+    if (frame->number == CALL_FRAME_SILENT && emit_claim(thread)) {
+        if (make_ready(thread, clock_now())) announce_frames(&thread->writer, frame);
+        emit_unclaim(thread);
+    }
+    return frame->number;
 }

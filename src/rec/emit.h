@@ -113,6 +113,8 @@ void emit_begin(struct thread *thread, struct call_frame *frame);
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
 // The call is over but its event comes later: frame->number then says which number it has, if children gave it one.
 void emit_leave(struct thread *thread, struct call_frame *frame);
+// Announces the innermost frame now, because what it submits is its child wherever it completes; its number.
+uint64_t emit_announce(struct thread *thread);
 
 static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value)
 {

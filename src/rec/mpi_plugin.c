@@ -130,9 +130,13 @@ bool mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Dat
     return enter_data(p, fh, count, type);
 }
 
+// The second half carries on the call that the first half began.
 bool mpi_enter_end(struct mpi_probe *p, MPI_File fh)
 {
-    return mpi_enter_file(p, fh);
+    if (!mpi_enter_file(p, fh)) return false;
+    const struct pending *split = p->file ? &p->file->split : NULL;
+    if (split && split->call != CALL_none && split->own_stream == p->thread->stream) p->frame.known = split->own_number;
+    return true;
 }
 
 // --- leaving
@@ -199,7 +203,6 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     uint64_t end = plugin_now();
     struct file *name = plugin.core->file(path_of(filename));
     int size = 0;
-    (void)info;
     if (result == MPI_SUCCESS) p->file = file_add(*fh);
     if (p->file) {
         p->file->file = name;
@@ -215,6 +218,7 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     struct emission e = emission_of(p, call, name, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
     emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
+    if (info != plugin.no_info) emit_attribute(&e, ATTRIBUTE_HINTS, 1);
     emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
     finish(p, &e);
 }
@@ -237,11 +241,10 @@ void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, 
 }
 
 // A view is plain where the filetype has no holes.
-void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
-                    MPI_Datatype filetype, int result)
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                    MPI_Info info, int result)
 {
     uint64_t end = plugin_now();
-    (void)fh;
     if (!is_recorded(p)) {
         drop_frame(p);
         return;
@@ -259,6 +262,7 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
     emit_attribute(&e, ATTRIBUTE_ETYPE_BYTES, plugin_type_bytes(p->thread, etype));
     emit_attribute(&e, ATTRIBUTE_FILETYPE_BYTES, (uint64_t)bytes);
     emit_attribute(&e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)extent);
+    if (info != plugin.no_info) emit_attribute(&e, ATTRIBUTE_HINTS, 1);
     emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
     finish(p, &e);
 }
@@ -360,6 +364,7 @@ void plugin_request_done(struct mpi_probe *p, MPI_Request request, const MPI_Sta
     if (!plugin.core->async_take(p->thread, request_queue, request_id(request), &done)) return;
     atomic_fetch_sub(&plugin.io_requests, 1);
     plugin.core->async_emit(p->thread, &done, moved_bytes(status, done.size), plugin_now() - p->start);
+    p->start = plugin_now(); // the wait was I/O: it is not communication as well
 }
 
 bool plugin_copy_requests(struct mpi_probe *p, int count, const MPI_Request *requests)
@@ -399,6 +404,10 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_St
     (void)call, (void)fh;
     drop_frame(p);
     if (!is_recorded(p) || p->file->split.call == CALL_none) return;
+    if (p->file->split.own_number == STREAM_NO_PARENT) { // only the second half had children
+        p->file->split.own_number = p->frame.number;
+        p->file->split.own_stream = p->thread->stream;
+    }
     int64_t moved = result == MPI_SUCCESS ? moved_bytes(status, p->file->split.size) : -error_of(result);
     plugin.core->async_emit(p->thread, &p->file->split, moved, plugin_now() - p->start);
     p->file->split.call = CALL_none;
@@ -482,9 +491,11 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");
     plugin.byte = core->symbol("ompi_mpi_byte");
+    plugin.no_info = core->symbol("ompi_mpi_info_null");
 #else
     plugin.world = MPI_COMM_WORLD;
     plugin.byte = MPI_BYTE;
+    plugin.no_info = MPI_INFO_NULL;
 #endif
     find(&plugin.type_size, "PMPI_Type_size_x");
     find(&plugin.type_extent, "PMPI_Type_get_extent_x");

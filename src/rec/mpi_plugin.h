@@ -46,6 +46,7 @@ struct plugin {
     const bool *clock_uses_ns; // core->clock_uses_ns
     MPI_Comm world;
     MPI_Datatype byte;
+    MPI_Info no_info;
     _Atomic int io_requests; // nonblocking transfers under way
     int (*type_size)(MPI_Datatype, MPI_Count *);
     int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
@@ -157,14 +158,14 @@ void plugin_requests_done(struct mpi_probe *p, int count, const int *indices, co
 
 MPI_SHIM void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int result)
 {
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->status != NULL)) plugin_request_done(p, p->request, p->status);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM void mpi_leave_test(struct mpi_probe *p, uint32_t call, int *flag, int result)
 {
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->status && *flag)) plugin_request_done(p, p->request, p->status);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM bool mpi_enter_waitall(struct mpi_probe *p, int count, MPI_Request *requests)
@@ -181,36 +182,36 @@ MPI_SHIM void mpi_leave_waitall(struct mpi_probe *p, uint32_t call, int count, M
                                 MPI_Status *statuses, int result)
 {
     (void)requests;
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, count, NULL, statuses);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM void mpi_leave_testall(struct mpi_probe *p, uint32_t call, int *flag, int count, MPI_Request *requests,
                                 MPI_Status *statuses, int result)
 {
     (void)requests;
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag ? count : 0, NULL, statuses);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, int *index, MPI_Status *status, int result)
 {
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *index >= 0, index, status);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM void mpi_leave_testany(struct mpi_probe *p, uint32_t call, int *index, int *flag, MPI_Status *status,
                                 int result)
 {
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag && *index >= 0, index, status);
+    mpi_leave_done(p, call, result);
 }
 
 MPI_SHIM void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, int *outcount, int *indices, MPI_Status *statuses,
                                  int result)
 {
-    mpi_leave_done(p, call, result);
     if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *outcount, indices, statuses);
+    mpi_leave_done(p, call, result);
 }
 
 // --- the job and its files (mpi_plugin.c)
@@ -231,8 +232,8 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
 void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result);
 void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result);
 void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result);
-void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
-                    MPI_Datatype filetype, int result);
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                    MPI_Info info, int result);
 void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
 void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result);

@@ -95,6 +95,8 @@ struct thread {
 struct call_frame {
     struct call_frame *up;
     uint64_t number; // CALL_FRAME_SILENT before that
+    uint64_t
+        known; // the number of the call that this one carries on (a split call's second half), or CALL_FRAME_SILENT
 };
 
 #define CALL_FRAME_SILENT UINT64_MAX
