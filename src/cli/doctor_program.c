@@ -113,7 +113,8 @@ void doctor_program(struct check *check, const char *program)
     for (int i = 0; i < MAX_INTERPRETERS && path; i++) {
         ssize_t len = read_head(path, head);
         if (len < 0) {
-            check_fails(check, "make it readable", "%s: %s", path, strerror((int)-len));
+            const char *fix = len == -ENOENT ? "install it, or correct the script's first line" : "make it readable";
+            check_fails(check, fix, "%s: %s", path, strerror((int)-len));
             break;
         }
         if (len >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG)) {

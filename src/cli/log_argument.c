@@ -12,27 +12,35 @@
 #include "cli/words.h"
 #include "pack/pack.h"
 
-// The packed log needs no name once it is open.
-static int open_directory(struct log **log, const char *path)
+static int fail(const struct log_argument *argument, int code)
+{
+    if (code != ERR_FORMAT) return cli_fail(argument->verb, argument->path, code);
+    fprintf(stderr, "ioseer %s: %s: not an ioseer log\n", argument->verb, argument->path);
+    return STATUS_FAILURE;
+}
+
+// The packed log needs no name once it is open. Returns an exit status.
+static int open_directory(struct log_argument *argument)
 {
     const char *folder = getenv("TMPDIR");
     char *packed = NULL;
     signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
-    RETURN_IF(asprintf(&packed, "%s/ioseer-XXXXXX", folder && *folder ? folder : "/tmp") < 0, -ENOMEM);
+    if (!folder || !*folder) folder = "/tmp";
+    if (asprintf(&packed, "%s/ioseer-XXXXXX", folder) < 0) return fail(argument, -ENOMEM);
     int fd = mkstemp(packed);
     if (fd < 0) {
-        int code = -errno;
+        int status = cli_fail(argument->verb, folder, -errno);
         free(packed);
-        return code;
+        return status;
     }
     close(fd);
     struct pack_options options = {.replace = true};
     struct pack_result result;
-    int code = pack_directory(NULL, path, packed, &options, &result);
-    if (code == 0) code = log_open(log, packed);
+    int code = pack_directory(NULL, argument->path, packed, &options, &result);
+    if (code == 0) code = log_open(&argument->log, packed);
     unlink(packed);
     free(packed);
-    return code;
+    return code < 0 ? fail(argument, code) : STATUS_OK;
 }
 
 int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv)
@@ -43,8 +51,9 @@ int log_argument_open(struct log_argument *argument, const char *verb, int argc,
     *argument = (struct log_argument){.verb = verb, .path = argv[1]};
     if (stat(argv[1], &st)) return cli_fail(verb, argv[1], -errno);
     argument->is_directory = S_ISDIR(st.st_mode);
-    int code = argument->is_directory ? open_directory(&argument->log, argv[1]) : log_open(&argument->log, argv[1]);
-    return code < 0 ? cli_fail(verb, argv[1], code) : STATUS_OK;
+    if (argument->is_directory) return open_directory(argument);
+    int code = log_open(&argument->log, argv[1]);
+    return code < 0 ? fail(argument, code) : STATUS_OK;
 }
 
 void log_argument_close(struct log_argument *argument)

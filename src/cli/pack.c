@@ -1,7 +1,10 @@
 // ioseer pack: makes the log of a job whose `record` was killed before it could.
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/pack_report.h"
@@ -22,6 +25,15 @@ static const struct option_row rows[] = {
     {0},
 };
 
+// 0 where the directory can be read, so that a later failure is about the log.
+static int check_directory(const char *spill_dir)
+{
+    int fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    close(fd);
+    return 0;
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("pack", "DIR", "is missing");
@@ -35,7 +47,9 @@ static int run(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
     const char *spill_dir = argv[1];
     struct pack_result result;
-    int code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
+    int code = check_directory(spill_dir);
+    if (code < 0) return cli_fail("pack", spill_dir, code);
+    code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
     if (code == ERR_NOTHING) return cli_fail("pack", spill_dir, code);
     if (code < 0) return cli_fail("pack", options.output, code);
     if (!options.quiet) pack_print_result(options.output, "PROGRAM", &result);

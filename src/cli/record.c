@@ -56,9 +56,13 @@ static char *default_log_name(const char *command)
     return asprintf(&name, "%.128s-%s-%d.ioseer", program, moment, (int)getpid()) < 0 ? NULL : name;
 }
 
+// Before the command runs: afterwards it would be too late to choose another name.
 static int check_output(const char *log_path)
 {
     struct stat there;
+    size_t len = strlen(log_path);
+    if (len == 0) return cli_usage("record", "-o", "the name is empty");
+    if (log_path[len - 1] == '/') return cli_usage("record", log_path, "a directory, not a file");
     if (lstat(log_path, &there)) return STATUS_OK;
     if (!options.force) {
         fprintf(stderr, "ioseer record: %s: is there already; --force overwrites it\n", log_path);

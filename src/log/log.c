@@ -107,9 +107,11 @@ int log_read_block(struct log *log, const struct log_place *place, struct log_bl
 // A header whose own checksum fails is passed over: each block has what is needed to read it.
 static int read_header(struct log *log)
 {
-    uint8_t header[LOG_HEADER_BYTES];
-    FORWARD(log_read_at(log, header, sizeof header, 0));
+    uint8_t header[LOG_HEADER_BYTES] = {0};
+    bool is_short = log->size < sizeof header;
+    FORWARD(log_read_at(log, header, is_short ? log->size : sizeof header, 0));
     int code = log_header_get(header, &log->header);
+    RETURN_IF(is_short, code == ERR_FORMAT ? code : ERR_TRUNCATED); // what is no log at all was not cut off either
     log->health.header_damaged = code == ERR_CHECKSUM;
     return code == ERR_CHECKSUM ? 0 : code;
 }
@@ -133,7 +135,7 @@ static int read_records(struct log *log)
 static int open_file(struct log *log, const char *path)
 {
     struct stat status;
-    log->fd = open(path, O_RDONLY | O_CLOEXEC);
+    log->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); // a pipe's writer is not waited for
     RETURN_IF(log->fd < 0, -errno);
     RETURN_IF(fstat(log->fd, &status) != 0, -errno);
     RETURN_IF(S_ISDIR(status.st_mode), -EISDIR);

@@ -1,4 +1,6 @@
 """`record` and `pack` where things are not as they should be: the command comes first, the log second."""
+import json
+import os
 import resource
 import signal
 import sys
@@ -51,6 +53,46 @@ class LastLine(harness.CommandLineTest):
         done = self.expect(0, 'record', '-o', self.path('log'), '--', program)
         self.assertEqual(done.stderr.decode(), f'ioseer: {self.path("log")}: nothing recorded: the recorder was not '
                                                f"loaded; see 'ioseer doctor {program}'\n")
+
+
+class Blame(harness.CommandLineTest):
+    """A message names what is wrong, before anything has run in vain."""
+
+    def test_names_that_no_log_can_have(self):
+        for name in ('', self.path('newdir/')):
+            with self.subTest(name=name):
+                self.expect_error(2, 'record', '-o', name, '--', 'touch', self.path('ran'))
+                self.assertEqual(os.listdir(self.folder), [])
+
+    def test_pack_of_a_file(self):
+        with open(self.path('file'), 'wb'):
+            pass
+        self.assertEqual(self.expect_error(1, 'pack', self.path('file'), '-o', self.path('log')),
+                         f'ioseer pack: {self.path("file")}: Not a directory')
+
+    def test_no_room_for_a_packed_directory(self):
+        os.mkdir(self.path('spills'))
+        line = self.expect_error(1, 'info', self.path('spills'), env={**os.environ, 'TMPDIR': '/nonexistent'})
+        self.assertEqual(line, 'ioseer info: /nonexistent: No such file or directory')
+
+    def test_what_is_no_log(self):
+        os.mkfifo(self.path('fifo'))
+        for name, data in (('empty', b''), ('short', b'hello\n'), ('long', b'hello\n' * 100), ('fifo', None)):
+            with self.subTest(name=name):
+                if data is not None:
+                    with open(self.path(name), 'wb') as out:
+                        out.write(data)
+                self.assertEqual(self.expect_error(1, 'info', self.path(name)),
+                                 f'ioseer info: {self.path(name)}: not an ioseer log')
+
+    def test_doctor_on_a_script_without_its_interpreter(self):
+        with open(self.path('script'), 'w', encoding='utf-8') as out:
+            out.write('#!/no/such/interpreter\n')
+        os.chmod(self.path('script'), 0o755)
+        checks = json.loads(harness.ioseer('doctor', '--json', self.path('script')).stdout)['checks']
+        check = [c for c in checks if c['name'] == 'program'][0]
+        self.assertEqual(check['detail'], '/no/such/interpreter: No such file or directory')
+        self.assertEqual(check['fix'], "install it, or correct the script's first line")
 
 
 if __name__ == '__main__':

@@ -131,12 +131,14 @@ static void test_refused(void **state)
     assert_int_equal(log_open(&log, "/nowhere/at/all"), -ENOENT);
     assert_null(log);
     assert_int_equal(log_open(&log, "/"), -EISDIR);
-    assert_int_equal(maker_open(&log, NULL, 0), ERR_TRUNCATED);
+    assert_int_equal(maker_open(&log, NULL, 0), ERR_FORMAT);
     const uint8_t text[200] = "This is no log.";
+    assert_int_equal(maker_open(&log, text, 15), ERR_FORMAT);
     assert_int_equal(maker_open(&log, text, sizeof text), ERR_FORMAT);
     struct log_header header = {.version = LOG_VERSION + 1, .min_reader = LOG_VERSION + 1};
     uint8_t bytes[LOG_HEADER_BYTES];
     log_header_put(bytes, &header);
+    assert_int_equal(maker_open(&log, bytes, sizeof bytes - 1), ERR_TRUNCATED);
     assert_int_equal(maker_open(&log, bytes, sizeof bytes), ERR_VERSION);
     header.min_reader = LOG_VERSION; // a newer writer that older readers can follow
     log_header_put(bytes, &header);
