@@ -207,6 +207,8 @@ int log_writer_publish(struct log_writer *w, bool replace)
     FORWARD(write_all(w, trailer, sizeof trailer));
     if (!w->beside) return 0;
 
+    // Whoever sees the log under its name may remove the spill files: from then on it is all there is.
+    RETURN_IF(fdatasync(w->fd) && errno != EINVAL && errno != ENOSYS, -errno);
     // Network file systems tell of a full disk only here.
     int fd = w->fd;
     w->fd = -1;

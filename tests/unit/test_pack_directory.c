@@ -23,6 +23,22 @@ struct place {
     char log[64];
 };
 
+// Stands in for libc's: what the log's file got, and what it answers.
+static struct {
+    unsigned calls;
+    int error;
+} sync_seen;
+
+int fdatasync(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_true(status.st_size > 0);
+    sync_seen.calls++;
+    errno = sync_seen.error;
+    return sync_seen.error ? -1 : 0;
+}
+
 static int set_up(void **state)
 {
     static struct place place;
@@ -265,6 +281,26 @@ static void nothing_is_overwritten_or_left_behind(void **state)
     assert_int_equal(pack_directory(NULL, "/nowhere", place->log, &force, &result), -ENOENT);
 }
 
+// Spill files may go once the log has its name, so it must be on the disk before.
+static void a_log_is_on_the_disk_before_it_has_its_name(void **state)
+{
+    const struct place *place = *state;
+    const struct pack_job job = job_at_one_second();
+    const struct pack_options options = {.replace = true};
+    struct pack_result result;
+    struct image one = process(1, 0, 1000, EXIT_CLEAN);
+    save(place, &one, "1" SPILL_SUFFIX);
+    sync_seen.calls = 0;
+    sync_seen.error = EIO;
+    assert_int_equal(pack_directory(&job, place->spills, place->log, &options, &result), -EIO);
+    assert_int_equal(access(place->log, F_OK), -1);
+    sync_seen.error = EINVAL; // file systems that cannot
+    assert_int_equal(pack_directory(&job, place->spills, place->log, &options, &result), 0);
+    sync_seen.error = 0;
+    assert_int_equal(pack_directory(&job, place->spills, place->log, &options, &result), 0);
+    assert_int_equal(sync_seen.calls, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +310,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(short_processes_use_the_jobs_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_spill_does_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_overwritten_or_left_behind, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_log_is_on_the_disk_before_it_has_its_name, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("pack_directory", tests, NULL, NULL);
 }
