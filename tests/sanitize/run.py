@@ -77,6 +77,7 @@ def build(kind, targets):
     if not os.path.exists(os.path.join(directory, 'build.ninja')):
         must(['meson', 'setup', directory, SOURCE, f'-Db_sanitize={SANITIZERS[kind]}', '-Db_lundef=false'],
              env=dict(os.environ, CC='clang'))
+    must(['ninja', '-C', directory, 'build.ninja'])  # meson's own files may have changed, and with them the targets
     must(['ninja', '-C', directory, *targets(directory)])
     return directory
 
