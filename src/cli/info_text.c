@@ -111,7 +111,11 @@ static void print_processes(const struct info *info, bool all, FILE *out)
 {
     size_t count = log_process_count(info->log);
     size_t shown = 0, launchers = 0;
-    fprintf(out, "\nProcesses  %s\n", words_count(count, "").text);
+    uint64_t processes = log_job(info->log)->nprocs;
+    fprintf(out, "\nProcesses  %s", words_count(processes ? processes : count, "").text);
+    // The list has a line for each program that a process went on to with exec.
+    if (processes && processes != count) fprintf(out, " (%s)", words_count(count, "program image").text);
+    fputc('\n', out);
     if (count && info->rank_count) fprintf(out, "  %6s", "RANK");
     if (count) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
     for (size_t i = 0; i < count; i++) {

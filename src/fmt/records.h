@@ -34,8 +34,8 @@ enum job_key {
     JOB_WRITE_CHARS = 9,
     JOB_CHARS_KNOWN = 10, // 1 where the two above are complete
     JOB_UID = 11,
-    JOB_ID = 12, // of the batch system, text
-    JOB_NPROCS = 13,
+    JOB_ID = 12,       // of the batch system, text
+    JOB_NPROCS = 13,   // those that exec count once
     JOB_COMPLETE = 14, // 1 where `record` saw the command end; absent in a rescued log
 };
 

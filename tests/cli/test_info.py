@@ -43,6 +43,16 @@ class DamagedSpill(harness.CommandLineTest):
             self.assertRegex(text, r'(?m)^Damage .* of its spill files could not be read$')
 
 
+class Processes(harness.CommandLineTest):
+    def test_programs_of_one_process_are_told_apart(self):
+        log = self.path('log')
+        done = self.expect(0, 'record', '-o', log, '--', 'sh', '-c', 'exec sh -c "exec true"')
+        self.assertIn(b'1 process', done.stderr)
+        self.assertRegex(self.expect(0, 'info', log).stdout, rb'(?m)^Processes  1 \(3 program images\)$')
+        info = self.json('info', '--json', log)
+        self.assertEqual((info['job']['nprocs'], len(info['processes'])), (1, 3))
+
+
 class Settings(harness.CommandLineTest):
     def test_values_only_where_asked(self):
         environment = {**os.environ, 'ROMIO_HINTS': '/private/hints', 'HDF5_PLUGIN_PATH': 'a\tb', 'SECRET': 'secret'}
