@@ -47,7 +47,10 @@ static void print_job(const struct info *info, FILE *out)
     fputs("Command    ", out);
     print_command(out, &job->command, LONG_COMMAND);
     fprintf(out, "\nRan        %s", when);
-    if (job->host) fprintf(out, " on %s", job->host);
+    if (job->host) {
+        fputs(" on ", out);
+        words_print_name(out, job->host);
+    }
     if (job->end_ns >= job->start_ns && job->end_ns) {
         fprintf(out, ", for %s", words_seconds((int64_t)(job->end_ns - job->start_ns)).text);
     }
@@ -209,7 +212,10 @@ static void print_losses(const struct info *info, FILE *out)
         unsigned reason = loss->reason < REASONS ? loss->reason : 0;
         count[reason] += loss->count;
         bytes[reason] += loss->bytes;
-        if (loss->text) fprintf(out, "  note: %s\n", loss->text);
+        if (!loss->text) continue;
+        fputs("  note: ", out);
+        words_print_name(out, loss->text);
+        fputc('\n', out);
     }
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;

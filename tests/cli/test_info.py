@@ -1,6 +1,7 @@
 """What `info` must tell: damage, settings, layers, processes; nothing of it may be hidden or made up."""
 import glob
 import os
+import socket
 
 import harness
 
@@ -51,6 +52,21 @@ class Processes(harness.CommandLineTest):
         self.assertRegex(self.expect(0, 'info', log).stdout, rb'(?m)^Processes  1 \(3 program images\)$')
         info = self.json('info', '--json', log)
         self.assertEqual((info['job']['nprocs'], len(info['processes'])), (1, 3))
+
+
+class Texts(harness.CommandLineTest):
+    def test_control_characters_are_not_sent_to_the_terminal(self):
+        self.record('true', options=('--keep-spill',))
+        spills = glob.glob(self.path('test.ioseer.spill-*'))[0]
+        host = socket.gethostname().encode()
+        with open(os.path.join(spills, 'job'), 'r+b') as job:
+            about = job.read()
+            self.assertIn(host, about)
+            job.seek(0)
+            job.write(about.replace(host, b'\x1b' * len(host), 1))
+        text = self.expect(0, 'info', spills).stdout
+        self.assertNotIn(b'\x1b', text)
+        self.assertIn(b' on \\x1b', text)
 
 
 class Settings(harness.CommandLineTest):
