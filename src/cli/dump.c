@@ -335,7 +335,7 @@ static int dump_events(struct log *log, const struct log_filter *filter, struct 
 static int dump_log(struct log_argument *argument, const struct log_filter *filter)
 {
     struct output output;
-    int status = output_open(&output, "dump", options.output);
+    int status = log_argument_output(argument, &output, options.output);
     if (status == STATUS_OK) {
         int code =
             options.comm ? dump_comm(argument->log, filter, &output) : dump_events(argument->log, filter, &output);

@@ -156,7 +156,7 @@ static int gather(struct info *info)
 static int info_print(const struct info *info)
 {
     struct output output;
-    int status = output_open(&output, "info", options.output);
+    int status = log_argument_output(info->argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = 0;
     if (options.json) {

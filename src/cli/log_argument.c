@@ -56,6 +56,16 @@ int log_argument_open(struct log_argument *argument, const char *verb, int argc,
     return code < 0 ? fail(argument, code) : STATUS_OK;
 }
 
+int log_argument_output(const struct log_argument *argument, struct output *output, const char *path)
+{
+    struct stat log, there;
+    if (path && stat(argument->path, &log) == 0 && stat(path, &there) == 0 && log.st_dev == there.st_dev &&
+        log.st_ino == there.st_ino) {
+        return cli_usage(argument->verb, path, "is LOG itself; the output needs another name");
+    }
+    return output_open(output, argument->verb, path);
+}
+
 void log_argument_close(struct log_argument *argument)
 {
     log_close(argument->log);

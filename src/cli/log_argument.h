@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "cli/output.h"
 #include "log/log.h"
 
 struct log_argument {
@@ -16,6 +17,9 @@ struct log_argument {
 // Takes argv[1], which must be the only word. Prints what is wrong; returns an exit status.
 int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv);
 void log_argument_close(struct log_argument *argument);
+
+// output_open for the verb, but never over the log that is being read.
+int log_argument_output(const struct log_argument *argument, struct output *output, const char *path);
 
 // One line on standard error where a part of the log could not be read. To be called after reading.
 void log_argument_warn(const struct log_argument *argument);

@@ -251,7 +251,7 @@ static int stats_run(int argc, char **argv)
     if (options.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
     int status = log_argument_open(&argument, "stats", argc, argv);
     if (status != STATUS_OK) return status;
-    status = output_open(&output, "stats", options.output);
+    status = log_argument_output(&argument, &output, options.output);
     if (status == STATUS_OK) {
         struct printer printer = {.log = argument.log, .output = &output};
         int code = print_stats(&printer);

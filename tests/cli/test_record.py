@@ -75,6 +75,19 @@ class Blame(harness.CommandLineTest):
         line = self.expect_error(1, 'info', self.path('spills'), env={**os.environ, 'TMPDIR': '/nonexistent'})
         self.assertEqual(line, 'ioseer info: /nonexistent: No such file or directory')
 
+    def test_output_over_the_log_itself(self):
+        log = self.record('true')
+        os.link(log, self.path('link'))
+        os.symlink(log, self.path('symlink'))
+        with open(log, 'rb') as whole:
+            before = whole.read()
+        for verb in ('info', 'dump', 'stats'):
+            for name in (log, self.path('link'), self.path('symlink')):
+                with self.subTest(verb=verb, name=name):
+                    self.expect_error(2, verb, '-o', name, log)
+        with open(log, 'rb') as whole:
+            self.assertEqual(whole.read(), before)
+
     def test_what_is_no_log(self):
         os.mkfifo(self.path('fifo'))
         for name, data in (('empty', b''), ('short', b'hello\n'), ('long', b'hello\n' * 100), ('fifo', None)):
