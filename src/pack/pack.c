@@ -136,13 +136,19 @@ static int with_spill_open(struct pack *pack, struct pack_process *process,
     return code;
 }
 
+uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid)
+{
+    if (!host[0]) host = pack->host;
+    return XXH64(host, strlen(host), pid);
+}
+
 static int count_processes(struct pack *pack)
 {
     struct id_map seen = {0};
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         const struct pack_process *process = &pack->process[i];
-        uint64_t key = XXH64(process->host, strlen(process->host), process->spill.header.pid);
+        uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
         if (!id_map_find(&seen, key)) pack->result.processes++;
         code = id_map_set(&seen, key, 1);
         if (process->exit == EXIT_RUNNING) pack->result.running++;

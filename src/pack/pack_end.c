@@ -61,7 +61,7 @@ static void take_reaped(struct pack_process *process, const struct pack_child *c
 // Process numbers come round again: the one that is meant began before the moment, and last of those.
 static struct pack_process *find_before(struct pack *pack, const struct id_map *last, uint32_t pid, uint64_t mono_ns)
 {
-    size_t place = id_map_find(last, pid);
+    size_t place = id_map_find(last, pack_process_key(pack, pack->host, pid));
     while (place) {
         struct pack_process *process = &pack->process[place - 1];
         if (process->is_local && process->spill.header.start.mono_ns <= mono_ns) return process;
@@ -73,10 +73,10 @@ static struct pack_process *find_before(struct pack *pack, const struct id_map *
 static void take_child_end(struct pack *pack, const struct id_map *last, const struct pack_child_end *end)
 {
     const struct pack_process *parent = &pack->process[end->parent - 1];
-    size_t place = id_map_find(last, end->pid);
+    size_t place = id_map_find(last, pack_process_key(pack, parent->host, end->pid));
     for (; place; place = pack->process[place - 1].same_pid) {
         struct pack_process *process = &pack->process[place - 1];
-        if (process->spill.header.ppid != parent->spill.header.pid || strcmp(process->host, parent->host)) continue;
+        if (process->spill.header.ppid != parent->spill.header.pid) continue;
         take_status(process, end->status);
         return;
     }
@@ -136,13 +136,14 @@ static void find_load_chars(struct pack *pack, struct pack_process *process)
 
 int pack_find_ends(struct pack *pack)
 {
-    struct id_map last = {0}; // process number -> place + 1
+    struct id_map last = {0}; // pack_process_key -> place + 1
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct pack_process *process = &pack->process[i];
         take_own_word(process);
-        process->same_pid = id_map_find(&last, process->spill.header.pid);
-        code = id_map_set(&last, process->spill.header.pid, process->id);
+        uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
+        process->same_pid = id_map_find(&last, key);
+        code = id_map_set(&last, key, process->id);
         find_load_chars(pack, process);
     }
     for (size_t i = 0; pack->job && i < pack->job->child_count; i++) {
@@ -153,7 +154,8 @@ int pack_find_ends(struct pack *pack)
     for (size_t i = 0; i < pack->child_end_count; i++) take_child_end(pack, &last, &pack->child_end[i]);
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];
-        bool is_last = id_map_find(&last, process->spill.header.pid) == i + 1;
+        uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
+        bool is_last = id_map_find(&last, key) == i + 1;
         if (process->exit == EXIT_UNKNOWN && is_last && is_running(process)) process->exit = EXIT_RUNNING;
     }
     id_map_free(&last);

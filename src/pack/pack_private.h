@@ -79,6 +79,9 @@ struct pack {
     struct pack_result result;
 };
 
+// What tells processes apart: their number, and the host that gave it; without a name it is the job's.
+uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid);
+
 // pack_records.c: everything in a spill that is no event.
 int pack_read_records(struct pack *pack, struct pack_process *process);
 

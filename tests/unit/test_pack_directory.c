@@ -192,6 +192,41 @@ static void the_kernels_count_is_split_among_images(void **state)
     log_close(log);
 }
 
+static void set_host(struct image *image, const char *host)
+{
+    struct spill_chunk *chunk = image_chunk(image, CHUNK_RECORDS);
+    struct fields_out out = image_fields(chunk);
+    fields_begin(&out, RECORD_PROCESS);
+    fields_string(&out, PROCESS_HOST, host);
+    fields_end(&out);
+    chunk->used = (uint32_t)(out.at - image_payload(chunk));
+}
+
+static void hosts_give_the_same_numbers(void **state)
+{
+    const struct place *place = *state;
+    struct image there = process(4000002, 1, 10, EXIT_EXEC);
+    set_host(&there, "there");
+    image_header(&there)->chars_known = 3;
+    image_header(&there)->chars_end[0] = 1100;
+    save(place, &there, "a.spill");
+    struct image here = process(4000002, 1, 20, EXIT_UNKNOWN);
+    set_host(&here, "here");
+    image_header(&here)->chars_known = 1;
+    image_header(&here)->chars_start[0] = 1150; // none of it is the other host's
+    save(place, &here, "b.spill");
+    struct pack_child reaped = {.pid = 4000002, .status = 9, .mono_ns = 5000000000};
+    struct pack_job job = job_at_one_second();
+    job.children = &reaped;
+    job.child_count = 1;
+    struct pack_result result;
+    struct log *log = pack_and_open(place, &job, &result);
+    assert_int_equal(result.processes, 2);
+    assert_int_equal(with_pid(log, 4000002, 1)->load_read_chars, 1150);
+    assert_int_equal(with_pid(log, 4000002, 1)->exit, EXIT_SIGNAL);
+    log_close(log);
+}
+
 static void a_rescue_knows_the_job(void **state)
 {
     const struct place *place = *state;
@@ -306,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends_come_from_whoever_saw_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_kernels_count_is_split_among_images, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hosts_give_the_same_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rescue_knows_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(short_processes_use_the_jobs_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_spill_does_no_harm, set_up, tear_down),
