@@ -143,7 +143,9 @@ static void darshan_mounts(const struct log *log, FILE *out)
         named[count++] = file->mount;
         fprintf(out, "# mount entry:\t");
         words_print_name(out, file->mount);
-        fprintf(out, "\t%s\n", words_file_system(file->fs_type));
+        fputc('\t', out);
+        words_print_name(out, words_file_system(file));
+        fputc('\n', out);
     }
 }
 
@@ -191,7 +193,9 @@ static int take_darshan(const struct log_stats_record *record, void *context)
         words_print_name(out, record->file->name);
         fputc('\t', out);
         words_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
-        fprintf(out, "\t%s\n", words_file_system(record->file->fs_type));
+        fputc('\t', out);
+        words_print_name(out, words_file_system(record->file));
+        fputc('\n', out);
     }
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }

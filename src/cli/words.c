@@ -108,8 +108,9 @@ const char *words_left_out(unsigned reason)
     }
 }
 
-const char *words_file_system(uint64_t fs_type)
+const char *words_file_system(const struct log_file *file)
 {
+    if (file->fs_name) return file->fs_name;
     static const struct {
         uint32_t type;
         const char *name;
@@ -122,7 +123,7 @@ const char *words_file_system(uint64_t fs_type)
         {0x73717368, "squashfs"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (known[i].type == (uint32_t)fs_type) return known[i].name;
+        if (known[i].type == (uint32_t)file->fs_type) return known[i].name;
     }
     return "UNKNOWN";
 }

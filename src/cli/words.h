@@ -17,9 +17,9 @@ struct words words_percent(double fraction);                // "99.7 %"; never r
 struct words words_exit(const struct log_process *process); // as in JSON: "clean", "signal 9" …
 struct words words_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 
-const char *words_loss(unsigned reason);         // enum loss_reason
-const char *words_left_out(unsigned reason);     // enum left_out
-const char *words_file_system(uint64_t fs_type); // statfs f_type; "UNKNOWN"
+const char *words_loss(unsigned reason);                    // enum loss_reason
+const char *words_left_out(unsigned reason);                // enum left_out
+const char *words_file_system(const struct log_file *file); // the type's name as in the log, or "UNKNOWN"
 
 // A file name or word of a command on one line: control characters become escapes such as \n or \x1b.
 void words_print_name(FILE *out, const char *name);

@@ -90,7 +90,8 @@ enum file_key {
     FILE_BLOCK_SIZE = 5, // st_blksize, for alignment
     FILE_FS_TYPE = 6,    // statfs f_type, where it was asked
     FILE_MOUNT = 7,
-    FILE_TYPE = 8, // st_mode & S_IFMT, 0 where it was not asked
+    FILE_TYPE = 8,    // st_mode & S_IFMT, 0 where it was not asked
+    FILE_FS_NAME = 9, // log: type of the file system as the list of mounts has it, "ext4"
 };
 
 enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };

@@ -90,7 +90,8 @@ struct log_file {
     uint64_t device;
     uint64_t inode;
     uint64_t fs_type;
-    const char *mount; // NULL where it is not known
+    const char *mount;   // NULL where it is not known
+    const char *fs_name; // "ext4" …; NULL where it is not known
     uint32_t block_size;
     uint32_t type; // st_mode & S_IFMT
 };

@@ -178,6 +178,7 @@ static int take_file_field(struct log *log, struct log_file *file, const struct 
     case FILE_BLOCK_SIZE: file->block_size = (uint32_t)field->number; return 0;
     case FILE_FS_TYPE: file->fs_type = field->number; return 0;
     case FILE_MOUNT: return take_text(log, field, &file->mount);
+    case FILE_FS_NAME: return take_text(log, field, &file->fs_name);
     case FILE_TYPE: file->type = (uint32_t)field->number; return 0;
     default: return 0;
     }

@@ -19,6 +19,7 @@ struct span { // of file_table.text
 struct file_row {
     struct span name;
     struct span mount;
+    struct span fs_name;
     uint64_t number[FILE_KEYS]; // by key; 0 is not known
 };
 
@@ -112,18 +113,33 @@ int file_table_add(struct file_table *table, struct fields_in body, uint64_t *lo
     return 0;
 }
 
+int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        struct file_row *row = &table->row[i];
+        if (row->mount.len || !row->number[FILE_DEVICE]) continue;
+        const char *name = (const char *)table->text.data + row->name.at;
+        const struct mount *mount = mounts_find(mounts, row->number[FILE_DEVICE], name, row->name.len);
+        if (!mount) continue;
+        FORWARD(keep_text(table, (const uint8_t *)mount->point, strlen(mount->point), &row->mount));
+        FORWARD(keep_text(table, (const uint8_t *)mount->type, strlen(mount->type), &row->fs_name));
+    }
+    return 0;
+}
+
 int file_table_write(const struct file_table *table, struct log_writer *w)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct file_row *row = &table->row[i];
         struct fields_out out;
-        FORWARD(log_writer_begin(w, &out, RECORD_FILE, FILE_ROOM + row->name.len + row->mount.len));
+        FORWARD(log_writer_begin(w, &out, RECORD_FILE, FILE_ROOM + row->name.len + row->mount.len + row->fs_name.len));
         fields_number(&out, FILE_ID, i + 1);
         fields_bytes(&out, FILE_NAME, table->text.data + row->name.at, row->name.len);
         for (unsigned key = FILE_DEVICE; key < FILE_KEYS; key++) {
             if (row->number[key]) fields_number(&out, key, row->number[key]);
         }
         if (row->mount.len) fields_bytes(&out, FILE_MOUNT, table->text.data + row->mount.at, row->mount.len);
+        if (row->fs_name.len) fields_bytes(&out, FILE_FS_NAME, table->text.data + row->fs_name.at, row->fs_name.len);
         FORWARD(log_writer_end(w, &out));
     }
     return 0;

@@ -9,6 +9,7 @@
 #include "fmt/fields.h"
 #include "pack/id_map.h"
 #include "pack/log_writer.h"
+#include "pack/mounts.h"
 
 struct file_row;
 
@@ -16,13 +17,16 @@ struct file_table {
     struct file_row *row; // the file's number less one is its place
     size_t count;
     size_t capacity;
-    struct bytes text; // names and mount points
+    struct bytes text; // names, mount points and types of file systems
     struct id_map by_name;
 };
 
 // Takes in the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's.
 // What is not known yet of the file is added to its row. ERR_FORMAT without a name or a number.
 int file_table_add(struct file_table *table, struct fields_in body, uint64_t *local, uint32_t *global);
+
+// Says of each file where its file system is mounted and of which type it is, where the list tells.
+int file_table_set_mounts(struct file_table *table, const struct mounts *mounts);
 
 int file_table_write(const struct file_table *table, struct log_writer *w);
 

@@ -157,6 +157,20 @@ static int count_processes(struct pack *pack)
     return code;
 }
 
+// Only this machine's mounts are known, so a job of another one goes without.
+static int find_mounts(struct pack *pack)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    if (!host[0] || strcmp(host, pack->host)) return 0;
+    struct mounts mounts;
+    int code = mounts_read(&mounts, "/proc/self/mountinfo");
+    if (code < 0) return code == -ENOMEM ? code : 0;
+    code = file_table_set_mounts(&pack->files, &mounts);
+    mounts_free(&mounts);
+    return code;
+}
+
 // Everything that must be known before the first byte is written.
 static int gather(struct pack *pack)
 {
@@ -167,6 +181,7 @@ static int gather(struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_read_records));
     }
+    FORWARD(find_mounts(pack));
     pack_find_start(pack);
     pack_set_clocks(pack);
     FORWARD(pack_find_ends(pack));

@@ -205,6 +205,17 @@ class Stats(harness.CommandLineTest):
         times = [row[4] for row in rows if row[3] == 'POSIX_F_WRITE_TIME']
         self.assertTrue(times and all(len(value.split('.')[1]) == 6 for value in times), times)
 
+    def test_darshan_names_the_file_system(self):
+        with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
+            types = {line.split()[4]: line.split(' - ')[1].split()[0] for line in mounts}
+        point = self.folder
+        while not os.path.ismount(point):
+            point = os.path.dirname(point)
+        lines = self.expect(0, 'stats', '--darshan', self.record_python(PROGRAM)).stdout.decode().split('\n')
+        rows = {tuple(line.split('\t')[6:]) for line in lines if f'\t{self.path("data")}\t' in line}
+        self.assertEqual(rows, {(point, types[point])})
+        self.assertIn(f'# mount entry:\t{point}\t{types[point]}', lines)
+
     def test_text(self):
         text = self.expect(0, 'stats', self.record_python(PROGRAM)).stdout.decode()
         self.assertRegex(text, rf'(?m)^ +1 +3 +10 .* {self.path("data")}$')

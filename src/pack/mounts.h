@@ -1,0 +1,28 @@
+// Where the machine's file systems are mounted, from the kernel's list: no file system is asked, one that hangs cannot
+// hold up the packing.
+#ifndef IOSEER_PACK_MOUNTS_H
+#define IOSEER_PACK_MOUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mount {
+    uint64_t device; // st_dev of its files
+    char *point;
+    char *type; // "ext4" …
+};
+
+struct mounts {
+    struct mount *item; // in the order they were mounted
+    size_t count;
+    size_t capacity;
+};
+
+// Reads a list in the form of /proc/self/mountinfo; lines that make no sense are passed over.
+int mounts_read(struct mounts *mounts, const char *path);
+void mounts_free(struct mounts *mounts);
+
+// The innermost mount of the device whose point the absolute name lies under; NULL where there is none.
+const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len);
+
+#endif
