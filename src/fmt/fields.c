@@ -113,3 +113,15 @@ int fields_next(struct fields_in *body, struct field *field)
     body->at = at;
     return 1;
 }
+
+void fields_copy(struct fields_out *out, struct fields_in body)
+{
+    struct field field;
+    while (fields_next(&body, &field) > 0) {
+        if (field.is_bytes) {
+            fields_bytes(out, field.key, field.data, field.len);
+        } else {
+            fields_number(out, field.key, field.number);
+        }
+    }
+}

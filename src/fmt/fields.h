@@ -46,4 +46,7 @@ struct field {
 int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body);
 int fields_next(struct fields_in *body, struct field *field);
 
+// Puts all fields of a body, as far as it makes sense. Numbers become as short as they can be.
+void fields_copy(struct fields_out *out, struct fields_in body);
+
 #endif

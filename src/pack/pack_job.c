@@ -71,20 +71,6 @@ static uint64_t latest_epoch_ns(const struct pack *pack)
     return latest;
 }
 
-static int copy_fields(struct fields_out *out, struct fields_in body)
-{
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.is_bytes) {
-            fields_bytes(out, field.key, field.data, field.len);
-        } else {
-            fields_number(out, field.key, field.number);
-        }
-    }
-    return more;
-}
-
 // Without its job file a rescued log still says when the job began and where.
 static int write_bare_job(struct pack *pack)
 {
@@ -107,7 +93,7 @@ static int write_saved_job(struct pack *pack)
         if (kind != RECORD_JOB && kind != RECORD_SETTING) continue;
         struct fields_out out;
         FORWARD(log_writer_begin(&pack->writer, &out, kind, (size_t)(body.end - body.at) * 2 + JOB_ROOM));
-        copy_fields(&out, body);
+        fields_copy(&out, body);
         if (kind == RECORD_JOB) {
             fields_number(&out, JOB_END_NS, latest_epoch_ns(pack));
             fields_number(&out, JOB_NPROCS, pack->result.processes);

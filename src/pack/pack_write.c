@@ -80,20 +80,6 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
     fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
 }
 
-static void put_about(struct fields_out *out, const struct bytes *about)
-{
-    if (about->len == 0) return;
-    struct fields_in in = {.at = about->data, .end = about->data + about->len};
-    struct field field;
-    while (fields_next(&in, &field) > 0) {
-        if (field.is_bytes) {
-            fields_bytes(out, field.key, field.data, field.len);
-        } else {
-            fields_number(out, field.key, field.number);
-        }
-    }
-}
-
 static int write_process_record(struct pack *pack, const struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
@@ -104,7 +90,8 @@ static int write_process_record(struct pack *pack, const struct pack_process *pr
     fields_number(&out, PROCESS_PID, header->pid);
     fields_number(&out, PROCESS_PPID, header->ppid);
     fields_number(&out, PROCESS_UID, header->uid);
-    put_about(&out, &process->about);
+    const struct bytes *about = &process->about;
+    if (about->len) fields_copy(&out, (struct fields_in){.at = about->data, .end = about->data + about->len});
     put_times(&out, pack, process);
     fields_number(&out, PROCESS_EXIT, process->exit);
     fields_number(&out, PROCESS_EXIT_VALUE, process->exit_value);

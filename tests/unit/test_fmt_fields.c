@@ -104,12 +104,28 @@ static void test_damage(void **state)
     }
 }
 
+static void test_copy(void **state)
+{
+    (void)state;
+    uint8_t from[64], to[64];
+    struct fields_out out = {.at = from, .end = from + sizeof from};
+    fields_number(&out, 3, 70000);
+    fields_string(&out, 4, "text");
+    size_t len = (size_t)(out.at - from);
+    fields_number(&out, 5, 300); // the copy's source is cut off inside this one
+    struct fields_out copy = {.at = to, .end = to + sizeof to};
+    fields_copy(&copy, (struct fields_in){.at = from, .end = out.at - 1});
+    assert_int_equal(copy.at - to, len);
+    assert_memory_equal(to, from, len);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
