@@ -14,15 +14,20 @@ import gen
 from test_tables import AFTER, BEFORE, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, SPECIAL
 
 
+def probe_of(call):
+    """Probes that differ only in how they lock the stream are tested alike."""
+    return {'stream_number': 'stream_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
+
+
 class Case:
     """One call of one symbol (or system call number), meant to succeed or to fail."""
 
     def __init__(self, call, symbol, number, fails):
         self.call, self.symbol, self.number, self.fails = call, symbol, number, fails
-        self.key = ('!' if fails else '') + call.probe
+        self.key = ('!' if fails else '') + probe_of(call)
         self.name = (f'syscall({number})' if number else symbol) + (' fails' if fails else '')
         self.function = re.sub(r'\W+', '_', f'case_{self.name}').rstrip('_')
-        self.changes = FAILS[call.probe][0] if fails else {}
+        self.changes = FAILS[probe_of(call)][0] if fails else {}
         given = [word[len('stream='):] for word in call.options.get('with', []) if word.startswith('stream=')]
         self.stream = given[0] if given else 'f.stream'
         self.params = call.params + ([call.extra] if call.extra else [])
@@ -82,7 +87,7 @@ class Case:
             yield f"fixture_stream(\"{modes.get(self.call.cls, 'r+')}\");"
         if self.call.op.startswith('accept'):
             yield 'fixture_listener();'
-        yield BEFORE.get(self.key, BEFORE.get(self.call.probe, '')).replace('{stream}', self.stream)
+        yield BEFORE.get(self.key, BEFORE.get(probe_of(self.call), '')).replace('{stream}', self.stream)
         if self.key in ('stream_read', 'stream_write'):
             yield f'off_t before = ftello({self.stream});'
 
@@ -90,12 +95,12 @@ class Case:
         """What case_stop() reports: no addresses, they differ from run to run."""
         if self.call.ret == 'void':
             return '0'
-        if self.call.probe in ('mmap', 'mremap'):
+        if probe_of(self.call) in ('mmap', 'mremap'):
             return '(void *)result == MAP_FAILED ? -1 : 0'
         return 'result != NULL' if self.call.ret.endswith('*') and not self.number else 'result'
 
     def expectations(self):
-        op, probe = self.call.op, self.call.probe
+        op, probe = self.call.op, probe_of(self.call)
         if probe == 'copy' and (op == 'splice' or not self.fails):
             yield from self.copy_expectations()
             return
@@ -130,14 +135,14 @@ class Case:
         kind = '' if self.call.ret == 'void' else f"{'long' if self.number else self.call.ret} result = "
         yield f'{kind}{self.invocation()};'
         # A new descriptor that is no file: calls on it must not be seen as calls on the file that had its number.
-        if self.call.probe == 'newfd':
+        if probe_of(self.call) == 'newfd':
             yield 'fcntl((int)result, F_GETFD);'
-        if self.call.probe == 'newfds':
+        if probe_of(self.call) == 'newfds':
             yield 'fcntl(f.pair[0], F_GETFD);'
             yield 'fcntl(f.pair[1], F_GETFD);'
         yield f'case_stop({self.returned()});'
         yield from self.expectations()
-        yield AFTER.get(self.key, AFTER.get(self.call.probe, '')).replace('{stream}', self.stream)
+        yield AFTER.get(self.key, AFTER.get(probe_of(self.call), '')).replace('{stream}', self.stream)
         yield 'fixture_end();'
 
     def text(self):
@@ -157,13 +162,13 @@ def takes_list(call):
 
 def cases(tables):
     for call in (c for c in tables.calls if c.layer != "mpiio"):
-        if call.probe == 'hand':
+        if probe_of(call) == 'hand':
             continue
         ways = [] if call.is_sys else [(symbol, None) for symbol in gen.symbols(call)]
         ways += [(None, number) for number in ([call.name] if call.is_sys else call.options.get('sys', []))]
         for symbol, number in ways:
             yield Case(call, symbol, number, False)
-            if call.cls != '-' and call.probe in FAILS and call.op not in CANNOT_FAIL:
+            if call.cls != '-' and probe_of(call) in FAILS and call.op not in CANNOT_FAIL:
                 yield Case(call, symbol, number, True)
 
 
@@ -180,7 +185,7 @@ def declarations(call, symbol):
 def write(tables):
     yield '#include "each.h"\n'
     for call in tables.exported:
-        if call.probe != 'hand':
+        if probe_of(call) != 'hand':
             for symbol in gen.symbols(call):
                 yield from declarations(call, symbol)
     every = list(cases(tables))

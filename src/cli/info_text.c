@@ -220,7 +220,7 @@ static void print_losses(const struct info *info, FILE *out)
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
         // Damage has a size, but what was in it nobody could count.
-        const char *noun = reason == LOSS_NO_SPILL ? "process" : "event";
+        const char *noun = reason == LOSS_NO_SPILL ? "process" : reason == LOSS_SANDBOX ? "thread" : "event";
         fprintf(out, "  %s", count[reason] ? words_count(count[reason], noun).text : words_bytes(bytes[reason]).text);
         if (count[reason] && bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", words_loss(reason));

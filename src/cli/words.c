@@ -91,6 +91,7 @@ const char *words_loss(unsigned reason)
     case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
     case LOSS_ASYNC: return "asynchronous, completion not seen";
     case LOSS_NO_NAME: return "opened files whose name could not be told: kept under one name";
+    case LOSS_SANDBOX: return "shut themselves in (seccomp) and were not recorded from there on";
     case LOSS_COUNTERS_FULL: return "no room for a counters record";
     default: return "for an unknown reason";
     }

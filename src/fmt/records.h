@@ -125,13 +125,15 @@ enum loss_reason {
     LOSS_ASYNC = 8,         // asynchronous transfers whose completion was not seen
     LOSS_COUNTERS_FULL = 9, // no room for a counters record
     LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
+    LOSS_SANDBOX = 11,      // threads that shut themselves in (seccomp) and were not recorded from there on
 };
 
 // Are events of the trace what was lost? Other reasons cost a file's name only, or the counters of events that had left
 // the trace before, or count processes.
 static inline bool loss_is_of_events(unsigned reason)
 {
-    return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL && reason != LOSS_NO_SPILL;
+    return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
+           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX;
 }
 
 // Why bytes were left out on purpose.

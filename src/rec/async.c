@@ -18,11 +18,28 @@ static struct pending **head_of(const void *context, uint64_t id)
     return &bucket[mixed >> 56];
 }
 
+// Takes out the entry with that id, if there is one.
+static bool remove_entry(const void *context, uint64_t id, struct pending *out)
+{
+    for (struct pending **at = head_of(context, id); *at; at = &(*at)->next) {
+        struct pending *entry = *at;
+        if (entry->context != context || entry->id != id) continue;
+        *out = *entry;
+        *at = entry->next;
+        entry->next = spare;
+        spare = entry;
+        return true;
+    }
+    return false;
+}
+
 // First in, first out within a bucket: a queue may use the same id for several transfers.
 void async_add(struct thread *thread, const struct pending *what)
 {
     if (!emit_claim(thread)) return;
     spin_lock(&lock);
+    struct pending forgotten;
+    if (what->unique && remove_entry(what->context, what->id, &forgotten)) spill_count_loss(LOSS_ASYNC, 1);
     struct pending *entry = spare;
     if (entry) {
         spare = entry->next;
@@ -58,15 +75,7 @@ bool async_take(struct thread *thread, const void *context, uint64_t id, struct 
     bool found = false;
     if (!emit_claim(thread)) return false;
     spin_lock(&lock);
-    for (struct pending **at = head_of(context, id); *at && !found; at = found ? at : &(*at)->next) {
-        struct pending *entry = *at;
-        if (entry->context != context || entry->id != id) continue;
-        *out = *entry;
-        *at = entry->next;
-        entry->next = spare;
-        spare = entry;
-        found = true;
-    }
+    found = remove_entry(context, id, out);
     spin_unlock(&lock);
     emit_unclaim(thread);
     return found;
@@ -81,7 +90,7 @@ bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending
                             .subject = emit_subject(handle),
                             .start = p->start,
                             .caller = p->caller,
-                            .has_offset = true,
+                            .has_offset = !(handle->flags & HANDLE_APPEND && call_table[call].class == CLASS_WRITE),
                             .own_number = STREAM_NO_PARENT,
                             .parent_stream = p->thread->stream,
                             .parent_number = emit_announce(p->thread),

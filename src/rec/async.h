@@ -27,6 +27,7 @@ struct pending {
     uint64_t view_offset;
     bool has_view;
     bool has_offset;
+    bool unique; // its queue uses an id for one transfer at a time: an older one with it was never seen to complete
     bool unaligned;
     uint32_t left_out; // only its bytes are tallied (not at all, in fact: the kernel does not count them)
 };

@@ -17,6 +17,7 @@ static bool describe_block(const struct probe *p, uint32_t call, const struct ai
     bool recorded = async_describe(p, call, block->aio_fildes, out);
     out->context = posix_queue;
     out->id = (uintptr_t)block;
+    out->unique = true;
     if (call_table[call].traits & CALL_TRANSFERS) {
         out->offset = (uint64_t)block->aio_offset;
         out->size = block->aio_nbytes;
@@ -180,6 +181,7 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
     if (call == CALL_none || !async_describe(p, call, (int)block->aio_fildes, out)) return false;
     out->context = context;
     out->id = (uintptr_t)block;
+    out->unique = true;
     if (call == CALL_io_submit_sync) return true;
     out->offset = (uint64_t)block->aio_offset;
     out->size = block->aio_nbytes;

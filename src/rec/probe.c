@@ -100,15 +100,27 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
     emit_slowly(p->thread, &e);
 }
 
-// Length and alignment of a vector. After a failure nobody knows whether the kernel looked at it: it may be unreadable.
+bool probe_copy_memory(void *out, const void *from, size_t len)
+{
+    struct iovec here = {out, len}, there = {(void *)from, len};
+    long pid = cpu_syscall(SYS_getpid, 0);
+    return cpu_syscall6(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == (long)len;
+}
+
+// Length and alignment of a vector. After a failure nobody knows whether the kernel could read it.
 static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
 {
     uint64_t bytes = 0;
     *unaligned = false;
-    if (result < 0) return 0;
-    for (int i = 0; i < count; i++) {
-        bytes += iov[i].iov_len;
-        *unaligned |= ((uintptr_t)iov[i].iov_base & 7) != 0;
+    for (int i = 0; i < count && i < IOV_MAX; i++) {
+        struct iovec piece;
+        if (result >= 0) {
+            piece = iov[i];
+        } else if (!probe_copy_memory(&piece, &iov[i], sizeof piece)) {
+            return 0;
+        }
+        bytes += piece.iov_len;
+        *unaligned |= ((uintptr_t)piece.iov_base & 7) != 0;
     }
     return bytes;
 }

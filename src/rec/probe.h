@@ -140,6 +140,9 @@ void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec 
 void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                         int flags, ssize_t result);
 
+// Copies program memory that may not be there; false where it is not.
+bool probe_copy_memory(void *out, const void *from, size_t len);
+
 // The handle of a descriptor that a call of another thread or library may have made.
 static inline struct handle *probe_handle(int fd)
 {

@@ -23,6 +23,7 @@
 struct recorder recorder;
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread's state is being found or left
+static __thread bool stopped_here __attribute__((tls_model("initial-exec")));
 static __thread bool starting_here __attribute__((tls_model("initial-exec")));
 static __thread bool ready_before_vfork __attribute__((tls_model("initial-exec")));
 static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
@@ -250,7 +251,7 @@ static void count_unseen_call(void)
 
 struct thread *recorder_attach(void)
 {
-    if (vfork_child) return NULL;
+    if (stopped_here || vfork_child) return NULL;
     if (switching) {
         count_unseen_call();
         return NULL;
@@ -278,6 +279,16 @@ void recorder_end(enum process_exit how, uint32_t value)
     spill_take_time();
     atomic_store(&header->exit, how);
     emit_unclaim(thread);
+}
+
+void recorder_stop_here(void)
+{
+    struct thread *thread = recorder_thread();
+    if (!thread) return;
+    process_io_end();
+    spill_count_loss(LOSS_SANDBOX, 1);
+    stopped_here = true;
+    thread->ready = false;
 }
 
 void recorder_resume(void)

@@ -115,6 +115,9 @@ static inline struct thread *recorder_thread(void)
 
 // Ends the process's story: how it ended, its I/O totals, the clocks.
 void recorder_end(enum process_exit how, uint32_t value);
+// The calling thread is about to give up system calls or the time counter: it is not recorded from here on, to its last
+// moment, and the log says so.
+void recorder_stop_here(void);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
 
@@ -132,6 +135,22 @@ static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
         while (atomic_load_explicit(lock, memory_order_relaxed) == owner) cpu_relax();
         held = 0;
     }
+}
+
+// Gives up after some milliseconds: a signal handler may keep the owner from ever going on.
+static inline bool spin_lock_in_time(_Atomic uint32_t *lock)
+{
+    enum { ATTEMPTS = 1 << 18 };
+    uint32_t owner = recorder.generation + 1;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
+        if (held != owner &&
+            atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
+            return true;
+        }
+        cpu_relax();
+    }
+    return false;
 }
 
 static inline void spin_lock(_Atomic uint32_t *lock)

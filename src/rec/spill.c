@@ -196,7 +196,10 @@ void spill_retire(struct spill_chunk *chunk)
 
 bool spill_begin_record(struct fields_out *out, size_t most)
 {
-    spin_lock(&recorder.records_lock);
+    if (!spin_lock_in_time(&recorder.records_lock)) {
+        spill_count_loss(LOSS_SIGNAL, 1);
+        return false;
+    }
     struct spill_chunk *chunk = recorder.records;
     uint32_t used = chunk ? atomic_load(&chunk->used) : 0;
     if (chunk && used + most > chunk->bytes - SPILL_CHUNK_HEADER_BYTES) {

@@ -1,5 +1,6 @@
 #include "rec/system_call.h"
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "rec/async.h"
@@ -10,6 +11,24 @@ __thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")))
 long system_call_real(long number, const long argument[6])
 {
     return real.syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
+}
+
+// After these the recorder's own system calls, or its look at the time counter, would kill the program.
+static bool shuts_in(int option)
+{
+    return option == PR_SET_SECCOMP || option == PR_SET_TSC;
+}
+
+SHIM(int, prctl, int option, ...)
+{
+    unsigned long argument[4];
+    va_list list;
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) argument[i] = va_arg(list, unsigned long);
+    va_end(list);
+    recorder_thread();
+    if (shuts_in(option)) recorder_stop_here();
+    return real.prctl(option, argument[0], argument[1], argument[2], argument[3]);
 }
 
 // How many arguments were given only the number tells: like libc's own, this takes six from where they would be.
@@ -24,6 +43,7 @@ EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ..
     system_call_caller = (uintptr_t)__builtin_return_address(0);
     recorder_thread(); // at least `real` is there afterwards
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
+    if (number == SYS_seccomp || (number == SYS_prctl && shuts_in((int)argument[0]))) recorder_stop_here();
     if (async_is_number(number)) return async_system_call(number, argument);
     return system_call(number, argument);
 }

@@ -2,10 +2,12 @@
 // descriptors and positions that were inherited.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -251,6 +253,30 @@ static void exit_case(void)
     end_with(run_exit, "_exit", true);
 }
 
+// Shut in, the child can still write, and nothing of the recorder's kills it.
+static void run_prctl(void *symbol)
+{
+    int (*call)(int, ...) = (int (*)(int, ...))symbol;
+    if (call(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0L, 0L, 0L) != 0) _exit(1);
+    if (write(f.fd, "x", 1) != 1) syscall(SYS_exit, 1);
+    syscall(SYS_exit, CHILD_STATUS);
+}
+
+static void prctl_case(void)
+{
+    void *symbol = case_symbol();
+    int status = -1;
+    if (!symbol) return;
+    prepare();
+    case_start();
+    pid_t pid = fork();
+    if (pid == 0) run_prctl(symbol);
+    waitpid(pid, &status, 0);
+    case_stop(status);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == CHILD_STATUS);
+    fixture_end();
+}
+
 static void abort_case(void)
 {
     end_with(run_abort, "signal 6", true);
@@ -357,31 +383,19 @@ static void syscall_case(void)
 int main(int argc, char **argv)
 {
     static const struct test_case cases[] = {
-        {"execve", execve_case},
-        {"execv", execv_case},
-        {"execvp", execvp_case},
-        {"execvpe", execvpe_case},
-        {"execl", execl_case},
-        {"execlp", execlp_case},
-        {"execle", execle_case},
-        {"fexecve", fexecve_case},
-        {"execveat", execveat_case},
-        {"exec that fails", exec_fails},
-        {"posix_spawn", spawn_case},
-        {"posix_spawnp", spawn_case},
-        {"vfork", vfork_case},
-        {"_exit", exit_case},
-        {"_Exit", exit_case},
-        {"abort", abort_case},
-        {"exit_group through syscall", exit_group_case},
-        {"SIGKILL", kill_case},
-        {"wait", wait_case},
-        {"waitpid", waitpid_case},
-        {"wait3", wait3_case},
-        {"wait4", wait4_case},
-        {"waitid", waitid_case},
-        {"syscall", syscall_case},
-        {NULL, NULL},
+        {"execve", execve_case},     {"execv", execv_case},
+        {"execvp", execvp_case},     {"execvpe", execvpe_case},
+        {"execl", execl_case},       {"execlp", execlp_case},
+        {"execle", execle_case},     {"fexecve", fexecve_case},
+        {"execveat", execveat_case}, {"exec that fails", exec_fails},
+        {"posix_spawn", spawn_case}, {"posix_spawnp", spawn_case},
+        {"vfork", vfork_case},       {"_exit", exit_case},
+        {"_Exit", exit_case},        {"abort", abort_case},
+        {"prctl", prctl_case},       {"exit_group through syscall", exit_group_case},
+        {"SIGKILL", kill_case},      {"wait", wait_case},
+        {"waitpid", waitpid_case},   {"wait3", wait3_case},
+        {"wait4", wait4_case},       {"waitid", waitid_case},
+        {"syscall", syscall_case},   {NULL, NULL},
     };
     if (argc == 3 && strcmp(argv[1], "--child") == 0) return child_main(argv[2]);
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
