@@ -16,13 +16,13 @@ import decode  # noqa: E402
 PAGE, CHUNK_HEADER, FOLDED_HEADER = 4096, 256, 512
 MAX_SPILL, MAX_PAYLOAD = 1 << 20, 65535
 
-# Threads, a child, transfers with children of their own, mappings, errors.
+# Threads, a child, many sizes and strides, transfers with children of their own, mappings, errors.
 VARIED = r'''
 import mmap, os, threading
 def work(name):
     fd = os.open(name, os.O_RDWR | os.O_CREAT)
-    for i in range(9):
-        os.pwrite(fd, b"x" * 7, i * i * 1000)
+    for i in range(20):
+        os.pwrite(fd, b"x" * (i % 13 + 1), i * i * 1000)
     os.writev(fd, [b"ab", b"cd"])
     os.close(fd)
 threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
@@ -112,6 +112,11 @@ def save(directory, target, number, data):
         file.write(data)
 
 
+def save_job(directory, number, name):
+    with open(name, 'rb') as file:
+        save(directory, 'job', number, file.read())
+
+
 def save_log(directory, number, log):
     """The log, what its blocks hold, and all of them as fuzz_blocks.c takes them."""
     pieces = b''
@@ -136,6 +141,7 @@ def main():
                     spill = file.read(MAX_SPILL)
                 save(directory, 'spill', f'{number}-{at}', shortened(spill))
                 save(directory, 'pack', f'{number}-{at}', folded(spill))
+                save_job(directory, number, os.path.join(os.path.dirname(name), 'job'))
             save_log(directory, number, log)
 
 
