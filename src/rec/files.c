@@ -149,6 +149,19 @@ static bool is_system_file(const char *name)
     return false;
 }
 
+// Memory that MPI and its transports share between processes looks like files but is none of the program's.
+static bool is_transport_file(const char *name)
+{
+    static const char *const starts[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.",
+                                         "sm_segment.", "psm2_shm.",      "ompi."};
+    static const char folder[] = "/dev/shm/";
+    if (strncmp(name, folder, sizeof folder - 1) != 0) return false;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strncmp(name + sizeof folder - 1, starts[i], strlen(starts[i])) == 0) return true;
+    }
+    return false;
+}
+
 static bool matches_any(const char *const *patterns, const char *name)
 {
     for (; *patterns; patterns++) {
@@ -161,7 +174,7 @@ bool files_is_left_out(const char *name)
 {
     if (under(name, recorder.job)) return true;
     if (matches_any(recorder.include, name)) return false;
-    return is_system_file(name) || matches_any(recorder.exclude, name);
+    return is_system_file(name) || is_transport_file(name) || matches_any(recorder.exclude, name);
 }
 
 static uint64_t hash_name(const char *name, size_t len)
