@@ -76,6 +76,7 @@ static void add_process(struct coverage *coverage, const struct log_process *pro
 {
     coverage->captured[DIRECTION_READ] += process->stdio_kernel_read;
     coverage->captured[DIRECTION_WRITE] += process->stdio_kernel_write;
+    coverage->raw_rings += process->raw_rings;
     coverage->loading[DIRECTION_READ] += process->load_read_chars;
     coverage->loading[DIRECTION_WRITE] += process->load_write_chars;
     coverage->left_out_sum[DIRECTION_READ] += process->load_read_chars;

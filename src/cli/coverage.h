@@ -13,6 +13,7 @@ struct coverage {
     uint64_t left_out[DIRECTION_COUNT][LEFT_OUT_COUNT];
     uint64_t left_out_sum[DIRECTION_COUNT];
     uint64_t loading[DIRECTION_COUNT]; // before the recorder was there
+    uint64_t raw_rings;                // io_urings made without liburing: the same
     uint64_t mappings;                 // file mappings made: what goes through them nobody counts
 };
 
@@ -30,6 +31,7 @@ uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction)
 #define COVERAGE_REMAINDER                                                                                             \
     "libc's own (locales, semaphores), programs without the recorder, libraries loaded later, direct system calls"
 #define COVERAGE_REMAINDER_DAMAGED "damaged parts that could not be read, and " COVERAGE_REMAINDER
+#define COVERAGE_RINGS "io_uring without liburing, which nobody counts"
 #define COVERAGE_MAPPINGS "memory accesses to mapped files (mmap), which nobody counts"
 
 #endif

@@ -213,6 +213,17 @@ static void print_part(struct json_out *json, const char *direction, const char 
 
 static const char *const direction_names[DIRECTION_COUNT] = {"read", "write"};
 
+// What nobody counts has no number.
+static void print_uncounted(struct json_out *json, const char *reason)
+{
+    json_object(json);
+    key_text(json, "direction", NULL);
+    key_text(json, "reason", reason);
+    json_key(json, "bytes");
+    json_null(json);
+    json_close(json);
+}
+
 static void print_unseen(struct json_out *json, const struct info *info)
 {
     const struct coverage *coverage = &info->coverage;
@@ -223,14 +234,8 @@ static void print_unseen(struct json_out *json, const struct info *info)
         const char *name = direction_names[direction];
         print_part(json, name, remainder, coverage_remainder(coverage, direction));
     }
-    if (coverage->mappings) {
-        json_object(json);
-        key_text(json, "direction", NULL);
-        key_text(json, "reason", COVERAGE_MAPPINGS);
-        json_key(json, "bytes");
-        json_null(json);
-        json_close(json);
-    }
+    if (coverage->raw_rings) print_uncounted(json, COVERAGE_RINGS);
+    if (coverage->mappings) print_uncounted(json, COVERAGE_MAPPINGS);
     json_close(json);
 }
 

@@ -278,6 +278,7 @@ static void print_coverage(const struct info *info, FILE *out)
         print_part(out, "left out", direction, COVERAGE_LOADING, coverage->loading[direction]);
         print_part(out, "unseen", direction, remainder, coverage_remainder(coverage, direction));
     }
+    if (coverage->raw_rings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_RINGS);
     if (coverage->mappings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_MAPPINGS);
 }
 

@@ -70,6 +70,7 @@ enum process_key {
     PROCESS_LEFT_OUT_CALLS = 28,
     PROCESS_CLOCK_SPAN_UNITS = 29,
     PROCESS_CLOCK_SPAN_NS = 30,
+    PROCESS_RAW_RINGS = 31, // io_urings made without liburing, whose transfers nobody sees or counts
 };
 
 // How a process ended, as far as it could be seen.

@@ -69,6 +69,7 @@ struct log_process {
     uint64_t left_out_read[LEFT_OUT_COUNT];
     uint64_t left_out_write[LEFT_OUT_COUNT];
     uint64_t left_out_calls;
+    uint64_t raw_rings; // io_urings made without liburing
     uint64_t stdio_kernel_read;
     uint64_t stdio_kernel_write;
     unsigned trace_ended; // enum loss_reason, 0 where the trace is whole

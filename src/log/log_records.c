@@ -98,6 +98,7 @@ static int take_bytes_field(struct log_process *process, const struct field *fie
     case PROCESS_LEFT_OUT_READ: return take_left_out(process->left_out_read, field->number);
     case PROCESS_LEFT_OUT_WRITE: return take_left_out(process->left_out_write, field->number);
     case PROCESS_LEFT_OUT_CALLS: process->left_out_calls = field->number; return 0;
+    case PROCESS_RAW_RINGS: process->raw_rings = field->number; return 0;
     case PROCESS_STDIO_KERNEL_READ: process->stdio_kernel_read = field->number; return 0;
     case PROCESS_STDIO_KERNEL_WRITE: process->stdio_kernel_write = field->number; return 0;
     default: return 0;

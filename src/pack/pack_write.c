@@ -76,6 +76,7 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
     put_left_out(out, PROCESS_LEFT_OUT_READ, tally->left_out[0]);
     put_left_out(out, PROCESS_LEFT_OUT_WRITE, tally->left_out[1]);
     fields_number(out, PROCESS_LEFT_OUT_CALLS, tally->left_out_calls);
+    if (process->spill.header.raw_rings) fields_number(out, PROCESS_RAW_RINGS, process->spill.header.raw_rings);
     fields_number(out, PROCESS_STDIO_KERNEL_READ, tally->stdio_kernel[0]);
     fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
 }

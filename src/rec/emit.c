@@ -339,3 +339,10 @@ uint64_t emit_announce(struct thread *thread)
     }
     return frame->number;
 }
+
+void emit_rest(struct thread *thread)
+{
+    if (!thread->limit_aside || !emit_claim(thread)) return;
+    make_ready(thread, clock_now());
+    emit_unclaim(thread);
+}

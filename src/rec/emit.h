@@ -99,6 +99,9 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
     emit_plain_slowly(thread, call, handle, unaligned, offset, size, start, end, caller);
 }
 
+// Writes down the communication that no event has come after.
+void emit_rest(struct thread *thread);
+
 // Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
 bool emit_next_chunk(struct thread *thread, uint64_t base);
 

@@ -45,5 +45,11 @@ EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ..
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
     if (number == SYS_seccomp || (number == SYS_prctl && shuts_in((int)argument[0]))) recorder_stop_here();
     if (async_is_number(number)) return async_system_call(number, argument);
-    return system_call(number, argument);
+    long result = system_call(number, argument);
+    // liburing makes its system calls itself; what comes this way is a program with rings of its own.
+    if (number == SYS_io_uring_setup && result >= 0 && current_thread && current_thread->ready) {
+        handles_forget((int)result);
+        atomic_fetch_add(&recorder.spill->raw_rings, 1);
+    }
+    return result;
 }
