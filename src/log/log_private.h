@@ -2,9 +2,9 @@
 #ifndef IOSEER_LOG_LOG_PRIVATE_H
 #define IOSEER_LOG_LOG_PRIVATE_H
 
+#include "base/lookup.h"
 #include "fmt/fields.h"
 #include "log/log.h"
-#include "log/lookup.h"
 
 enum {
     LOG_MAX_RECORD_BYTES = 1 << 30, // of all records together; a log that claims more is damaged

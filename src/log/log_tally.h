@@ -2,8 +2,8 @@
 #ifndef IOSEER_LOG_LOG_TALLY_H
 #define IOSEER_LOG_LOG_TALLY_H
 
+#include "base/lookup.h"
 #include "fmt/counters.h"
-#include "log/lookup.h"
 
 enum { TALLY_VALUES = 4096 }; // distinct ones; what comes after them is left out
 

@@ -150,15 +150,16 @@ static int add_line(struct callsites *sites, struct callsites_module *module, ui
     size_t at = sites->text.len;
     RETURN_IF(at >= UINT32_MAX - MAX_LINE_BYTES, ERR_LIMIT);
     FORWARD(bytes_append(&sites->text, line, strlen(line) + 1));
-    return id_map_set(&sites->known, key, (uint32_t)at + 1);
+    return lookup_set(&sites->known, key, (uint32_t)at);
 }
 
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address)
 {
     const uint64_t place[2] = {module, address};
     uint64_t key = XXH64(place, sizeof place, 0);
-    if (!id_map_find(&sites->known, key) && add_line(sites, &sites->module[module], key, address) < 0) return NULL;
-    return (const char *)sites->text.data + id_map_find(&sites->known, key) - 1;
+    bool known = lookup_find(&sites->known, key) != LOOKUP_NONE;
+    if (!known && add_line(sites, &sites->module[module], key, address) < 0) return NULL;
+    return (const char *)sites->text.data + lookup_find(&sites->known, key);
 }
 
 void callsites_free(struct callsites *sites)
@@ -169,6 +170,6 @@ void callsites_free(struct callsites *sites)
     }
     free(sites->module);
     bytes_free(&sites->text);
-    id_map_free(&sites->known);
+    lookup_free(&sites->known);
     *sites = (struct callsites){0};
 }

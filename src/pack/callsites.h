@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "pack/id_map.h"
+#include "base/lookup.h"
 
 struct callsites_module;
 
@@ -15,7 +15,7 @@ struct callsites {
     size_t count;
     size_t capacity;
     struct bytes text;   // all lines, each ended by a zero byte
-    struct id_map known; // hash of module and address -> where its text starts + 1
+    struct lookup known; // hash of module and address -> where its text starts
 };
 
 // The number of the object at `path`, for callsites_line; negative on failure.

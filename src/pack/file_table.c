@@ -74,7 +74,7 @@ static int add_row(struct file_table *table, const struct statement *statement, 
     *row = (struct file_row){0};
     FORWARD(keep_text(table, statement->name, statement->name_len, &row->name));
     *global = (uint32_t)table->count + 1;
-    FORWARD(id_map_set(&table->by_name, key, *global));
+    FORWARD(lookup_set(&table->by_name, key, *global));
     table->count++;
     return 0;
 }
@@ -89,7 +89,7 @@ static bool has_name(const struct file_table *table, uint32_t global, const stru
 static int find_or_add(struct file_table *table, const struct statement *statement, uint32_t *global)
 {
     uint64_t key = XXH64(statement->name, statement->name_len, 0);
-    while ((*global = id_map_find(&table->by_name, key)) != 0) {
+    while ((*global = lookup_find(&table->by_name, key)) != LOOKUP_NONE) {
         if (has_name(table, *global, statement)) return 0;
         key++;
     }
@@ -149,6 +149,6 @@ void file_table_free(struct file_table *table)
 {
     free(table->row);
     bytes_free(&table->text);
-    id_map_free(&table->by_name);
+    lookup_free(&table->by_name);
     *table = (struct file_table){0};
 }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "base/lookup.h"
 #include "fmt/fields.h"
-#include "pack/id_map.h"
 #include "pack/log_writer.h"
 #include "pack/mounts.h"
 
@@ -17,8 +17,8 @@ struct file_table {
     struct file_row *row; // the file's number less one is its place
     size_t count;
     size_t capacity;
-    struct bytes text; // names, mount points and types of file systems
-    struct id_map by_name;
+    struct bytes text;     // names, mount points and types of file systems
+    struct lookup by_name; // hash of the name -> number
 };
 
 // Takes in the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's.

@@ -37,7 +37,7 @@ static void free_process(struct pack_process *process)
     bytes_free(&process->about);
     bytes_free(&process->links);
     bytes_free(&process->sites);
-    id_map_free(&process->streams);
+    lookup_free(&process->streams);
 }
 
 // The directory may be writable for others: only plain files count, and none is waited for.
@@ -144,16 +144,16 @@ uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pi
 
 static int count_processes(struct pack *pack)
 {
-    struct id_map seen = {0};
+    struct lookup seen = {0};
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         const struct pack_process *process = &pack->process[i];
         uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
-        if (!id_map_find(&seen, key)) pack->result.processes++;
-        code = id_map_set(&seen, key, 1);
+        if (lookup_find(&seen, key) == LOOKUP_NONE) pack->result.processes++;
+        code = lookup_set(&seen, key, 1);
         if (process->exit == EXIT_RUNNING) pack->result.running++;
     }
-    id_map_free(&seen);
+    lookup_free(&seen);
     return code;
 }
 

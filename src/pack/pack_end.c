@@ -59,23 +59,23 @@ static void take_reaped(struct pack_process *process, const struct pack_child *c
 }
 
 // Process numbers come round again: the one that is meant began before the moment, and last of those.
-static struct pack_process *find_before(struct pack *pack, const struct id_map *last, uint32_t pid, uint64_t mono_ns)
+static struct pack_process *find_before(struct pack *pack, const struct lookup *last, uint32_t pid, uint64_t mono_ns)
 {
-    size_t place = id_map_find(last, pack_process_key(pack, pack->host, pid));
-    while (place) {
-        struct pack_process *process = &pack->process[place - 1];
+    uint32_t place = lookup_find(last, pack_process_key(pack, pack->host, pid));
+    while (place != LOOKUP_NONE) {
+        struct pack_process *process = &pack->process[place];
         if (process->is_local && process->spill.header.start.mono_ns <= mono_ns) return process;
         place = process->same_pid;
     }
     return NULL;
 }
 
-static void take_child_end(struct pack *pack, const struct id_map *last, const struct pack_child_end *end)
+static void take_child_end(struct pack *pack, const struct lookup *last, const struct pack_child_end *end)
 {
     const struct pack_process *parent = &pack->process[end->parent - 1];
-    size_t place = id_map_find(last, pack_process_key(pack, parent->host, end->pid));
-    for (; place; place = pack->process[place - 1].same_pid) {
-        struct pack_process *process = &pack->process[place - 1];
+    uint32_t place = lookup_find(last, pack_process_key(pack, parent->host, end->pid));
+    for (; place != LOOKUP_NONE; place = pack->process[place].same_pid) {
+        struct pack_process *process = &pack->process[place];
         if (process->spill.header.ppid != parent->spill.header.pid) continue;
         take_status(process, end->status);
         return;
@@ -124,7 +124,7 @@ static void find_load_chars(struct pack *pack, struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
     if (!(header->chars_known & 1)) return;
-    const struct pack_process *before = process->same_pid ? &pack->process[process->same_pid - 1] : NULL;
+    const struct pack_process *before = process->same_pid == LOOKUP_NONE ? NULL : &pack->process[process->same_pid];
     bool continues = before && before->exit == EXIT_EXEC && before->spill.header.chars_known & 2;
     for (unsigned way = 0; way < 2; way++) {
         uint64_t earlier = continues ? before->spill.header.chars_end[way] : 0;
@@ -134,30 +134,36 @@ static void find_load_chars(struct pack *pack, struct pack_process *process)
     process->load_chars[0] += header->own_chars;
 }
 
+// What `record` and the processes' parents saw of their ends.
+static void take_words_of_others(struct pack *pack, const struct lookup *last)
+{
+    for (size_t i = 0; pack->job && i < pack->job->child_count; i++) {
+        const struct pack_child *child = &pack->job->children[i];
+        struct pack_process *process = find_before(pack, last, child->pid, child->mono_ns);
+        if (process) take_reaped(process, child);
+    }
+    for (size_t i = 0; i < pack->child_end_count; i++) take_child_end(pack, last, &pack->child_end[i]);
+    for (size_t i = 0; i < pack->process_count; i++) {
+        struct pack_process *process = &pack->process[i];
+        uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
+        bool is_last = lookup_find(last, key) == i;
+        if (process->exit == EXIT_UNKNOWN && is_last && is_running(process)) process->exit = EXIT_RUNNING;
+    }
+}
+
 int pack_find_ends(struct pack *pack)
 {
-    struct id_map last = {0}; // pack_process_key -> place + 1
+    struct lookup last = {0}; // pack_process_key -> place
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct pack_process *process = &pack->process[i];
         take_own_word(process);
         uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
-        process->same_pid = id_map_find(&last, key);
-        code = id_map_set(&last, key, process->id);
+        process->same_pid = lookup_find(&last, key);
+        code = lookup_set(&last, key, (uint32_t)i);
         find_load_chars(pack, process);
     }
-    for (size_t i = 0; pack->job && i < pack->job->child_count; i++) {
-        const struct pack_child *child = &pack->job->children[i];
-        struct pack_process *process = find_before(pack, &last, child->pid, child->mono_ns);
-        if (process) take_reaped(process, child);
-    }
-    for (size_t i = 0; i < pack->child_end_count; i++) take_child_end(pack, &last, &pack->child_end[i]);
-    for (size_t i = 0; i < pack->process_count; i++) {
-        struct pack_process *process = &pack->process[i];
-        uint64_t key = pack_process_key(pack, process->host, process->spill.header.pid);
-        bool is_last = id_map_find(&last, key) == i + 1;
-        if (process->exit == EXIT_UNKNOWN && is_last && is_running(process)) process->exit = EXIT_RUNNING;
-    }
-    id_map_free(&last);
+    if (code == 0) take_words_of_others(pack, &last);
+    lookup_free(&last);
     return code;
 }

@@ -93,7 +93,7 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
 
     struct log_block block = {
         .type = BLOCK_EVENTS,
-        .stream = id_map_find(&process->streams, piece->stream),
+        .stream = lookup_find(&process->streams, piece->stream),
         .tid = piece->tid,
         .events = facts.events,
         .flags = facts.sorted ? BLOCK_SORTED : 0,

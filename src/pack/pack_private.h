@@ -3,10 +3,10 @@
 #define IOSEER_PACK_PACK_PRIVATE_H
 
 #include "base/bytes.h"
+#include "base/lookup.h"
 #include "fmt/clock_map.h"
 #include "pack/callsites.h"
 #include "pack/file_table.h"
-#include "pack/id_map.h"
 #include "pack/log_writer.h"
 #include "pack/pack.h"
 #include "pack/spill_read.h"
@@ -29,10 +29,10 @@ struct pack_process {
     bool chars_known;
     uint64_t chars[2];
     uint64_t load_chars[2]; // before the recorder was there
-    size_t same_pid;        // place + 1 of the process of this number before it, 0 where there is none
+    uint32_t same_pid;      // place of the process of this number before it, or LOOKUP_NONE
     struct bytes links;     // struct pack_link
     struct bytes sites;     // struct pack_site
-    struct id_map streams;  // its own stream number -> the log's
+    struct lookup streams;  // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 

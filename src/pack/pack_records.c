@@ -87,7 +87,7 @@ static int read_file(struct pack *pack, struct pack_process *process, struct fie
     return bytes_append(&process->links, &link, sizeof link);
 }
 
-static int read_module(struct pack *pack, const struct pack_process *process, struct id_map *modules,
+static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
                        struct fields_in body)
 {
     struct plain plain;
@@ -99,18 +99,18 @@ static int read_module(struct pack *pack, const struct pack_process *process, st
                          ? callsites_module(&pack->callsites, (const uint8_t *)process->exe, strlen(process->exe))
                          : callsites_module(&pack->callsites, plain.data, plain.len);
     RETURN_IF(module < 0, (int)module);
-    return id_map_set(modules, plain.number[MODULE_ID], (uint32_t)module + 1);
+    return lookup_set(modules, plain.number[MODULE_ID], (uint32_t)module);
 }
 
-static int read_callsite(struct pack_process *process, const struct id_map *modules, struct fields_in body)
+static int read_callsite(struct pack_process *process, const struct lookup *modules, struct fields_in body)
 {
     struct plain plain;
     FORWARD(read_plain(body, &plain));
-    uint32_t module = id_map_find(modules, plain.number[CALLSITE_MODULE]);
-    RETURN_IF(module == 0 || plain.number[CALLSITE_ID] > UINT32_MAX, ERR_FORMAT);
+    uint32_t module = lookup_find(modules, plain.number[CALLSITE_MODULE]);
+    RETURN_IF(module == LOOKUP_NONE || plain.number[CALLSITE_ID] > UINT32_MAX, ERR_FORMAT);
     struct pack_site site = {
         .id = (uint32_t)plain.number[CALLSITE_ID],
-        .module = module - 1,
+        .module = module,
         .address = plain.number[CALLSITE_ADDRESS],
     };
     return bytes_append(&process->sites, &site, sizeof site);
@@ -136,7 +136,7 @@ static int read_child_end(struct pack *pack, const struct pack_process *process,
     return 0;
 }
 
-static int read_record(struct pack *pack, struct pack_process *process, struct id_map *modules, unsigned kind,
+static int read_record(struct pack *pack, struct pack_process *process, struct lookup *modules, unsigned kind,
                        struct fields_in body)
 {
     switch (kind) {
@@ -155,7 +155,7 @@ static bool is_fatal(int code)
     return code == -ENOMEM;
 }
 
-static int read_piece(struct pack *pack, struct pack_process *process, struct id_map *modules)
+static int read_piece(struct pack *pack, struct pack_process *process, struct lookup *modules)
 {
     struct fields_in records = {.at = pack->payload.data, .end = pack->payload.data + pack->payload.len};
     struct fields_in body;
@@ -178,7 +178,7 @@ static int read_piece(struct pack *pack, struct pack_process *process, struct id
 int pack_read_records(struct pack *pack, struct pack_process *process)
 {
     struct spill *spill = &process->spill;
-    struct id_map modules = {0};
+    struct lookup modules = {0};
     int code = spill_refresh_records(spill);
     if (!is_fatal(code)) code = 0;
     for (size_t i = 0; i < spill->count && code == 0; i++) {
@@ -192,6 +192,6 @@ int pack_read_records(struct pack *pack, struct pack_process *process)
             code = 0;
         }
     }
-    id_map_free(&modules);
+    lookup_free(&modules);
     return code;
 }

@@ -138,8 +138,8 @@ static int write_streams(struct pack *pack, struct pack_process *process)
 {
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->kind != CHUNK_EVENTS || id_map_find(&process->streams, piece->stream)) continue;
-        FORWARD(id_map_set(&process->streams, piece->stream, ++pack->streams));
+        if (piece->kind != CHUNK_EVENTS || lookup_find(&process->streams, piece->stream) != LOOKUP_NONE) continue;
+        FORWARD(lookup_set(&process->streams, piece->stream, ++pack->streams));
         struct fields_out out;
         FORWARD(log_writer_begin(&pack->writer, &out, RECORD_STREAM, SMALL_ROOM));
         fields_number(&out, STREAM_ID, pack->streams);

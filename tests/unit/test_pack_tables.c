@@ -12,21 +12,6 @@
 #include "fmt/records.h"
 #include "pack/callsites.h"
 #include "pack/file_table.h"
-#include "pack/id_map.h"
-
-static void id_map_keeps_everything(void **state)
-{
-    (void)state;
-    struct id_map map = {0};
-    assert_int_equal(id_map_find(&map, 0), 0);
-    for (uint32_t i = 0; i < 10000; i++) assert_int_equal(id_map_set(&map, (uint64_t)i << 20, i + 1), 0);
-    for (uint32_t i = 0; i < 10000; i++) assert_int_equal(id_map_find(&map, (uint64_t)i << 20), i + 1);
-    assert_int_equal(id_map_set(&map, 0, 7), 0);
-    assert_int_equal(id_map_find(&map, 0), 7);
-    assert_int_equal(map.count, 10000);
-    assert_int_equal(id_map_find(&map, 5), 0);
-    id_map_free(&map);
-}
 
 static int add_file(struct file_table *table, uint32_t local, const char *name, uint64_t inode, uint32_t *global)
 {
@@ -86,7 +71,6 @@ static void call_sites_have_a_text_whatever_happens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(id_map_keeps_everything),
         cmocka_unit_test(files_of_one_name_are_one),
         cmocka_unit_test(call_sites_have_a_text_whatever_happens),
     };

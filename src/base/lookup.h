@@ -1,6 +1,6 @@
-// A hash table from 64-bit keys to positions in some array.
-#ifndef IOSEER_LOG_LOOKUP_H
-#define IOSEER_LOG_LOOKUP_H
+// A hash table from 64-bit keys to numbers: positions in some array, mostly. Every key may occur, 0 too.
+#ifndef IOSEER_BASE_LOOKUP_H
+#define IOSEER_BASE_LOOKUP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "log/lookup.h"
+#include "base/lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
