@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""seeds.py DIRECTORY: records a small program and makes seeds for each fuzz target of its log and spill files."""
+"""seeds.py DIRECTORY: makes seeds for each fuzz target, most of the log and spill files of small programs."""
 import glob
 import os
 import struct
@@ -57,6 +57,8 @@ RUNS = (
     (['--callsites'], SHELL),
 )
 
+EXPRESSIONS = ('0', 'idP*8*rs - 2*rs', 'idP*rs + np*rs*(ph-1)', '(idP/4)*1024 + (idP%4)*-64', '((idP+np-1)/np)*rs')
+
 
 def record(directory, options, command):
     """The log, and the spill files as they are before they are packed."""
@@ -112,6 +114,11 @@ def save(directory, target, number, data):
         file.write(data)
 
 
+def save_expressions(directory):
+    for number, text in enumerate(EXPRESSIONS):
+        save(directory, 'expr', number, struct.pack('<4q', 5, 16, 2, 4096) + text.encode())
+
+
 def save_job(directory, number, name):
     with open(name, 'rb') as file:
         save(directory, 'job', number, file.read())
@@ -133,6 +140,7 @@ def save_log(directory, number, log):
 
 def main():
     directory = sys.argv[1]
+    save_expressions(directory)
     for number, (options, command) in enumerate(RUNS):
         with tempfile.TemporaryDirectory() as scratch:
             log, spills = record(scratch, options, command)
