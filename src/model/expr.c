@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-// A program in postfix order. Operators are their own characters; 'n' is a number, 'v' a variable, 'm' a minus in front.
+// A program in postfix order. Operators are their own characters; 'n' is a number, 'v' a variable, 'm' a minus in
+// front.
 struct step {
     char what;
     int64_t number;    // of 'n'
