@@ -58,6 +58,10 @@ RUNS = (
 )
 
 EXPRESSIONS = ('0', 'idP*8*rs - 2*rs', 'idP*rs + np*rs*(ph-1)', '(idP/4)*1024 + (idP%4)*-64', '((idP+np-1)/np)*rs')
+JSON_TEXTS = (
+    b'{"a": [1, -2, 0.5e-3, 18446744073709551615, true, false, null, {}, []], "": "x"}',
+    b'["\\udc80\\ud83d\\ude00\\u00e9\\n", "\xff\xc3\xa9"]',
+)
 
 
 def record(directory, options, command):
@@ -119,6 +123,16 @@ def save_expressions(directory):
         save(directory, 'expr', number, struct.pack('<4q', 5, 16, 2, 4096) + text.encode())
 
 
+def save_json_texts(directory):
+    for number, text in enumerate(JSON_TEXTS):
+        save(directory, 'json', number, text)
+
+
+def save_info(directory, number, log):
+    info = subprocess.run([os.path.join(BUILD, 'ioseer'), 'info', '--json', log], stdout=subprocess.PIPE, check=True)
+    save(directory, 'json', f'info{number}', info.stdout)
+
+
 def save_job(directory, number, name):
     with open(name, 'rb') as file:
         save(directory, 'job', number, file.read())
@@ -141,6 +155,7 @@ def save_log(directory, number, log):
 def main():
     directory = sys.argv[1]
     save_expressions(directory)
+    save_json_texts(directory)
     for number, (options, command) in enumerate(RUNS):
         with tempfile.TemporaryDirectory() as scratch:
             log, spills = record(scratch, options, command)
@@ -151,6 +166,7 @@ def main():
                 save(directory, 'pack', f'{number}-{at}', folded(spill))
                 save_job(directory, number, os.path.join(os.path.dirname(name), 'job'))
             save_log(directory, number, log)
+            save_info(directory, number, os.path.join(scratch, 'log'))
 
 
 main()
