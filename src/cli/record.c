@@ -12,9 +12,11 @@
 #include "base/err.h"
 #include "base/settings.h"
 #include "cli/pack_report.h"
+#include "cli/record_guard.h"
 #include "cli/record_job.h"
 #include "cli/record_run.h"
 #include "cli/verb.h"
+#include "pack/log_writer.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
@@ -105,7 +107,7 @@ static void sum_chars(const struct record_job *job, struct pack_job *about, cons
     }
 }
 
-static void pack_run(struct record_job *job, const struct record_run *run, const char *log_path)
+static void describe_run(struct record_job *job, const struct record_run *run)
 {
     struct pack_job *about = &job->about;
     about->complete = true;
@@ -115,7 +117,11 @@ static void pack_run(struct record_job *job, const struct record_run *run, const
     about->children = run->children;
     about->child_count = run->child_count;
     sum_chars(job, about, run);
+}
 
+static void make_log(const struct record_job *job, const char *log_path)
+{
+    const struct pack_job *about = &job->about;
     struct pack_result result;
     int code = pack_with_progress(about, job->spill_dir, log_path, options.force, options.quiet, &result);
     if (code < 0) {
@@ -134,27 +140,69 @@ static void pack_run(struct record_job *job, const struct record_run *run, const
 static int run_unrecorded(char **command, const char *problem, sighandler_t file_limit)
 {
     if (!options.quiet) fprintf(stderr, "ioseer record: %s; the command runs unrecorded\n", problem);
+    struct record_plan plan = {.command = command, .environment = environ, .file_limit = file_limit};
     struct record_run run;
-    int code = record_run(&run, command, environ, 0, file_limit);
+    int code = record_run(&run, &plan);
     int status = run.exec_error ? exec_failed(command[0], run.exec_error) : command_status(run.status);
     record_run_free(&run);
     return code < 0 ? cli_fail("record", command[0], code) : status;
 }
 
-static int run_recorded(struct record_job *job, char **command, const char *log_path, sighandler_t file_limit)
+// Whether the log that a killed `record` had begun to make is there in spite of it.
+static bool was_made(const char *log_path, const struct record_guard *guard)
 {
-    struct record_run run;
-    int code = record_run(&run, command, job->environment, options.wait_seconds, file_limit);
-    int status = command_status(run.status);
-    bool shared = record_ranks_several(&job->ranks);
-    bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, options.wait_seconds);
-    if (code < 0 || run.exec_error) {
-        if (packs) pack_remove_directory(job->spill_dir);
-        status = code < 0 ? cli_fail("record", command[0], code) : exec_failed(command[0], run.exec_error);
-    } else if (packs) {
-        pack_run(job, &run, log_path);
+    log_writer_remove_unfinished(log_path, guard->record);
+    return !options.force && access(log_path, F_OK) == 0;
+}
+
+// What is left to do where the launcher has killed the `record` that we are the guard of.
+static void stand_in(struct record_job *job, const struct record_guard *guard, const char *log_path)
+{
+    struct record_run run = {0};
+    record_guard_await_command(guard, options.wait_seconds);
+    if (guard->packing && was_made(log_path, guard)) {
+        if (!options.keep_spill) pack_remove_directory(job->spill_dir);
+    } else if (guard->packing || record_ranks_finish(&job->ranks, job->spill_dir, &run, options.wait_seconds)) {
+        record_ranks_gather(&job->ranks, job->spill_dir, &run);
+        job->about.start = run.start;
+        job->about.children = run.children;
+        job->about.child_count = run.child_count;
+        make_log(job, log_path);
     }
     record_run_free(&run);
+}
+
+static int run_recorded(struct record_job *job, const struct record_plan *plan, const char *log_path)
+{
+    struct record_run run;
+    int code = record_run(&run, plan);
+    int status = command_status(run.status);
+    bool shared = record_ranks_several(&job->ranks);
+    bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, &run, options.wait_seconds);
+    if (packs && plan->guard) record_guard_tell_packing(plan->guard);
+    if (code < 0 || run.exec_error) {
+        if (packs) pack_remove_directory(job->spill_dir);
+        status = code < 0 ? cli_fail("record", plan->command[0], code) : exec_failed(plan->command[0], run.exec_error);
+    } else if (packs) {
+        if (shared) record_ranks_gather(&job->ranks, job->spill_dir, &run);
+        describe_run(job, &run);
+        make_log(job, log_path);
+    }
+    record_run_free(&run);
+    return status;
+}
+
+// One of several ranks that make one log together.
+static int run_as_rank(struct record_job *job, struct record_plan *plan, const char *log_path)
+{
+    struct record_guard guard;
+    if (record_guard_start(&guard)) {
+        stand_in(job, &guard, log_path);
+        return STATUS_OK;
+    }
+    plan->guard = &guard;
+    int status = run_recorded(job, plan, log_path);
+    record_guard_dismiss(&guard);
     return status;
 }
 
@@ -176,7 +224,12 @@ static int run(int argc, char **argv)
         if (record_job_prepare(&job, &options, log_path, command, problem) < 0) {
             status = run_unrecorded(command, problem, file_limit);
         } else {
-            status = run_recorded(&job, command, log_path, file_limit);
+            struct record_plan plan = {.command = command,
+                                       .environment = job.environment,
+                                       .wait_seconds = options.wait_seconds,
+                                       .file_limit = file_limit};
+            bool is_rank = record_ranks_several(&job.ranks);
+            status = is_rank ? run_as_rank(&job, &plan, log_path) : run_recorded(&job, &plan, log_path);
             record_job_free(&job);
         }
     }

@@ -19,12 +19,12 @@
 // The running state; what is of use afterwards is in struct record_run.
 struct supervisor {
     struct record_run *run;
+    const struct record_plan *plan;
     pid_t command; // 0 once it has ended
     sigset_t caught;
     sigset_t mask_before;
     struct sigaction child_before;
-    sighandler_t file_limit; // of SIGXFSZ, for the command
-    uint64_t deadline_ns;    // of the wait for what outlives the command; meant once it has ended
+    uint64_t deadline_ns; // of the wait for what outlives the command; meant once it has ended
     uint64_t wait_ns;
     bool done;
 };
@@ -50,7 +50,7 @@ static uint64_t cpu_counter(void)
 #endif
 }
 
-static struct spill_moment moment_now(void)
+struct spill_moment record_run_now(void)
 {
     struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
     moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
@@ -80,25 +80,27 @@ static void take_signals(struct supervisor *s)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-static void become_command(const struct supervisor *s, char **command, char **environment, int report)
+static void become_command(const struct supervisor *s, int report)
 {
+    const struct record_plan *plan = s->plan;
+    if (plan->guard) prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigaction(SIGCHLD, &s->child_before, NULL);
-    signal(SIGXFSZ, s->file_limit);
+    signal(SIGXFSZ, plan->file_limit);
     sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
-    execvpe(command[0], command, environment);
+    execvpe(plan->command[0], plan->command, plan->environment);
     int error = errno;
     ssize_t written = write(report, &error, sizeof error);
     _exit(written == sizeof error ? 127 : 126);
 }
 
 // The pipe closes by itself when the exec succeeds; else it brings the error.
-static int start_command(struct supervisor *s, char **command, char **environment)
+static int start_command(struct supervisor *s)
 {
     int report[2];
     RETURN_IF(pipe2(report, O_CLOEXEC), -errno);
-    s->run->start = s->run->end = moment_now();
+    s->run->start = s->run->end = record_run_now();
     s->command = fork();
-    if (s->command == 0) become_command(s, command, environment, report[1]);
+    if (s->command == 0) become_command(s, report[1]);
     int code = s->command < 0 ? -errno : 0;
     close(report[1]);
     int error = 0;
@@ -112,6 +114,7 @@ static int start_command(struct supervisor *s, char **command, char **environmen
         waitpid(s->command, NULL, 0);
         s->command = 0;
     }
+    if (s->plan->guard && s->command > 0) record_guard_tell_command(s->plan->guard, s->command);
     return code;
 }
 
@@ -131,7 +134,7 @@ static bool read_chars(pid_t pid, uint64_t chars[2])
     return known;
 }
 
-static int add_child(struct record_run *run, const struct pack_child *child)
+int record_run_add_child(struct record_run *run, const struct pack_child *child)
 {
     if (run->child_count == run->child_capacity) {
         size_t capacity = run->child_capacity ? run->child_capacity * 2 : 16;
@@ -150,14 +153,14 @@ static int reap_one(struct supervisor *s, pid_t pid)
     struct pack_child child = {.pid = (uint32_t)pid};
     child.chars_known = read_chars(pid, child.chars);
     if (waitpid(pid, &child.status, __WALL) != pid) return 0;
-    s->run->end = moment_now();
+    s->run->end = record_run_now();
     child.mono_ns = s->run->end.mono_ns;
     if (pid == s->command) {
         s->command = 0;
         s->run->status = child.status;
         s->deadline_ns = child.mono_ns + s->wait_ns;
     }
-    return add_child(s->run, &child);
+    return record_run_add_child(s->run, &child);
 }
 
 static int reap_all(struct supervisor *s)
@@ -218,14 +221,14 @@ static int supervise(struct supervisor *s)
     return 0;
 }
 
-int record_run(struct record_run *run, char **command, char **environment, double wait_seconds, sighandler_t file_limit)
+int record_run(struct record_run *run, const struct record_plan *plan)
 {
     const double longest_seconds = 1e9;
     *run = (struct record_run){0};
-    struct supervisor s = {.run = run, .file_limit = file_limit};
-    s.wait_ns = (uint64_t)(fmin(wait_seconds, longest_seconds) * (double)NS_PER_SECOND);
+    struct supervisor s = {.run = run, .plan = plan};
+    s.wait_ns = (uint64_t)(fmin(plan->wait_seconds, longest_seconds) * (double)NS_PER_SECOND);
     take_signals(&s);
-    FORWARD(start_command(&s, command, environment));
+    FORWARD(start_command(&s));
     return run->exec_error ? 0 : supervise(&s);
 }
 

@@ -7,8 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/record_guard.h"
 #include "fmt/spill.h"
 #include "pack/pack.h"
+
+struct record_plan {
+    char **command;
+    char **environment;
+    double wait_seconds;              // for descendants that outlive the command, at most
+    sighandler_t file_limit;          // how the command finds SIGXFSZ; the caller ignores it, for the files it writes
+    const struct record_guard *guard; // NULL without one; with one, the command dies with the caller
+};
 
 struct record_run {
     int exec_error; // errno where the command could not be started; nothing else is known then
@@ -21,11 +30,12 @@ struct record_run {
     bool all_reaped; // no descendant was left when the wait was over
 };
 
-// Starts `command` with `environment` and returns when it and its descendants have ended; those that outlive it are
-// waited for `wait_seconds` at most. From here on signals no longer end the caller. The command finds SIGXFSZ as
-// `file_limit` says: the caller ignores it for the files that it writes itself.
-int record_run(struct record_run *run, char **command, char **environment, double wait_seconds,
-               sighandler_t file_limit);
+// Starts the command and returns when it and its descendants have ended, or the wait for these is over. From here on
+// signals no longer end the caller.
+int record_run(struct record_run *run, const struct record_plan *plan);
+
+struct spill_moment record_run_now(void); // on all clocks
+int record_run_add_child(struct record_run *run, const struct pack_child *child);
 
 void record_run_free(struct record_run *run);
 

@@ -50,11 +50,24 @@ static int create(const char *name)
     return fd >= 0 ? fd : -errno;
 }
 
+static char *name_beside(const char *path, int pid)
+{
+    char *beside;
+    return asprintf(&beside, "%s.tmp-%d", path, pid) < 0 ? NULL : beside;
+}
+
+void log_writer_remove_unfinished(const char *path, int pid)
+{
+    char *beside = name_beside(path, pid);
+    if (beside) unlink(beside);
+    free(beside);
+}
+
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header)
 {
     *w = (struct log_writer){.fd = -1};
-    char *beside;
-    RETURN_IF(asprintf(&beside, "%s.tmp-%d", path, (int)getpid()) < 0, -ENOMEM);
+    char *beside = name_beside(path, (int)getpid());
+    RETURN_IF(!beside, -ENOMEM);
     int fd = create(beside);
     if (fd < 0) {
         free(beside);

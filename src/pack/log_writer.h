@@ -35,6 +35,9 @@ int log_writer_open(struct log_writer *w, const char *path, const struct log_hea
 // The same into an open file, which then is the log itself.
 int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header);
 
+// Removes what a process that was killed while it wrote a log has left beside it.
+void log_writer_remove_unfinished(const char *path, int pid);
+
 // A record of up to `room` bytes of fields: begin, put the fields into `out`, end.
 int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room);
 int log_writer_end(struct log_writer *w, struct fields_out *out);

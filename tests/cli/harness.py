@@ -20,7 +20,8 @@ def run(*words, **options):
     options.setdefault('stdout', subprocess.PIPE)
     options.setdefault('stderr', subprocess.PIPE)
     options.setdefault('stdin', subprocess.DEVNULL)
-    return subprocess.run(words, timeout=TIMEOUT_SECONDS, check=False, **options)
+    options.setdefault('timeout', TIMEOUT_SECONDS)
+    return subprocess.run(words, check=False, **options)
 
 
 def ioseer(*words, **options):
