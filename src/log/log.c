@@ -9,39 +9,6 @@
 #include "base/err.h"
 #include "log/log_private.h"
 
-struct arena_chunk {
-    struct arena_chunk *next;
-    size_t used;
-    size_t room;
-    max_align_t data[];
-};
-
-void *arena_take(struct arena *arena, size_t len)
-{
-    enum { CHUNK_BYTES = 64 << 10 };
-    size_t rounded = (len + sizeof(max_align_t) - 1) & ~(sizeof(max_align_t) - 1);
-    struct arena_chunk *chunk = arena->chunk;
-    if (!chunk || chunk->room - chunk->used < rounded) {
-        size_t room = rounded > CHUNK_BYTES ? rounded : CHUNK_BYTES;
-        chunk = malloc(sizeof *chunk + room);
-        if (!chunk) return NULL;
-        *chunk = (struct arena_chunk){.next = arena->chunk, .room = room};
-        arena->chunk = chunk;
-    }
-    void *taken = (uint8_t *)chunk->data + chunk->used;
-    chunk->used += rounded;
-    return taken;
-}
-
-void arena_free(struct arena *arena)
-{
-    for (struct arena_chunk *chunk = arena->chunk, *next; chunk; chunk = next) {
-        next = chunk->next;
-        free(chunk);
-    }
-    arena->chunk = NULL;
-}
-
 void *table_add(struct table *table, size_t item_bytes)
 {
     if (table->count == table->capacity) {

@@ -2,6 +2,7 @@
 #ifndef IOSEER_LOG_LOG_PRIVATE_H
 #define IOSEER_LOG_LOG_PRIVATE_H
 
+#include "base/arena.h"
 #include "base/lookup.h"
 #include "fmt/fields.h"
 #include "log/log.h"
@@ -20,14 +21,6 @@ struct table {
 
 // A new item, all zero, or NULL.
 void *table_add(struct table *table, size_t item_bytes);
-
-// Memory that stays where it is and is freed all at once.
-struct arena {
-    struct arena_chunk *chunk;
-};
-
-void *arena_take(struct arena *arena, size_t len);
-void arena_free(struct arena *arena);
 
 struct stream_row {
     uint32_t id;

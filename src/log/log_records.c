@@ -13,7 +13,7 @@
 static int take_text(struct log *log, const struct field *field, const char **text)
 {
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
-    char *copy = arena_take(&log->arena, field->len + 1);
+    char *copy = arena_alloc(&log->arena, field->len + 1);
     RETURN_IF(!copy, -ENOMEM);
     if (field->len) memcpy(copy, field->data, field->len);
     copy[field->len] = 0;
@@ -26,7 +26,7 @@ static int take_word(struct log *log, const struct field *field, struct log_word
 {
     if ((words->count & (words->count - 1)) == 0) {
         size_t room = words->count ? words->count * 2 : 1;
-        const char **bigger = arena_take(&log->arena, room * sizeof *bigger);
+        const char **bigger = arena_alloc(&log->arena, room * sizeof *bigger);
         RETURN_IF(!bigger, -ENOMEM);
         if (words->count) memcpy(bigger, words->word, words->count * sizeof *bigger);
         words->word = bigger;
@@ -336,7 +336,7 @@ static int take_counters(struct log *log, struct fields_in body)
     uint32_t values[COUNTERS_PROCESS + 1] = {0};
     size_t len = (size_t)(body.end - body.at);
     FORWARD(take_numbers(body, values, COUNTERS_PROCESS));
-    uint8_t *copy = arena_take(&log->arena, len);
+    uint8_t *copy = arena_alloc(&log->arena, len);
     struct counters_row *row = table_add(&log->counters, sizeof *row);
     RETURN_IF(!row || !copy, -ENOMEM);
     if (len) memcpy(copy, body.at, len);
@@ -395,7 +395,7 @@ static int link_calls(struct log *log)
     log->call_by_id = malloc(log->call_ids * sizeof *log->call_by_id);
     log->traits = calloc(log->call_ids, 1);
     log->call_seen = calloc(log->call_ids, sizeof *log->call_seen);
-    struct log_call *own = arena_take(&log->arena, call_table_len * sizeof *own);
+    struct log_call *own = arena_alloc(&log->arena, call_table_len * sizeof *own);
     RETURN_IF(!log->call_by_id || !log->traits || !log->call_seen || !own, -ENOMEM);
     for (uint32_t id = 0; id < log->call_ids; id++) {
         log->call_by_id[id] = &log->unknown_call;

@@ -1,0 +1,18 @@
+// Memory that is let go all at once: many small pieces that live as long as each other.
+#ifndef IOSEER_BASE_ARENA_H
+#define IOSEER_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *block; // the latest; all zero is an empty arena
+};
+
+void *arena_alloc(struct arena *arena, size_t bytes); // zeroed, aligned for anything; NULL without memory
+void *arena_copy(struct arena *arena, const void *data, size_t bytes);
+char *arena_text(struct arena *arena, const char *text);
+void arena_free(struct arena *arena);
+
+#endif

@@ -1,0 +1,419 @@
+// `ioseer phases`: the application's I/O phases as a table or as JSON.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+#include "cli/log_argument.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+#include "cli/words.h"
+#include "model/model.h"
+
+static struct {
+    bool json;
+    bool quiet;
+    const char *layer;
+    double gap_seconds;
+    const char *output;
+} options;
+
+static const struct option_row rows[] = {
+    {"layer", 0, OPTION_TEXT, &options.layer, "LAYER",
+     "look at mpiio, posix or stdio (default: the highest that moved the bytes)"},
+    {"gap", 0, OPTION_DURATION, &options.gap_seconds, "TIME",
+     "without MPI: a pause this long parts phases (default 200ms)"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    {0},
+};
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static double bandwidth(uint64_t bytes, int64_t ns)
+{
+    return ns > 0 ? (double)bytes / seconds(ns) : 0;
+}
+
+// --- ranks and files of a family
+
+struct used {
+    uint32_t *rank; // ascending
+    size_t ranks;
+    uint64_t files;
+    uint32_t main_file; // the one with the most bytes; OP_NO_SET without
+};
+
+static int compare_ranks(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int add_ranks(struct used *used, const struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *more = realloc(used->rank, (used->ranks + parts[i].ranks) * sizeof *more);
+        RETURN_IF(!more, -ENOMEM);
+        used->rank = more;
+        memcpy(more + used->ranks, parts[i].rank, parts[i].ranks * sizeof *more);
+        used->ranks += parts[i].ranks;
+    }
+    if (used->ranks) qsort(used->rank, used->ranks, sizeof *used->rank, compare_ranks);
+    size_t kept = 0;
+    for (size_t i = 0; i < used->ranks; i++) {
+        if (!kept || used->rank[kept - 1] != used->rank[i]) used->rank[kept++] = used->rank[i];
+    }
+    used->ranks = kept;
+    return 0;
+}
+
+static int find_used(const struct model *model, const struct model_family *family, const struct model_row *row,
+                     size_t row_count, struct used *used)
+{
+    *used = (struct used){.main_file = OP_NO_SET};
+    FORWARD(family->parts ? add_ranks(used, family->part, family->parts)
+                          : add_ranks(used, family->other, family->others));
+    uint64_t most = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        if (row[i].kind->set == OP_NO_SET || (row[i].bytes <= most && used->main_file != OP_NO_SET)) continue;
+        most = row[i].bytes;
+        used->main_file = row[i].kind->set;
+    }
+    return model_files_used(model, family, &used->files);
+}
+
+// --- JSON
+
+static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void key_ns(struct json_out *json, const char *key, int64_t ns)
+{
+    json_key(json, key);
+    json_seconds(json, ns);
+}
+
+static void key_value(struct json_out *json, const char *key, const struct model_value *value)
+{
+    json_key(json, key);
+    json_text(json, value->text);
+}
+
+static void print_table(struct json_out *json, const struct model_row *row, const struct model_value *value)
+{
+    if (value->text || !value->table) return;
+    json_key(json, "offset_table");
+    json_array(json);
+    for (size_t i = 0; i < row->part->ranks; i++) json_signed(json, value->table[i]);
+    json_close(json);
+}
+
+static void print_row(struct json_out *json, const struct model_row *row)
+{
+    const struct model_item *item = row->item;
+    bool is_op = item->type == NEST_OP;
+    json_object(json);
+    json_key(json, "op");
+    json_text(json, call_class_name(row->class));
+    json_key(json, "call");
+    json_text(json, row->kind->call);
+    key_unsigned(json, "rep", row->rep);
+    json_key(json, "size");
+    if (row->has_size)
+        json_unsigned(json, row->size);
+    else
+        json_null(json);
+    json_key(json, "disp");
+    if (row->has_disp)
+        json_signed(json, row->disp);
+    else
+        json_null(json);
+    json_key(json, "offset_expr");
+    json_text(json, is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
+    if (is_op) print_table(json, row, &item->at[AT_OFFSET]);
+    json_key(json, "view_expr");
+    json_text(json, is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
+    key_value(json, "logical_expr", &item->logical);
+    json_key(json, "collective");
+    json_bool(json, row->kind->collective);
+    key_unsigned(json, "count", row->count);
+    key_unsigned(json, "bytes", row->bytes);
+    json_key(json, "blocking");
+    json_bool(json, !row->kind->nonblocking);
+    json_key(json, "pointer");
+    json_text(json, model_pointer_name(row->kind));
+    json_key(json, "mode");
+    json_text(json, row->mode);
+    key_unsigned(json, "thread", row->part->thread);
+    json_close(json);
+}
+
+static void print_others(struct json_out *json, const struct model *model, const struct model_family *family,
+                         uint32_t ph)
+{
+    json_key(json, "others");
+    json_object(json);
+    uint64_t count[CLASS_COUNT] = {0};
+    model_count_others(model, family, ph, count);
+    for (unsigned class = CLASS_OPEN; class < CLASS_COUNT; class ++) {
+        if (count[class]) key_unsigned(json, call_class_name(class), count[class]);
+    }
+    if (count[CLASS_NONE]) key_unsigned(json, "barrier", count[CLASS_NONE]);
+    json_close(json);
+}
+
+static const char *const cut_names[] = {"start", "pattern", "communication", "pause"};
+
+static void print_phase(struct json_out *json, const struct model *model, size_t id, const struct model_row *row,
+                        size_t row_count, const struct used *used)
+{
+    const struct model_phase *phase = &model->phase[id];
+    const struct model_family *family = &model->family[phase->family];
+    json_object(json);
+    key_unsigned(json, "id", id + 1);
+    json_key(json, "file");
+    json_text(json, used->main_file == OP_NO_SET ? NULL : model->file[used->main_file].set->pattern);
+    key_unsigned(json, "files", used->files);
+    key_unsigned(json, "np", used->ranks);
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < used->ranks; i++) json_unsigned(json, used->rank[i]);
+    json_close(json);
+    json_key(json, "ops");
+    json_array(json);
+    for (size_t i = 0; i < row_count; i++) print_row(json, &row[i]);
+    json_close(json);
+    print_others(json, model, family, phase->ph);
+    key_unsigned(json, "weight", family->weight);
+    key_unsigned(json, "tick", phase->tick);
+    key_ns(json, "start", phase->start_ns);
+    key_ns(json, "span", phase->span_ns);
+    key_ns(json, "duration", phase->duration_ns);
+    json_key(json, "bandwidth");
+    if (phase->duration_ns > 0)
+        json_double(json, bandwidth(family->weight, phase->duration_ns));
+    else
+        json_null(json);
+    json_key(json, "family");
+    if (family->count > 1)
+        json_unsigned(json, phase->family + 1);
+    else
+        json_null(json);
+    key_unsigned(json, "ph", phase->ph);
+    json_key(json, "separator");
+    json_text(json, cut_names[family->cut]);
+    key_unsigned(json, "program", family->program);
+    json_close(json);
+}
+
+static void print_family(struct json_out *json, const struct model *model, size_t id)
+{
+    const struct model_family *family = &model->family[id];
+    json_object(json);
+    key_unsigned(json, "family", id + 1);
+    key_unsigned(json, "count", family->count);
+    json_key(json, "period");
+    if (family->has_period)
+        json_seconds(json, family->period_ns);
+    else
+        json_null(json);
+    json_key(json, "irregularity");
+    if (family->has_period)
+        json_double(json, family->irregularity);
+    else
+        json_null(json);
+    json_close(json);
+}
+
+// --- text
+
+static void print_rank_list(FILE *out, const struct used *used, uint32_t np)
+{
+    if (used->ranks == np || !used->ranks) return;
+    fputs("  ranks ", out);
+    for (size_t i = 0, end; i < used->ranks; i = end) {
+        for (end = i + 1; end < used->ranks && used->rank[end] == used->rank[end - 1] + 1;) end++;
+        fprintf(out, i ? ",%" PRIu32 : "%" PRIu32, used->rank[i]);
+        if (end - i > 1) fprintf(out, "-%" PRIu32, used->rank[end - 1]);
+    }
+}
+
+static const char *offset_text(const struct model_row *row)
+{
+    const struct model_value *value = &row->item->at[AT_OFFSET];
+    if (row->item->type == NEST_LIST) return row->mode;
+    if (!row->kind->has_offset) return "-";
+    if (row->item->logical.text) return row->item->logical.text;
+    return value->text ? value->text : "(table)";
+}
+
+static void print_row_text(FILE *out, const char *label, const struct model_row *row)
+{
+    char operations[64];
+    snprintf(operations, sizeof operations, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
+             call_class_name(row->class));
+    fprintf(out, "%-9s %-22s %-36s %6" PRIu64 " %10s %10s", label, operations, offset_text(row), row->rep,
+            row->has_size ? words_bytes(row->size).text : "varies", words_bytes(row->bytes).text);
+}
+
+// Phases of one family that follow each other are one block of lines.
+static void print_block(FILE *out, const struct model *model, size_t first, size_t last, const struct model_row *row,
+                        size_t row_count, const struct used *used, int64_t total_ns)
+{
+    const struct model_family *family = &model->family[model->phase[first].family];
+    char label[48];
+    int64_t duration_ns = 0;
+    for (size_t i = first; i <= last; i++) duration_ns += model->phase[i].duration_ns;
+    snprintf(label, sizeof label, first == last ? "%zu" : "%zu-%zu", first + 1, last + 1);
+    for (size_t i = 0; i < row_count; i++) {
+        print_row_text(out, i ? "" : label, &row[i]);
+        if (!i) {
+            double rate = bandwidth(family->weight * (last - first + 1), duration_ns);
+            fprintf(out, " %10s %8s/s %7s", words_seconds(duration_ns).text, words_bytes((uint64_t)rate).text,
+                    words_percent(total_ns > 0 ? (double)duration_ns / (double)total_ns : 0).text);
+            fputs("  ", out);
+            if (used->main_file != OP_NO_SET) words_print_name(out, model->file[used->main_file].set->pattern);
+            if (used->files > 1) fprintf(out, " (%" PRIu64 " files)", used->files);
+            print_rank_list(out, used, model->program[family->program].np);
+        }
+        fputc('\n', out);
+    }
+    if (row_count) return;
+    fprintf(out, "%-9s %zu without transfers\n", label, used->ranks);
+}
+
+static void print_periods(FILE *out, const struct model *model)
+{
+    for (size_t i = 0; i < model->families; i++) {
+        const struct model_family *family = &model->family[i];
+        if (!family->has_period) continue;
+        size_t first = 0;
+        while (model->phase[first].family != i) first++;
+        fprintf(out, "\nPhase %zu repeats %" PRIu32 " times, every %s (variation %s)\n", first + 1, family->count,
+                words_seconds(family->period_ns).text, words_percent(family->irregularity).text);
+    }
+}
+
+// --- the verb
+
+struct printing {
+    const struct model *model;
+    FILE *out;
+    struct json_out *json;
+    int64_t total_ns;
+};
+
+static int print_phases(const struct printing *p)
+{
+    const struct model *model = p->model;
+    for (size_t first = 0, last; first < model->phases; first = last + 1) {
+        const struct model_family *family = &model->family[model->phase[first].family];
+        for (last = first; last + 1 < model->phases && model->phase[last + 1].family == model->phase[first].family;)
+            last++;
+        struct model_row *row;
+        size_t row_count;
+        struct used used;
+        FORWARD(model_rows(model, family, &row, &row_count));
+        int code = find_used(model, family, row, row_count, &used);
+        for (size_t i = first; p->json && i <= last && !code; i++)
+            print_phase(p->json, model, i, row, row_count, &used);
+        if (!p->json && !code) print_block(p->out, model, first, last, row, row_count, &used, p->total_ns);
+        free(used.rank);
+        free(row);
+        FORWARD(code);
+    }
+    return 0;
+}
+
+static int print_json(struct printing *p, struct output *output)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    p->json = json;
+    json_out_begin(json, output->out, 4);
+    json_object(json);
+    json_key(json, "phases");
+    json_array(json);
+    int code = print_phases(p);
+    json_close(json);
+    json_key(json, "families");
+    json_array(json);
+    for (size_t i = 0; i < p->model->families; i++) {
+        if (p->model->family[i].count > 1) print_family(json, p->model, i);
+    }
+    json_close(json);
+    key_unsigned(json, "bytes", p->model->bytes);
+    key_unsigned(json, "unphased_bytes", p->model->unphased);
+    json_close(json);
+    output->error = json_out_end(json);
+    free(json);
+    return code;
+}
+
+static int print_text(struct printing *p)
+{
+    fprintf(p->out, "%-9s %-22s %-36s %6s %10s %10s %10s %10s %7s  %s\n", "PHASE", "OPERATIONS", "INITIAL OFFSET",
+            "REP", "REQUEST", "WEIGHT", "TIME", "BANDWIDTH", "SHARE", "FILE");
+    FORWARD(print_phases(p));
+    print_periods(p->out, p->model);
+    if (p->model->unphased) {
+        fprintf(p->out, "\n%s are in no phase: the trace ended before them\n", words_bytes(p->model->unphased).text);
+    }
+    return 0;
+}
+
+static int print_model(const struct model *model, struct output *output)
+{
+    struct printing p = {.model = model, .out = output->out};
+    for (size_t i = 0; i < model->phases; i++) p.total_ns += model->phase[i].duration_ns;
+    return options.json ? print_json(&p, output) : print_text(&p);
+}
+
+static int phases_run(int argc, char **argv)
+{
+    struct log_argument argument;
+    struct output output;
+    struct model model;
+    int layer = options.layer ? call_layer_find(options.layer) : LAYER_NONE;
+    if (layer < 0) return cli_usage("phases", options.layer, "not a layer: mpiio, posix or stdio");
+    int status = log_argument_open(&argument, "phases", argc, argv);
+    if (status != STATUS_OK) return status;
+    status = log_argument_output(&argument, &output, options.output);
+    if (status == STATUS_OK) {
+        int code = model_from_log(
+            &model, argument.log,
+            &(struct model_options){.layer = (unsigned)layer, .gap_ns = (int64_t)(options.gap_seconds * 1e9)});
+        if (!code) {
+            code = print_model(&model, &output);
+            model_free(&model);
+        }
+        bool failed = code < 0 && !output.error;
+        if (failed) cli_fail("phases", argument.path, code);
+        status = output_close(&output, failed);
+        if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
+    }
+    log_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_phases = {
+    .name = "phases",
+    .summary = "print the program's I/O phases",
+    .usage = "[OPTION]... LOG",
+    .about =
+        "Prints the phases of the program's I/O: which processes do which operations, how often, where each\n"
+        "begins (as an expression of the rank idP, the request size rs, the number of processes np and the number\n"
+        "ph of a phase among those that repeat), how many bytes they move, and how long that took.",
+    .options = rows,
+    .run = phases_run,
+};

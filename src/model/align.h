@@ -1,0 +1,35 @@
+// The phases of a program: segments of its lanes that belong together, in one order that agrees with every lane's own.
+//
+// Lanes with the same sequence of segments are one class. Classes are laid over each other, the largest first, as texts
+// are compared: the alignment with the greatest likeness, where equal loops of equal sizes count most, equal loops
+// less, and the same kinds of operations least. Segments that find no partner are phases of their own lanes only.
+#ifndef IOSEER_MODEL_ALIGN_H
+#define IOSEER_MODEL_ALIGN_H
+
+#include "model/segment.h"
+
+struct lane_segments { // of one lane, in struct segments
+    size_t first, end;
+};
+
+struct align_part {
+    uint32_t lane;
+    size_t segment;
+};
+
+struct align_phase {
+    uint32_t program;
+    struct align_part *part; // in the order of lanes
+    size_t parts, room;
+};
+
+struct align {
+    struct align_phase *phase; // program after program, each in its order
+    size_t count, room;
+};
+
+int align_make(struct align *align, const struct lanes *lanes, const struct segments *segments,
+               const struct lane_segments *of_lane);
+void align_free(struct align *align);
+
+#endif

@@ -1,0 +1,48 @@
+// What the steps from aligned phases to a model share (build.c calls them in order).
+#ifndef IOSEER_MODEL_BUILD_H
+#define IOSEER_MODEL_BUILD_H
+
+#include "model/align.h"
+#include "model/model.h"
+
+// One lane in one phase of a family.
+struct piece {
+    uint32_t ph;
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t lane;
+    size_t segment;
+    uint64_t shape; // of what its part is about
+};
+
+struct pieces {
+    struct piece *piece;
+    size_t count, room;
+};
+
+struct building {
+    struct model *model;
+    struct lanes lanes;
+    struct segments segments;
+    struct lane_segments *of_lane;
+    struct align align;
+    struct pieces *family; // by family: in the order of phases and lanes
+    size_t family_room, families_room, phases_room;
+};
+
+// Gives each aligned phase its family and what was observed of it (build_families.c).
+int build_families(struct building *b);
+// Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.
+int build_parts(struct building *b, uint32_t family, bool others);
+// Pauses before operations and the period (build_observed.c).
+int build_observed(struct building *b, uint32_t family);
+// Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
+int build_numbers(struct building *b, struct log *log);
+
+static inline uint64_t build_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+#endif

@@ -1,0 +1,99 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "log/log.h"
+#include "model/build.h"
+
+struct numbering {
+    struct building *b;
+    uint32_t *kind_of; // old -> new
+    uint32_t *file_of;
+    struct op_kind *kind;
+};
+
+static uint32_t number_file(struct numbering *n, uint32_t set)
+{
+    struct model *model = n->b->model;
+    if (set == OP_NO_SET) return set;
+    if (n->file_of[set] == OP_NO_SET) {
+        n->file_of[set] = (uint32_t)model->files;
+        model->file[model->files++].set = &model->sets.set[set];
+    }
+    return n->file_of[set];
+}
+
+static uint32_t number_kind(struct numbering *n, uint32_t kind)
+{
+    struct model *model = n->b->model;
+    if (n->kind_of[kind] == UINT32_MAX) {
+        n->kind_of[kind] = (uint32_t)model->kinds;
+        struct op_kind *to = &model->kind[model->kinds++];
+        *to = n->b->lanes.kind[kind];
+        to->set = number_file(n, to->set);
+        to->set2 = number_file(n, to->set2);
+    }
+    return n->kind_of[kind];
+}
+
+static void number_items(struct numbering *n, struct model_items *items, size_t tables)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_OP) item->kind = number_kind(n, item->kind);
+        if (item->type == NEST_LOOP) number_items(n, &body, tables);
+        for (size_t t = 0; item->type == NEST_LIST && t < tables; t++) {
+            for (uint64_t k = 0; k < item->count; k++) item->list[t][k].kind = number_kind(n, item->list[t][k].kind);
+        }
+    }
+}
+
+static void number_parts(struct numbering *n, struct model_part *part, size_t count)
+{
+    for (size_t i = 0; i < count; i++) number_items(n, &part[i].items, part[i].phs * part[i].ranks);
+}
+
+static void fill_files(struct building *b, struct log *log)
+{
+    struct model *model = b->model;
+    uint32_t *file_of = malloc((model->sets.set_count + 1) * sizeof *file_of);
+    if (!file_of) return;
+    memset(file_of, 0xff, (model->sets.set_count + 1) * sizeof *file_of);
+    for (size_t i = 0; i < model->files; i++) file_of[model->file[i].set - model->sets.set] = (uint32_t)i;
+    for (size_t i = 0; i < log_file_count(log); i++) {
+        uint32_t at = file_of[model->sets.place[i].set];
+        if (at == UINT32_MAX) continue;
+        model->file[at].existed += b->lanes.file[i].existed;
+        model->file[at].size_before += b->lanes.file[i].size_before;
+        model->file[at].size_after += b->lanes.file[i].reach > b->lanes.file[i].size_before
+                                          ? b->lanes.file[i].reach
+                                          : b->lanes.file[i].size_before;
+    }
+    free(file_of);
+}
+
+int build_numbers(struct building *b, struct log *log)
+{
+    struct model *model = b->model;
+    model->sets = b->lanes.sets;
+    b->lanes.sets = (struct file_sets){0};
+    size_t sets = model->sets.set_count, kinds = b->lanes.kinds;
+    model->kind = arena_alloc(&model->arena, (kinds + 1) * sizeof *model->kind);
+    model->file = arena_alloc(&model->arena, (sets + 1) * sizeof *model->file);
+    struct numbering n = {.b = b, .kind_of = malloc((kinds + 1) * 4), .file_of = malloc((sets + 1) * 4)};
+    int code = model->kind && model->file && n.kind_of && n.file_of ? 0 : -ENOMEM;
+    if (!code) {
+        memset(n.kind_of, 0xff, (kinds + 1) * 4);
+        memset(n.file_of, 0xff, (sets + 1) * 4);
+        for (size_t i = 0; i < model->families; i++) {
+            number_parts(&n, model->family[i].part, model->family[i].parts);
+            number_parts(&n, model->family[i].other, model->family[i].others);
+        }
+    }
+    free(n.kind_of);
+    free(n.file_of);
+    if (!code) fill_files(b, log);
+    return code;
+}

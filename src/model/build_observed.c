@@ -1,0 +1,154 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "model/build.h"
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static struct model_pause pause_of(int64_t *times_ns, size_t count)
+{
+    struct model_pause pause = {.count = count};
+    if (!count) return pause;
+    qsort(times_ns, count, sizeof *times_ns, compare_ns);
+    for (size_t i = 0; i < count; i++) pause.total_ns += times_ns[i];
+    for (unsigned q = 0; q < 5; q++) pause.quantile_ns[q] = times_ns[(count - 1) * q / 4];
+    return pause;
+}
+
+static void observe_period(struct building *b, uint32_t id)
+{
+    struct model *model = b->model;
+    struct model_family *family = &model->family[id];
+    int64_t *between = family->count >= 3 ? malloc(family->count * sizeof *between) : NULL;
+    if (!between) return; // without memory there is no period: nothing depends on it
+    size_t count = 0;
+    int64_t last_ns = 0;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < model->phases; i++) {
+        if (model->phase[i].family != id) continue;
+        if (model->phase[i].ph > 1) {
+            between[count] = model->phase[i].start_ns - last_ns;
+            sum += (double)between[count];
+            squares += (double)between[count] * (double)between[count];
+            count++;
+        }
+        last_ns = model->phase[i].start_ns;
+    }
+    double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
+    qsort(between, count, sizeof *between, compare_ns);
+    family->has_period = true;
+    family->period_ns = between[count / 2];
+    family->irregularity = mean > 0 && variance > 0 ? sqrt(variance) / mean : 0;
+    free(between);
+}
+
+// Gathers the times before the operations of each leaf.
+struct thinking {
+    const struct lane *lane;
+    size_t next; // transfer
+    int64_t **think_ns;
+    size_t *count;
+};
+
+static int take_think(const struct op *op, size_t leaf, void *context)
+{
+    struct thinking *t = context;
+    (void)op;
+    t->think_ns[leaf][t->count[leaf]++] = t->lane->time[t->next++].think_ns;
+    return 0;
+}
+
+static size_t count_leaves(const struct model_items *items, struct model_item **leaf)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) {
+            count += count_leaves(&body, leaf ? leaf + count : NULL);
+        } else {
+            if (leaf) leaf[count] = item;
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool in_part(const struct model_part *part, const struct piece *piece)
+{
+    if (piece->thread != part->thread) return false;
+    for (size_t low = 0, high = part->ranks; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (part->rank[middle] == piece->rank) return true;
+        if (part->rank[middle] < piece->rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+// How often a leaf occurs in one process and phase.
+static void count_ops(const struct model_items *items, uint64_t around, uint64_t *ops, size_t *next)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) {
+            count_ops(&body, around * item->count, ops, next);
+        } else {
+            ops[(*next)++] = around * item->count;
+        }
+    }
+}
+
+static int observe_think(struct building *b, size_t family, struct model_part *part)
+{
+    size_t leaves = count_leaves(&part->items, NULL), next = 0;
+    struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
+    uint64_t *ops = calloc(leaves + 1, sizeof *ops);
+    struct thinking t = {.think_ns = calloc(leaves + 1, sizeof *t.think_ns),
+                         .count = calloc(leaves + 1, sizeof *t.count)};
+    int code = leaf && ops && t.think_ns && t.count ? 0 : -ENOMEM;
+    if (!code) {
+        count_leaves(&part->items, leaf);
+        count_ops(&part->items, 1, ops, &next);
+    }
+    for (size_t i = 0; i < leaves && !code; i++) {
+        t.think_ns[i] = malloc(ops[i] * part->ranks * part->phs * sizeof **t.think_ns);
+        if (!t.think_ns[i]) code = -ENOMEM;
+    }
+    for (size_t i = 0; i < b->family[family].count && !code; i++) {
+        const struct piece *piece = &b->family[family].piece[i];
+        const struct segment *segment = &b->segments.segment[piece->segment];
+        if (!segment->ops.count || !in_part(part, piece)) continue;
+        t.lane = &b->lanes.lane[piece->lane];
+        t.next = segment->first;
+        nest_walk(&segment->ops, take_think, &t);
+    }
+    for (size_t i = 0; i < leaves && !code; i++) {
+        struct model_pause pause = pause_of(t.think_ns[i], t.count[i]);
+        leaf[i]->think = arena_copy(&b->model->arena, &pause, sizeof pause);
+        if (!leaf[i]->think) code = -ENOMEM;
+    }
+    for (size_t i = 0; i < leaves && t.think_ns; i++) free(t.think_ns[i]);
+    free(t.think_ns);
+    free(t.count);
+    free(leaf);
+    free(ops);
+    return code;
+}
+
+int build_observed(struct building *b, uint32_t id)
+{
+    struct model_family *family = &b->model->family[id];
+    for (size_t i = 0; i < family->parts; i++) FORWARD(observe_think(b, id, &family->part[i]));
+    observe_period(b, id);
+    return 0;
+}

@@ -1,0 +1,487 @@
+#include "model/lanes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "log/log_comm.h"
+#include "log/log_iter.h"
+
+static const char barrier_name[] = "barrier";
+
+// What came between an event and the one before it in its thread.
+struct comm {
+    struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
+};
+
+struct loading {
+    struct lanes *lanes;
+    struct log *log;
+    unsigned layer;
+    struct lookup comm_of; // event -> comm
+    struct comm *comm;
+    size_t comms, comms_room;
+    struct lookup parents;   // event -> layer << 1 | is a transfer
+    struct lookup lane_of;   // process and thread -> lane
+    struct lookup kind_of;   // hash of a kind -> kind
+    struct carry {           // by lane: what has come since
+        struct comm comm;    // the last operation
+        struct lane_gap gap; // the last transfer
+        int64_t end_ns;
+        bool begun;
+    } * carry;
+    size_t carries_room;
+    struct lookup call_names; // call -> place in names
+};
+
+static bool transfers(const struct log_call *call)
+{
+    return call->class == CLASS_READ || call->class == CLASS_WRITE;
+}
+
+// What failed, or moved the bytes of nothing that has a name, is in the model but makes no phase.
+static bool is_transfer(const struct log_event *event)
+{
+    return transfers(event->call) && !event->raw.error && event->file;
+}
+
+// --- communication
+
+static int take_comm(const struct log_comm *found, void *context)
+{
+    struct loading *l = context;
+    if (!found->has_event) return 0;
+    uint32_t at = lookup_find(&l->comm_of, found->event);
+    if (at == LOOKUP_NONE) {
+        at = (uint32_t)l->comms;
+        FORWARD(grow(&l->comm, &l->comms_room, l->comms, sizeof *l->comm));
+        l->comm[l->comms++] = (struct comm){0};
+        FORWARD(lookup_set(&l->comm_of, found->event, at));
+    }
+    struct stream_comm *sum = &l->comm[at].of[found->kind];
+    sum->count += found->count;
+    sum->bytes += found->bytes;
+    sum->units += (uint64_t)(found->time_ns > 0 ? found->time_ns : 0);
+    return 0;
+}
+
+static void carry_comm(struct carry *carry, const struct comm *comm)
+{
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) {
+        carry->comm.of[k].count += comm->of[k].count;
+        carry->comm.of[k].bytes += comm->of[k].bytes;
+        carry->comm.of[k].units += comm->of[k].units;
+    }
+}
+
+// --- which events count
+
+// Without a layer asked for: events that no other made, and those that a call of the same layer which is no transfer
+// itself made (a copy is a read and a write).
+static bool is_chosen(struct loading *l, const struct log_event *event)
+{
+    if (l->layer) return event->call->layer == l->layer;
+    if (!event->has_parent) return true;
+    uint32_t parent = lookup_find(&l->parents, event->parent);
+    return parent != LOOKUP_NONE && !(parent & 1) && parent >> 1 == event->call->layer;
+}
+
+// --- kinds
+
+static uint64_t kind_hash(const struct op_kind *kind)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    const unsigned char *bytes = (const unsigned char *)kind;
+    for (size_t i = 0; i < sizeof *kind; i++) hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+{
+    struct lanes *lanes = l->lanes;
+    uint64_t hash = kind_hash(kind);
+    for (;; hash++) {
+        *id = lookup_find(&l->kind_of, hash);
+        if (*id == LOOKUP_NONE) break;
+        if (!memcmp(&lanes->kind[*id], kind, sizeof *kind)) return 0;
+    }
+    *id = (uint32_t)lanes->kinds;
+    FORWARD(grow(&lanes->kind, &lanes->kinds_room, lanes->kinds, sizeof *kind));
+    memcpy(&lanes->kind[lanes->kinds++], kind, sizeof *kind);
+    return lookup_set(&l->kind_of, hash, *id);
+}
+
+// Names outlive the log: the model keeps them.
+static const char *name_of(struct loading *l, const struct log_call *call)
+{
+    uint32_t kind = lookup_find(&l->call_names, call->id);
+    if (kind != LOOKUP_NONE) return l->lanes->kind[kind].call;
+    return arena_text(&l->lanes->arena, call->name);
+}
+
+static uint64_t attribute(const struct log_event *event, unsigned id)
+{
+    return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
+}
+
+static const struct file_place *place_of(const struct loading *l, const struct log_file *file)
+{
+    return file ? &l->lanes->sets.place[log_file_index(l->log, file)] : NULL;
+}
+
+static int make_op(struct loading *l, const struct log_event *event, struct op *op)
+{
+    const struct log_call *call = event->call;
+    struct op_kind kind;
+    memset(&kind, 0, sizeof kind); // padding too: kinds are compared as bytes
+    const struct file_place *file = place_of(l, event->file), *second = place_of(l, event->file2);
+    kind.call = name_of(l, call);
+    RETURN_IF(!kind.call, -ENOMEM);
+    kind.layer = call->layer;
+    kind.class = call->class;
+    kind.collective = call->traits & CALL_COLLECTIVE;
+    kind.nonblocking = call->traits & CALL_ASYNC;
+    kind.has_offset = event->raw.has_offset && call->traits & CALL_HAS_OFFSET;
+    kind.has_view = event->raw.attribute_mask & 1u << ATTRIBUTE_VIEW_OFFSET;
+    kind.set = file ? file->set : OP_NO_SET;
+    kind.set2 = second ? second->set : OP_NO_SET;
+    if (call->class == CLASS_OPEN) kind.flags = (uint32_t)attribute(event, ATTRIBUTE_FLAGS);
+    kind.whence = (uint32_t)attribute(event, ATTRIBUTE_WHENCE);
+    kind.error = event->raw.error;
+    *op = (struct op){0};
+    FORWARD(intern_kind(l, &kind, &op->kind));
+    FORWARD(lookup_set(&l->call_names, call->id, op->kind));
+    op->at[AT_MEMBER] = file ? file->member : 0;
+    op->at[AT_OFFSET] = kind.has_offset ? (int64_t)event->raw.offset : 0;
+    op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
+    if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
+    if (transfers(call)) {
+        int64_t moved = event->raw.has_result && event->raw.result > 0 ? event->raw.result : 0;
+        op->at[AT_SHORT] = op->at[AT_SIZE] - moved;
+        l->lanes->bytes += (uint64_t)moved;
+    }
+    return 0;
+}
+
+static int make_barrier(struct loading *l, uint64_t count, struct op *op)
+{
+    struct op_kind kind;
+    memset(&kind, 0, sizeof kind);
+    kind.call = barrier_name;
+    kind.set = kind.set2 = OP_NO_SET;
+    *op = (struct op){.at[AT_SIZE] = (int64_t)count};
+    return intern_kind(l, &kind, &op->kind);
+}
+
+// --- lanes
+
+static int find_lane(struct loading *l, const struct log_event *event, uint32_t *at)
+{
+    struct lanes *lanes = l->lanes;
+    uint64_t key = lookup_pair((uint32_t)log_process_index(l->log, event->process), event->raw.tid);
+    *at = lookup_find(&l->lane_of, key);
+    if (*at != LOOKUP_NONE) return 0;
+    *at = (uint32_t)lanes->count;
+    FORWARD(grow(&l->carry, &l->carries_room, lanes->count, sizeof *l->carry));
+    FORWARD(grow(&lanes->lane, &lanes->room, lanes->count, sizeof *lanes->lane));
+    l->carry[lanes->count] = (struct carry){0};
+    lanes->lane[lanes->count++] = (struct lane){.process = event->process, .tid = event->raw.tid};
+    return lookup_set(&l->lane_of, key, *at);
+}
+
+static int add_other(struct lane *lane, const struct op *op, const struct op_time *time, bool parted)
+{
+    FORWARD(grow(&lane->other, &lane->others_room, lane->others, sizeof *op));
+    FORWARD(grow(&lane->other_time, &lane->other_time_room, lane->others, sizeof *time));
+    FORWARD(grow(&lane->other_parted, &lane->other_parted_room, lane->others, sizeof parted));
+    lane->other[lane->others] = *op;
+    lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
+    lane->other_time[lane->others] = *time;
+    lane->other_parted[lane->others++] = parted;
+    return 0;
+}
+
+static int add_transfer(struct lane *lane, const struct op *op, const struct op_time *time, const struct lane_gap *gap,
+                        uint64_t tick)
+{
+    FORWARD(grow(&lane->transfer, &lane->transfers_room, lane->transfers, sizeof *op));
+    FORWARD(grow(&lane->time, &lane->time_room, lane->transfers, sizeof *time));
+    FORWARD(grow(&lane->gap, &lane->gap_room, lane->transfers, sizeof *gap));
+    FORWARD(grow(&lane->tick, &lane->tick_room, lane->transfers, sizeof tick));
+    lane->transfer[lane->transfers] = *op;
+    lane->time[lane->transfers] = *time;
+    lane->gap[lane->transfers] = *gap;
+    lane->tick[lane->transfers++] = tick;
+    return 0;
+}
+
+// The time since the last operation, without communication, and what the gap before the next transfer now is.
+static int64_t close_gap(struct carry *carry, const struct log_event *event)
+{
+    struct stream_comm *comm = carry->comm.of;
+    int64_t comm_ns = 0;
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) comm_ns += (int64_t)comm[k].units;
+    int64_t think_ns = carry->begun ? event->start_ns - carry->end_ns - comm_ns : 0;
+    if (think_ns < 0) think_ns = 0;
+    carry->gap.moving += comm[COMM_MOVING].count;
+    carry->gap.moving_bytes += comm[COMM_MOVING].bytes;
+    carry->gap.synchronising += comm[COMM_SYNCHRONISING].count;
+    carry->gap.comm_ns += comm_ns;
+    carry->gap.idle_ns += think_ns;
+    carry->begun = true;
+    int64_t end_ns = event->start_ns + event->call_time_ns;
+    if (end_ns > carry->end_ns) carry->end_ns = end_ns;
+    return think_ns;
+}
+
+// Whatever the layer: only the lowest one sees how large a file was.
+static void look_at_file(struct loading *l, const struct log_event *event)
+{
+    if (!event->file || event->raw.error) return;
+    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    if (event->call->class == CLASS_OPEN && event->call->layer < LAYER_MPIIO && !file->opened) {
+        file->opened = true;
+        file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
+        file->existed = file->size_before || !(attribute(event, ATTRIBUTE_FLAGS) & O_CREAT);
+    }
+    if (transfers(event->call) && event->raw.has_offset && event->raw.has_result && event->raw.result > 0) {
+        uint64_t end = event->raw.offset + (uint64_t)event->raw.result;
+        if (end > file->reach) file->reach = end;
+    }
+}
+
+static int take_event(struct loading *l, const struct log_event *event)
+{
+    uint32_t at;
+    look_at_file(l, event);
+    bool transfer = is_transfer(event);
+    FORWARD(lookup_set(&l->parents, event->id, (uint32_t)event->call->layer << 1 | transfers(event->call)));
+    FORWARD(find_lane(l, event, &at));
+    struct lane *lane = &l->lanes->lane[at];
+    struct carry *carry = &l->carry[at];
+    uint32_t comm = lookup_find(&l->comm_of, event->id);
+    if (comm != LOOKUP_NONE) carry_comm(carry, &l->comm[comm]);
+    if (!is_chosen(l, event)) return 0;
+    if (event->process->is_launcher) {
+        if (transfer && event->raw.result > 0) l->lanes->launcher_bytes += (uint64_t)event->raw.result;
+        return 0;
+    }
+    struct op op;
+    struct op_time time = {event->start_ns, event->duration_ns, close_gap(carry, event)};
+    uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
+    bool parted = carry->comm.of[COMM_MOVING].count > 0;
+    if (barriers) {
+        struct op_time none = {.start_ns = event->start_ns};
+        FORWARD(make_barrier(l, barriers, &op));
+        FORWARD(add_other(lane, &op, &none, parted));
+    }
+    FORWARD(make_op(l, event, &op));
+    l->lanes->ops++;
+    carry->comm = (struct comm){0};
+    if (!transfer) return add_other(lane, &op, &time, parted && !barriers);
+    int code = add_transfer(lane, &op, &time, &carry->gap, event->raw.tick);
+    carry->gap = (struct lane_gap){0};
+    return code;
+}
+
+// --- programs
+
+static bool belongs(const struct lane_program *program, const struct log_process *process)
+{
+    if (process->has_rank || program->is_mpi)
+        return program->is_mpi && process->has_rank && program->world == process->world;
+    return process->exe && program->name && !strcmp(process->exe, program->name) && process->start_ns < program->end_ns;
+}
+
+static int add_program(struct loading *l, const struct log_process *process, uint32_t *id)
+{
+    struct lanes *lanes = l->lanes;
+    FORWARD(grow(&lanes->program, &lanes->programs_room, lanes->programs, sizeof *lanes->program));
+    struct lane_program *program = &lanes->program[ *id = (uint32_t)lanes->programs++];
+    *program =
+        (struct lane_program){.is_mpi = process->has_rank, .world = process->world, .start_ns = process->start_ns};
+    if (process->exe) {
+        program->name = arena_text(&lanes->arena, process->exe);
+        RETURN_IF(!program->name, -ENOMEM);
+    }
+    if (process->has_rank) program->np = (uint32_t)log_world_at(l->log, process->world)->size;
+    return 0;
+}
+
+static int compare_start(const void *a, const void *b)
+{
+    const struct log_process *left = *(const struct log_process *const *)a,
+                             *right = *(const struct log_process *const *)b;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+// Programs by their processes' starts. Only the latest few can still take a process in.
+static int find_program(struct loading *l, const struct log_process *process, uint32_t *id)
+{
+    enum { LATEST = 64 };
+    size_t count = l->lanes->programs;
+    for (size_t i = 0; i < count && (process->has_rank || i < LATEST); i++) {
+        *id = (uint32_t)(count - 1 - i);
+        if (belongs(&l->lanes->program[*id], process)) return 0;
+    }
+    return add_program(l, process, id);
+}
+
+struct membership {
+    uint32_t program;
+    uint32_t rank;
+};
+
+static int join_programs(struct loading *l, const struct log_process **sorted, size_t count, struct membership *of)
+{
+    qsort(sorted, count, sizeof *sorted, compare_start);
+    for (size_t i = 0; i < count; i++) {
+        const struct log_process *process = sorted[i];
+        struct membership *member = &of[log_process_index(l->log, process)];
+        FORWARD(find_program(l, process, &member->program));
+        struct lane_program *program = &l->lanes->program[member->program];
+        int64_t end_ns = process->has_end ? process->end_ns : INT64_MAX;
+        if (end_ns > program->end_ns) program->end_ns = end_ns;
+        if (!process->has_rank) {
+            member->rank = program->np++;
+            continue;
+        }
+        member->rank = (uint32_t)process->rank;
+        if (member->rank >= program->np) program->np = member->rank + 1;
+    }
+    return 0;
+}
+
+// Processes without operations are nobody's rank.
+static int find_programs(struct loading *l)
+{
+    struct lanes *lanes = l->lanes;
+    size_t count = log_process_count(l->log), used = 0;
+    struct membership *of = calloc(count + 1, sizeof *of);
+    const struct log_process **sorted = calloc(count + 1, sizeof *sorted);
+    bool *has_lane = calloc(count + 1, sizeof *has_lane);
+    int code = of && sorted && has_lane ? 0 : -ENOMEM;
+    for (size_t i = 0; i < lanes->count && !code; i++) {
+        size_t at = log_process_index(l->log, lanes->lane[i].process);
+        if (!has_lane[at]) sorted[used++] = lanes->lane[i].process;
+        has_lane[at] = true;
+    }
+    if (!code) code = join_programs(l, sorted, used, of);
+    for (size_t i = 0; i < lanes->count && !code; i++) {
+        const struct membership *member = &of[log_process_index(l->log, lanes->lane[i].process)];
+        lanes->lane[i].program = member->program;
+        lanes->lane[i].rank = member->rank;
+    }
+    free(has_lane);
+    free(sorted);
+    free(of);
+    return code;
+}
+
+// Threads have no lasting names: they are numbered by where they begin.
+static int compare_lanes(const void *a, const void *b, void *context)
+{
+    const struct lane *x = a, *y = b;
+    const struct op_kind *kinds = context;
+    if (x->program != y->program) return x->program < y->program ? -1 : 1;
+    if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+    if (x->process != y->process) return x->process->id < y->process->id ? -1 : 1;
+    if (!x->transfers != !y->transfers) return x->transfers ? -1 : 1;
+    const struct op *p = x->transfers ? x->transfer : x->other, *q = y->transfers ? y->transfer : y->other;
+    if (kinds[p->kind].set != kinds[q->kind].set) return kinds[p->kind].set < kinds[q->kind].set ? -1 : 1;
+    for (unsigned c = 0; c < AT_COUNT; c++) {
+        if (p->at[c] != q->at[c]) return p->at[c] < q->at[c] ? -1 : 1;
+    }
+    int names = strcmp(kinds[p->kind].call, kinds[q->kind].call);
+    if (names) return names;
+    return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void number_threads(struct lanes *lanes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < lanes->count; i++) {
+        if (lanes->lane[i].transfers || lanes->lane[i].others) lanes->lane[used++] = lanes->lane[i];
+    }
+    lanes->count = used;
+    if (used) qsort_r(lanes->lane, used, sizeof *lanes->lane, compare_lanes, lanes->kind);
+    for (size_t i = 1; i < used; i++) {
+        struct lane *lane = &lanes->lane[i];
+        bool same = lane[-1].program == lane->program && lane[-1].rank == lane->rank;
+        lane->thread = same ? lane[-1].thread + 1 : 0;
+    }
+}
+
+// --- the whole
+
+static int load_sets(struct loading *l)
+{
+    size_t count = log_file_count(l->log);
+    const char **names = calloc(count + 1, sizeof *names);
+    RETURN_IF(!names, -ENOMEM);
+    for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
+    int code = file_sets_make(&l->lanes->sets, names, count);
+    free(names);
+    l->lanes->file = calloc(count + 1, sizeof *l->lanes->file);
+    return l->lanes->file ? code : -ENOMEM;
+}
+
+static int load_events(struct loading *l)
+{
+    struct log_iter *iter;
+    const struct log_event *event;
+    int code = log_iter_open(&iter, l->log, NULL);
+    if (code < 0) return code;
+    while ((code = log_iter_next(iter, &event)) == 1) {
+        code = take_event(l, event);
+        if (code < 0) break;
+    }
+    log_iter_close(iter);
+    return code;
+}
+
+int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
+{
+    struct loading l = {.lanes = lanes, .log = log, .layer = layer};
+    *lanes = (struct lanes){0};
+    int code = load_sets(&l);
+    if (!code) code = log_comm(log, NULL, take_comm, &l);
+    if (!code) code = load_events(&l);
+    if (!code) code = find_programs(&l);
+    if (!code) number_threads(lanes);
+    lookup_free(&l.comm_of);
+    lookup_free(&l.parents);
+    lookup_free(&l.lane_of);
+    lookup_free(&l.kind_of);
+    lookup_free(&l.call_names);
+    free(l.comm);
+    free(l.carry);
+    if (code) lanes_free(lanes);
+    return code;
+}
+
+void lanes_free(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->lane[i];
+        free(lane->transfer);
+        free(lane->time);
+        free(lane->gap);
+        free(lane->tick);
+        free(lane->other);
+        free(lane->other_time);
+        free(lane->other_parted);
+    }
+    free(lanes->lane);
+    free(lanes->program);
+    free(lanes->kind);
+    free(lanes->file);
+    file_sets_free(&lanes->sets);
+    arena_free(&lanes->arena);
+    *lanes = (struct lanes){0};
+}

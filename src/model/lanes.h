@@ -1,0 +1,74 @@
+// What each thread of the application did, in its order: the operations of one layer (or of the highest that moved the
+// bytes) as the model needs them. A lane is one thread of one process; a program is the processes that ran together: an
+// MPI world, or processes of one executable that overlapped in time.
+#ifndef IOSEER_MODEL_LANES_H
+#define IOSEER_MODEL_LANES_H
+
+#include "base/arena.h"
+#include "log/log.h"
+#include "model/file_set.h"
+#include "model/op.h"
+
+// Communication and time since the lane's transfer before.
+struct lane_gap {
+    uint64_t moving;       // calls that moved data
+    uint64_t moving_bytes; // as far as they are known
+    uint64_t synchronising;
+    int64_t comm_ns;
+    int64_t idle_ns; // neither I/O nor communication
+};
+
+struct lane {
+    const struct log_process *process;
+    uint32_t program;
+    uint32_t rank;   // in the program: MPI's, or the order in which the processes began
+    uint32_t tid;    // the system's
+    uint32_t thread; // among the process's lanes, ordered by where they begin
+    struct op *transfer;
+    struct op_time *time;
+    struct lane_gap *gap;
+    uint64_t *tick;
+    size_t transfers, transfers_room, time_room, gap_room, tick_room;
+    struct op *other; // what is not a transfer; AT_POSITION counts the lane's transfers before it
+    struct op_time *other_time;
+    bool *other_parted; // data moved between the operation before it and it
+    size_t others, others_room, other_time_room, other_parted_room;
+};
+
+struct lane_program {
+    bool is_mpi;
+    uint32_t world;   // with is_mpi
+    const char *name; // the executable, or NULL
+    uint32_t np;      // MPI's size, or the number of processes
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+// What is known of a file besides its name.
+struct lane_file {
+    bool opened;
+    bool existed;         // before the job's first open of it
+    uint64_t size_before; // then
+    uint64_t reach;       // end of the furthest transfer
+};
+
+struct lanes {
+    struct arena arena;
+    struct lane *lane;
+    size_t count, room;
+    struct lane_program *program;
+    size_t programs, programs_room;
+    struct op_kind *kind;
+    size_t kinds, kinds_room;
+    struct file_sets sets;
+    struct lane_file *file;  // by place in the log's table
+    uint64_t bytes;          // that all transfers moved
+    uint64_t launcher_bytes; // what mpiexec and the like moved is not the application's: they have no lanes
+    uint64_t ops;            // operations, barriers not counted
+};
+
+// `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
+int lanes_load(struct lanes *lanes, struct log *log, unsigned layer);
+void lanes_free(struct lanes *lanes);
+
+#endif

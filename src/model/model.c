@@ -1,0 +1,194 @@
+#include "model/model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "fmt/call.h"
+
+// --- memory
+
+static void free_items(struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        for (unsigned c = 0; c < AT_COUNT; c++) expr_free(item->at[c].expr);
+        expr_free(item->logical.expr);
+        if (item->type == NEST_LOOP) free_items(&body);
+    }
+}
+
+void model_free(struct model *model)
+{
+    for (size_t i = 0; i < model->families; i++) {
+        struct model_family *family = &model->family[i];
+        for (size_t k = 0; k < family->parts; k++) free_items(&family->part[k].items);
+        for (size_t k = 0; k < family->others; k++) free_items(&family->other[k].items);
+    }
+    free(model->family);
+    free(model->phase);
+    file_sets_free(&model->sets);
+    arena_free(&model->arena);
+    *model = (struct model){0};
+}
+
+// --- one process in one phase
+
+int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out)
+{
+    if (value->expr) return expr_eval(value->expr, variables, out);
+    *out = value->table ? value->table[index] : 0;
+    return 0;
+}
+
+static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index, struct nest *to)
+{
+    to->op.kind = item->kind;
+    to->step = item->step;
+    variables->rs = 0;
+    FORWARD(model_value_at(&item->at[AT_SIZE], variables, index, &to->op.at[AT_SIZE]));
+    variables->rs = to->op.at[AT_SIZE];
+    for (unsigned c = 0; c < AT_COUNT; c++) {
+        if (c != AT_SIZE) FORWARD(model_value_at(&item->at[c], variables, index, &to->op.at[c]));
+    }
+    return 0;
+}
+
+static int instance_items(struct arena *arena, const struct model_items *items, struct expr_variables *variables,
+                          size_t index, struct nest_seq *out)
+{
+    out->count = items->count;
+    out->item = arena_alloc(arena, (items->count + 1) * sizeof *out->item);
+    RETURN_IF(!out->item, -ENOMEM);
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct nest *to = &out->item[i];
+        *to = (struct nest){
+            .type = item->type, .steps = item->steps, .length = item->length, .count = item->count, .ops = item->ops};
+        if (item->type == NEST_LIST) {
+            to->list = item->list[index];
+        } else if (item->type == NEST_OP) {
+            FORWARD(instance_op(item, variables, index, to));
+        } else {
+            struct model_items body = {item->body, item->length};
+            struct nest_seq inner;
+            FORWARD(instance_items(arena, &body, variables, index, &inner));
+            to->body = inner.item;
+        }
+    }
+    return 0;
+}
+
+int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
+                   size_t ph_place, size_t rank_place, struct arena *arena, struct nest_seq *out)
+{
+    struct expr_variables variables = {
+        .idp = part->rank[rank_place], .np = model->program[family->program].np, .ph = part->ph[ph_place]};
+    return instance_items(arena, &part->items, &variables, ph_place * part->ranks + rank_place, out);
+}
+
+size_t model_place(const uint32_t *sorted, size_t count, uint32_t value)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && sorted[low] == value ? low : SIZE_MAX;
+}
+
+// --- every operation again
+
+struct expanding {
+    const struct model *model;
+    struct arena arena;
+    uint32_t rank, thread, phase;
+    struct op *op; // transfers, then others
+    size_t ops, room;
+    model_take *take;
+    void *context;
+};
+
+static int keep_op(const struct op *op, size_t leaf, void *context)
+{
+    struct expanding *e = context;
+    (void)leaf;
+    FORWARD(grow(&e->op, &e->room, e->ops, sizeof *op));
+    e->op[e->ops++] = *op;
+    return 0;
+}
+
+// Appends the operations of the parts that this lane is in.
+static int expand_parts(struct expanding *e, const struct model_family *family, const struct model_part *parts,
+                        size_t count, uint32_t ph)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct model_part *part = &parts[i];
+        struct nest_seq seq;
+        size_t rank_place = model_place(part->rank, part->ranks, e->rank),
+               ph_place = model_place(part->ph, part->phs, ph);
+        if (part->thread != e->thread || rank_place == SIZE_MAX || ph_place == SIZE_MAX) continue;
+        FORWARD(model_instance(e->model, family, part, ph_place, rank_place, &e->arena, &seq));
+        FORWARD(nest_walk(&seq, keep_op, e));
+    }
+    return 0;
+}
+
+static int give(const struct expanding *e, const struct op *op)
+{
+    struct model_step step = {.kind = &e->model->kind[op->kind], .op = op, .phase = e->phase};
+    return e->take(&step, e->context);
+}
+
+static int expand_phase(struct expanding *e, const struct model_phase *phase)
+{
+    const struct model_family *family = &e->model->family[phase->family];
+    e->ops = 0;
+    FORWARD(expand_parts(e, family, family->part, family->parts, phase->ph));
+    size_t transfers = e->ops;
+    FORWARD(expand_parts(e, family, family->other, family->others, phase->ph));
+    size_t other = transfers;
+    int stop = 0;
+    for (size_t i = 0; i <= transfers && !stop; i++) {
+        for (; other < e->ops && e->op[other].at[AT_POSITION] <= (int64_t)i && !stop; other++)
+            stop = give(e, &e->op[other]);
+        if (i < transfers && !stop) stop = give(e, &e->op[i]);
+    }
+    return stop;
+}
+
+int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
+                 void *context)
+{
+    struct expanding e = {.model = model, .rank = rank, .thread = thread, .take = take, .context = context};
+    int stop = 0;
+    for (size_t i = model->program[program].first; i < model->program[program].end && !stop; i++) {
+        e.phase = (uint32_t)i;
+        stop = expand_phase(&e, &model->phase[i]);
+        arena_free(&e.arena);
+    }
+    free(e.op);
+    return stop;
+}
+
+uint32_t model_threads(const struct model *model, uint32_t program)
+{
+    uint32_t threads = 0;
+    for (size_t i = 0; i < model->families; i++) {
+        const struct model_family *family = &model->family[i];
+        if (family->program != program) continue;
+        for (size_t k = 0; k < family->parts; k++) {
+            if (family->part[k].thread >= threads) threads = family->part[k].thread + 1;
+        }
+        for (size_t k = 0; k < family->others; k++) {
+            if (family->other[k].thread >= threads) threads = family->other[k].thread + 1;
+        }
+    }
+    return threads;
+}

@@ -1,0 +1,190 @@
+// The application's I/O as phases: what a MODEL file holds (doc/model.md), and how it comes out of a log.
+//
+// `structure` is what the application does wherever it runs: programs, families of phases, their patterns and order.
+// `observed` is what one run on one machine saw. Both live in the same structs here; the names say which is which.
+#ifndef IOSEER_MODEL_MODEL_H
+#define IOSEER_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "fmt/call.h"
+#include "model/expr.h"
+#include "model/file_set.h"
+#include "model/nest.h"
+#include "model/op.h"
+#include "model/segment.h"
+
+enum { MODEL_VERSION = 1 };
+
+// A number that depends on the rank and on which phase of the family it is: an expression, or a table.
+struct model_value {
+    const char *text; // NULL for a table
+    struct expr *expr;
+    int64_t *table; // [place of the ph * ranks + place of the rank] in its part
+};
+
+// As struct nest, but for all ranks and phases at once.
+struct model_item {
+    uint8_t type; // enum nest_type
+    uint8_t steps;
+    uint32_t kind;   // NEST_OP
+    uint32_t length; // NEST_LOOP
+    uint64_t count;
+    uint64_t ops; // of one process in one phase
+    struct model_value at[AT_COUNT];
+    struct model_value logical; // transfers in a view: the offset if the ranks' pieces lay in rank order; or all zero
+    struct nest_step *step;
+    struct model_item *body;
+    struct op **list;          // [as a table]: `count` operations
+    struct model_pause *think; // observed, before each operation; NULL where it is not known
+};
+
+// A distribution of times.
+struct model_pause {
+    uint64_t count;
+    int64_t total_ns;
+    int64_t quantile_ns[5]; // smallest, quarter, median, three quarters, largest
+};
+
+struct model_items {
+    struct model_item *item;
+    size_t count;
+};
+
+// Lanes that do the same but for where, in some phases of a family.
+struct model_part {
+    uint32_t *ph; // ascending
+    size_t phs;
+    uint32_t *rank; // ascending
+    size_t ranks;
+    uint32_t thread;
+    struct model_items items;
+};
+
+// One of the phases of a family, as it was observed.
+struct model_phase {
+    uint32_t family;
+    uint32_t ph; // from 1
+    uint64_t tick;
+    int64_t start_ns;
+    int64_t span_ns;
+    int64_t duration_ns;
+    int64_t other_ns; // as the duration, of what is not a transfer
+    int64_t comm_ns;  // between the phase before and this one: the most of any process
+    int64_t idle_ns;  // so too
+    uint64_t comm_calls;
+    uint64_t comm_bytes;
+};
+
+struct model_family {
+    uint32_t program;
+    uint32_t count;          // of phases
+    enum segment_cut cut;    // what lies before each (but the first)
+    struct model_part *part; // transfers; each holds all phases of the family
+    size_t parts;
+    struct model_part *other; // what is not a transfer: mostly in the first phase and the last
+    size_t others;
+    uint64_t weight;     // bytes of one phase: all have the same
+    bool has_period;     // observed, with three phases or more
+    int64_t period_ns;   // from start to start: median
+    double irregularity; // of it: standard deviation / mean
+};
+
+struct model_program {
+    bool is_mpi;
+    uint32_t np;
+    const char *name;  // observed; or NULL
+    size_t first, end; // of its phases
+};
+
+struct model_file {
+    const struct file_set *set; // names; structure counts the members only
+    uint64_t size_before;       // observed: of all members when they were first opened
+    uint64_t existed;           // observed: members that were there before
+    uint64_t size_after;        // observed: as far as the transfers reached
+};
+
+struct model {
+    struct arena arena;
+    unsigned layer; // that was chosen; LAYER_NONE: the highest of each file
+    int64_t gap_ns;
+    struct op_kind *kind;
+    size_t kinds;
+    struct file_sets sets;
+    struct model_file *file; // by op_kind.set
+    size_t files;
+    struct model_program *program;
+    size_t programs;
+    struct model_family *family;
+    size_t families;
+    struct model_phase *phase; // program after program, each in its order
+    size_t phases;
+    uint64_t bytes;    // of all phases
+    uint64_t unphased; // observed: bytes in the log that are in none
+    // Observed, texts or NULL.
+    const char *command;
+    const char *host;
+    const char *mpi;
+    double start; // of the job, seconds since the epoch
+    double run_seconds;
+};
+
+struct log;
+
+struct model_options {
+    unsigned layer; // LAYER_NONE: the highest that moved the bytes
+    int64_t gap_ns; // a pause of a program without MPI that parts phases; 0: MODEL_GAP_NS
+};
+
+#define MODEL_GAP_NS INT64_C(200000000)
+
+int model_from_log(struct model *model, struct log *log, const struct model_options *options);
+void model_free(struct model *model);
+
+int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out);
+
+// Every operation of one process's thread in its order, others between transfers as they were. `name` of its file.
+struct model_step {
+    const struct op_kind *kind;
+    const struct op *op; // AT_POSITION is meaningless
+    uint32_t phase;      // place in model.phase
+};
+typedef int model_take(const struct model_step *step, void *context);
+int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
+                 void *context);
+
+uint32_t model_threads(const struct model *model, uint32_t program); // all are below this
+
+// The operations of one process in one phase; memory is the arena's and the model's.
+int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
+                   size_t ph_place, size_t rank_place, struct arena *arena, struct nest_seq *out);
+size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
+
+// The rows of the table of phases: operations of one family, alike ones together.
+struct model_row {
+    unsigned class;             // CLASS_READ or CLASS_WRITE
+    const struct op_kind *kind; // of the first
+    const struct model_part *part;
+    const struct model_item *item; // whose first operation the expressions are about
+    uint64_t rep;                  // of one process
+    bool has_size;                 // all have the same
+    uint64_t size;
+    bool has_disp;
+    int64_t disp;
+    uint64_t count;   // over all processes
+    uint64_t bytes;   // over all processes
+    const char *mode; // sequential, strided, random, irregular, single
+};
+int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count);
+
+const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared
+// Of one phase and all its processes, by enum call_class; barriers under CLASS_NONE.
+int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
+                       uint64_t count[CLASS_COUNT]);
+int model_files_used(const struct model *model, const struct model_family *family, uint64_t *files);
+
+#endif

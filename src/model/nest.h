@@ -1,0 +1,58 @@
+// Nests of loops: a sequence of operations as a short tree from which every operation comes back in order.
+//
+// An item is one operation, a loop over a body of items, or a list of operations that follow no rule. Inside loops an
+// operation has a step for each coordinate and each loop around it, the innermost first.
+//
+// Folding goes from short periods to long ones, and from left to right within a period, so that inner loops are there
+// before outer ones look for them. What repeats p items forms a loop where
+//   - it occurs three times or more, each operation moved by a constant step of its own, or
+//   - it occurs twice and everything moved by the same step; a single operation only where the second begins where the
+//     first ends (or the other way round, or in the same place), because any two operations have some distance.
+// What is left over is a list.
+#ifndef IOSEER_MODEL_NEST_H
+#define IOSEER_MODEL_NEST_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "model/op.h"
+
+enum nest_type { NEST_OP, NEST_LOOP, NEST_LIST };
+
+enum { NEST_MAX_DEPTH = 8, NEST_MAX_PERIOD = 4096 };
+
+struct nest_step {
+    int64_t at[AT_COUNT];
+};
+
+struct nest {
+    uint8_t type;
+    uint8_t steps;   // NEST_OP: loops around it
+    uint32_t length; // NEST_LOOP: items of the body
+    uint64_t count;  // repetitions of a loop, operations of a list, 1
+    uint64_t ops;    // operations it stands for
+    uint64_t shape;  // equal for items that differ only in where they begin
+    union {
+        struct {
+            struct op op; // the first one
+            struct nest_step *step;
+        };
+        struct nest *body;
+        struct op *list;
+    };
+};
+
+struct nest_seq {
+    struct nest *item;
+    size_t count;
+};
+
+// Folds a sequence. All memory is the arena's.
+int nest_fold(struct arena *arena, const struct op *ops, size_t count, struct nest_seq *out);
+
+// Every operation in order; a return other than 0 ends the walk and is handed back. `leaf` counts the operations as
+// written in the tree (and lists), in order, from 0.
+typedef int nest_take(const struct op *op, size_t leaf, void *context);
+int nest_walk(const struct nest_seq *seq, nest_take *take, void *context);
+
+#endif

@@ -1,0 +1,48 @@
+// One operation of an application: what it is (its kind) and where (its coordinates). Kinds are few and interned;
+// whatever changes from one operation to the next in a loop is a coordinate, so that a loop is one operation and a step
+// for each coordinate.
+#ifndef IOSEER_MODEL_OP_H
+#define IOSEER_MODEL_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum op_coordinate {
+    AT_MEMBER,   // which file of its set
+    AT_OFFSET,   // in the file; of a seek: where it leads; of a truncation: unused, see AT_SIZE
+    AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set
+    AT_POSITION, // of what is not a transfer: how many of the phase's transfers come before it
+    AT_SIZE,     // bytes asked for; of barriers: how many
+    AT_SHORT,    // bytes asked for that were not moved
+    AT_COUNT
+};
+
+struct op_kind {
+    const char *call; // canonical name; two kinds with equal names have the same pointer
+    uint8_t layer;    // enum call_layer
+    uint8_t class;    // enum call_class; CLASS_NONE: a barrier
+    bool collective;
+    bool nonblocking;
+    bool has_offset;
+    bool has_view;
+    uint32_t set;    // of the file, OP_NO_SET without
+    uint32_t set2;   // of the second file, OP_NO_SET without
+    uint32_t flags;  // of an open, as the call got them
+    uint32_t whence; // of a seek
+    int error;
+};
+
+#define OP_NO_SET UINT32_MAX
+
+struct op {
+    uint32_t kind;
+    int64_t at[AT_COUNT];
+};
+
+struct op_time {
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t think_ns; // since the lane's operation before, without communication
+};
+
+#endif

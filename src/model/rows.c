@@ -1,0 +1,243 @@
+// The table of phases: the operations of a family's parts, alike ones in one row.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "fmt/call.h"
+#include "model/model.h"
+
+// How a row's operations follow each other, as the part's first process does them.
+struct course {
+    int64_t last_offset;
+    int64_t last_end;
+    int64_t last_member;
+    int64_t disp;
+    uint64_t steps;
+    uint64_t consecutive;
+    uint64_t forward;
+    uint64_t regular; // steps by the row's displacement
+};
+
+struct rows {
+    const struct model *model;
+    const struct model_part *part;
+    struct model_row *row;
+    struct course *course; // beside the rows
+    size_t count, room, course_room;
+    size_t first; // row of the part
+    const struct model_item **leaf;
+    size_t leaves, leaves_room;
+    bool is_first; // process of the part
+    int error;
+};
+
+static int find_leaves(struct rows *r, const struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) {
+            FORWARD(find_leaves(r, &body));
+            continue;
+        }
+        FORWARD(grow(&r->leaf, &r->leaves_room, r->leaves, sizeof *r->leaf));
+        r->leaf[r->leaves++] = item;
+    }
+    return 0;
+}
+
+static bool same_size(const struct model_row *row, const struct model_item *item, uint64_t size)
+{
+    if (row->item->type == NEST_LIST || item->type == NEST_LIST) return row->item == item;
+    return row->size == size;
+}
+
+static struct model_row *find_row(struct rows *r, const struct op *op, const struct model_item *item)
+{
+    const struct op_kind *kind = &r->model->kind[op->kind];
+    for (size_t i = r->first; i < r->count; i++) {
+        struct model_row *row = &r->row[i];
+        if (row->class == kind->class && row->kind->set == kind->set && !strcmp(row->kind->call, kind->call) &&
+            same_size(row, item, (uint64_t)op->at[AT_SIZE])) {
+            return row;
+        }
+    }
+    r->error = grow(&r->row, &r->room, r->count, sizeof *r->row);
+    if (!r->error) r->error = grow(&r->course, &r->course_room, r->count, sizeof *r->course);
+    if (r->error) return NULL;
+    r->course[r->count] = (struct course){0};
+    r->row[r->count] = (struct model_row){.class = kind->class,
+                                          .kind = kind,
+                                          .part = r->part,
+                                          .item = item,
+                                          .has_size = true,
+                                          .size = (uint64_t)op->at[AT_SIZE]};
+    return &r->row[r->count++];
+}
+
+static void follow(struct course *course, const struct op *op, uint64_t before)
+{
+    int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
+    if (before && course->last_member == op->at[AT_MEMBER]) {
+        if (!course->steps++) course->disp = offset - course->last_offset;
+        course->consecutive += offset == course->last_end;
+        course->forward += offset >= course->last_end;
+        course->regular += offset - course->last_offset == course->disp;
+    }
+    course->last_offset = offset;
+    course->last_end = end;
+    course->last_member = op->at[AT_MEMBER];
+}
+
+static int take_row(const struct op *op, size_t leaf, void *context)
+{
+    struct rows *r = context;
+    struct model_row *row = find_row(r, op, r->leaf[leaf]);
+    if (!row) return r->error;
+    if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
+    if (r->is_first) follow(&r->course[row - r->row], op, row->rep++);
+    row->count++;
+    row->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    return 0;
+}
+
+// Random: a good part of the steps goes backwards, and not in some regular way.
+static const char *mode_of(const struct model_row *row, const struct course *course)
+{
+    if (row->kind->has_view) return "strided";
+    if (course->consecutive == course->steps) return "sequential";
+    if (course->regular == course->steps || row->item->type == NEST_OP) return "strided";
+    uint64_t backward = course->steps - course->forward;
+    if (course->steps >= 4 && backward * 5 >= course->steps && course->forward * 20 >= course->steps) return "random";
+    return "irregular";
+}
+
+static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
+{
+    r->part = part;
+    r->first = r->count;
+    r->leaves = 0;
+    FORWARD(find_leaves(r, &part->items));
+    int stop = 0;
+    for (size_t i = 0; i < part->ranks && !stop; i++) {
+        struct arena arena = {0};
+        struct nest_seq seq;
+        r->is_first = i == 0;
+        stop = model_instance(r->model, family, part, 0, i, &arena, &seq);
+        if (!stop) stop = nest_walk(&seq, take_row, r);
+        arena_free(&arena);
+    }
+    for (size_t i = r->first; i < r->count && !stop; i++) {
+        struct course *course = &r->course[i];
+        r->row[i].has_disp = course->steps && course->regular * 2 > course->steps;
+        r->row[i].disp = course->disp;
+        r->row[i].mode = mode_of(&r->row[i], course);
+    }
+    return stop;
+}
+
+int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count)
+{
+    struct rows r = {.model = model};
+    int code = 0;
+    for (size_t i = 0; i < family->parts && !code; i++) code = part_rows(&r, family, &family->part[i]);
+    free(r.leaf);
+    free(r.course);
+    if (code) {
+        free(r.row);
+        r.row = NULL;
+    }
+    *rows = r.row;
+    *count = code ? 0 : r.count;
+    return code;
+}
+
+// --- more about a family
+
+const char *model_pointer_name(const struct op_kind *kind)
+{
+    static const char *const explicit_calls[] = {"pread", "pwrite", "aio_", "io_", "copy_file_range", "_at"};
+    if (strstr(kind->call, "_shared") || strstr(kind->call, "_ordered")) return "shared";
+    for (size_t i = 0; i < sizeof explicit_calls / sizeof *explicit_calls; i++) {
+        const char *found = strstr(kind->call, explicit_calls[i]);
+        if (found && (found == kind->call || explicit_calls[i][0] == '_')) return "explicit";
+    }
+    return "individual";
+}
+
+struct counting {
+    const struct model *model;
+    uint64_t *count;
+};
+
+static int count_other(const struct op *op, size_t leaf, void *context)
+{
+    struct counting *counting = context;
+    (void)leaf;
+    unsigned class = counting->model->kind[op->kind].class;
+    counting->count[class] += class == CLASS_NONE ? (uint64_t)op->at[AT_SIZE] : 1;
+    return 0;
+}
+
+int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
+                       uint64_t count[CLASS_COUNT])
+{
+    struct counting counting = {model, count};
+    for (size_t i = 0; i < family->others; i++) {
+        const struct model_part *part = &family->other[i];
+        size_t place = model_place(part->ph, part->phs, ph);
+        for (size_t r = 0; place != SIZE_MAX && r < part->ranks; r++) {
+            struct arena arena = {0};
+            struct nest_seq seq;
+            int code = model_instance(model, family, part, place, r, &arena, &seq);
+            if (!code) code = nest_walk(&seq, count_other, &counting);
+            arena_free(&arena);
+            FORWARD(code);
+        }
+    }
+    return 0;
+}
+
+// Which members of which sets a family's transfers touch.
+struct touching {
+    const struct model *model;
+    unsigned char **touched; // by file, one byte a member
+    uint64_t files;
+};
+
+static int touch(const struct op *op, size_t leaf, void *context)
+{
+    struct touching *t = context;
+    uint32_t set = t->model->kind[op->kind].set;
+    (void)leaf;
+    if (set == OP_NO_SET) return 0;
+    size_t members = t->model->file[set].set->member_count;
+    if (op->at[AT_MEMBER] < 0 || (uint64_t)op->at[AT_MEMBER] >= members) return 0;
+    if (!t->touched[set]) t->touched[set] = calloc(members, 1);
+    RETURN_IF(!t->touched[set], -ENOMEM);
+    t->files += !t->touched[set][op->at[AT_MEMBER]];
+    t->touched[set][op->at[AT_MEMBER]] = 1;
+    return 0;
+}
+
+int model_files_used(const struct model *model, const struct model_family *family, uint64_t *files)
+{
+    struct touching t = {.model = model, .touched = calloc(model->files + 1, sizeof *t.touched)};
+    RETURN_IF(!t.touched, -ENOMEM);
+    int code = 0;
+    for (size_t i = 0; i < family->parts; i++) {
+        for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
+            struct arena arena = {0};
+            struct nest_seq seq;
+            code = model_instance(model, family, &family->part[i], 0, r, &arena, &seq);
+            if (!code) code = nest_walk(&seq, touch, &t);
+            arena_free(&arena);
+        }
+    }
+    for (size_t i = 0; i < model->files; i++) free(t.touched[i]);
+    free(t.touched);
+    *files = t.files;
+    return code;
+}
