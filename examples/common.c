@@ -91,7 +91,9 @@ static void parse(struct example *self, char *const *argument, const char *summa
 void example_start(struct example *self, int *argc, char ***argv, const char *summary,
                    const struct example_option *options)
 {
-    MUST(MPI_Init(argc, argv));
+    int started;
+    MUST(MPI_Initialized(&started));
+    if (!started) MUST(MPI_Init(argc, argv));
     const char *slash = strrchr((*argv)[0], '/');
     *self = (struct example){.name = slash ? slash + 1 : (*argv)[0], .directory = "."};
     MUST(MPI_Comm_rank(MPI_COMM_WORLD, &self->rank));
