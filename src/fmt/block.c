@@ -13,7 +13,13 @@ static const uint8_t header_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'E', 'R', '\n'
 static const uint8_t block_magic[8] = {0xf1, 'I', 'O', 'B', 'L', 'O', 'C', 'K'};
 static const uint8_t trailer_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'N', 'D', '\n'};
 
-enum { COMPRESSION_LEVEL = 3, CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_MPI };
+enum {
+    FAST_LEVEL = 3,
+    THOROUGH_LEVEL = 19, // for blocks that are few and small: the logs of small jobs are hardly anything else
+    THOROUGH_BYTES = 64 << 10,
+};
+
+enum { CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_MPI };
 
 static void put_uint(uint8_t *out, uint64_t value, unsigned len)
 {
@@ -131,7 +137,8 @@ int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, str
     size_t room = ZSTD_compressBound(len);
     uint8_t *stored = bytes_reserve(out, room);
     RETURN_IF(!stored, -ENOMEM);
-    size_t stored_len = ZSTD_compress(stored, room, raw, len, COMPRESSION_LEVEL);
+    bool is_rare = block->type != BLOCK_EVENTS && len <= THOROUGH_BYTES;
+    size_t stored_len = ZSTD_compress(stored, room, raw, len, is_rare ? THOROUGH_LEVEL : FAST_LEVEL);
     block->codec = CODEC_ZSTD;
     if (ZSTD_isError(stored_len) || stored_len >= len) {
         if (len) memcpy(stored, raw, len);

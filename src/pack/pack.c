@@ -191,13 +191,13 @@ static int gather(struct pack *pack)
 static int write_log(struct pack *pack)
 {
     FORWARD(pack_write_job(pack));
-    FORWARD(pack_write_calls(pack));
     FORWARD(file_table_write(&pack->files, &pack->writer));
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
-    // The tables come before the events, so that a log that is cut off can still name what it has.
-    FORWARD(log_writer_flush(&pack->writer));
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
+    }
+    for (size_t i = 0; i < pack->process_count; i++) {
+        FORWARD(with_spill_open(pack, &pack->process[i], pack_write_counters));
     }
     if (pack->result.unrecorded) {
         FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0));
@@ -233,6 +233,7 @@ static void free_pack(struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
     free(pack->child_end);
+    free(pack->call_written);
     file_table_free(&pack->files);
     callsites_free(&pack->callsites);
     bytes_free(&pack->saved_job);
@@ -242,6 +243,8 @@ static void free_pack(struct pack *pack)
 
 static int pack_all(struct pack *pack, const char *log_path, int log_fd)
 {
+    pack->call_written = calloc(call_table_len, sizeof *pack->call_written);
+    RETURN_IF(!pack->call_written, -ENOMEM);
     FORWARD(gather(pack));
     struct log_header header = new_header(pack);
     FORWARD(log_path ? log_writer_open(&pack->writer, log_path, &header)

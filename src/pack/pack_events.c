@@ -13,6 +13,7 @@ struct chunk_facts {
     uint64_t earliest;
     uint64_t latest;
     bool sorted;
+    bool has_comm;     // behind the last event
     size_t good_bytes; // up to the end of the last event that could be read
     uint64_t moved[2]; // bytes read and written
     struct log_summary summary;
@@ -22,6 +23,12 @@ static const struct call_info *call_of(uint32_t id)
 {
     static const struct call_info unknown = {0};
     return id < call_table_len ? &call_table[id] : &unknown;
+}
+
+// Higher layers say again what these two say.
+static bool is_lowest(unsigned layer)
+{
+    return layer == LAYER_POSIX || layer == LAYER_STDIO;
 }
 
 static void add_event(struct chunk_facts *facts, const struct stream_event *event)
@@ -36,17 +43,23 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
     facts->summary.duration_ns[class] += event->duration;
     if (call->traits & CALL_TRANSFERS && event->has_result && event->result > 0) {
         facts->summary.bytes[class] += (uint64_t)event->result;
-        // Higher layers say again what these two say.
-        bool is_lowest = call->layer == LAYER_POSIX || call->layer == LAYER_STDIO;
-        if (is_lowest && (class == CLASS_READ || class == CLASS_WRITE)) {
+        if (is_lowest(call->layer) && (class == CLASS_READ || class == CLASS_WRITE)) {
             facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
         }
     }
 }
 
-// Nothing but good events goes into the log: on damage the chunk ends where they do.
-static void decode_chunk(const struct spill_piece *piece, const struct bytes *payload, struct chunk_facts *facts)
+// Which calls occur shows here; their rows are to come before the events, as a log that is cut off needs them.
+static int name_call(struct pack *pack, uint32_t id)
 {
+    if (id >= call_table_len || pack->call_written[id] || !call_table[id].name) return 0;
+    return pack_write_call(pack, id);
+}
+
+// Nothing but good events goes into the log: on damage the chunk ends where they do.
+static int decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
+{
+    const struct bytes *payload = &pack->payload;
     struct stream_start start = {
         .stream = piece->stream,
         .tid = piece->tid,
@@ -65,8 +78,12 @@ static void decode_chunk(const struct spill_piece *piece, const struct bytes *pa
         if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
         last_start = event.start;
         add_event(facts, &event);
+        FORWARD(name_call(pack, event.call));
     }
-    if (more == 0) facts->good_bytes = payload->len;
+    if (more < 0) return 0;
+    facts->good_bytes = payload->len;
+    facts->has_comm = decoder.comm_mask || decoder.tick != piece->tick;
+    return 0;
 }
 
 static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
@@ -87,9 +104,12 @@ static void durations_to_ns(struct log_summary *summary, const struct clock_map 
 static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
 {
     struct chunk_facts facts;
-    decode_chunk(piece, &pack->payload, &facts);
+    FORWARD(decode_chunk(pack, piece, &facts));
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
-    if (facts.events == 0) return 0;
+    if (facts.events == 0) {
+        if (!facts.has_comm) return 0;
+        facts.earliest = facts.latest = piece->base;
+    }
 
     struct log_block block = {
         .type = BLOCK_EVENTS,
@@ -108,11 +128,14 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     durations_to_ns(&facts.summary, &process->clock);
     pack->result.events += facts.events;
     for (unsigned way = 0; way < 2; way++) pack->result.bytes[way] += facts.moved[way];
+    // What the events refer to comes before them, so that a log that is cut off can name what it has.
+    FORWARD(log_writer_flush(&pack->writer));
     return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
 }
 
-static int write_counters(struct pack *pack, const struct pack_process *process)
+static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
 {
+    (void)piece;
     struct spill_counters entry;
     const struct bytes *payload = &pack->payload;
     for (size_t at = 0; payload->len - at >= sizeof entry; at += sizeof entry) {
@@ -120,8 +143,10 @@ static int write_counters(struct pack *pack, const struct pack_process *process)
         if (entry.file == 0) continue;
         if (entry.counters.sizes.used > COUNTERS_CANDIDATES) entry.counters.sizes.used = COUNTERS_CANDIDATES;
         if (entry.counters.strides.used > COUNTERS_CANDIDATES) entry.counters.strides.used = COUNTERS_CANDIDATES;
-        pack->result.bytes[0] += entry.counters.value[COUNTER_BYTES_READ];
-        pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
+        if (is_lowest(entry.layer)) {
+            pack->result.bytes[0] += entry.counters.value[COUNTER_BYTES_READ];
+            pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
+        }
         counters_to_ns(&entry.counters, &process->clock);
         struct fields_out out;
         FORWARD(log_writer_room(&pack->writer, &out, COUNTERS_MAX_RECORD));
@@ -131,24 +156,37 @@ static int write_counters(struct pack *pack, const struct pack_process *process)
     return 0;
 }
 
-int pack_write_events(struct pack *pack, struct pack_process *process)
+typedef int write_piece(struct pack *pack, struct pack_process *process, const struct spill_piece *piece);
+
+static int write_pieces(struct pack *pack, struct pack_process *process, enum spill_chunk_kind kind, write_piece *write)
 {
     const struct pack_options *options = pack->options;
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->kind != CHUNK_EVENTS && piece->kind != CHUNK_COUNTERS) continue;
+        if (piece->kind != kind) continue;
         int code = spill_payload(&process->spill, piece, &pack->payload);
         RETURN_IF(code == -ENOMEM, code);
         if (code < 0) {
             process->damaged_bytes += piece->used;
             continue;
         }
-        FORWARD(piece->kind == CHUNK_EVENTS ? write_chunk(pack, process, piece) : write_counters(pack, process));
+        FORWARD(write(pack, process, piece));
         pack->done_bytes += piece->used;
         if (options && options->progress) {
             options->progress(options->progress_context, pack->done_bytes, pack->all_bytes);
         }
     }
+    return 0;
+}
+
+int pack_write_events(struct pack *pack, struct pack_process *process)
+{
+    return write_pieces(pack, process, CHUNK_EVENTS, write_chunk);
+}
+
+int pack_write_counters(struct pack *pack, struct pack_process *process)
+{
+    FORWARD(write_pieces(pack, process, CHUNK_COUNTERS, write_counters));
     uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
     if (!damaged) return 0;
     pack->result.damaged_bytes += damaged;

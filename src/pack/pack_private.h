@@ -72,6 +72,7 @@ struct pack {
     size_t child_end_count;
     size_t child_end_capacity;
     uint32_t streams;
+    bool *call_written;        // by number: the log has its row
     struct bytes payload;      // of the chunk under way
     uint64_t unreadable_bytes; // of files without a good header
     uint64_t done_bytes;
@@ -90,7 +91,7 @@ int pack_load_job(struct pack *pack);
 int pack_write_job(struct pack *pack);
 
 // pack_write.c: what the log says besides the events.
-int pack_write_calls(struct pack *pack);
+int pack_write_call(struct pack *pack, uint32_t id);
 int pack_write_process(struct pack *pack, struct pack_process *process);
 int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                     uint64_t bytes);
@@ -102,8 +103,9 @@ void pack_set_clocks(struct pack *pack);
 // pack_end.c: how each process ended and what the kernel counted for it.
 int pack_find_ends(struct pack *pack);
 
-// pack_events.c
+// pack_events.c: chunks of events, then what was counted past the trace.
 int pack_write_events(struct pack *pack, struct pack_process *process);
+int pack_write_counters(struct pack *pack, struct pack_process *process);
 
 // A moment on the job's time axis; what lies before its start counts as its start.
 uint64_t pack_since_start(const struct pack *pack, const struct pack_process *process,

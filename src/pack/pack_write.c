@@ -6,23 +6,18 @@
 
 enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
 
-// Which calls occur is known only after the events, and a log that is cut off needs their traits to be read: so all are
-// written, before them.
-int pack_write_calls(struct pack *pack)
+int pack_write_call(struct pack *pack, uint32_t id)
 {
-    for (unsigned id = 1; id < call_table_len; id++) {
-        const struct call_info *call = &call_table[id];
-        if (!call->name) continue;
-        struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
-        fields_number(&out, CALL_ID, id);
-        fields_string(&out, CALL_NAME, call->name);
-        fields_number(&out, CALL_LAYER, call->layer);
-        fields_number(&out, CALL_CLASS, call->class);
-        fields_number(&out, CALL_TRAITS, call->traits);
-        FORWARD(log_writer_end(&pack->writer, &out));
-    }
-    return 0;
+    const struct call_info *call = &call_table[id];
+    struct fields_out out;
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
+    fields_number(&out, CALL_ID, id);
+    fields_string(&out, CALL_NAME, call->name);
+    fields_number(&out, CALL_LAYER, call->layer);
+    fields_number(&out, CALL_CLASS, call->class);
+    fields_number(&out, CALL_TRAITS, call->traits);
+    pack->call_written[id] = true;
+    return log_writer_end(&pack->writer, &out);
 }
 
 int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
@@ -138,7 +133,9 @@ static int write_streams(struct pack *pack, struct pack_process *process)
 {
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->kind != CHUNK_EVENTS || lookup_find(&process->streams, piece->stream) != LOOKUP_NONE) continue;
+        if (piece->kind != CHUNK_EVENTS || piece->used == 0 ||
+            lookup_find(&process->streams, piece->stream) != LOOKUP_NONE)
+            continue;
         FORWARD(lookup_set(&process->streams, piece->stream, ++pack->streams));
         struct fields_out out;
         FORWARD(log_writer_begin(&pack->writer, &out, RECORD_STREAM, SMALL_ROOM));

@@ -32,6 +32,7 @@ struct contents {
     size_t records;
     struct log_block block[MAX_BLOCKS]; // of events
     struct bytes events[MAX_BLOCKS];
+    size_t before[MAX_BLOCKS]; // records before it
     size_t blocks;
     size_t index_entries;
 };
@@ -83,6 +84,7 @@ static void read_log(int fd, struct contents *contents)
         assert_int_equal(log_block_load(&block, data + at + LOG_BLOCK_HEADER_BYTES, &raw), 0);
         if (block.type == BLOCK_EVENTS) {
             contents->block[contents->blocks] = block;
+            contents->before[contents->blocks] = contents->records;
             contents->events[contents->blocks++] = raw;
         } else {
             size_t before = contents->records;
@@ -218,6 +220,61 @@ static void children_make_a_block_unsorted(void **state)
     free(image.data);
 }
 
+// A log has the rows of the calls that occur, each before the first block that needs it.
+static void calls_that_occur_have_rows(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_put_run(image_chunk(&image, CHUNK_EVENTS), call_named("pwrite"), 1, 10, 4096);
+    image_put_run(image_chunk(&image, CHUNK_EVENTS), call_named("pwrite"), 1, 10, 4096);
+    image_put_run(image_chunk(&image, CHUNK_EVENTS), call_named("pread"), 1, 10, 4096);
+
+    struct contents log;
+    struct pack_result result;
+    pack(&image, &log, &result);
+    const struct record *first = find(&log, RECORD_CALL, 0), *second = find(&log, RECORD_CALL, 1);
+    assert_string_equal(first->text[CALL_NAME], "pwrite");
+    assert_int_equal(first->number[CALL_ID], call_named("pwrite"));
+    assert_int_equal(first->number[CALL_LAYER], LAYER_POSIX);
+    assert_int_equal(first->number[CALL_CLASS], CLASS_WRITE);
+    assert_int_equal(first->number[CALL_TRAITS], call_table[call_named("pwrite")].traits);
+    assert_string_equal(second->text[CALL_NAME], "pread");
+    assert_null(find(&log, RECORD_CALL, 2));
+    assert_int_equal(log.blocks, 3);
+    assert_true(first < &log.record[log.before[0]]);
+    assert_true(second < &log.record[log.before[2]]);
+    free_contents(&log);
+    free(image.data);
+}
+
+// A rank may do nothing but communicate.
+static void communication_without_events_is_kept(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    struct spill_chunk *chunk = image_chunk(&image, CHUNK_EVENTS);
+    struct stream_writer writer = {0};
+    chunk->base = 1000000050;
+    stream_put_start(&writer, image_payload(chunk), IMAGE_PAYLOAD, &chunk->used, chunk->base);
+    stream_put_control(&writer, KIND_COMM, (uint64_t[]){2, 1, 2, 0, 70}, 5);
+    image_chunk(&image, CHUNK_EVENTS)->stream = 1; // a thread that did nothing
+
+    struct contents log;
+    struct pack_result result;
+    pack(&image, &log, &result);
+    assert_int_equal(result.events, 0);
+    assert_int_equal(log.blocks, 1);
+    assert_int_equal(log.block[0].events, 0);
+    assert_int_equal(log.block[0].start_ns, 50);
+    assert_int_equal(log.block[0].end_ns, 50);
+    assert_int_equal(log.events[0].len, chunk->used);
+    assert_memory_equal(log.events[0].data, image_payload(chunk), chunk->used);
+    assert_int_equal(find(&log, RECORD_STREAM, 0)->number[STREAM_ID], log.block[0].stream);
+    assert_null(find(&log, RECORD_STREAM, 1));
+    free_contents(&log);
+    free(image.data);
+}
+
 static void counters_are_handed_on(void **state)
 {
     (void)state;
@@ -227,7 +284,9 @@ static void counters_are_handed_on(void **state)
     entry.counters.value[COUNTER_BYTES_READ] = 123;
     entry.counters.sizes.used = UINT64_MAX; // a lie
     memcpy(image_payload(chunk), &entry, sizeof entry);
-    chunk->used = sizeof entry;
+    entry.layer = LAYER_MPIIO; // moves its bytes through the layers below
+    memcpy(image_payload(chunk) + sizeof entry, &entry, sizeof entry);
+    chunk->used = 2 * sizeof entry;
 
     struct contents log;
     struct pack_result result;
@@ -235,6 +294,7 @@ static void counters_are_handed_on(void **state)
     assert_int_equal(result.bytes[0], 123);
     assert_int_equal(find(&log, RECORD_COUNTERS, 0)->number[COUNTERS_FILE], 9);
     assert_int_equal(find(&log, RECORD_COUNTERS, 0)->number[COUNTERS_LAYER], LAYER_POSIX);
+    assert_int_equal(find(&log, RECORD_COUNTERS, 1)->number[COUNTERS_LAYER], LAYER_MPIIO);
     free_contents(&log);
     free(image.data);
 }
@@ -269,8 +329,12 @@ static void random_damage_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_image_becomes_a_log),     cmocka_unit_test(a_damaged_chunk_keeps_its_good_part),
-        cmocka_unit_test(children_make_a_block_unsorted), cmocka_unit_test(counters_are_handed_on),
+        cmocka_unit_test(a_good_image_becomes_a_log),
+        cmocka_unit_test(a_damaged_chunk_keeps_its_good_part),
+        cmocka_unit_test(children_make_a_block_unsorted),
+        cmocka_unit_test(calls_that_occur_have_rows),
+        cmocka_unit_test(communication_without_events_is_kept),
+        cmocka_unit_test(counters_are_handed_on),
         cmocka_unit_test(random_damage_is_survived),
     };
     return cmocka_run_group_tests_name("pack_log", tests, NULL, NULL);
