@@ -12,9 +12,20 @@
 // Clocks that are set while a job runs move its epoch against its monotonic clock; another boot moves it farther.
 #define SAME_BOOT_NS (600 * NS_PER_SECOND)
 
+// As far as this two readings of the same clocks may differ: processes whose own readings agree so well with the host's
+// clock use that. Their events then have the right order among each other, and their records are alike.
+#define SAME_CLOCK_NS UINT64_C(20000)
+
 struct span {
     uint64_t units;
     uint64_t ns;
+};
+
+// A look at the CPU's counter over some time, in unshifted units.
+struct reference {
+    uint64_t units; // at its start
+    uint64_t mono_ns;
+    struct span span;
 };
 
 static struct span span_between(const struct spill_moment *from, const struct spill_moment *to)
@@ -68,18 +79,27 @@ uint64_t pack_since_start(const struct pack *pack, const struct pack_process *pr
     return (int64_t)(now - start) > 0 ? now - start : 0;
 }
 
-// The longest look at the CPU counter that anybody on the job's host had, in unshifted units.
-static struct span best_reference(const struct pack *pack)
+static void take_longer(struct reference *best, const struct spill_moment *from, const struct spill_moment *to,
+                        uint32_t shift)
 {
-    struct span best = {0};
-    if (pack->job && pack->job->complete) best = span_between(&pack->job->start, &pack->job->end);
+    struct span span = span_between(from, to);
+    if (span.ns <= best->span.ns || to->units > UINT64_MAX >> shift) return;
+    *best = (struct reference){
+        .units = from->units << shift,
+        .mono_ns = from->mono_ns,
+        .span = {.units = span.units << shift, .ns = span.ns},
+    };
+}
+
+// The longest look that anybody on the job's host had.
+static struct reference best_reference(const struct pack *pack)
+{
+    struct reference best = {0};
+    if (pack->job && pack->job->complete) take_longer(&best, &pack->job->start, &pack->job->end, 0);
     for (size_t i = 0; i < pack->process_count; i++) {
         const struct spill_header *header = &pack->process[i].spill.header;
         if (!pack->process[i].is_local || header->clock_is_ns) continue;
-        struct span own = span_between(&header->start, &header->latest);
-        if (own.ns > best.ns && own.units <= UINT64_MAX >> header->unit_shift) {
-            best = (struct span){.units = own.units << header->unit_shift, .ns = own.ns};
-        }
+        take_longer(&best, &header->start, &header->latest, header->unit_shift);
     }
     return best;
 }
@@ -104,19 +124,48 @@ static int64_t origin_ns(uint64_t start_ns, uint64_t job_start_ns)
     return ns < -(INT64_MAX / 4) ? -(INT64_MAX / 4) : ns;
 }
 
+static bool agrees(const struct pack *pack, const struct clock_map *clock, const struct spill_moment *moment)
+{
+    uint64_t expected = (uint64_t)origin_ns(moment->mono_ns, pack->start_mono_ns);
+    uint64_t difference = (uint64_t)clock_map_ns(clock, moment->units) - expected;
+    return difference < SAME_CLOCK_NS || -difference < SAME_CLOCK_NS;
+}
+
+// The clock of the job's host for a process that runs there; false where the two differ.
+static bool host_clock(const struct pack *pack, const struct pack_process *process, const struct reference *reference,
+                       struct clock_map *clock)
+{
+    const struct spill_header *header = &process->spill.header;
+    *clock = (struct clock_map){
+        .origin_units = reference->units >> header->unit_shift,
+        .origin_ns = origin_ns(reference->mono_ns, pack->start_mono_ns),
+        .span_units = reference->span.units >> header->unit_shift,
+        .span_ns = reference->span.ns,
+    };
+    return process->is_local && !header->clock_is_ns && clock->span_units && agrees(pack, clock, &header->start) &&
+           agrees(pack, clock, &header->latest);
+}
+
+static struct clock_map own_clock(const struct pack *pack, const struct pack_process *process, struct span reference)
+{
+    const struct spill_moment *start = &process->spill.header.start;
+    struct span rate = rate_of(process, reference);
+    return (struct clock_map){
+        .origin_units = start->units,
+        .origin_ns = process->is_local ? origin_ns(start->mono_ns, pack->start_mono_ns)
+                                       : origin_ns(start->epoch_ns, pack->start_epoch_ns),
+        .span_units = rate.units,
+        .span_ns = rate.ns,
+    };
+}
+
 void pack_set_clocks(struct pack *pack)
 {
-    struct span reference = best_reference(pack);
+    struct reference reference = best_reference(pack);
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];
-        const struct spill_moment *start = &process->spill.header.start;
-        struct span rate = rate_of(process, reference);
-        process->clock = (struct clock_map){
-            .origin_units = start->units,
-            .origin_ns = process->is_local ? origin_ns(start->mono_ns, pack->start_mono_ns)
-                                           : origin_ns(start->epoch_ns, pack->start_epoch_ns),
-            .span_units = rate.units,
-            .span_ns = rate.ns,
-        };
+        if (!host_clock(pack, process, &reference, &process->clock)) {
+            process->clock = own_clock(pack, process, reference.span);
+        }
     }
 }

@@ -268,6 +268,39 @@ static void short_processes_use_the_jobs_clock(void **state)
     log_close(log);
 }
 
+// Who agrees with the clock of the host uses it; who does not (a clock that was set, a machine that moved) has its own.
+static void processes_of_a_host_share_its_clock(void **state)
+{
+    const struct place *place = *state;
+    const uint64_t off_units[] = {0, 2000, 2000000}; // of four nanoseconds
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[] = "0.spill";
+        struct image image = process(4000001 + i, 1, 100 * i, EXIT_CLEAN);
+        struct spill_header *header = image_header(&image);
+        header->clock_is_ns = 0;
+        header->unit_shift = 4;
+        header->start.units = 1000 + 25000000 * i + off_units[i];
+        header->latest.mono_ns = header->start.mono_ns + 2000000000;
+        header->latest.units = header->start.units + 500000000;
+        name[0] = (char)('0' + i);
+        save(place, &image, name);
+    }
+    struct pack_job job = job_at_one_second();
+    job.start.units = 16 * 1000;
+    job.end.units = 16 * (1000 + UINT64_C(2000000000));
+    struct pack_result result;
+    struct log *log = pack_and_open(place, &job, &result);
+    const struct clock_map *first = &log_process_at(log, 0)->clock;
+    assert_int_equal(first->origin_units, 1000);
+    assert_int_equal(first->origin_ns, 0);
+    assert_int_equal(clock_map_ns(first, 1250), 1000);
+    assert_memory_equal(&log_process_at(log, 1)->clock, first, sizeof *first);
+    const struct clock_map *other = &log_process_at(log, 2)->clock;
+    assert_int_equal(other->origin_ns, 200000000);
+    assert_int_equal(clock_map_ns(other, other->origin_units + 250), 200001000);
+    log_close(log);
+}
+
 static void what_is_no_spill_does_no_harm(void **state)
 {
     const struct place *place = *state;
@@ -344,6 +377,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(hosts_give_the_same_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_rescue_knows_the_job, set_up, tear_down),
         cmocka_unit_test_setup_teardown(short_processes_use_the_jobs_clock, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_of_a_host_share_its_clock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_spill_does_no_harm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_overwritten_or_left_behind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_log_is_on_the_disk_before_it_has_its_name, set_up, tear_down),
