@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 
 #include "base/glob.h"
 #include "fmt/fields.h"
@@ -149,15 +150,52 @@ static bool is_system_file(const char *name)
     return false;
 }
 
-// Memory that MPI and its transports share between processes looks like files but is none of the program's.
+static bool starts_with(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+// ".HOST.UID", the host's name without or with its domain.
+static bool names_host_and_user(const char *name)
+{
+    struct utsname host;
+    char wanted[sizeof host.nodename + 16];
+    struct text text = {wanted, sizeof wanted, 0};
+    size_t len = strcspn(name, "/");
+    if (cpu_syscall(SYS_uname, &host) < 0) return false;
+    text_add(&text, ".");
+    text_add_bytes(&text, host.nodename, strcspn(host.nodename, "."));
+    text_add(&text, ".");
+    if (!starts_with(name, wanted)) return false;
+    text.len = 0;
+    text_add(&text, ".");
+    text_add_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
+    return len >= text.len && starts_with(name + len - text.len, wanted);
+}
+
+// In any directory for temporary files: where Open MPI's processes, or those of PMIx, find each other.
+static bool is_session_folder(const char *name)
+{
+    static const char *const owners[] = {"ompi.", "prte.", "prterun."};
+    if (*name != 'o' && *name != 'p') return false; // most end here
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        if (starts_with(name, owners[i])) return names_host_and_user(name + strlen(owners[i]) - 1);
+    }
+    return starts_with(name, "pmix_dstor_");
+}
+
+// What MPI and its transports share between processes looks like files but is none of the program's.
 static bool is_transport_file(const char *name)
 {
-    static const char *const starts[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.",
+    static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
                                          "sm_segment.", "psm2_shm.",      "ompi."};
-    static const char folder[] = "/dev/shm/";
-    if (strncmp(name, folder, sizeof folder - 1) != 0) return false;
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (strncmp(name + sizeof folder - 1, starts[i], strlen(starts[i])) == 0) return true;
+    static const char memory[] = "/dev/shm/";
+    bool in_memory = starts_with(name, memory);
+    for (size_t i = 0; in_memory && i < sizeof shared / sizeof *shared; i++) {
+        if (starts_with(name + sizeof memory - 1, shared[i])) return true;
+    }
+    for (const char *slash = name; slash; slash = strchr(slash + 1, '/')) {
+        if (is_session_folder(slash + 1)) return true;
     }
     return false;
 }
