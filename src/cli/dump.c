@@ -271,8 +271,8 @@ static int take_comm_json(const struct log_comm *comm, void *context)
     json_object(json);
     json_unsigned_or_null(json, "rank", comm->process->has_rank, (uint64_t)comm->process->rank);
     json_unsigned_or_null(json, "pid", true, comm->process->pid);
-    json_unsigned_or_null(json, "tid", true, comm->tid);
-    json_unsigned_or_null(json, "tick", true, comm->tick);
+    json_unsigned_or_null(json, "tid", comm->has_thread, comm->tid);
+    json_unsigned_or_null(json, "tick", comm->has_thread, comm->tick);
     json_unsigned_or_null(json, "before", comm->has_event, comm->event);
     json_key(json, "kind");
     json_text(json, comm_kind_name(comm->kind));
@@ -289,7 +289,9 @@ static int take_comm_text(const struct log_comm *comm, void *context)
     const struct comm_printer *printer = context;
     FILE *out = printer->output->out;
     text_number(out, 5, comm->process->has_rank, (uint64_t)comm->process->rank);
-    fprintf(out, " %7" PRIu32 " %7" PRIu32 " %8" PRIu64, comm->process->pid, comm->tid, comm->tick);
+    fprintf(out, " %7" PRIu32, comm->process->pid);
+    text_number(out, 7, comm->has_thread, comm->tid);
+    text_number(out, 8, comm->has_thread, comm->tick);
     text_number(out, 20, comm->has_event, comm->event);
     fprintf(out, " %-13s %8" PRIu64 " %14" PRIu64 " %13.9f\n", comm_kind_name(comm->kind), comm->count, comm->bytes,
             (double)comm->time_ns / 1e9);

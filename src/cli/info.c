@@ -42,20 +42,6 @@ static uint64_t true_opens(const struct log_stats_record *record)
     return value[COUNTER_OPENS] > derived ? value[COUNTER_OPENS] - derived : 0;
 }
 
-// MPI-IO moves its bytes through the layers below: on its files their time is not counted as well.
-static void add_counted_time(struct info *info, const struct log_stats_record *record, struct info_file *sum)
-{
-    if (!record->process || !record->has_rank || !record->process->trace_ended) return;
-    uint64_t *ns = &info->counted_ns[log_process_index(info->log, record->process)];
-    uint64_t time = counters_time(&record->counters);
-    if (record->layer == LAYER_MPIIO) {
-        *ns -= sum->last_ns;
-    } else {
-        sum->last_ns += time;
-    }
-    *ns += time;
-}
-
 static int take_record(const struct log_stats_record *record, void *context)
 {
     struct info *info = context;
@@ -68,9 +54,7 @@ static int take_record(const struct log_stats_record *record, void *context)
         sum->processes++;
         sum->ranks += record->has_rank;
         sum->last = record->process;
-        sum->last_ns = 0;
     }
-    add_counted_time(info, record, sum);
     // Higher layers move the same bytes through these two; these two never through each other.
     if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
     sum->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
@@ -143,8 +127,6 @@ static void gather_job(struct info *info)
 
 static int gather(struct info *info)
 {
-    info->counted_ns = calloc(log_process_count(info->log) + 1, sizeof *info->counted_ns);
-    RETURN_IF(!info->counted_ns, -ENOMEM);
     FORWARD(gather_files(info));
     FORWARD(info_gather_ranks(info));
     FORWARD(coverage_finish(&info->coverage, info->log));
@@ -179,7 +161,6 @@ static int info_run(int argc, char **argv)
     free(info.files);
     free(info.processes);
     free(info.ranks);
-    free(info.counted_ns);
     log_argument_close(&argument);
     return status;
 }

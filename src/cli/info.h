@@ -13,15 +13,14 @@ struct info_file {
     uint64_t processes;
     uint64_t ranks;
     const struct log_process *last; // that was counted: a process's records come together
-    uint64_t last_ns;               // that it spent in calls on the file, but for MPI-IO
 };
 
-// What a rank did with its time. Where it is not known how much was communication, neither is the rest.
+// What a rank did with its time.
 struct info_rank {
     const struct log_process *process;
     int64_t run_ns;
+    bool known; // the three below; a log of an early version lacks them past the trace
     int64_t io_ns;
-    bool comm_known;
     int64_t comm_ns;
     int64_t rest_ns;
 };
@@ -34,8 +33,6 @@ struct info {
     const struct log_process **processes; // ranks first
     struct info_rank *ranks;              // by world, then rank
     size_t rank_count;
-    uint64_t
-        *counted_ns; // by the process's place in the log: time in calls of ranks whose trace ended, by the counters
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
     uint64_t spill_damaged_bytes; // of the spill files that the log was made from
@@ -45,7 +42,7 @@ struct info {
     struct coverage coverage;
 };
 
-// Fills processes, ranks and rank_count; counted_ns must be there.
+// Fills processes, ranks and rank_count.
 int info_gather_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);

@@ -111,9 +111,9 @@ static void print_ranks(struct json_out *json, const struct info *info)
         json_signed(json, rank->process->rank);
         key_unsigned(json, "world", rank->process->world);
         key_unsigned(json, "pid", rank->process->pid);
-        key_seconds(json, "io", true, rank->io_ns);
-        key_seconds(json, "communication", rank->comm_known, rank->comm_ns);
-        key_seconds(json, "rest", rank->comm_known, rank->rest_ns);
+        key_seconds(json, "io", rank->known, rank->io_ns);
+        key_seconds(json, "communication", rank->known, rank->comm_ns);
+        key_seconds(json, "rest", rank->known, rank->rest_ns);
         key_seconds(json, "run", true, rank->run_ns);
         json_close(json);
     }

@@ -90,11 +90,14 @@ static int64_t end_of(const struct info *info, const struct log_process *process
 static struct info_rank rank_of(const struct info *info, const struct log_process *process,
                                 const struct rank_time *time)
 {
-    struct info_rank rank = {.process = process, .io_ns = time->io_ns, .comm_ns = time->comm_ns};
+    struct info_rank rank = {
+        .process = process,
+        .known = process->io_known || !process->trace_ended,
+        .io_ns = time->io_ns + process->io_ns,
+        .comm_ns = time->comm_ns,
+    };
     int64_t run_ns = end_of(info, process, time) - process->start_ns;
     rank.run_ns = run_ns > 0 ? run_ns : 0;
-    rank.comm_known = !process->trace_ended;
-    if (process->trace_ended) rank.io_ns = (int64_t)info->counted_ns[log_process_index(info->log, process)];
     // Threads may do both at once.
     int64_t rest_ns = rank.run_ns - rank.io_ns - rank.comm_ns;
     rank.rest_ns = rest_ns > 0 ? rest_ns : 0;

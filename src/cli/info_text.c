@@ -136,9 +136,10 @@ static void print_processes(const struct info *info, bool all, FILE *out)
 // One line of the table of ranks.
 static void print_rank_times(FILE *out, const char *name, const struct info_rank *rank)
 {
-    fprintf(out, "  %6s  %12s  %12s", name, words_seconds(rank->run_ns).text, words_seconds(rank->io_ns).text);
-    fprintf(out, "  %13s", rank->comm_known ? words_seconds(rank->comm_ns).text : "unknown");
-    fprintf(out, "  %12s\n", rank->comm_known ? words_seconds(rank->rest_ns).text : "unknown");
+    fprintf(out, "  %6s  %12s", name, words_seconds(rank->run_ns).text);
+    fprintf(out, "  %12s", rank->known ? words_seconds(rank->io_ns).text : "unknown");
+    fprintf(out, "  %13s", rank->known ? words_seconds(rank->comm_ns).text : "unknown");
+    fprintf(out, "  %12s\n", rank->known ? words_seconds(rank->rest_ns).text : "unknown");
 }
 
 static int64_t *rank_time_at(struct info_rank *rank, unsigned column)
@@ -151,7 +152,7 @@ static int64_t *rank_time_at(struct info_rank *rank, unsigned column)
 static void print_rank_range(const struct info *info, FILE *out)
 {
     enum { COLUMNS = 4 };
-    struct info_rank least = info->ranks[0], most = info->ranks[0], mean = {.comm_known = true};
+    struct info_rank least = info->ranks[0], most = info->ranks[0], mean = {.known = true};
     for (unsigned column = 0; column < COLUMNS; column++) {
         double sum = 0;
         for (size_t i = 0; i < info->rank_count; i++) {
@@ -160,11 +161,11 @@ static void print_rank_range(const struct info *info, FILE *out)
             if (ns < *rank_time_at(&least, column)) *rank_time_at(&least, column) = ns;
             if (ns > *rank_time_at(&most, column)) *rank_time_at(&most, column) = ns;
             sum += (double)ns;
-            if (!rank.comm_known) mean.comm_known = false;
+            if (!rank.known) mean.known = false;
         }
         *rank_time_at(&mean, column) = (int64_t)(sum / (double)info->rank_count);
     }
-    least.comm_known = most.comm_known = mean.comm_known;
+    least.known = most.known = mean.known;
     print_rank_times(out, "least", &least);
     print_rank_times(out, "mean", &mean);
     print_rank_times(out, "most", &most);

@@ -70,7 +70,11 @@ enum process_key {
     PROCESS_LEFT_OUT_CALLS = 28,
     PROCESS_CLOCK_SPAN_UNITS = 29,
     PROCESS_CLOCK_SPAN_NS = 30,
-    PROCESS_RAW_RINGS = 31, // io_urings made without liburing, whose transfers nobody sees or counts
+    PROCESS_RAW_RINGS = 31,  // io_urings made without liburing, whose transfers nobody sees or counts
+    PROCESS_COMM_CALLS = 32, // communication that the events do not tell of: calls, one field for each enum
+    PROCESS_COMM_BYTES = 33, // stream_comm_kind that is not 0, in the form calls << 4 | kind; in the same way bytes
+    PROCESS_COMM_NS = 34,    // and time
+    PROCESS_IO_NS = 35,      // time in calls past the trace; absent where it was not counted, nor communication then
 };
 
 // How a process ended, as far as it could be seen.

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "fmt/records.h"
+#include "fmt/stream.h"
 
 #define SPILL_SUFFIX ".spill"             // of the files' names
 #define SPILL_LOST_SUFFIX ".lost"         // of the mark that a process leaves which could not make one
@@ -71,7 +72,9 @@ struct spill_header {
 struct spill_tally {
     uint64_t left_out[2][LEFT_OUT_COUNT]; // bytes read, bytes written
     uint64_t left_out_calls;
-    uint64_t stdio_kernel[2]; // bytes stdio read from and wrote to the kernel on included files
+    uint64_t stdio_kernel[2];                   // bytes stdio read from and wrote to the kernel on included files
+    struct stream_comm comm[STREAM_COMM_KINDS]; // communication that the stream does not tell of, or not yet
+    uint64_t io_units; // time in calls that the stream does not tell of, those inside others not counted
 };
 
 struct spill_chunk {

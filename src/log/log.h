@@ -13,6 +13,7 @@
 #include "fmt/call.h"
 #include "fmt/clock_map.h"
 #include "fmt/records.h"
+#include "fmt/stream.h"
 
 struct log; // see log_private.h
 
@@ -37,6 +38,12 @@ struct log_job {
     bool complete;
     bool has_exit_status;
     int exit_status; // as waitpid gives it
+};
+
+struct log_comm_sum {
+    uint64_t count;
+    uint64_t bytes;
+    int64_t time_ns;
 };
 
 struct log_process {
@@ -73,6 +80,10 @@ struct log_process {
     uint64_t stdio_kernel_read;
     uint64_t stdio_kernel_write;
     unsigned trace_ended; // enum loss_reason, 0 where the trace is whole
+    // What the events do not tell of: past the trace, or behind the last event of a process that was killed.
+    struct log_comm_sum comm[STREAM_COMM_KINDS];
+    bool io_known; // without it neither of the two was counted past the trace
+    int64_t io_ns; // in calls, those inside others not counted
 };
 
 #define LOG_NO_WORLD UINT32_MAX

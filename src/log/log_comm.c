@@ -41,6 +41,7 @@ static int give(const struct walk *walk, const struct stream_event *raw, bool is
     const struct log_process *process = walk->place->process;
     const struct log_filter *filter = &walk->filter;
     struct log_comm comm = {.process = process,
+                            .has_thread = true,
                             .tid = raw->tid,
                             .tick = raw->tick,
                             .has_event = is_event || raw->comm_number != STREAM_NO_PARENT};
@@ -140,11 +141,39 @@ static int walk_all(struct walk *walk)
     return code;
 }
 
+static int give_untraced(const struct walk *walk, const struct log_process *process)
+{
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        const struct log_comm_sum *sum = &process->comm[kind];
+        if (!sum->count) continue;
+        const struct log_comm comm = {
+            .process = process,
+            .kind = (enum stream_comm_kind)kind,
+            .count = sum->count,
+            .bytes = sum->bytes,
+            .time_ns = sum->time_ns,
+        };
+        FORWARD(walk->take(&comm, walk->context));
+    }
+    return 0;
+}
+
+static int give_all_untraced(const struct walk *walk)
+{
+    if (walk->filter.has_from || walk->filter.has_to) return 0;
+    for (size_t i = 0; i < log_process_count(walk->log); i++) {
+        const struct log_process *process = log_process_at(walk->log, i);
+        if (log_filter_has_process(&walk->filter, process)) FORWARD(give_untraced(walk, process));
+    }
+    return 0;
+}
+
 int log_comm(struct log *log, const struct log_filter *filter, log_comm_take *take, void *context)
 {
     struct walk walk = {.log = log, .take = take, .context = context};
     if (filter) walk.filter = *filter;
     int code = walk_all(&walk);
+    if (code == 0) code = give_all_untraced(&walk);
     bytes_free(&walk.raw);
     return code;
 }

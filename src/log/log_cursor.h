@@ -16,6 +16,8 @@ struct log_sieve {
 
 enum sieve_file { SIEVE_UNKNOWN, SIEVE_PASSES, SIEVE_FAILS };
 
+bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process);
+
 int log_sieve_init(struct log_sieve *sieve, const struct log *log, const struct log_filter *filter);
 void log_sieve_free(struct log_sieve *sieve);
 bool log_sieve_place(const struct log_sieve *sieve, const struct log_place *place);

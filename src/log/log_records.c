@@ -105,7 +105,19 @@ static int take_bytes_field(struct log_process *process, const struct field *fie
     }
 }
 
-static int take_rank_and_clock_field(struct log *log, struct log_process *process, const struct field *field)
+static int take_comm_field(struct log_process *process, const struct field *field)
+{
+    unsigned kind = field->number & 15;
+    uint64_t value = field->number >> 4;
+    if (kind >= STREAM_COMM_KINDS) return 0;
+    struct log_comm_sum *comm = &process->comm[kind];
+    if (field->key == PROCESS_COMM_CALLS) comm->count = value;
+    if (field->key == PROCESS_COMM_BYTES) comm->bytes = value;
+    if (field->key == PROCESS_COMM_NS) comm->time_ns = (int64_t)value;
+    return 0;
+}
+
+static int take_rank_and_time_field(struct log *log, struct log_process *process, const struct field *field)
 {
     switch (field->key) {
     case PROCESS_RANK:
@@ -119,6 +131,13 @@ static int take_rank_and_clock_field(struct log *log, struct log_process *proces
     case PROCESS_CLOCK_NS: process->clock.origin_ns = take_ns(varint_unfold(field->number)); return 0;
     case PROCESS_CLOCK_SPAN_UNITS: process->clock.span_units = field->number; return 0;
     case PROCESS_CLOCK_SPAN_NS: process->clock.span_ns = field->number; return 0;
+    case PROCESS_COMM_CALLS:
+    case PROCESS_COMM_BYTES:
+    case PROCESS_COMM_NS: return take_comm_field(process, field);
+    case PROCESS_IO_NS:
+        process->io_known = true;
+        process->io_ns = take_ns((int64_t)field->number);
+        return 0;
     default: return take_bytes_field(process, field);
     }
 }
@@ -142,7 +161,7 @@ static int take_process_field(struct log *log, struct log_process *process, cons
     case PROCESS_EXIT: process->exit = (unsigned)field->number; return 0;
     case PROCESS_EXIT_VALUE: process->exit_value = (uint32_t)field->number; return 0;
     case PROCESS_TRACE_ENDED: process->trace_ended = (unsigned)field->number; return 0;
-    default: return take_rank_and_clock_field(log, process, field);
+    default: return take_rank_and_time_field(log, process, field);
     }
 }
 

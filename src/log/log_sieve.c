@@ -10,6 +10,12 @@ static bool call_passes(const struct log_filter *filter, const struct log_call *
            (!filter->classes || filter->classes >> call->class & 1);
 }
 
+bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process)
+{
+    return (!filter->process || filter->process == process) && (!filter->has_pid || filter->pid == process->pid) &&
+           (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
+}
+
 int log_sieve_init(struct log_sieve *sieve, const struct log *log, const struct log_filter *filter)
 {
     *sieve = (struct log_sieve){0};
@@ -39,10 +45,7 @@ bool log_sieve_place(const struct log_sieve *sieve, const struct log_place *plac
 {
     const struct log_filter *filter = &sieve->filter;
     const struct log_process *process = place->process;
-    if (place->type != BLOCK_EVENTS || !process) return false;
-    if (filter->process && filter->process != process) return false;
-    if (filter->has_pid && filter->pid != process->pid) return false;
-    if (filter->has_rank && !(process->has_rank && process->rank == filter->rank)) return false;
+    if (place->type != BLOCK_EVENTS || !process || !log_filter_has_process(filter, process)) return false;
     if (filter->has_to && filter->to_ns < 0) return false;
     if (filter->has_to && place->start_ns > (uint64_t)filter->to_ns) return false;
     return !filter->has_from || filter->from_ns <= 0 || place->end_ns >= (uint64_t)filter->from_ns;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/glob.h"
+#include "log/log_cursor.h"
 #include "log/log_private.h"
 #include "log/log_stats_slot.h"
 
@@ -211,12 +212,6 @@ static int count_process(struct stats *stats, log_stats_take_slot *take, void *c
     return hand_out(stats, take, context);
 }
 
-static bool is_wanted(const struct log_filter *filter, const struct log_process *process)
-{
-    return (!filter->process || filter->process == process) && (!filter->has_pid || filter->pid == process->pid) &&
-           (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
-}
-
 int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context)
 {
     static const struct log_filter everything;
@@ -225,7 +220,7 @@ int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_
     int code = 0;
     for (size_t i = 0; i < log_process_count(log) && code >= 0; i++) {
         stats.process = log_process_at(log, i);
-        if (is_wanted(filter, stats.process)) code = count_process(&stats, take, context);
+        if (log_filter_has_process(filter, stats.process)) code = count_process(&stats, take, context);
         forget(&stats);
     }
     lookup_free(&stats.by_key);

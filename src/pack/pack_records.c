@@ -49,7 +49,7 @@ static bool is_found_by_packer(unsigned key)
     case PROCESS_MPI:
     case PROCESS_MPI_SIZE:
     case PROCESS_LOCAL_RANK: return false;
-    default: return key <= PROCESS_RAW_RINGS;
+    default: return key <= PROCESS_IO_NS;
     }
 }
 

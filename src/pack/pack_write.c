@@ -76,6 +76,29 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
     fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
 }
 
+static uint64_t span_ns(const struct pack_process *process, uint64_t units)
+{
+    int64_t ns = clock_map_scale(&process->clock, (int64_t)units);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+// What no event tells of.
+static void put_untraced(struct fields_out *out, const struct pack_process *process)
+{
+    const struct spill_tally *tally = &process->spill.tally;
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        const struct stream_comm *comm = &tally->comm[kind];
+        if (!comm->count) continue;
+        fields_number(out, PROCESS_COMM_CALLS, comm->count << 4 | kind);
+        fields_number(out, PROCESS_COMM_NS, span_ns(process, comm->units) << 4 | kind);
+        if (comm->bytes) fields_number(out, PROCESS_COMM_BYTES, comm->bytes << 4 | kind);
+    }
+    uint32_t trace_ended = process->spill.header.trace_ended;
+    if (!trace_ended) return;
+    fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
+    fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
+}
+
 static int write_process_record(struct pack *pack, const struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
@@ -92,8 +115,7 @@ static int write_process_record(struct pack *pack, const struct pack_process *pr
     fields_number(&out, PROCESS_EXIT, process->exit);
     fields_number(&out, PROCESS_EXIT_VALUE, process->exit_value);
     put_chars(&out, process);
-    uint32_t trace_ended = header->trace_ended;
-    if (trace_ended) fields_number(&out, PROCESS_TRACE_ENDED, trace_ended);
+    put_untraced(&out, process);
     return log_writer_end(&pack->writer, &out);
 }
 

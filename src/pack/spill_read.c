@@ -54,6 +54,12 @@ static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
         sum->stdio_kernel[way] += more->stdio_kernel[way];
     }
     sum->left_out_calls += more->left_out_calls;
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        sum->comm[kind].count += more->comm[kind].count;
+        sum->comm[kind].bytes += more->comm[kind].bytes;
+        sum->comm[kind].units += more->comm[kind].units;
+    }
+    sum->io_units += more->io_units;
 }
 
 static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk *chunk)

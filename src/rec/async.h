@@ -29,10 +29,10 @@ struct pending {
     bool has_offset;
     bool unique; // its queue uses an id for one transfer at a time: an older one with it was never seen to complete
     bool unaligned;
-    uint32_t left_out; // only its bytes are tallied (not at all, in fact: the kernel does not count them)
+    bool is_child; // submitted inside another call
 };
 
-// Keeps a copy of `what` until async_done finds it; dropped without memory, and counted as lost.
+// Keeps a copy of `what` until async_take finds it; dropped without memory, and counted as lost.
 void async_add(struct thread *thread, const struct pending *what);
 // Counts the time inside the submitting call, where nobody has seen the transfer done yet.
 void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);

@@ -7,6 +7,15 @@
 
 enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
 
+// Communication that waits to be written goes along.
+static void change_tally(struct thread *thread, struct spill_tally *tally)
+{
+    memcpy(tally->comm, thread->comm, sizeof tally->comm);
+    memset(thread->comm, 0, sizeof tally->comm);
+    thread->tally = tally;
+    thread->comm = tally->comm;
+}
+
 // Counters only from here on. What is left out is still tallied, in a chunk without events.
 static void end_trace(struct thread *thread, enum loss_reason reason)
 {
@@ -14,7 +23,7 @@ static void end_trace(struct thread *thread, enum loss_reason reason)
     atomic_compare_exchange_strong(&recorder.spill->trace_ended, &none, reason);
     thread->writer.limit = NULL;
     thread->chunk = spill_claim(CHUNK_COUNTERS, SPILL_ALIGN, &reason);
-    thread->tally = thread->chunk ? &thread->chunk->tally : &thread->spare_tally;
+    if (thread->chunk) change_tally(thread, &thread->chunk->tally);
 }
 
 // A new chunk stands alone, so calls that are still open are named again.
@@ -34,6 +43,7 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     if (!reason) {
         chunk = spill_claim(CHUNK_EVENTS, thread->chunks ? CHUNK_BYTES : FIRST_CHUNK_BYTES, &reason);
     }
+    if (chunk) change_tally(thread, &chunk->tally);
     if (old) spill_retire(old);
     if (!chunk) {
         thread->trace_ended = true;
@@ -42,7 +52,6 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     }
     if (!thread->chunks++) thread->stream = atomic_fetch_add(&recorder.spill->streams, 1);
     thread->chunk = chunk;
-    thread->tally = &chunk->tally;
     chunk->stream = thread->stream;
     chunk->tid = thread->tid;
     chunk->first_number = thread->writer.next_number;
@@ -127,10 +136,21 @@ static void count_in(struct file *file, unsigned layer, const struct counters_in
     spin_unlock(&file->counters_lock);
 }
 
+// A call inside another is part of its time; what was only submitted takes the time inside calls.
+static void tally_time(struct thread *thread, const struct emission *e)
+{
+    const struct call_frame *around = thread->frame;
+    if (around && e->ends_frame) around = around->up;
+    if (around || e->is_child) return;
+    bool is_async = call_table[e->call].traits & CALL_ASYNC;
+    thread->tally->io_units += is_async ? attribute(e, ATTRIBUTE_CALL_TIME) : e->end - e->start;
+}
+
 // Past the trace cap: the event leaves its mark on the counters of its file (and of a rename's target).
-static void count(const struct emission *e)
+static void count(struct thread *thread, const struct emission *e)
 {
     const struct call_info *call = &call_table[e->call];
+    tally_time(thread, e);
     if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // --no-trace loses nothing it was asked for
     struct counters_input input = {.call = e->call,
                                    .offset = e->offset,
@@ -214,7 +234,7 @@ static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(writer->at >= writer->limit) && !make_ready(thread, e->start)) {
-        count(e);
+        count(thread, e);
         return;
     }
     // The innermost frame is the event's own if it ends it.

@@ -37,6 +37,7 @@ struct emission {
     struct file *file2; // the target of rename and link, or NULL
     uint64_t subject;
     bool ends_frame; // of the thread's innermost frame
+    bool is_child;   // was submitted inside another call, which need not be under way any more
     bool unaligned;
     uint64_t offset;
     uint64_t size;

@@ -89,6 +89,7 @@ MPI_SHIM bool mpi_enter_comm(struct mpi_probe *p)
 MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
 {
     struct thread *thread = p->thread;
+    if (UNLIKELY(!thread->comm)) return; // as in emit_left_out
     struct stream_comm *comm = &thread->comm[kind];
     comm->units += plugin_now() - p->start;
     comm->count++;

@@ -234,6 +234,7 @@ static struct thread *attach(void)
         if (!thread) return NULL;
         thread->tid = tid;
         thread->tally = &thread->spare_tally;
+        thread->comm = thread->tally->comm;
         thread->aside = arena_alloc(sizeof *thread->aside * EMIT_ASIDE);
         emit_next_chunk(thread, clock_now());
     }

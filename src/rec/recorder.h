@@ -68,11 +68,11 @@ struct thread {
     struct spill_chunk *chunk; // current; NULL where the disk is full
     struct call_frame *frame;  // innermost announced call, or NULL
     uint64_t tick;
-    uint8_t *limit_aside;  // the writer's limit while something must be written before the next event (emit_attend)
-    uint64_t tick_written; // the tick as the stream knows it
-    bool in_mpi;           // inside an MPI call: what MPI calls there is its own affair
-    struct stream_comm comm[STREAM_COMM_KINDS]; // communication since the last event
-    struct { // the datatype whose size was asked for last: programs use the same one again and again
+    uint8_t *limit_aside;     // the writer's limit while something must be written before the next event (emit_attend)
+    uint64_t tick_written;    // the tick as the stream knows it
+    bool in_mpi;              // inside an MPI call: what MPI calls there is its own affair
+    struct stream_comm *comm; // of the tally: communication since the last event
+    struct {                  // the datatype whose size was asked for last: programs use the same one again and again
         uintptr_t type;
         uint64_t bytes;
     } last_type;

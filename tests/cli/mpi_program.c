@@ -1,10 +1,13 @@
 // A little of every kind of MPI-IO, for the tests of counters: a shared file, a file of each rank, one of rank 0 alone,
-// stdio, and communication in between. The only argument is a directory.
+// stdio, and communication in between. Arguments: a directory, and what to do at the end: "rounds" of a barrier and a
+// write at a place of no pattern, or to be "killed" after some barriers.
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { NUMBERS = 1000 };
+enum { NUMBERS = 1000, ROUNDS = 4000, LAST_BARRIERS = 100 };
 
 static char name[4096];
 static int buffer[NUMBERS];
@@ -56,6 +59,18 @@ static void use_own(const char *directory, int rank)
     fclose(text);
 }
 
+static void use_rounds(const char *directory, int rank)
+{
+    MPI_File file;
+    MPI_File_open(MPI_COMM_SELF, path(directory, "rounds", rank), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                  &file);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Barrier(MPI_COMM_SELF);
+        MPI_File_write_at(file, i * 7919 % ROUNDS * 100 + i % 89, buffer, 1 + i % 10, MPI_INT, MPI_STATUS_IGNORE);
+    }
+    MPI_File_close(&file);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, sum;
@@ -72,6 +87,11 @@ int main(int argc, char **argv)
         fclose(text);
     }
     for (int i = 0; i < 5; i++) MPI_Barrier(MPI_COMM_WORLD);
+    if (argc > 2 && strcmp(argv[2], "rounds") == 0) use_rounds(argv[1], rank);
+    if (argc > 2 && strcmp(argv[2], "killed") == 0) {
+        for (int i = 0; i < LAST_BARRIERS; i++) MPI_Barrier(MPI_COMM_SELF);
+        raise(SIGKILL);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -1,6 +1,7 @@
 """stats, info and dump on recordings of an MPI program, under each MPI that is there."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -39,8 +40,8 @@ class MpiTest(harness.CommandLineTest):
             self.skipTest(f'{self.mpi} is not installed')
         super().setUp()
 
-    def launch(self, ranks, folder=None):
-        return [*MPIS[self.mpi], '-n', str(ranks), Program.find(self.mpi), folder or self.folder]
+    def launch(self, ranks, folder=None, *words):
+        return [*MPIS[self.mpi], '-n', str(ranks), Program.find(self.mpi), folder or self.folder, *words]
 
     def record_mpi(self, ranks, **more):
         return self.record(*self.launch(ranks), name=f'{ranks}.ioseer', **more)
@@ -114,6 +115,55 @@ class MpiTest(harness.CommandLineTest):
                     if not isinstance(value, float) and '_RANK' not in name and 'TIME_SIZE' not in name:
                         self.assertEqual(second[key][name], value, (key, name))
 
+    def totals(self, log, folder):
+        """Of the program's files: numbers that must not depend on the trace, per layer."""
+        totals = {}
+        for record in self.json('stats', '--json', '--per-rank', log)['records']:
+            if record['rank'] is None or not record['file'].startswith(folder):
+                continue
+            for name, value in record['counters'].items():
+                if name.split('_', 1)[1] in ('OPENS', 'READS', 'WRITES', 'BYTES_READ', 'BYTES_WRITTEN', 'INDEP_WRITES',
+                                             'COLL_WRITES', 'NB_READS', 'SPLIT_READS', 'SYNCS', 'VIEWS', 'INDEP_OPENS',
+                                             'COLL_OPENS', 'SEEKS', 'FSYNCS'):
+                    totals[name] = totals.get(name, 0) + value
+        return totals
+
+    def communication(self, log):
+        """Calls and bytes of the ranks by kind; times as info has them."""
+        calls = {}
+        for row in self.json('dump', '--comm', '--json', log):
+            key = row['rank'], row['kind']
+            self.assertGreaterEqual(row['time'], 0)
+            calls[key] = tuple(a + b for a, b in zip(calls.get(key, (0, 0)), (row['count'], row['bytes'])))
+        for rank in self.json('info', '--json', log)['ranks']:
+            said = sum(row['time'] for row in self.json('dump', '--comm', '--json', '--rank', str(rank['rank']), log))
+            self.assertAlmostEqual(rank['communication'], said, delta=20000 * NS)
+            self.assertGreater(rank['communication'], 0)
+            self.assertGreater(rank['io'], 0)
+            self.assertAlmostEqual(rank['io'] + rank['communication'] + rank['rest'], rank['run'], delta=3 * NS)
+        return calls
+
+    def test_nothing_is_lost_past_the_trace(self):
+        """The same program with a whole trace, one that ends on the way, and none: the same totals."""
+        found = {}
+        for name, options in (('whole', []), ('part', ['--trace-cap', '48k']), ('none', ['--no-trace'])):
+            folder, log = tempfile.mkdtemp(dir=self.folder), self.path(f'{name}.ioseer')
+            done = self.expect(0, 'record', '-o', log, *options, '--', *self.launch(2, folder, 'rounds'))
+            bytes_said = re.search(r', (\S+ \S+) read, (\S+ \S+) written', done.stderr.decode())
+            found[name] = self.totals(log, folder), self.communication(log), bytes_said.groups()
+        events = {name: self.json('info', '--json', self.path(f'{name}.ioseer'))['events'] for name in found}
+        self.assertTrue(events['whole'] > events['part'] > events['none'] == 0, events)
+        self.assertEqual(found['part'], found['whole'])
+        self.assertEqual(found['none'], found['whole'])
+        self.assertEqual(found['none'][1][1, 'synchronising'], (3 + 1 + 5 + 4000, 0))
+
+    def test_communication_of_a_killed_process(self):
+        """What it did after its last I/O is known, too."""
+        log = self.record(Program.find(self.mpi), self.folder, 'killed', status=137)
+        rows = self.json('dump', '--comm', '--json', log)
+        self.assertEqual(sum(row['count'] for row in rows if row['kind'] == 'synchronising'), 3 + 5 + 100)
+        self.assertEqual([(r['tid'], r['tick'], r['before'], r['count']) for r in rows][-1], (None, None, None, 105))
+
     def test_darshan_text(self):
         log = self.record_mpi(2)
         lines = self.expect(0, 'stats', '--darshan', log).stdout.decode().split('\n')
@@ -159,6 +209,7 @@ class MpiTest(harness.CommandLineTest):
         self.assertEqual([f['ranks'] for f in shared], [4])
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertIn('COMMUNICATION', text)
+        self.assertEqual([f['name'] for f in info['files'] if '/ompi.' in f['name'] or '/dev/shm/' in f['name']], [])
         self.assertIn('of the launcher', text)
 
     @staticmethod
@@ -200,7 +251,10 @@ class MpiTest(harness.CommandLineTest):
         """The decoder that was written from doc/format.md sees the same."""
         if not shutil.which('zstd'):
             self.skipTest('the zstd command is not installed')
-        log = self.record_mpi(2)
+        for more in ([], ['--no-trace']):
+            self.compare_decoders(self.record_mpi(2, options=['--force', *more]))
+
+    def compare_decoders(self, log):
         for decoder_options, options in (([], []), (['--comm'], ['--comm'])):
             decoded = subprocess.run([sys.executable, DECODER, *decoder_options, log], check=True, capture_output=True)
             self.assertEqual(decoded.stderr, b'')

@@ -204,10 +204,10 @@ def find_blocks(log, problems):
 
 
 class Fields:
-    """The fields of a record. Of a key that occurs several times the last is kept; no list is needed here."""
+    """The fields of a record. Of a key that occurs several times the last is kept, but for lists of numbers."""
 
     def __init__(self, body):
-        self.numbers, self.strings = {}, {}
+        self.numbers, self.strings, self.lists = {}, {}, collections.defaultdict(list)
         cursor = Cursor(body)
         while cursor.at < len(cursor.data):
             key = cursor.varint()
@@ -215,6 +215,7 @@ class Fields:
                 self.strings[key >> 1] = cursor.take(cursor.varint())
             else:
                 self.numbers[key >> 1] = cursor.varint()
+                self.lists[key >> 1].append(self.numbers[key >> 1])
 
     def number(self, key):
         return self.numbers.get(key, 0)
@@ -282,6 +283,8 @@ class Process:
         self.rank = row.number(12) - 1 if row.number(12) else None
         self.origin_units, self.origin_ns = row.number(14), unfold(row.number(15))
         self.span_units, self.span_ns = (row.number(29), row.number(30)) if row.number(29) else (1, 1)
+        calls, sizes, times = ({value & 15: value >> 4 for value in row.lists[key]} for key in (32, 33, 34))
+        self.untraced = {kind: (count, sizes.get(kind, 0), times.get(kind, 0)) for kind, count in calls.items()}
 
     def length(self, units):
         """Nanoseconds of a length of time; the fraction is cut off."""
@@ -515,13 +518,14 @@ def decode_counters(log):
     return rows, problems
 
 
-def rows_of_communication(communication, before, who):
+def rows_of_communication(communication, before, who, in_ns=False):
     return [{**who, 'before': before, 'kind': COMMUNICATION_KINDS[kind], 'count': count, 'bytes': size,
-             'time': who['process'].length(units) / 1e9} for kind, (count, size, units) in sorted(communication.items())]
+             'time': (time if in_ns else who['process'].length(time)) / 1e9}
+            for kind, (count, size, time) in sorted(communication.items()) if kind < len(COMMUNICATION_KINDS)]
 
 
 def decode_communication(log):
-    """What lies between the events, stream by stream; and what is wrong."""
+    """What lies between the events, stream by stream, then what they do not tell of; and what is wrong."""
     problems, rows = [], []
     blocks = find_blocks(log, problems)
     tables = Tables(blocks, problems)
@@ -543,6 +547,8 @@ def decode_communication(log):
         before = None if chunk.announced is None else (stream << 32) + chunk.announced
         rows += rows_of_communication(chunk.communication, before,
                                       {'process': process, 'tid': chunk.tid, 'tick': chunk.tick})
+    for process in tables.processes.values():
+        rows += rows_of_communication(process.untraced, None, {'process': process, 'tid': None, 'tick': None}, True)
     for row in rows:
         process = row.pop('process')
         row.update(rank=process.rank, pid=process.pid)

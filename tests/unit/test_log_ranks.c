@@ -254,11 +254,52 @@ static void test_communication(void **state)
     log_close(log);
 }
 
+// A process whose trace had ended, or that was killed: its record says what no event does.
+static void test_untraced_communication(void **state)
+{
+    (void)state;
+    struct log_maker *maker = maker_new();
+    struct fields_out *out = &maker->records;
+    fields_begin(out, RECORD_PROCESS);
+    fields_number(out, PROCESS_ID, 1);
+    fields_number(out, PROCESS_RANK, 1);
+    fields_number(out, PROCESS_TRACE_ENDED, LOSS_TRACE_CAP);
+    fields_number(out, PROCESS_COMM_CALLS, 3 << 4 | COMM_SYNCHRONISING);
+    fields_number(out, PROCESS_COMM_CALLS, 2 << 4 | COMM_MOVING);
+    fields_number(out, PROCESS_COMM_CALLS, 1 << 4 | 15); // of a later version
+    fields_number(out, PROCESS_COMM_BYTES, 800 << 4 | COMM_MOVING);
+    fields_number(out, PROCESS_COMM_NS, 30 << 4 | COMM_SYNCHRONISING);
+    fields_number(out, PROCESS_COMM_NS, 20 << 4 | COMM_MOVING);
+    fields_number(out, PROCESS_IO_NS, 70);
+    fields_end(out);
+    put_process(maker, 2, 0, "a", "/x", 2, 2);
+    maker_flush_records(maker);
+    struct log *log = finish(maker);
+
+    const struct log_process *process = log_process_find(log, 1);
+    assert_true(process->io_known && process->io_ns == 70);
+    assert_false(log_process_find(log, 2)->io_known);
+    struct comms comms = {0};
+    assert_int_equal(log_comm(log, NULL, take_comm, &comms), 0);
+    assert_int_equal(comms.count, 2);
+    const struct log_comm *comm = comms.comm;
+    assert_true(comm[0].process == process && !comm[0].has_thread && !comm[0].has_event);
+    assert_true(comm[0].kind == COMM_SYNCHRONISING && comm[0].count == 3 && comm[0].bytes == 0 &&
+                comm[0].time_ns == 30);
+    assert_true(comm[1].kind == COMM_MOVING && comm[1].count == 2 && comm[1].bytes == 800 && comm[1].time_ns == 20);
+    comms.count = 0;
+    assert_int_equal(log_comm(log, &(struct log_filter){.has_rank = true, .rank = 1}, take_comm, &comms), 0);
+    assert_int_equal(log_comm(log, &(struct log_filter){.has_to = true, .to_ns = 30}, take_comm, &comms), 0);
+    assert_int_equal(comms.count, 0);
+    log_close(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launchers), cmocka_unit_test(test_without_launchers), cmocka_unit_test(test_two_hosts),
-        cmocka_unit_test(test_reduced),   cmocka_unit_test(test_communication),
+        cmocka_unit_test(test_launchers),     cmocka_unit_test(test_without_launchers),
+        cmocka_unit_test(test_two_hosts),     cmocka_unit_test(test_reduced),
+        cmocka_unit_test(test_communication), cmocka_unit_test(test_untraced_communication),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,12 +18,12 @@
 #include "pack/pack.h"
 #include "test_pack_image.h"
 
-enum { MAX_RECORDS = 4096, MAX_BLOCKS = 16 };
+enum { MAX_RECORDS = 4096, MAX_BLOCKS = 16, MAX_KEYS = 48 };
 
 struct record {
     unsigned kind;
-    uint64_t number[32]; // by key, the last of each
-    char text[32][64];
+    uint64_t number[MAX_KEYS]; // by key, the last of each
+    char text[MAX_KEYS][64];
 };
 
 // All of a log.
@@ -57,7 +57,7 @@ static void read_records(struct contents *contents, const struct bytes *raw)
         struct record *record = &contents->record[contents->records++];
         *record = (struct record){.kind = kind};
         while (fields_next(&body, &field) > 0) {
-            if (field.key >= 32) continue;
+            if (field.key >= MAX_KEYS) continue;
             record->number[field.key] = field.number;
             if (field.is_bytes) snprintf(record->text[field.key], 64, "%.*s", (int)field.len, (const char *)field.data);
         }
@@ -247,6 +247,30 @@ static void calls_that_occur_have_rows(void **state)
     free(image.data);
 }
 
+// What threads tallied in their chunks is the process's; times become nanoseconds.
+static void what_no_event_tells_of_is_summed_up(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_header(&image)->unit_shift = 2; // a unit is four nanoseconds
+    image_header(&image)->trace_ended = LOSS_TRACE_CAP;
+    for (unsigned i = 0; i < 2; i++) {
+        struct spill_chunk *chunk = image_chunk(&image, CHUNK_COUNTERS);
+        chunk->tally.comm[COMM_MOVING] = (struct stream_comm){.count = 3, .bytes = 800, .units = 100};
+        chunk->tally.io_units = 7;
+    }
+    struct contents log;
+    struct pack_result result;
+    pack(&image, &log, &result);
+    const struct record *process = find(&log, RECORD_PROCESS, 0);
+    assert_int_equal(process->number[PROCESS_COMM_CALLS], 6 << 4 | COMM_MOVING);
+    assert_int_equal(process->number[PROCESS_COMM_BYTES], 1600 << 4 | COMM_MOVING);
+    assert_int_equal(process->number[PROCESS_COMM_NS], 800 << 4 | COMM_MOVING);
+    assert_int_equal(process->number[PROCESS_IO_NS], 56);
+    free_contents(&log);
+    free(image.data);
+}
+
 // A rank may do nothing but communicate.
 static void communication_without_events_is_kept(void **state)
 {
@@ -334,6 +358,7 @@ int main(void)
         cmocka_unit_test(children_make_a_block_unsorted),
         cmocka_unit_test(calls_that_occur_have_rows),
         cmocka_unit_test(communication_without_events_is_kept),
+        cmocka_unit_test(what_no_event_tells_of_is_summed_up),
         cmocka_unit_test(counters_are_handed_on),
         cmocka_unit_test(random_damage_is_survived),
     };
