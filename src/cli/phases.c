@@ -46,7 +46,7 @@ static double bandwidth(uint64_t bytes, int64_t ns)
 struct used {
     uint32_t *rank; // ascending
     size_t ranks;
-    uint64_t files;
+    struct model_use use;
     uint32_t main_file; // the one with the most bytes; OP_NO_SET without
 };
 
@@ -86,7 +86,7 @@ static int find_used(const struct model *model, const struct model_family *famil
         most = row[i].bytes;
         used->main_file = row[i].kind->set;
     }
-    return model_files_used(model, family, &used->files);
+    return model_files_used(model, family, &used->use);
 }
 
 // --- JSON
@@ -154,6 +154,11 @@ static void print_row(struct json_out *json, const struct model_row *row)
     json_text(json, model_pointer_name(row->kind));
     json_key(json, "mode");
     json_text(json, row->mode);
+    key_unsigned(json, "alignment", row->bits & (0 - row->bits));
+    json_key(json, "low");
+    json_signed(json, row->low);
+    json_key(json, "high");
+    json_signed(json, row->high);
     key_unsigned(json, "thread", row->part->thread);
     json_close(json);
 }
@@ -183,7 +188,9 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     key_unsigned(json, "id", id + 1);
     json_key(json, "file");
     json_text(json, used->main_file == OP_NO_SET ? NULL : model->file[used->main_file].set->pattern);
-    key_unsigned(json, "files", used->files);
+    key_unsigned(json, "files", used->use.files);
+    json_key(json, "access");
+    json_text(json, used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
     key_unsigned(json, "np", used->ranks);
     json_key(json, "ranks");
     json_array(json);
@@ -283,7 +290,7 @@ static void print_block(FILE *out, const struct model *model, size_t first, size
                     words_percent(total_ns > 0 ? (double)duration_ns / (double)total_ns : 0).text);
             fputs("  ", out);
             if (used->main_file != OP_NO_SET) words_print_name(out, model->file[used->main_file].set->pattern);
-            if (used->files > 1) fprintf(out, " (%" PRIu64 " files)", used->files);
+            if (used->use.files > 1) fprintf(out, " (%" PRIu64 " files)", used->use.files);
             print_rank_list(out, used, model->program[family->program].np);
         }
         fputc('\n', out);

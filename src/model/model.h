@@ -177,6 +177,9 @@ struct model_row {
     int64_t disp;
     uint64_t count;   // over all processes
     uint64_t bytes;   // over all processes
+    int64_t low;      // of the file, over all processes: first byte
+    int64_t high;     // and end
+    uint64_t bits;    // all offsets and sizes, or-ed: its lowest bit is their alignment
     const char *mode; // sequential, strided, random, irregular, single
 };
 int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count);
@@ -185,6 +188,11 @@ const char *model_pointer_name(const struct op_kind *kind); // explicit, individ
 // Of one phase and all its processes, by enum call_class; barriers under CLASS_NONE.
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]);
-int model_files_used(const struct model *model, const struct model_family *family, uint64_t *files);
+
+struct model_use {
+    uint64_t files;
+    bool shared; // one of them by several processes
+};
+int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use);
 
 #endif

@@ -73,6 +73,7 @@ static struct model_row *find_row(struct rows *r, const struct op *op, const str
                                           .part = r->part,
                                           .item = item,
                                           .has_size = true,
+                                          .low = INT64_MAX,
                                           .size = (uint64_t)op->at[AT_SIZE]};
     return &r->row[r->count++];
 }
@@ -99,6 +100,9 @@ static int take_row(const struct op *op, size_t leaf, void *context)
     if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
     if (r->is_first) follow(&r->course[row - r->row], op, row->rep++);
     row->count++;
+    if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
+    if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
+    row->bits |= (uint64_t)op->at[AT_OFFSET] | (uint64_t)op->at[AT_SIZE];
     row->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
     return 0;
 }
@@ -200,11 +204,12 @@ int model_count_others(const struct model *model, const struct model_family *fam
     return 0;
 }
 
-// Which members of which sets a family's transfers touch.
+// Which members of which sets a family's transfers touch, and who was first.
 struct touching {
     const struct model *model;
-    unsigned char **touched; // by file, one byte a member
-    uint64_t files;
+    uint32_t **by; // by file: of each member, rank + 1; 0 where it is not touched
+    uint32_t rank;
+    struct model_use use;
 };
 
 static int touch(const struct op *op, size_t leaf, void *context)
@@ -215,29 +220,32 @@ static int touch(const struct op *op, size_t leaf, void *context)
     if (set == OP_NO_SET) return 0;
     size_t members = t->model->file[set].set->member_count;
     if (op->at[AT_MEMBER] < 0 || (uint64_t)op->at[AT_MEMBER] >= members) return 0;
-    if (!t->touched[set]) t->touched[set] = calloc(members, 1);
-    RETURN_IF(!t->touched[set], -ENOMEM);
-    t->files += !t->touched[set][op->at[AT_MEMBER]];
-    t->touched[set][op->at[AT_MEMBER]] = 1;
+    if (!t->by[set]) t->by[set] = calloc(members, sizeof **t->by);
+    RETURN_IF(!t->by[set], -ENOMEM);
+    uint32_t *by = &t->by[set][op->at[AT_MEMBER]];
+    if (!*by) t->use.files++;
+    if (*by && *by != t->rank + 1) t->use.shared = true;
+    *by = t->rank + 1;
     return 0;
 }
 
-int model_files_used(const struct model *model, const struct model_family *family, uint64_t *files)
+int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use)
 {
-    struct touching t = {.model = model, .touched = calloc(model->files + 1, sizeof *t.touched)};
-    RETURN_IF(!t.touched, -ENOMEM);
+    struct touching t = {.model = model, .by = calloc(model->files + 1, sizeof *t.by)};
+    RETURN_IF(!t.by, -ENOMEM);
     int code = 0;
     for (size_t i = 0; i < family->parts; i++) {
         for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
             struct arena arena = {0};
             struct nest_seq seq;
+            t.rank = family->part[i].rank[r];
             code = model_instance(model, family, &family->part[i], 0, r, &arena, &seq);
             if (!code) code = nest_walk(&seq, touch, &t);
             arena_free(&arena);
         }
     }
-    for (size_t i = 0; i < model->files; i++) free(t.touched[i]);
-    free(t.touched);
-    *files = t.files;
+    for (size_t i = 0; i < model->files; i++) free(t.by[i]);
+    free(t.by);
+    *use = t.use;
     return code;
 }
