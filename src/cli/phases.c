@@ -311,6 +311,11 @@ static void print_periods(FILE *out, const struct model *model)
     }
 }
 
+static void print_unphased(FILE *out, uint64_t bytes, const char *why)
+{
+    if (bytes) fprintf(out, "\n%s in no phase: %s\n", words_bytes(bytes).text, why);
+}
+
 // --- the verb
 
 struct printing {
@@ -361,6 +366,12 @@ static int print_json(struct printing *p, struct output *output)
     json_close(json);
     key_unsigned(json, "bytes", p->model->bytes);
     key_unsigned(json, "unphased_bytes", p->model->unphased);
+    json_key(json, "unphased");
+    json_object(json);
+    key_unsigned(json, "launchers", p->model->unphased_launchers);
+    key_unsigned(json, "unnamed", p->model->unphased_unnamed);
+    key_unsigned(json, "untraced", p->model->unphased_untraced);
+    json_close(json);
     json_close(json);
     output->error = json_out_end(json);
     free(json);
@@ -373,9 +384,9 @@ static int print_text(struct printing *p)
             "REP", "REQUEST", "WEIGHT", "TIME", "BANDWIDTH", "SHARE", "FILE");
     FORWARD(print_phases(p));
     print_periods(p->out, p->model);
-    if (p->model->unphased) {
-        fprintf(p->out, "\n%s are in no phase: the trace ended before them\n", words_bytes(p->model->unphased).text);
-    }
+    print_unphased(p->out, p->model->unphased_launchers, "moved by the launcher");
+    print_unphased(p->out, p->model->unphased_unnamed, "from or to no file");
+    print_unphased(p->out, p->model->unphased_untraced, "the trace ended before them");
     return 0;
 }
 

@@ -127,19 +127,27 @@ static int add_events(struct stats *stats)
     return more;
 }
 
-// What the recorder kept past the trace cap comes after the trace.
+// What the recorder kept past the trace cap of one process, layer and file: 1, or 0 where there is nothing of use.
+static int read_stored(struct log *log, const struct log_process *process, const struct counters_row *row,
+                       struct spill_counters *entry, const struct log_file **file)
+{
+    uint32_t id;
+    const struct fields_in body = {.at = row->body, .end = row->body + row->len};
+    if (counters_get(body, &id, entry) < 0) {
+        log->health.records_damaged++;
+        return 0;
+    }
+    *file = log_process_file(log, process, entry->file);
+    return *file && entry->layer != LAYER_NONE;
+}
+
+// It comes after the trace.
 static int add_stored(struct stats *stats, const struct counters_row *row)
 {
     struct spill_counters entry;
-    uint32_t process;
-    const struct fields_in body = {.at = row->body, .end = row->body + row->len};
+    const struct log_file *file;
     const struct log_filter *filter = &stats->filter;
-    if (counters_get(body, &process, &entry) < 0) {
-        stats->log->health.records_damaged++;
-        return 0;
-    }
-    const struct log_file *file = log_process_file(stats->log, stats->process, entry.file);
-    if (!file || entry.layer == LAYER_NONE) return 0;
+    if (!read_stored(stats->log, stats->process, row, &entry, &file)) return 0;
     if (filter->layers && !(filter->layers >> entry.layer & 1)) return 0;
     if (filter->file_glob && !glob_match(filter->file_glob, file->name)) return 0;
 
@@ -256,4 +264,21 @@ int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *
 {
     struct finisher finisher = {take, context};
     return log_stats_slots(log, filter, finish_slot, &finisher);
+}
+
+int log_stats_untraced(struct log *log, log_stats_take *take, void *context)
+{
+    const struct counters_row *rows = log->counters.item;
+    for (size_t i = 0; i < log->counters.count; i++) {
+        struct spill_counters entry;
+        struct log_stats_record record = {.process = log_process_find(log, rows[i].process)};
+        if (!record.process || !read_stored(log, record.process, &rows[i], &entry, &record.file)) continue;
+        record.has_rank = record.process->has_rank;
+        record.rank = record.process->rank;
+        record.world = record.process->world;
+        record.layer = entry.layer;
+        record.counters = entry.counters;
+        FORWARD(take(&record, context));
+    }
+    return 0;
 }

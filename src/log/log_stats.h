@@ -30,4 +30,7 @@ int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *
 // rank -1; processes without a rank are counted together as one. With `apart` nothing is joined.
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context);
 
+// Only what the recorder counted past the trace cap, in no order. No event is read.
+int log_stats_untraced(struct log *log, log_stats_take *take, void *context);
+
 #endif

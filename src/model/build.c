@@ -66,7 +66,11 @@ static int build(struct building *b, struct log *log, const struct model_options
     FORWARD(build_families(b));
     for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
     FORWARD(build_numbers(b, log));
-    model->unphased += b->lanes.launcher_bytes;
+    const struct lane_left *left = &b->lanes.left;
+    model->unphased_launchers = left->launchers;
+    model->unphased_unnamed = left->unnamed;
+    model->unphased_untraced = left->untraced;
+    model->unphased = left->launchers + left->unnamed + left->untraced;
     return 0;
 }
 

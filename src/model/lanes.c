@@ -10,6 +10,7 @@
 #include "base/lookup.h"
 #include "log/log_comm.h"
 #include "log/log_iter.h"
+#include "log/log_stats.h"
 
 static const char barrier_name[] = "barrier";
 
@@ -47,6 +48,11 @@ static bool transfers(const struct log_call *call)
 static bool is_transfer(const struct log_event *event)
 {
     return transfers(event->call) && !event->raw.error && event->file;
+}
+
+static uint64_t moved_bytes(const struct log_event *event)
+{
+    return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
 }
 
 // --- communication
@@ -160,9 +166,8 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
     if (transfers(call)) {
-        int64_t moved = event->raw.has_result && event->raw.result > 0 ? event->raw.result : 0;
+        int64_t moved = (int64_t)moved_bytes(event);
         op->at[AT_SHORT] = op->at[AT_SIZE] - moved;
-        l->lanes->bytes += (uint64_t)moved;
     }
     return 0;
 }
@@ -248,10 +253,10 @@ static void look_at_file(struct loading *l, const struct log_event *event)
         file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
         file->existed = file->size_before || !(attribute(event, ATTRIBUTE_FLAGS) & O_CREAT);
     }
-    if (transfers(event->call) && event->raw.has_offset && event->raw.has_result && event->raw.result > 0) {
-        uint64_t end = event->raw.offset + (uint64_t)event->raw.result;
-        if (end > file->reach) file->reach = end;
-    }
+    if (!transfers(event->call) || !moved_bytes(event)) return;
+    if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
+    uint64_t end = event->raw.offset + moved_bytes(event);
+    if (event->raw.has_offset && end > file->reach) file->reach = end;
 }
 
 static int take_event(struct loading *l, const struct log_event *event)
@@ -266,10 +271,12 @@ static int take_event(struct loading *l, const struct log_event *event)
     uint32_t comm = lookup_find(&l->comm_of, event->id);
     if (comm != LOOKUP_NONE) carry_comm(carry, &l->comm[comm]);
     if (!is_chosen(l, event)) return 0;
+    struct lane_left *left = &l->lanes->left;
     if (event->process->is_launcher) {
-        if (transfer && event->raw.result > 0) l->lanes->launcher_bytes += (uint64_t)event->raw.result;
+        if (transfers(event->call)) left->launchers += moved_bytes(event);
         return 0;
     }
+    if (transfers(event->call) && !transfer) left->unnamed += moved_bytes(event);
     struct op op;
     struct op_time time = {event->start_ns, event->duration_ns, close_gap(carry, event)};
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
@@ -285,6 +292,50 @@ static int take_event(struct loading *l, const struct log_event *event)
     if (!transfer) return add_other(lane, &op, &time, parted && !barriers);
     int code = add_transfer(lane, &op, &time, &carry->gap, event->raw.tick);
     carry->gap = (struct lane_gap){0};
+    return code;
+}
+
+// --- past the trace
+
+// Of a file: bytes by MPI-IO, and by the layers that it moves them through.
+struct untraced {
+    uint64_t mpi;
+    uint64_t below;
+};
+
+struct counting {
+    struct loading *l;
+    struct untraced *of; // by file
+};
+
+static int take_untraced(const struct log_stats_record *record, void *context)
+{
+    struct counting *counting = context;
+    struct loading *l = counting->l;
+    uint64_t bytes = counters_bytes(&record->counters);
+    if (l->layer && record->layer != l->layer) return 0;
+    if (record->process->is_launcher) {
+        l->lanes->left.launchers += bytes;
+        return 0;
+    }
+    struct untraced *file = &counting->of[log_file_index(l->log, record->file)];
+    *(record->layer == LAYER_MPIIO ? &file->mpi : &file->below) += bytes;
+    return 0;
+}
+
+// Counters do not say which call made which: what a file that MPI-IO moved bytes of saw below counts as MPI-IO's.
+static int count_untraced(struct loading *l)
+{
+    size_t files = log_file_count(l->log);
+    struct counting counting = {l, calloc(files + 1, sizeof *counting.of)};
+    RETURN_IF(!counting.of, -ENOMEM);
+    int code = log_stats_untraced(l->log, take_untraced, &counting);
+    for (size_t i = 0; i < files && !code; i++) {
+        const struct untraced *file = &counting.of[i];
+        bool by_mpi = !l->layer && (file->mpi || l->lanes->file[i].by_mpi);
+        l->lanes->left.untraced += by_mpi ? file->mpi : file->mpi + file->below;
+    }
+    free(counting.of);
     return code;
 }
 
@@ -452,6 +503,7 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     int code = load_sets(&l);
     if (!code) code = log_comm(log, NULL, take_comm, &l);
     if (!code) code = load_events(&l);
+    if (!code) code = count_untraced(&l);
     if (!code) code = find_programs(&l);
     if (!code) number_threads(lanes);
     lookup_free(&l.comm_of);

@@ -50,6 +50,14 @@ struct lane_file {
     bool existed;         // before the job's first open of it
     uint64_t size_before; // then
     uint64_t reach;       // end of the furthest transfer
+    bool by_mpi;          // MPI-IO moved bytes of it
+};
+
+// Bytes that are no lane's transfers.
+struct lane_left {
+    uint64_t launchers; // what mpiexec and the like moved is not the application's: they have no lanes
+    uint64_t unnamed;   // moved from or to nothing that has a name
+    uint64_t untraced;  // counted after the trace had ended
 };
 
 struct lanes {
@@ -61,10 +69,9 @@ struct lanes {
     struct op_kind *kind;
     size_t kinds, kinds_room;
     struct file_sets sets;
-    struct lane_file *file;  // by place in the log's table
-    uint64_t bytes;          // that all transfers moved
-    uint64_t launcher_bytes; // what mpiexec and the like moved is not the application's: they have no lanes
-    uint64_t ops;            // operations, barriers not counted
+    struct lane_file *file; // by place in the log's table
+    struct lane_left left;
+    uint64_t ops; // operations, barriers not counted
 };
 
 // `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.

@@ -124,7 +124,10 @@ struct model {
     struct model_phase *phase; // program after program, each in its order
     size_t phases;
     uint64_t bytes;    // of all phases
-    uint64_t unphased; // observed: bytes in the log that are in none
+    uint64_t unphased; // observed: bytes in the log that are in none, the sum of these:
+    uint64_t unphased_launchers;
+    uint64_t unphased_unnamed;  // of no file
+    uint64_t unphased_untraced; // after the trace had ended
     // Observed, texts or NULL.
     const char *command;
     const char *host;
