@@ -109,8 +109,11 @@ struct expanding {
     const struct model *model;
     struct arena arena;
     uint32_t rank, thread, phase;
-    struct op *op; // transfers, then others
-    size_t ops, room;
+    struct op *op;                    // transfers, then others
+    const struct model_pause **think; // beside them
+    size_t ops, room, think_room;
+    const struct model_item **leaf; // of the part that is being expanded
+    size_t leaves, leaves_room;
     model_take *take;
     void *context;
 };
@@ -118,9 +121,25 @@ struct expanding {
 static int keep_op(const struct op *op, size_t leaf, void *context)
 {
     struct expanding *e = context;
-    (void)leaf;
     FORWARD(grow(&e->op, &e->room, e->ops, sizeof *op));
+    FORWARD(grow(&e->think, &e->think_room, e->ops, sizeof *e->think));
+    e->think[e->ops] = e->leaf[leaf]->think;
     e->op[e->ops++] = *op;
+    return 0;
+}
+
+static int find_leaves(struct expanding *e, const struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) {
+            FORWARD(find_leaves(e, &body));
+            continue;
+        }
+        FORWARD(grow(&e->leaf, &e->leaves_room, e->leaves, sizeof *e->leaf));
+        e->leaf[e->leaves++] = item;
+    }
     return 0;
 }
 
@@ -134,33 +153,54 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
         size_t rank_place = model_place(part->rank, part->ranks, e->rank),
                ph_place = model_place(part->ph, part->phs, ph);
         if (part->thread != e->thread || rank_place == SIZE_MAX || ph_place == SIZE_MAX) continue;
+        e->leaves = 0;
+        FORWARD(find_leaves(e, &part->items));
         FORWARD(model_instance(e->model, family, part, ph_place, rank_place, &e->arena, &seq));
         FORWARD(nest_walk(&seq, keep_op, e));
     }
     return 0;
 }
 
-static int give(const struct expanding *e, const struct op *op)
+static int give(const struct expanding *e, size_t i)
 {
-    struct model_step step = {.kind = &e->model->kind[op->kind], .op = op, .phase = e->phase};
+    struct model_step step = {
+        .kind = &e->model->kind[e->op[i].kind], .op = &e->op[i], .phase = e->phase, .think = e->think[i]};
     return e->take(&step, e->context);
 }
 
-static int expand_phase(struct expanding *e, const struct model_phase *phase)
+static int expand_phase(struct expanding *e, uint32_t id)
 {
+    const struct model_phase *phase = &e->model->phase[id];
     const struct model_family *family = &e->model->family[phase->family];
     e->ops = 0;
+    e->phase = id;
     FORWARD(expand_parts(e, family, family->part, family->parts, phase->ph));
     size_t transfers = e->ops;
     FORWARD(expand_parts(e, family, family->other, family->others, phase->ph));
     size_t other = transfers;
     int stop = 0;
     for (size_t i = 0; i <= transfers && !stop; i++) {
-        for (; other < e->ops && e->op[other].at[AT_POSITION] <= (int64_t)i && !stop; other++)
-            stop = give(e, &e->op[other]);
-        if (i < transfers && !stop) stop = give(e, &e->op[i]);
+        for (; other < e->ops && e->op[other].at[AT_POSITION] <= (int64_t)i && !stop; other++) stop = give(e, other);
+        if (i < transfers && !stop) stop = give(e, i);
     }
+    arena_free(&e->arena);
     return stop;
+}
+
+static int end_expanding(struct expanding *e, int stop)
+{
+    arena_free(&e->arena);
+    free(e->op);
+    free(e->think);
+    free(e->leaf);
+    return stop;
+}
+
+int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread, model_take *take,
+                       void *context)
+{
+    struct expanding e = {.model = model, .rank = rank, .thread = thread, .take = take, .context = context};
+    return end_expanding(&e, expand_phase(&e, phase));
 }
 
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
@@ -169,12 +209,9 @@ int model_expand(const struct model *model, uint32_t program, uint32_t rank, uin
     struct expanding e = {.model = model, .rank = rank, .thread = thread, .take = take, .context = context};
     int stop = 0;
     for (size_t i = model->program[program].first; i < model->program[program].end && !stop; i++) {
-        e.phase = (uint32_t)i;
-        stop = expand_phase(&e, &model->phase[i]);
-        arena_free(&e.arena);
+        stop = expand_phase(&e, (uint32_t)i);
     }
-    free(e.op);
-    return stop;
+    return end_expanding(&e, stop);
 }
 
 uint32_t model_threads(const struct model *model, uint32_t program)

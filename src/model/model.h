@@ -153,12 +153,15 @@ int model_value_at(const struct model_value *value, const struct expr_variables 
 // Every operation of one process's thread in its order, others between transfers as they were. `name` of its file.
 struct model_step {
     const struct op_kind *kind;
-    const struct op *op; // AT_POSITION is meaningless
-    uint32_t phase;      // place in model.phase
+    const struct op *op;             // AT_POSITION is meaningless
+    uint32_t phase;                  // place in model.phase
+    const struct model_pause *think; // before operations of this kind; NULL where it is not known
 };
 typedef int model_take(const struct model_step *step, void *context);
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
                  void *context);
+int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread, model_take *take,
+                       void *context);
 
 uint32_t model_threads(const struct model *model, uint32_t program); // all are below this
 
