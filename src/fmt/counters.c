@@ -425,6 +425,28 @@ void counters_to_ns(struct counters *c, const struct clock_map *clock)
     }
 }
 
+// Counters that often have the value of another one, which is stored; the order is that of the bits of COUNTERS_SAME.
+static const struct {
+    uint8_t counter;
+    uint8_t as;
+} twins[] = {
+    {COUNTER_READ_BUSY_UNTIL, COUNTER_READ_END},
+    {COUNTER_WRITE_BUSY_UNTIL, COUNTER_WRITE_END},
+    {COUNTER_META_BUSY_UNTIL, COUNTER_CLOSE_END},
+    {COUNTER_READ_FIRST_START, COUNTER_READ_START},
+    {COUNTER_WRITE_FIRST_START, COUNTER_WRITE_START},
+    {COUNTER_META_FIRST_START, COUNTER_OPEN_START},
+    {COUNTER_READ_FIRST_END, COUNTER_READ_END},
+    {COUNTER_WRITE_FIRST_END, COUNTER_WRITE_END},
+    {COUNTER_META_FIRST_END, COUNTER_OPEN_END},
+    {COUNTER_LAST_BYTE_READ, COUNTER_MAX_BYTE_READ},
+    {COUNTER_LAST_BYTE_WRITTEN, COUNTER_MAX_BYTE_WRITTEN},
+    {COUNTER_MAX_READ_TIME, COUNTER_READ_TIME},
+    {COUNTER_MAX_WRITE_TIME, COUNTER_WRITE_TIME},
+};
+
+enum { TWINS = sizeof twins / sizeof *twins };
+
 static void put_common(struct fields_out *out, unsigned key, const struct counters_common *common)
 {
     uint8_t buffer[COUNTERS_CANDIDATES * 2 * VARINT_MAX_BYTES];
@@ -444,8 +466,16 @@ void counters_put(struct fields_out *out, uint32_t process, const struct spill_c
     fields_number(out, COUNTERS_LAYER, entry->layer);
     put_common(out, COUNTERS_SIZES, &entry->counters.sizes);
     put_common(out, COUNTERS_STRIDES, &entry->counters.strides);
+    uint64_t values[COUNTER_COUNT], same = 0;
+    memcpy(values, entry->counters.value, sizeof values);
+    for (unsigned i = 0; i < TWINS; i++) {
+        if (!values[twins[i].counter] || values[twins[i].counter] != values[twins[i].as]) continue;
+        same |= UINT64_C(1) << i;
+        values[twins[i].counter] = 0;
+    }
+    if (same) fields_number(out, COUNTERS_SAME, same);
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-        if (entry->counters.value[i]) fields_number(out, COUNTERS_FIRST + i, entry->counters.value[i]);
+        if (values[i]) fields_number(out, COUNTERS_FIRST + i, values[i]);
     }
     fields_end(out);
 }
@@ -468,21 +498,26 @@ int counters_get(struct fields_in body, uint32_t *process, struct spill_counters
 {
     struct field field;
     int more;
+    uint64_t same = 0;
     *process = 0;
     memset(entry, 0, sizeof *entry);
+    uint64_t *values = entry->counters.value;
     while ((more = fields_next(&body, &field)) > 0) {
-        uint64_t *values = entry->counters.value;
         switch (field.key) {
         case COUNTERS_PROCESS: *process = (uint32_t)field.number; break;
         case COUNTERS_FILE: entry->file = (uint32_t)field.number; break;
         case COUNTERS_LAYER: entry->layer = (uint32_t)field.number; break;
         case COUNTERS_SIZES: FORWARD(get_common(&field, &entry->counters.sizes)); break;
         case COUNTERS_STRIDES: FORWARD(get_common(&field, &entry->counters.strides)); break;
+        case COUNTERS_SAME: same = field.number; break;
         default:
             if (field.key >= COUNTERS_FIRST && field.key < COUNTERS_FIRST + COUNTER_COUNT)
                 values[field.key - COUNTERS_FIRST] = field.number;
         }
     }
     RETURN_IF(entry->layer >= LAYER_COUNT, ERR_FORMAT);
+    for (unsigned i = 0; i < TWINS; i++) {
+        if (same >> i & 1) values[twins[i].counter] = values[twins[i].as];
+    }
     return more;
 }

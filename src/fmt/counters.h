@@ -225,6 +225,7 @@ enum counters_key {
     COUNTERS_LAYER = 3,
     COUNTERS_SIZES = 4, // bytes: varint value, varint count, and so on
     COUNTERS_STRIDES = 5,
+    COUNTERS_SAME = 6,  // counters that are left out because another one has the same value, a bit each (counters.c)
     COUNTERS_FIRST = 16 // + enum counter
 };
 

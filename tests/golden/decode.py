@@ -26,6 +26,8 @@ PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4,
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
             STREAM: (1,)}
 FIRST_COUNTER = 16
+SAME_COUNTERS = ((67, 55), (68, 56), (69, 57), (75, 51), (76, 52), (77, 50), (78, 55), (79, 56), (80, 54), (63, 16),
+                 (64, 17), (61, 58), (62, 59))
 LAYERS = {1: 'posix', 2: 'stdio', 3: 'mpiio', 4: 'hdf5', 5: 'pnetcdf', 6: 'client', 7: 'net', 8: 'server', 9: 'disk'}
 CLASSES = {1: 'read', 2: 'write', 3: 'open', 4: 'close', 5: 'sync', 6: 'seek', 7: 'meta'}
 HAS_OFFSET, HAS_SIZE, RESULT_IS_SIZE, RESULT_IS_OFFSET, ASYNCHRONOUS, COLLECTIVE = 1, 2, 4, 8, 16, 32
@@ -513,6 +515,9 @@ def decode_counters(log):
             problems.append(f'counters of process {number}, which has no record')
         else:
             values = {key - FIRST_COUNTER: value for key, value in fields.numbers.items() if key >= FIRST_COUNTER}
+            for bit, (counter, same_as) in enumerate(SAME_COUNTERS):
+                if fields.number(6) >> bit & 1 and same_as in values:
+                    values[counter] = values[same_as]
             rows.append({'pid': process.pid, 'rank': process.rank, 'layer': LAYERS.get(layer), 'counters': values,
                          'file': process.file(file), 'sizes': fields.pairs(4), 'strides': fields.pairs(5)})
     return rows, problems

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""How many bytes an event takes in the log, its times included. Speaks TAP."""
+"""How many bytes a log takes: for an event, its times included; and for a parallel run without a trace. Speaks TAP."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ IOSEER = os.path.join(BUILD, 'ioseer')
 CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
 EVENTS = 200_000
 REGULAR, RANDOM = 8, 16  # bytes an event, as the project promises
+WITHOUT_TRACE = 3000  # bytes of a log: one file that four ranks share
 
 LIMITS = {
     'pwrite': REGULAR,
@@ -21,28 +23,73 @@ LIMITS = {
     'pread-random': RANDOM,
     'pwrite-random': RANDOM,
 }
+ROOT = ['--allow-run-as-root'] if os.geteuid() == 0 else []
+LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', *ROOT, '--oversubscribe']}
+EXAMPLES = {'ior': ['--block', '64k', '--transfer', '16k'], 'madbench': ['--size', '64k']}
+
+
+def record(folder, *words):
+    """Records a command that works in the folder; the log's size and what info says of it."""
+    log = os.path.join(folder, 'log.ioseer')
+    subprocess.run([IOSEER, 'record', '-q', '-o', log, *words], check=True, cwd=folder, stdin=subprocess.DEVNULL,
+                   capture_output=True)
+    about = subprocess.run([IOSEER, 'info', '--json', log], check=True, capture_output=True).stdout
+    return os.path.getsize(log), json.loads(about)
 
 
 def bytes_per_event(pattern):
     with tempfile.TemporaryDirectory(prefix='ioseer-perf-') as folder:
-        log = os.path.join(folder, 'log.ioseer')
-        subprocess.run([IOSEER, 'record', '-q', '-o', log, '--', CALLS, pattern, str(EVENTS), '1', folder],
-                       check=True, stdout=subprocess.DEVNULL)
-        about = json.loads(subprocess.run([IOSEER, 'info', '--json', log], check=True, capture_output=True).stdout)
+        size, about = record(folder, '--', CALLS, pattern, str(EVENTS), '1', folder)
         if about['events'] < EVENTS or about['lost_events']:
             raise RuntimeError(f'{pattern}: {about["events"]} events, {about["lost_events"]} lost')
-        return os.path.getsize(log) / about['events']
+        return size / about['events']
+
+
+def bytes_without_trace(program, mpi):
+    with tempfile.TemporaryDirectory(prefix='ioseer-perf-') as folder:
+        command = [*LAUNCHERS[mpi], '-n', '4', os.path.join(BUILD, 'examples', f'{program}-{mpi}'), *EXAMPLES[program]]
+        size, about = record(folder, '--no-trace', '--', *command)
+        if [file['ranks'] for file in about['files'] if file['name'].endswith(f'/{program}.dat')] != [4]:
+            raise RuntimeError(f'{program} {mpi}: no file of four ranks in {about["files"]}')
+        return size
+
+
+def reason_to_skip(program, mpi):
+    if not os.path.exists(os.path.join(BUILD, 'examples', f'{program}-{mpi}')):
+        return f'{program} was not built for {mpi}'
+    return None if shutil.which(LAUNCHERS[mpi][0]) else f'no {LAUNCHERS[mpi][0]}'
+
+
+class Report:
+    """TAP, a line for each size."""
+
+    def __init__(self, count):
+        print(f'1..{count}')
+        self.number = self.failed = 0
+
+    def size(self, name, unit, size, limit):
+        self.number += 1
+        self.failed += size > limit
+        print(f'{"ok" if size <= limit else "not ok"} {self.number} - {name}: at most {limit} {unit}')
+        print(f'# {name}: {size:.2f}', flush=True)
+
+    def skip(self, name, why):
+        self.number += 1
+        print(f'ok {self.number} - {name} # SKIP {why}', flush=True)
 
 
 def main():
-    print(f'1..{len(LIMITS)}')
-    failed = 0
-    for number, (pattern, limit) in enumerate(LIMITS.items(), 1):
-        size = bytes_per_event(pattern)
-        failed += size > limit
-        print(f'{"ok" if size <= limit else "not ok"} {number} - {pattern}: at most {limit} bytes an event')
-        print(f'# {pattern}: {size:.2f}', flush=True)
-    return 1 if failed else 0
+    runs = [(program, mpi) for program in EXAMPLES for mpi in LAUNCHERS]
+    report = Report(len(LIMITS) + len(runs))
+    for pattern, limit in LIMITS.items():
+        report.size(pattern, 'bytes an event', bytes_per_event(pattern), limit)
+    for program, mpi in runs:
+        name, why = f'{program} {mpi} without a trace', reason_to_skip(program, mpi)
+        if why:
+            report.skip(name, why)
+        else:
+            report.size(name, 'bytes', bytes_without_trace(program, mpi), WITHOUT_TRACE)
+    return 1 if report.failed else 0
 
 
 sys.exit(main())
