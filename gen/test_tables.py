@@ -22,7 +22,7 @@ ROLES = {
     'whence': 'SEEK_SET', 'first': 'f.fd', 'last': 'f.fd', 'command': 'F_GETFL', 'argument': '0', 'fds': 'f.pair',
     'in': 'f.fd', 'in_offset': '&f.in_offset', 'out': 'f.out', 'out_offset': '&f.out_offset', 'stream': 'f.stream',
     'dir': 'f.dir', 'address': 'f.map', 'protection': 'PROT_READ | PROT_WRITE', 'new_len': 'PAGE_BYTES',
-    'resource': 'RLIMIT_CORE'}
+    'resource': 'RLIMIT_CORE', 'limit': '&(struct rlimit){0, 0}'}
 
 # By name, for parameters without a role.
 NAMES = {
@@ -34,8 +34,7 @@ NAMES = {
     'target': '"target"', 'times': 'NULL', 'bytes': '1', 'list': 'f.room', 'position': '0', 'filter': 'NULL',
     'order': 'NULL', 'buf': 'f.buf', 'delimiter': "'\\n'", 'text': '"some text"', 'byte': "'x'", 'word': '7',
     'level': '1', 'whence': 'SEEK_SET', 'line': '&f.line', 'command': '"true"', 'entry': '&f.entry',
-    'found': '&f.found_entry', 'operation': 'LOCK_SH', 'limit': '&(struct rlimit){0, 0}', 'pid': '0',
-    'old': 'NULL'}
+    'found': '&f.found_entry', 'operation': 'LOCK_SH', 'pid': '0', 'old': 'NULL'}
 
 # For single calls, by name or operation.
 SPECIAL = table('''

@@ -202,6 +202,16 @@ static void print_files(const struct info *info, bool all, FILE *out)
     print_more(shown, info->file_count, out);
 }
 
+static const char *loss_noun(unsigned reason)
+{
+    switch (reason) {
+    case LOSS_NO_SPILL: return "process";
+    case LOSS_SANDBOX: return "thread";
+    case LOSS_MAPPINGS: return "mapping";
+    default: return "event";
+    }
+}
+
 // Losses of many processes for one reason are one line.
 static void print_losses(const struct info *info, FILE *out)
 {
@@ -221,7 +231,7 @@ static void print_losses(const struct info *info, FILE *out)
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
         // Damage has a size, but what was in it nobody could count.
-        const char *noun = reason == LOSS_NO_SPILL ? "process" : reason == LOSS_SANDBOX ? "thread" : "event";
+        const char *noun = loss_noun(reason);
         fprintf(out, "  %s", count[reason] ? words_count(count[reason], noun).text : words_bytes(bytes[reason]).text);
         if (count[reason] && bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", words_loss(reason));

@@ -158,7 +158,9 @@ static void darshan_header(const struct log *log, FILE *out)
         fputc(' ', out);
         words_print_name(out, job->command.word[i]);
     }
-    fprintf(out, "\n# uid: %" PRIu64 "\n# jobid: %s\n", job->uid, job->id ? job->id : "0");
+    fprintf(out, "\n# uid: %" PRIu64 "\n# jobid: ", job->uid);
+    words_print_name(out, job->id ? job->id : "0");
+    fputc('\n', out);
     darshan_time(out, "start_time", job->start_ns);
     darshan_time(out, "end_time", end_ns);
     fprintf(out, "# nprocs: %" PRIu64 "\n# run time: %.4f\n", rank_count(log), (double)(end_ns - job->start_ns) / 1e9);

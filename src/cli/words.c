@@ -92,6 +92,7 @@ const char *words_loss(unsigned reason)
     case LOSS_ASYNC: return "asynchronous, completion not seen";
     case LOSS_NO_NAME: return "opened files whose name could not be told: kept under one name";
     case LOSS_SANDBOX: return "shut themselves in (seccomp) and were not recorded from there on";
+    case LOSS_MAPPINGS: return "of files past the recorder's table: when they were synced and unmapped is not known";
     case LOSS_COUNTERS_FULL: return "no room for a counters record";
     default: return "for an unknown reason";
     }

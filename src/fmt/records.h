@@ -131,6 +131,7 @@ enum loss_reason {
     LOSS_COUNTERS_FULL = 9, // no room for a counters record
     LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
     LOSS_SANDBOX = 11,      // threads that shut themselves in (seccomp) and were not recorded from there on
+    LOSS_MAPPINGS = 12, // mappings of files past the recorder's table: nobody knows when they are synced and unmapped
 };
 
 // Are events of the trace what was lost? Other reasons cost a file's name only, or the counters of events that had left
@@ -138,7 +139,7 @@ enum loss_reason {
 static inline bool loss_is_of_events(unsigned reason)
 {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
-           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX;
+           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS;
 }
 
 // Why bytes were left out on purpose.

@@ -7,6 +7,7 @@
 
 #include "rec/async.h"
 #include "rec/shims.h"
+#include "rec/spill.h"
 
 // liburing's struct io_uring, as far as it has stayed the same since 2.0.
 struct ring_view {
@@ -125,11 +126,11 @@ static bool describe_request(const struct probe *p, const void *context, const v
 
 // --- completion
 
-// The range of completions that nobody has looked at yet.
-static void take_range(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
+// The range of completions that nobody has looked at yet; false where there is no room to remember the ring.
+static bool take_range(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
 {
     *from = *to = 0;
-    if (!emit_claim(thread)) return;
+    if (!emit_claim(thread)) return true;
     spin_lock(&lock);
     unsigned tail = __atomic_load_n(ring->cq.ktail, __ATOMIC_ACQUIRE);
     unsigned entries = *ring->cq.kring_mask + 1;
@@ -150,14 +151,16 @@ static void take_range(struct thread *thread, const struct ring_view *ring, unsi
     }
     spin_unlock(&lock);
     emit_unclaim(thread);
+    return row >= 0;
 }
 
-static void look_at_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
+// False where nobody will ever see the ring's completions.
+static bool look_at_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
 {
     unsigned from, to;
     struct pending done;
-    if (!thread || !ring->cq.ktail) return;
-    take_range(thread, ring, &from, &to);
+    if (!thread || !ring->cq.ktail) return true;
+    if (!take_range(thread, ring, &from, &to)) return false;
     for (unsigned i = from; i != to; i++) {
         unsigned at = i & *ring->cq.kring_mask;
 #ifdef IORING_SETUP_CQE32
@@ -168,6 +171,7 @@ static void look_at_completions(struct thread *thread, const struct ring_view *r
         if (done.call == CALL_io_uring_open && completion->res >= 0) handles_forget(completion->res);
         async_emit(thread, &done, completion->res, clock_now() - since);
     }
+    return true;
 }
 
 static void forget_ring(struct thread *thread, const struct ring_view *ring)
@@ -192,14 +196,28 @@ struct submission {
     bool watched;
 };
 
+// More rings than the recorder can remember.
+static void count_unseen(struct submission *s)
+{
+    struct pending what;
+    long count = (long)(s->end - s->first);
+    for (long i = 0; i < count; i++) {
+        if (describe_request(&s->p, s->ring, s->ring, i, &what)) spill_count_loss(LOSS_ASYNC, 1);
+    }
+    s->watched = false;
+}
+
 PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *ring)
 {
     s->ring = (const struct ring_view *)ring;
     s->watched = enter(&s->p);
     if (!s->watched) return;
-    look_at_completions(s->p.thread, s->ring, s->p.start);
     s->first = s->ring->sq.sqe_head;
     s->end = s->ring->sq.sqe_tail;
+    if (!look_at_completions(s->p.thread, s->ring, s->p.start)) {
+        count_unseen(s);
+        return;
+    }
     async_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
 }
 

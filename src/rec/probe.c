@@ -330,10 +330,11 @@ void leave_closefrom(struct probe *p, uint32_t call, int first)
 
 // --- limits
 
-bool enter_limit(struct probe *p, int resource)
+// Without a limit prlimit only asks.
+bool enter_limit(struct probe *p, int resource, const void *limit)
 {
     p->thread = recorder_thread();
-    if (p->thread && resource == RLIMIT_AS) {
+    if (p->thread && limit && resource == RLIMIT_AS) {
         spill_give_back();
         handles_give_back();
     }

@@ -71,7 +71,7 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
 }
 
 // Before a limit on address space the recorder gives back what it holds in reserve; there is nothing to record.
-bool enter_limit(struct probe *p, int resource);
+bool enter_limit(struct probe *p, int resource, const void *limit);
 static inline void leave_nothing(struct probe *p, uint32_t call, int result)
 {
     (void)p, (void)call, (void)result;

@@ -24,7 +24,10 @@ static void add(struct mapping fresh)
     unsigned count = atomic_load(&mapping_count);
     unsigned at = 0;
     while (at < count && mappings[at].start) at++;
-    if (at == MAPPINGS) return;
+    if (at == MAPPINGS) {
+        spill_count_loss(LOSS_MAPPINGS, 1);
+        return;
+    }
     mappings[at] = fresh;
     if (at == count) atomic_store(&mapping_count, count + 1);
 }

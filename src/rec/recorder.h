@@ -66,13 +66,12 @@ struct thread {
     bool trace_ended;
     bool in_library;           // a shim has called a library that may go through syscall(2): that is not the program's
     struct spill_chunk *chunk; // current; NULL where the disk is full
-    struct call_frame *frame;  // innermost announced call, or NULL
-    uint64_t tick;
-    uint8_t *limit_aside;     // the writer's limit while something must be written before the next event (emit_attend)
-    uint64_t tick_written;    // the tick as the stream knows it
-    bool in_mpi;              // inside an MPI call: what MPI calls there is its own affair
-    struct stream_comm *comm; // of the tally: communication since the last event
-    struct {                  // the datatype whose size was asked for last: programs use the same one again and again
+    struct call_frame *frame;  // of the innermost call under way that may have children, or NULL
+    uint8_t *limit_aside;      // the writer's limit while something must be written before the next event (emit_attend)
+    uint64_t tick_written;     // the tick as the stream knows it
+    bool in_mpi;               // inside an MPI call: what MPI calls there is its own affair
+    struct stream_comm *comm;  // of the tally: communication since the last event
+    struct {                   // the datatype whose size was asked for last: programs use the same one again and again
         uintptr_t type;
         uint64_t bytes;
     } last_type;

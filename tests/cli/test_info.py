@@ -2,6 +2,7 @@
 import glob
 import os
 import socket
+import sys
 
 import harness
 
@@ -54,6 +55,76 @@ class Processes(harness.CommandLineTest):
         self.assertEqual((info['job']['nprocs'], len(info['processes'])), (1, 3))
 
 
+MAPPER = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+fd = os.open("data", os.O_RDWR | os.O_CREAT)
+os.ftruncate(fd, 4096)
+pages = [libc.mmap(None, 4096, 1, 1, fd, 0) for i in range(4100)]
+for page in pages: libc.munmap(page, 4096)
+"""
+# A ring has room here; a request is 64 bytes: operation (22 is a read) at 0, descriptor at 4, address at 16, length at 24.
+RINGS = """
+import ctypes, os, struct, sys
+try:
+    uring = ctypes.CDLL("liburing.so.2")
+except OSError:
+    sys.exit(3)
+uring.io_uring_get_sqe.restype = ctypes.c_void_p
+recorder = ctypes.CDLL(None) # whose functions come first in a program that is linked to liburing
+fd = os.open("data", os.O_RDWR | os.O_CREAT)
+os.write(fd, b"x" * 4096)
+room = ctypes.create_string_buffer(100)
+rings = [ctypes.create_string_buffer(1024) for i in range(70)]
+for ring in rings:
+    if uring.io_uring_queue_init(2, ring, 0) < 0: sys.exit(3)
+    request = uring.io_uring_get_sqe(ring)
+    ctypes.memset(request, 0, 64)
+    about = struct.pack("<BBHiQQI", 22, 0, 0, fd, 0, ctypes.addressof(room), 100)
+    ctypes.memmove(request, about, len(about))
+    recorder.io_uring_submit_and_wait(ring, 1)
+for ring in rings: recorder.io_uring_queue_exit(ring)
+"""
+ASKER = """
+import os, resource
+resource.prlimit(0, resource.RLIMIT_AS)
+fd = os.open("data", os.O_WRONLY | os.O_CREAT)
+for i in range(300000): os.pwrite(fd, b"x" * (i % 7), i * 7919 % 100000)
+"""
+
+
+class Losses(harness.CommandLineTest):
+    def losses(self, log):
+        return {loss['reason']: loss['events'] for loss in self.json('info', '--json', log)['losses']}
+
+    def test_mappings_past_the_table(self):
+        log = self.record_python(MAPPER)
+        (reason, count), = self.losses(log).items()
+        self.assertEqual(count, 4)
+        self.assertRegex(reason, 'synced and unmapped')
+        self.assertEqual(self.json('info', '--json', log)['lost_events'], 0)
+        self.assertIn(f'4 mappings {reason}', self.expect(0, 'info', log).stdout.decode())
+        self.assertEqual(len(self.json('dump', '--json', '--file', '*/data', '--class', 'meta', log)), 4100 + 4096 + 1)
+
+    def test_rings_past_the_table(self):
+        log = self.path('test.ioseer')
+        done = harness.ioseer('record', '-q', '-o', log, '--', sys.executable, '-I', '-S', '-c', RINGS, cwd=self.folder)
+        if done.returncode == 3:
+            self.skipTest('no liburing, or no io_uring')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(list(self.losses(log).values()), [6])
+        reads = [event for event in self.json('dump', '--json', log) if event['op'] == 'io_uring_read']
+        self.assertEqual([event['result'] for event in reads], [100] * 64)
+
+    def test_asking_for_a_limit_costs_nothing(self):
+        log = self.record_python(ASKER)
+        self.assertEqual(self.losses(log), {})
+        self.assertGreater(self.json('info', '--json', log)['events'], 300000)
+
+
 class Texts(harness.CommandLineTest):
     def test_control_characters_are_not_sent_to_the_terminal(self):
         self.record('true', options=('--keep-spill',))
@@ -67,6 +138,10 @@ class Texts(harness.CommandLineTest):
         text = self.expect(0, 'info', spills).stdout
         self.assertNotIn(b'\x1b', text)
         self.assertIn(b' on \\x1b', text)
+
+    def test_nor_is_the_number_of_the_job(self):
+        log = self.record('true', env={**os.environ, 'SLURM_JOB_ID': '7\n\x1b[2J'})
+        self.assertIn(b'\n# jobid: 7\\n\\x1b[2J\n', self.expect(0, 'stats', '--darshan', log).stdout)
 
 
 class Settings(harness.CommandLineTest):

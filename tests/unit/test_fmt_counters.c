@@ -277,7 +277,7 @@ static void test_record(void **state)
     assert_int_equal(process, 5);
     assert_memory_equal(&in, &out, sizeof in);
 
-    memset(&in.counters, 0xff, sizeof in.counters); // the largest
+    memset(&in.counters, 0xff, sizeof in.counters);                         // the largest
     for (unsigned i = 0; i < COUNTER_COUNT; i++) in.counters.value[i] -= i; // and none the same as another
     in.counters.sizes.used = in.counters.strides.used = COUNTERS_CANDIDATES;
     fields = (struct fields_out){.at = buffer, .end = buffer + sizeof buffer};
