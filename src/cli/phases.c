@@ -234,6 +234,12 @@ static void print_family(struct json_out *json, const struct model *model, size_
         json_seconds(json, family->period_ns);
     else
         json_null(json);
+    json_key(json, "ticks");
+    if (family->has_period) {
+        json_unsigned(json, family->period_ticks);
+    } else {
+        json_null(json);
+    }
     json_key(json, "irregularity");
     if (family->has_period)
         json_double(json, family->irregularity);
@@ -364,6 +370,7 @@ static int print_json(struct printing *p, struct output *output)
         if (p->model->family[i].count > 1) print_family(json, p->model, i);
     }
     json_close(json);
+    key_ns(json, "gap", p->model->gap_ns);
     key_unsigned(json, "bytes", p->model->bytes);
     key_unsigned(json, "unphased_bytes", p->model->unphased);
     json_key(json, "unphased");
@@ -378,12 +385,27 @@ static int print_json(struct printing *p, struct output *output)
     return code;
 }
 
+static void print_rule(FILE *out, const struct model *model)
+{
+    bool has_mpi = false, has_others = false;
+    for (size_t i = 0; i < model->programs; i++) {
+        if (model->program[i].first == model->program[i].end) continue;
+        has_mpi = has_mpi || model->program[i].is_mpi;
+        has_others = has_others || !model->program[i].is_mpi;
+    }
+    if (has_others) {
+        fprintf(out, "\n%s: phases are parted by pauses of %s and more, not by communication\n",
+                has_mpi ? "Processes without MPI" : "Without MPI", words_seconds(model->gap_ns).text);
+    }
+}
+
 static int print_text(struct printing *p)
 {
     fprintf(p->out, "%-9s %-22s %-36s %6s %10s %10s %10s %10s %7s  %s\n", "PHASE", "OPERATIONS", "INITIAL OFFSET",
             "REP", "REQUEST", "WEIGHT", "TIME", "BANDWIDTH", "SHARE", "FILE");
     FORWARD(print_phases(p));
     print_periods(p->out, p->model);
+    print_rule(p->out, p->model);
     print_unphased(p->out, p->model->unphased_launchers, "moved by the launcher");
     print_unphased(p->out, p->model->unphased_unnamed, "from or to no file");
     print_unphased(p->out, p->model->unphased_untraced, "the trace ended before them");

@@ -65,6 +65,7 @@ static int build(struct building *b, struct log *log, const struct model_options
     FORWARD(copy_programs(b));
     FORWARD(build_families(b));
     for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
+    FORWARD(build_periods(b));
     FORWARD(build_numbers(b, log));
     const struct lane_left *left = &b->lanes.left;
     model->unphased_launchers = left->launchers;

@@ -21,31 +21,46 @@ static struct model_pause pause_of(int64_t *times_ns, size_t count)
     return pause;
 }
 
-static void observe_period(struct building *b, uint32_t id)
+// From the starts and ticks of a family's phases, in their order.
+static void observe_period(struct model_family *family, const struct model_phase *const *phase, int64_t *between)
 {
-    struct model *model = b->model;
-    struct model_family *family = &model->family[id];
-    int64_t *between = family->count >= 3 ? malloc(family->count * sizeof *between) : NULL;
-    if (!between) return; // without memory there is no period: nothing depends on it
-    size_t count = 0;
-    int64_t last_ns = 0;
+    size_t count = family->count - 1u;
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < model->phases; i++) {
-        if (model->phase[i].family != id) continue;
-        if (model->phase[i].ph > 1) {
-            between[count] = model->phase[i].start_ns - last_ns;
-            sum += (double)between[count];
-            squares += (double)between[count] * (double)between[count];
-            count++;
-        }
-        last_ns = model->phase[i].start_ns;
+    for (size_t i = 0; i < count; i++) {
+        between[i] = phase[i + 1]->start_ns - phase[i]->start_ns;
+        sum += (double)between[i];
+        squares += (double)between[i] * (double)between[i];
     }
     double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
     qsort(between, count, sizeof *between, compare_ns);
     family->has_period = true;
     family->period_ns = between[count / 2];
     family->irregularity = mean > 0 && variance > 0 ? sqrt(variance) / mean : 0;
+    for (size_t i = 0; i < count; i++) between[i] = (int64_t)(phase[i + 1]->tick - phase[i]->tick);
+    qsort(between, count, sizeof *between, compare_ns);
+    family->period_ticks = (uint64_t)between[count / 2];
+}
+
+int build_periods(struct building *b)
+{
+    struct model *model = b->model;
+    const struct model_phase **sorted = malloc((model->phases + 1) * sizeof *sorted);
+    size_t *next = malloc((model->families + 1) * sizeof *next), first = 0;
+    int64_t *between = malloc((model->phases + 1) * sizeof *between);
+    int code = sorted && next && between ? 0 : -ENOMEM;
+    for (size_t i = 0; i < model->families && !code; i++) {
+        next[i] = first;
+        first += model->family[i].count;
+    }
+    for (size_t i = 0; i < model->phases && !code; i++) sorted[next[model->phase[i].family]++] = &model->phase[i];
+    for (size_t i = 0; i < model->families && !code; i++) {
+        struct model_family *family = &model->family[i];
+        if (family->count >= 3) observe_period(family, sorted + next[i] - family->count, between);
+    }
     free(between);
+    free(next);
+    free(sorted);
+    return code;
 }
 
 // Gathers the times before the operations of each leaf.
@@ -149,6 +164,5 @@ int build_observed(struct building *b, uint32_t id)
 {
     struct model_family *family = &b->model->family[id];
     for (size_t i = 0; i < family->parts; i++) FORWARD(observe_think(b, id, &family->part[i]));
-    observe_period(b, id);
     return 0;
 }

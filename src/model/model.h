@@ -88,10 +88,11 @@ struct model_family {
     size_t parts;
     struct model_part *other; // what is not a transfer: mostly in the first phase and the last
     size_t others;
-    uint64_t weight;     // bytes of one phase: all have the same
-    bool has_period;     // observed, with three phases or more
-    int64_t period_ns;   // from start to start: median
-    double irregularity; // of it: standard deviation / mean
+    uint64_t weight;       // bytes of one phase: all have the same
+    bool has_period;       // observed, with three phases or more
+    int64_t period_ns;     // from start to start: median
+    uint64_t period_ticks; // so too
+    double irregularity;   // of it: standard deviation / mean
 };
 
 struct model_program {
