@@ -32,9 +32,15 @@ static inline void put_byte(struct json_out *j, char byte)
 
 static void new_line(struct json_out *j)
 {
-    static const char spaces[2 * JSON_OUT_MAX_DEPTH] = "                                ";
+    static const char spaces[] = "                                                                ";
+    _Static_assert(sizeof spaces > 2 * JSON_OUT_MAX_DEPTH, "two for each level");
     put_byte(j, '\n');
     put(j, spaces, 2 * j->depth);
+}
+
+static bool is_unfolded(const struct json_out *j)
+{
+    return j->depth <= j->unfold && !(j->folded && j->depth >= j->folded);
 }
 
 // What goes before a key, or before a value that has none: comma, line, space.
@@ -43,7 +49,7 @@ static void before_member(struct json_out *j)
     if (!j->depth) return;
     uint32_t bit = 1u << j->depth;
     if (j->started & bit) put_byte(j, ',');
-    if (j->depth <= j->unfold) {
+    if (is_unfolded(j)) {
         new_line(j);
     } else if (j->started & bit) {
         put_byte(j, ' ');
@@ -66,6 +72,7 @@ void json_out_begin(struct json_out *j, FILE *out, unsigned unfold)
     j->error = 0;
     j->depth = 0;
     j->unfold = unfold;
+    j->folded = 0;
     j->after_key = false;
     j->started = 0;
     j->objects = 0;
@@ -104,11 +111,17 @@ void json_array(struct json_out *j)
 void json_close(struct json_out *j)
 {
     uint32_t bit = 1u << j->depth;
-    bool unfolded = j->depth <= j->unfold && j->started & bit;
+    bool unfolded = is_unfolded(j) && j->started & bit;
     char closing = j->objects & bit ? '}' : ']';
+    if (j->depth == j->folded) j->folded = 0;
     j->depth--;
     if (unfolded) new_line(j);
     put_byte(j, closing);
+}
+
+void json_fold(struct json_out *j)
+{
+    if (!j->folded) j->folded = j->depth + 1;
 }
 
 void json_key(struct json_out *j, const char *name)

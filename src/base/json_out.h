@@ -8,13 +8,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { JSON_OUT_BUFFER_BYTES = 1 << 16, JSON_OUT_MAX_DEPTH = 16 };
+enum { JSON_OUT_BUFFER_BYTES = 1 << 16, JSON_OUT_MAX_DEPTH = 32 };
 
 struct json_out {
     FILE *out;
     int error;        // 0 or -errno
     unsigned depth;   // of open objects and arrays
     unsigned unfold;  // objects and arrays less deep than this have each member on a line of its own
+    unsigned folded;  // but not those from this depth on, until that one is closed; 0 for none
     bool after_key;   // the next value belongs to a key
     uint32_t started; // bit n: the container of depth n has a member already
     uint32_t objects; // bit n: the container of depth n is an object
@@ -29,6 +30,8 @@ int json_out_end(struct json_out *j);
 void json_object(struct json_out *j);
 void json_array(struct json_out *j);
 void json_close(struct json_out *j); // whichever of the two was opened last
+// The object or array that is opened next stays on one line, with all that is in it.
+void json_fold(struct json_out *j);
 
 void json_key(struct json_out *j, const char *name); // plain ASCII, nothing that needs an escape
 void json_null(struct json_out *j);

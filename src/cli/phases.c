@@ -6,11 +6,12 @@
 
 #include "base/err.h"
 #include "base/json_out.h"
-#include "cli/log_argument.h"
+#include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "model/model.h"
+#include "model/model_words.h"
 
 static struct {
     bool json;
@@ -177,8 +178,6 @@ static void print_others(struct json_out *json, const struct model *model, const
     json_close(json);
 }
 
-static const char *const cut_names[] = {"start", "pattern", "communication", "pause"};
-
 static void print_phase(struct json_out *json, const struct model *model, size_t id, const struct model_row *row,
                         size_t row_count, const struct used *used)
 {
@@ -218,7 +217,7 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
         json_null(json);
     key_unsigned(json, "ph", phase->ph);
     json_key(json, "separator");
-    json_text(json, cut_names[family->cut]);
+    json_text(json, model_cut_name(family->cut));
     key_unsigned(json, "program", family->program);
     json_close(json);
 }
@@ -421,28 +420,23 @@ static int print_model(const struct model *model, struct output *output)
 
 static int phases_run(int argc, char **argv)
 {
-    struct log_argument argument;
+    struct model_options how;
+    struct model_argument argument;
     struct output output;
-    struct model model;
-    int layer = options.layer ? call_layer_find(options.layer) : LAYER_NONE;
-    if (layer < 0) return cli_usage("phases", options.layer, "not a layer: mpiio, posix or stdio");
-    int status = log_argument_open(&argument, "phases", argc, argv);
+    if (argc < 2) return cli_usage("phases", "LOG", "is missing");
+    if (argc > 2) return cli_usage("phases", argv[2], "one LOG is enough");
+    int status = model_argument_options(&how, "phases", options.layer, options.gap_seconds);
+    if (status == STATUS_OK) status = model_argument_open(&argument, "phases", argv[1], &how);
     if (status != STATUS_OK) return status;
-    status = log_argument_output(&argument, &output, options.output);
+    status = model_argument_output(&argument, &output, options.output);
     if (status == STATUS_OK) {
-        int code = model_from_log(
-            &model, argument.log,
-            &(struct model_options){.layer = (unsigned)layer, .gap_ns = (int64_t)(options.gap_seconds * 1e9)});
-        if (!code) {
-            code = print_model(&model, &output);
-            model_free(&model);
-        }
+        int code = print_model(&argument.model, &output);
         bool failed = code < 0 && !output.error;
-        if (failed) cli_fail("phases", argument.path, code);
+        if (failed) cli_fail("phases", argv[1], code);
         status = output_close(&output, failed);
-        if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
+        if (status == STATUS_OK && !options.quiet) model_argument_warn(&argument);
     }
-    log_argument_close(&argument);
+    model_argument_close(&argument);
     return status;
 }
 

@@ -151,7 +151,8 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     kind.class = call->class;
     kind.collective = call->traits & CALL_COLLECTIVE;
     kind.nonblocking = call->traits & CALL_ASYNC;
-    kind.has_offset = event->raw.has_offset && call->traits & CALL_HAS_OFFSET;
+    bool seeks = call->traits & CALL_RESULT_IS_OFFSET && event->raw.has_result && !event->raw.error;
+    kind.has_offset = seeks || (event->raw.has_offset && call->traits & CALL_HAS_OFFSET);
     kind.has_view = event->raw.attribute_mask & 1u << ATTRIBUTE_VIEW_OFFSET;
     kind.set = file ? file->set : OP_NO_SET;
     kind.set2 = second ? second->set : OP_NO_SET;
@@ -162,7 +163,7 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     FORWARD(intern_kind(l, &kind, &op->kind));
     FORWARD(lookup_set(&l->call_names, call->id, op->kind));
     op->at[AT_MEMBER] = file ? file->member : 0;
-    op->at[AT_OFFSET] = kind.has_offset ? (int64_t)event->raw.offset : 0;
+    op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
     op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
     if (transfers(call)) {
@@ -408,7 +409,16 @@ static int join_programs(struct loading *l, const struct log_process **sorted, s
     return 0;
 }
 
-// Processes without operations are nobody's rank.
+// Processes without operations are nobody's rank, and make no program: launchers.
+static void drop_empty(struct lanes *lanes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < lanes->count; i++) {
+        if (lanes->lane[i].transfers || lanes->lane[i].others) lanes->lane[used++] = lanes->lane[i];
+    }
+    lanes->count = used;
+}
+
 static int find_programs(struct loading *l)
 {
     struct lanes *lanes = l->lanes;
@@ -455,13 +465,8 @@ static int compare_lanes(const void *a, const void *b, void *context)
 
 static void number_threads(struct lanes *lanes)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < lanes->count; i++) {
-        if (lanes->lane[i].transfers || lanes->lane[i].others) lanes->lane[used++] = lanes->lane[i];
-    }
-    lanes->count = used;
-    if (used) qsort_r(lanes->lane, used, sizeof *lanes->lane, compare_lanes, lanes->kind);
-    for (size_t i = 1; i < used; i++) {
+    if (lanes->count) qsort_r(lanes->lane, lanes->count, sizeof *lanes->lane, compare_lanes, lanes->kind);
+    for (size_t i = 1; i < lanes->count; i++) {
         struct lane *lane = &lanes->lane[i];
         bool same = lane[-1].program == lane->program && lane[-1].rank == lane->rank;
         lane->thread = same ? lane[-1].thread + 1 : 0;
@@ -504,6 +509,7 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     if (!code) code = log_comm(log, NULL, take_comm, &l);
     if (!code) code = load_events(&l);
     if (!code) code = count_untraced(&l);
+    if (!code) drop_empty(lanes);
     if (!code) code = find_programs(&l);
     if (!code) number_threads(lanes);
     lookup_free(&l.comm_of);

@@ -6,19 +6,8 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "fmt/call.h"
+#include "model/course.h"
 #include "model/model.h"
-
-// How a row's operations follow each other, as the part's first process does them.
-struct course {
-    int64_t last_offset;
-    int64_t last_end;
-    int64_t last_member;
-    int64_t disp;
-    uint64_t steps;
-    uint64_t consecutive;
-    uint64_t forward;
-    uint64_t regular; // steps by the row's displacement
-};
 
 struct rows {
     const struct model *model;
@@ -78,27 +67,13 @@ static struct model_row *find_row(struct rows *r, const struct op *op, const str
     return &r->row[r->count++];
 }
 
-static void follow(struct course *course, const struct op *op, uint64_t before)
-{
-    int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
-    if (before && course->last_member == op->at[AT_MEMBER]) {
-        if (!course->steps++) course->disp = offset - course->last_offset;
-        course->consecutive += offset == course->last_end;
-        course->forward += offset >= course->last_end;
-        course->regular += offset - course->last_offset == course->disp;
-    }
-    course->last_offset = offset;
-    course->last_end = end;
-    course->last_member = op->at[AT_MEMBER];
-}
-
 static int take_row(const struct op *op, size_t leaf, void *context)
 {
     struct rows *r = context;
     struct model_row *row = find_row(r, op, r->leaf[leaf]);
     if (!row) return r->error;
     if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
-    if (r->is_first) follow(&r->course[row - r->row], op, row->rep++);
+    if (r->is_first) course_follow(&r->course[row - r->row], op, row->rep++ == 0);
     row->count++;
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
     if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
@@ -107,15 +82,12 @@ static int take_row(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-// Random: a good part of the steps goes backwards, and not in some regular way.
 static const char *mode_of(const struct model_row *row, const struct course *course)
 {
     if (row->kind->has_view) return "strided";
-    if (course->consecutive == course->steps) return "sequential";
-    if (course->regular == course->steps || row->item->type == NEST_OP) return "strided";
-    uint64_t backward = course->steps - course->forward;
-    if (course->steps >= 4 && backward * 5 >= course->steps && course->forward * 20 >= course->steps) return "random";
-    return "irregular";
+    const char *mode = course_mode(course);
+    bool is_random = !strcmp(mode, "random") || !strcmp(mode, "irregular");
+    return is_random && row->item->type == NEST_OP ? "strided" : mode; // a loop follows a rule
 }
 
 static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)

@@ -1,0 +1,27 @@
+// The MODEL or LOG that a verb was given: a model, or a log (or the directory of a job's spill files) to make one of.
+#ifndef IOSEER_CLI_MODEL_ARGUMENT_H
+#define IOSEER_CLI_MODEL_ARGUMENT_H
+
+#include "cli/log_argument.h"
+#include "model/model.h"
+
+struct model_argument {
+    struct log_argument log; // log.log is NULL where the word names a model
+    struct model model;
+};
+
+// What the options --layer and --gap ask for. Prints what is wrong; returns an exit status.
+int model_argument_options(struct model_options *options, const char *verb, const char *layer, double gap_seconds);
+
+// Takes one word. Prints what is wrong; returns an exit status. The options are for logs: a model has its own.
+int model_argument_open(struct model_argument *argument, const char *verb, char *word,
+                        const struct model_options *options);
+void model_argument_close(struct model_argument *argument);
+
+// output_open for the verb, but never over what is being read.
+int model_argument_output(const struct model_argument *argument, struct output *output, const char *path);
+
+// One line on standard error where a part of the log could not be read.
+void model_argument_warn(const struct model_argument *argument);
+
+#endif

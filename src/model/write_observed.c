@@ -1,0 +1,150 @@
+// `observed`: what one run on one machine saw.
+#include <string.h>
+
+#include "model/model_words.h"
+#include "model/writing.h"
+
+static void write_job(struct writing *w)
+{
+    const struct model *model = w->model;
+    write_text(w, "command", model->command);
+    write_text(w, "host", model->host);
+    write_text(w, "mpi", model->mpi);
+    json_key(w->json, "start");
+    json_double(w->json, model->start);
+    json_key(w->json, "run_time");
+    json_double(w->json, model->run_seconds);
+    write_text(w, "layer", call_layer_name(model->layer));
+    write_ns(w, "gap", model->gap_ns);
+    write_unsigned(w, "bytes", model->bytes);
+    write_unsigned(w, "unphased_bytes", model->unphased);
+    json_fold(w->json);
+    json_key(w->json, "unphased");
+    json_object(w->json);
+    write_unsigned(w, "launchers", model->unphased_launchers);
+    write_unsigned(w, "unnamed", model->unphased_unnamed);
+    write_unsigned(w, "untraced", model->unphased_untraced);
+    json_close(w->json);
+}
+
+static void write_programs(struct writing *w)
+{
+    json_key(w->json, "programs");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->programs; i++) {
+        json_fold(w->json);
+        json_object(w->json);
+        write_text(w, "name", w->model->program[i].name);
+        json_close(w->json);
+    }
+    json_close(w->json);
+}
+
+static void write_files(struct writing *w)
+{
+    json_key(w->json, "files");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->files; i++) {
+        const struct model_file *file = &w->model->file[i];
+        json_fold(w->json);
+        json_object(w->json);
+        write_text(w, "file", w->files.text[i]);
+        json_key(w->json, "directory");
+        json_bytes(w->json, file->set->pattern, write_directory_len(file->set));
+        write_unsigned(w, "existed", file->existed);
+        write_unsigned(w, "size_before", file->size_before);
+        write_unsigned(w, "size_after", file->size_after);
+        json_close(w->json);
+    }
+    json_close(w->json);
+}
+
+static void write_phase(struct writing *w, size_t id)
+{
+    const struct model_phase *phase = &w->model->phase[id];
+    const struct model_family *family = &w->model->family[phase->family];
+    json_fold(w->json);
+    json_object(w->json);
+    write_unsigned(w, "phase", id + 1);
+    write_unsigned(w, "family", phase->family + 1u);
+    write_unsigned(w, "ph", phase->ph);
+    write_unsigned(w, "tick", phase->tick);
+    write_ns(w, "start", phase->start_ns);
+    write_ns(w, "span", phase->span_ns);
+    write_ns(w, "duration", phase->duration_ns);
+    write_ns(w, "other", phase->other_ns);
+    write_ns(w, "comm_time", phase->comm_ns);
+    write_unsigned(w, "comm_calls", phase->comm_calls);
+    write_unsigned(w, "comm_bytes", phase->comm_bytes);
+    write_ns(w, "idle", phase->idle_ns);
+    json_key(w->json, "bandwidth");
+    if (phase->duration_ns > 0) {
+        json_double(w->json, (double)family->weight / ((double)phase->duration_ns / 1e9));
+    } else {
+        json_null(w->json);
+    }
+    json_close(w->json);
+}
+
+// --- families
+
+// The pauses before the operations of a part, in the order in which it names them.
+static void write_think(struct writing *w, size_t part, const struct model_items *items, size_t *op)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) {
+            write_think(w, part, &body, op);
+            continue;
+        }
+        ++*op;
+        if (!item->think || !item->think->count) continue;
+        json_fold(w->json);
+        json_object(w->json);
+        write_unsigned(w, "part", part);
+        write_unsigned(w, "op", *op);
+        write_unsigned(w, "count", item->think->count);
+        write_ns(w, "mean", item->think->total_ns / (int64_t)item->think->count);
+        json_key(w->json, "quartiles");
+        json_array(w->json);
+        for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
+        json_close(w->json);
+        json_close(w->json);
+    }
+}
+
+static void write_family(struct writing *w, size_t id)
+{
+    const struct model_family *family = &w->model->family[id];
+    json_object(w->json);
+    write_unsigned(w, "family", id + 1);
+    if (family->has_period) {
+        write_ns(w, "period", family->period_ns);
+        json_key(w->json, "irregularity");
+        json_double(w->json, family->irregularity);
+    }
+    json_key(w->json, "think");
+    json_array(w->json);
+    for (size_t i = 0; i < family->parts; i++) {
+        size_t op = 0;
+        write_think(w, i + 1, &family->part[i].items, &op);
+    }
+    json_close(w->json);
+    json_close(w->json);
+}
+
+void write_observed(struct writing *w)
+{
+    write_job(w);
+    write_programs(w);
+    write_files(w);
+    json_key(w->json, "phases");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->phases; i++) write_phase(w, i);
+    json_close(w->json);
+    json_key(w->json, "families");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->families; i++) write_family(w, i);
+    json_close(w->json);
+}
