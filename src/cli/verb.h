@@ -16,7 +16,8 @@ struct verb {
     int (*run)(int argc, char **argv); // the words left after the options; returns the exit status
 };
 
-extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model, verb_doctor;
+extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model,
+    verb_emulate, verb_doctor;
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 int cli_fail(const char *verb, const char *what, int code);
