@@ -6,38 +6,27 @@
 
 #include "base/err.h"
 #include "base/lookup.h"
+#include "model/nest_private.h"
 
 enum {
-    RUN_LEAST = 3,   // operations at a constant step that are a run whatever the step is
-    LIST_LEAST = 16, // single operations in a row that are a list
-    CANDIDATES = 8,  // periods that are tried at one place
-    ABSORB = 8,      // a list takes in neighbours that are this many times smaller
-};
-
-struct folding {
-    struct arena *arena;
-    struct nest *item;
-    size_t count;
+    RUN_LEAST = 3,  // operations at a constant step that are a run whatever the step is
+    CANDIDATES = 8, // periods that are tried at one place for one reason
 };
 
 // --- shapes and steps
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t shape_of(struct nest *item)
 {
-    uint64_t hash = mix(item->type + 1, item->count);
+    uint64_t hash = nest_mix(item->type + 1, item->count);
     if (item->type == NEST_OP) {
-        hash = mix(hash, item->op.kind);
+        hash = nest_mix(hash, item->op.kind);
         for (unsigned s = 0; s < item->steps; s++) {
-            for (unsigned c = 0; c < AT_COUNT; c++) hash = mix(hash, (uint64_t)item->step[s].at[c]);
+            for (unsigned c = 0; c < AT_COUNT; c++) hash = nest_mix(hash, (uint64_t)item->step[s].at[c]);
         }
     } else if (item->type == NEST_LOOP) {
-        for (uint32_t i = 0; i < item->length; i++) hash = mix(hash, item->body[i].shape = shape_of(&item->body[i]));
+        for (uint32_t i = 0; i < item->length; i++) {
+            hash = nest_mix(hash, item->body[i].shape = shape_of(&item->body[i]));
+        }
     }
     return hash;
 }
@@ -52,6 +41,12 @@ static struct nest_step step_between(const struct op *a, const struct op *b)
 static bool same_step(const struct nest_step *a, const struct nest_step *b)
 {
     return !memcmp(a, b, sizeof *a);
+}
+
+const struct op *nest_first(const struct nest *item)
+{
+    while (item->type == NEST_LOOP) item = item->body;
+    return item->type == NEST_LIST ? item->list : &item->op;
 }
 
 static struct nest single(const struct op *op)
@@ -69,8 +64,53 @@ static bool touching(const struct nest_step *step, const struct op *op)
            (offset == 0 || offset == op->at[AT_SIZE] || offset == -op->at[AT_SIZE]);
 }
 
+// --- runs of single operations, straight from the input: most of what there is disappears here
+
+// How many operations from the first on have a constant step.
+static size_t run_length(const struct op *ops, size_t count)
+{
+    if (count < 2 || ops[1].kind != ops[0].kind) return 1;
+    struct nest_step step = step_between(&ops[0], &ops[1]);
+    size_t n = 2;
+    for (; n < count && ops[n].kind == ops[0].kind; n++) {
+        struct nest_step next = step_between(&ops[n - 1], &ops[n]);
+        if (!same_step(&step, &next)) break;
+    }
+    return n;
+}
+
+static int make_run(const struct folding *f, const struct op *ops, size_t count, struct nest *item)
+{
+    struct nest_step step = step_between(&ops[0], &ops[1]);
+    struct nest *body = arena_alloc(f->arena, sizeof *body);
+    RETURN_IF(!body, -ENOMEM);
+    *body = (struct nest){.type = NEST_OP, .count = 1, .ops = 1, .op = *ops, .steps = 1};
+    body->step = arena_copy(f->arena, &step, sizeof step);
+    RETURN_IF(!body->step, -ENOMEM);
+    *item = (struct nest){.type = NEST_LOOP, .depth = 1, .length = 1, .count = count, .ops = count, .body = body};
+    item->shape = shape_of(item);
+    return 0;
+}
+
+// The last operation of a run may begin a longer one: it goes there.
+static int fold_runs(struct folding *f, const struct op *ops, size_t count)
+{
+    for (size_t i = 0, n; i < count; i += n) {
+        n = run_length(ops + i, count - i);
+        if (n > 1 && run_length(ops + i + n - 1, count - (i + n - 1)) > n) n--;
+        if (n >= RUN_LEAST) {
+            FORWARD(make_run(f, ops + i, n, &f->item[f->count++]));
+        } else {
+            n = 1;
+            f->item[f->count++] = single(&ops[i]);
+        }
+    }
+    return 0;
+}
+
 // --- comparing repetitions
 
+// How the items of a body compare with those of the next repetition and the one after.
 struct likeness {
     bool has_first;
     struct nest_step first; // the first operation's step from one repetition to the next
@@ -92,51 +132,81 @@ static bool compare(struct likeness *like, const struct nest *a, const struct ne
         like->has_first = true;
     }
     if (!same_step(&like->first, &step)) like->alike = false;
-    if (c) {
+    if (c && like->steady) {
         struct nest_step next = step_between(&b->op, &c->op);
-        if (!same_step(&step, &next)) like->steady = false;
+        like->steady = same_step(&step, &next);
     } else {
         like->steady = false;
     }
     return like->alike || like->steady;
 }
 
-static bool deep(const struct nest *item)
-{
-    if (item->type == NEST_OP) return item->steps >= NEST_MAX_DEPTH;
-    for (uint32_t i = 0; item->type == NEST_LOOP && i < item->length; i++) {
-        if (deep(&item->body[i])) return true;
-    }
-    return false;
-}
+// What is known of loops with some period in this pass: none begins before this item.
+struct trying {
+    size_t *not_before; // by period
+};
 
-static bool same_shapes(const struct nest *a, const struct nest *b, size_t period)
+// Compares the `period` items at `at` with the two repetitions behind them. Where they form no loop, items from `at` on
+// up to which none begins with this period are noted: the same pairs of items would fail again.
+static bool compare_bodies(const struct folding *f, const struct trying *t, size_t at, size_t period,
+                           struct likeness *like)
 {
+    const struct nest *a = f->item + at, *b = a + period, *c = b + period;
+    size_t left = f->count - at, turn = at, unsteady = at;
+    *like = (struct likeness){.alike = true, .steady = left >= 3 * period};
     for (size_t k = 0; k < period; k++) {
-        if (a[k].shape != b[k].shape) return false;
+        struct likeness before = *like;
+        bool third = like->steady && b[k].shape == c[k].shape;
+        if (a[k].shape != b[k].shape || a[k].depth >= NEST_MAX_DEPTH) {
+            t->not_before[period] = at + k + 1;
+            return false;
+        }
+        bool goes_on = compare(like, &a[k], &b[k], third ? &c[k] : NULL);
+        if (before.alike && !like->alike) turn = k ? at + k - 1 : at;
+        if (before.steady && !like->steady) unsteady = at + k;
+        if (!goes_on) {
+            t->not_before[period] = (turn < unsteady ? turn : unsteady) + 1;
+            return false;
+        }
     }
     return true;
 }
 
-// How often the `period` items at `at` repeat, 0 where they form no loop.
-static uint64_t repetitions(const struct folding *f, size_t at, size_t period)
+// Whether the two items at `other` are as far apart as those at `at`.
+static bool is_pair_like(const struct folding *f, size_t at, size_t other, const struct likeness *like)
 {
-    const struct nest *a = f->item + at, *b = a + period, *c = b + period;
-    size_t left = f->count - at;
-    if (left < 2 * period || !same_shapes(a, b, period)) return 0;
-    bool third = left >= 3 * period && same_shapes(b, c, period);
-    struct likeness like = {.alike = true, .steady = third};
-    for (size_t k = 0; k < period; k++) {
-        if (deep(&a[k]) || !compare(&like, &a[k], &b[k], third ? &c[k] : NULL)) return 0;
-    }
-    if (!like.steady) return period > 1 || a->type == NEST_LOOP || touching(&like.first, &a->op) ? 2 : 0;
+    const struct nest *item = &f->item[other];
+    if (other + 2 > f->count || item[0].shape != f->item[at].shape || item[1].shape != item[0].shape) return false;
+    struct nest_step step = step_between(nest_first(&item[0]), nest_first(&item[1]));
+    return same_step(&step, &like->first);
+}
+
+// Whether what occurs twice at least, and not steadily, is a loop of two.
+static bool is_twice(const struct folding *f, size_t at, size_t period, const struct likeness *like)
+{
+    const struct nest *a = f->item + at;
+    if (period > 1) return true;
+    if (a->type == NEST_OP) return touching(&like->first, &a->op);
+    bool has_third = (at + 2 < f->count && a[2].shape == a->shape) || (at && a[-1].shape == a->shape);
+    return !has_third || is_pair_like(f, at, at + 2, like) || (at > 1 && is_pair_like(f, at, at - 2, like));
+}
+
+// How often the `period` items at `at` repeat, 0 where they form no loop.
+static uint64_t repetitions(const struct folding *f, const struct trying *t, size_t at, size_t period)
+{
+    struct likeness like;
+    if (f->count - at < 2 * period || at < t->not_before[period]) return 0;
+    if (!compare_bodies(f, t, at, period, &like)) return 0;
+    if (!like.steady) return is_twice(f, at, period, &like) ? 2 : 0;
     uint64_t count = 3;
-    for (const struct nest *next = c + period; next + period <= f->item + f->count; next += period, count++) {
-        if (!same_shapes(next - period, next, period)) break;
+    for (size_t next = at + 3 * period; next + period <= f->count; next += period, count++) {
+        const struct nest *c = f->item + next, *b = c - period, *a = b - period;
         like = (struct likeness){.steady = true};
         for (size_t k = 0; k < period && like.steady; k++) {
-            compare(&like, &next[(ptrdiff_t)k - 2 * (ptrdiff_t)period], &next[(ptrdiff_t)k - (ptrdiff_t)period],
-                    &next[k]);
+            if (b[k].shape != c[k].shape)
+                like.steady = false;
+            else
+                compare(&like, &a[k], &b[k], &c[k]);
         }
         if (!like.steady) break;
     }
@@ -159,80 +229,127 @@ static int add_step(struct arena *arena, struct nest *item, const struct nest *n
     return 0;
 }
 
-static int make_loop(const struct folding *f, size_t at, size_t period, uint64_t count, struct nest *loop)
+int nest_make_loop(const struct folding *f, size_t at, size_t period, uint64_t count, struct nest *loop)
 {
     *loop = (struct nest){.type = NEST_LOOP, .length = (uint32_t)period, .count = count};
     loop->body = arena_copy(f->arena, f->item + at, period * sizeof *loop->body);
     RETURN_IF(!loop->body, -ENOMEM);
     for (size_t k = 0; k < period; k++) {
         loop->ops += loop->body[k].ops;
+        if (loop->body[k].depth > loop->depth) loop->depth = loop->body[k].depth;
         FORWARD(add_step(f->arena, &loop->body[k], &f->item[at + period + k]));
     }
+    loop->depth++;
     loop->ops *= count;
     loop->shape = shape_of(loop);
     return 0;
 }
 
-// Runs of single operations, straight from the input: most of what there is disappears here.
-static int fold_runs(struct folding *f, const struct op *ops, size_t count)
+// --- where loops may begin
+
+// Reasons to think that an item begins a repetition of another one. The shape alone is a weak one, but the only one for
+// loops in which everything changes; the others find long periods among items of one shape.
+enum reason {
+    SAME_SHAPE,
+    SAME_SIZE, // and the same file
+    SAME_STEP, // to the item after it
+    REASONS
+};
+
+struct links {
+    uint32_t *next[REASONS]; // by item: the next one that is like it, or the count of items
+    unsigned octaves;        // bit n: some period from 2^n to 2^(n+1)-1 is worth trying
+};
+
+static uint64_t likeness_key(const struct folding *f, size_t at, enum reason reason)
 {
-    for (size_t i = 0, n; i < count; i += n) {
-        n = 1;
-        struct nest_step step;
-        if (i + 1 < count && ops[i + 1].kind == ops[i].kind) {
-            step = step_between(&ops[i], &ops[i + 1]);
-            for (n = 2; i + n < count && ops[i + n].kind == ops[i].kind; n++) {
-                struct nest_step next = step_between(&ops[i + n - 1], &ops[i + n]);
-                if (!same_step(&step, &next)) break;
-            }
-        }
-        struct nest *item = &f->item[f->count++];
-        *item = single(&ops[i]);
-        if (n < RUN_LEAST) {
-            n = 1;
-            continue;
-        }
-        struct nest *body = arena_copy(f->arena, item, sizeof *item);
-        RETURN_IF(!body, -ENOMEM);
-        body->step = arena_copy(f->arena, &step, sizeof step);
-        RETURN_IF(!body->step, -ENOMEM);
-        body->steps = 1;
-        *item = (struct nest){.type = NEST_LOOP, .length = 1, .count = n, .ops = n, .body = body};
-        item->shape = shape_of(item);
-    }
-    return 0;
+    const struct nest *item = &f->item[at];
+    if (reason == SAME_SHAPE) return item->shape;
+    const struct op *op = nest_first(item);
+    uint64_t key = nest_mix(item->shape, (uint64_t)op->at[AT_SIZE]);
+    key = nest_mix(key, reason);
+    if (reason == SAME_SIZE) return nest_mix(key, (uint64_t)op->at[AT_MEMBER]);
+    if (at + 1 == f->count) return key;
+    struct nest_step step = step_between(op, nest_first(item + 1));
+    for (unsigned c = 0; c < AT_COUNT; c++) key = nest_mix(key, (uint64_t)step.at[c]);
+    return nest_mix(key, item[1].shape);
 }
 
-// For each item the next one of its shape, or the count where there is none.
-static int link_shapes(const struct folding *f, uint32_t *next)
+static unsigned octave_of(size_t period)
+{
+    return 63u - (unsigned)__builtin_clzll(period);
+}
+
+static int link_items(const struct folding *f, struct links *links)
 {
     struct lookup last = {0};
     int code = 0;
-    for (size_t i = f->count; i-- > 0 && !code;) {
-        uint32_t found = lookup_find(&last, f->item[i].shape);
-        next[i] = found == LOOKUP_NONE ? (uint32_t)f->count : found;
-        code = lookup_set(&last, f->item[i].shape, (uint32_t)i);
+    links->octaves = 0;
+    for (unsigned reason = 0; reason < REASONS && !code; reason++) {
+        uint32_t *next = links->next[reason];
+        lookup_clear(&last);
+        for (size_t i = f->count; i-- > 0 && !code;) {
+            uint64_t key = likeness_key(f, i, reason);
+            uint32_t found = lookup_find(&last, key);
+            next[i] = found == LOOKUP_NONE ? (uint32_t)f->count : found;
+            code = lookup_set(&last, key, (uint32_t)i);
+            size_t at = next[i];
+            for (unsigned tries = 0; tries < CANDIDATES && at < f->count; tries++, at = next[at]) {
+                links->octaves |= 1u << octave_of(at - i);
+            }
+        }
     }
     lookup_free(&last);
     return code;
 }
 
-// One pass from left to right; `next` as link_shapes made it. Returns whether anything was folded.
-static int fold_pass(struct folding *f, const uint32_t *next, size_t longest)
+// The shortest period of this octave that repeats the items at `from`.
+static size_t find_period(const struct folding *f, const struct links *links, const struct trying *t, unsigned octave,
+                          size_t from, uint64_t *count)
+{
+    size_t found = 0;
+    for (unsigned reason = 0; reason < REASONS; reason++) {
+        size_t at = from;
+        for (unsigned tries = 0; tries < CANDIDATES; tries++) {
+            at = links->next[reason][at];
+            size_t period = at - from;
+            if (at >= f->count || period >> octave > 1 || (found && period >= found)) break;
+            if (period >> octave != 1) continue;
+            uint64_t times = repetitions(f, t, from, period);
+            if (!times) continue;
+            found = period;
+            *count = times;
+            break;
+        }
+    }
+    return found;
+}
+
+// Whether an operation is what the first one of a body would have been in the repetition before: `r0 r1 w0 r2 w1` is
+// two reads and then a loop, not a read and then a loop.
+static bool precedes(const struct nest *before, const struct nest *body, const struct nest *next)
+{
+    if (before->type != NEST_OP || body->type != NEST_OP || before->shape != body->shape) return false;
+    struct nest_step step = step_between(&body->op, &next->op), to_body = step_between(&before->op, &body->op);
+    return same_step(&step, &to_body);
+}
+
+// One pass from left to right. Returns whether anything was folded.
+static int fold_pass(struct folding *f, const struct links *links, const struct trying *t, unsigned octave)
 {
     size_t from = 0, to = 0;
     struct nest loop;
+    memset(t->not_before + (1u << octave), 0, (1u << octave) * sizeof *t->not_before);
     while (from < f->count) {
         uint64_t count = 0;
-        size_t period = 0, at = from;
-        for (unsigned tries = 0; tries < CANDIDATES && !count; tries++) {
-            at = next[at];
-            period = at - from;
-            if (at >= f->count || period > longest) break;
-            count = repetitions(f, from, period);
-        }
-        if (count) {
-            FORWARD(make_loop(f, from, period, count, &loop));
+        size_t period = find_period(f, links, t, octave, from, &count);
+        const struct nest *item = &f->item[from];
+        if (period > 1 && from && precedes(item - 1, item, item + period)) {
+            FORWARD(nest_make_loop(f, from - 1, 1, 2, &loop));
+            f->item[to - 1] = loop;
+            from++;
+        } else if (period) {
+            FORWARD(nest_make_loop(f, from, period, count, &loop));
             f->item[to++] = loop;
             from += period * count;
         } else {
@@ -244,115 +361,30 @@ static int fold_pass(struct folding *f, const uint32_t *next, size_t longest)
     return folded;
 }
 
+static int fold_octaves(struct folding *f, struct links *links, const struct trying *t)
+{
+    FORWARD(link_items(f, links));
+    for (unsigned octave = 0; 1u << octave <= NEST_MAX_PERIOD;) {
+        int folded = links->octaves >> octave & 1 ? fold_pass(f, links, t, octave) : 0;
+        FORWARD(folded);
+        if (folded) FORWARD(link_items(f, links));
+        octave = folded ? 0 : octave + 1;
+    }
+    return 0;
+}
+
 static int fold_loops(struct folding *f)
 {
-    uint32_t *next = malloc((f->count + 1) * sizeof *next);
-    RETURN_IF(!next, -ENOMEM);
-    int code = link_shapes(f, next);
-    for (size_t longest = 1; !code && longest <= NEST_MAX_PERIOD && longest < f->count;) {
-        int folded = fold_pass(f, next, longest);
-        longest = folded > 0 ? 1 : longest * 2;
-        code = folded < 0 ? folded : folded ? link_shapes(f, next) : 0;
+    struct links links = {0};
+    struct trying t = {malloc(2 * NEST_MAX_PERIOD * sizeof *t.not_before)};
+    int code = t.not_before ? 0 : -ENOMEM;
+    for (unsigned reason = 0; reason < REASONS && !code; reason++) {
+        links.next[reason] = malloc((f->count + 1) * sizeof **links.next);
+        if (!links.next[reason]) code = -ENOMEM;
     }
-    free(next);
-    return code;
-}
-
-// --- lists
-
-struct listing {
-    struct op *ops;
-    size_t count;
-};
-
-static int take_into_list(const struct op *op, size_t leaf, void *context)
-{
-    struct listing *listing = context;
-    (void)leaf;
-    listing->ops[listing->count++] = *op;
-    return 0;
-}
-
-static int make_list(struct folding *f, const struct nest *items, size_t count, struct nest *list)
-{
-    uint64_t ops = 0;
-    for (size_t i = 0; i < count; i++) ops += items[i].ops;
-    struct listing listing = {.ops = arena_alloc(f->arena, ops * sizeof(struct op))};
-    RETURN_IF(!listing.ops, -ENOMEM);
-    struct nest_seq seq = {(struct nest *)items, count};
-    nest_walk(&seq, take_into_list, &listing);
-    *list = (struct nest){.type = NEST_LIST, .count = ops, .ops = ops, .list = listing.ops};
-    list->shape = shape_of(list);
-    return 0;
-}
-
-static size_t singles_from(const struct folding *f, size_t at)
-{
-    size_t n = 0;
-    while (at + n < f->count && f->item[at + n].type == NEST_OP) n++;
-    return n;
-}
-
-// Long rows of single operations become lists; two alike that stand alone are a loop after all.
-static int list_singles(struct folding *f)
-{
-    size_t to = 0;
-    for (size_t from = 0, n; from < f->count; from += n) {
-        n = singles_from(f, from);
-        struct nest made;
-        const struct nest *first = &f->item[from];
-        if (n >= LIST_LEAST) {
-            FORWARD(make_list(f, first, n, &made));
-        } else if (n == 2 && first[0].shape == first[1].shape && first[0].op.at[AT_SIZE] == first[1].op.at[AT_SIZE]) {
-            FORWARD(make_loop(f, from, 1, 2, &made));
-        } else {
-            n = n ? n : 1;
-            memmove(&f->item[to], first, n * sizeof *first);
-            to += n;
-            continue;
-        }
-        f->item[to++] = made;
-    }
-    f->count = to;
-    return 0;
-}
-
-// Items that will be one: only lists take others in.
-struct group {
-    size_t first;
-    uint64_t ops;
-    bool is_list;
-};
-
-static bool takes_in(const struct group *list, const struct group *other)
-{
-    return list->is_list && (other->is_list || other->ops * ABSORB <= list->ops);
-}
-
-// Loops that chance made among operations that follow no rule go back into the list around them.
-static int absorb(struct folding *f)
-{
-    struct group *group = malloc((f->count + 1) * sizeof *group);
-    RETURN_IF(!group, -ENOMEM);
-    size_t groups = 0;
-    for (size_t i = 0; i < f->count; i++) {
-        group[groups++] = (struct group){i, f->item[i].ops, f->item[i].type == NEST_LIST};
-        for (struct group *top = &group[groups - 1]; groups > 1; top = &group[groups - 1]) {
-            struct group *below = top - 1;
-            if (!takes_in(top, below) && !takes_in(below, top)) break;
-            *below = (struct group){below->first, below->ops + top->ops, true};
-            groups--;
-        }
-    }
-    int code = 0;
-    for (size_t g = 0; g < groups && !code; g++) {
-        size_t first = group[g].first, end = g + 1 < groups ? group[g + 1].first : f->count;
-        struct nest item = f->item[first];
-        if (end - first > 1) code = make_list(f, &f->item[first], end - first, &item);
-        f->item[g] = item;
-    }
-    f->count = groups;
-    free(group);
+    if (!code && f->count > 1) code = fold_octaves(f, &links, &t);
+    for (unsigned reason = 0; reason < REASONS; reason++) free(links.next[reason]);
+    free(t.not_before);
     return code;
 }
 
@@ -379,16 +411,11 @@ int nest_fold(struct arena *arena, const struct op *ops, size_t count, struct ne
     RETURN_IF(!f.item, -ENOMEM);
     int code = fold_runs(&f, ops, count);
     if (!code) code = fold_loops(&f);
-    if (!code) code = list_singles(&f);
-    if (!code) code = absorb(&f);
+    if (!code) code = nest_list_loose(&f);
     // Two shapes with one hash would make a wrong model: then the operations stay a list.
     struct checking checking = {ops};
     struct nest_seq seq = {f.item, f.count};
-    if (!code && nest_walk(&seq, check_one, &checking)) {
-        for (size_t i = 0; i < count; i++) f.item[i] = single(&ops[i]);
-        code = make_list(&f, f.item, count, &f.item[0]);
-        f.count = 1;
-    }
+    if (!code && nest_walk(&seq, check_one, &checking)) code = nest_list_all(&f, ops, count);
     if (!code) {
         out->count = f.count;
         out->item = arena_copy(arena, f.item, f.count * sizeof *f.item);

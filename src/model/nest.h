@@ -6,9 +6,13 @@
 // Folding goes from short periods to long ones, and from left to right within a period, so that inner loops are there
 // before outer ones look for them. What repeats p items forms a loop where
 //   - it occurs three times or more, each operation moved by a constant step of its own, or
-//   - it occurs twice and everything moved by the same step; a single operation only where the second begins where the
-//     first ends (or the other way round, or in the same place), because any two operations have some distance.
-// What is left over is a list.
+//   - it occurs twice and everything moved by the same step. Of single operations this is true of any two: they must
+//     begin where the other ends, or be in the same place, or be the only two of their kind and size in a row. Of
+//     single loops too: there must be no third, or two more that are as far apart.
+// Chance makes such loops as well. Where less than three operations follow from those before them (of a run of three
+// one does), or no more than half of them and less than eight, a loop is loose, as single operations are. Loose items
+// in a row become a list: those of one kind from 8 operations on, if more than half do not follow; of kinds that change
+// often from 16 items on. A list takes in what chance may have made next to it.
 #ifndef IOSEER_MODEL_NEST_H
 #define IOSEER_MODEL_NEST_H
 
@@ -28,6 +32,7 @@ struct nest_step {
 struct nest {
     uint8_t type;
     uint8_t steps;   // NEST_OP: loops around it
+    uint8_t depth;   // NEST_LOOP: levels of loops, itself included
     uint32_t length; // NEST_LOOP: items of the body
     uint64_t count;  // repetitions of a loop, operations of a list, 1
     uint64_t ops;    // operations it stands for
@@ -54,5 +59,8 @@ int nest_fold(struct arena *arena, const struct op *ops, size_t count, struct ne
 // written in the tree (and lists), in order, from 0.
 typedef int nest_take(const struct op *op, size_t leaf, void *context);
 int nest_walk(const struct nest_seq *seq, nest_take *take, void *context);
+
+const struct op *nest_first(const struct nest *item);
+bool nest_is_loose(const struct nest *item);
 
 #endif
