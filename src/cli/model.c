@@ -1,18 +1,22 @@
-// `ioseer model`: a log's model as a MODEL file.
+// `ioseer model`: a log's model as a MODEL file, or every operation again.
 #include <stdio.h>
 
 #include "base/err.h"
+#include "cli/expand.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "model/model_write.h"
 
 static struct {
+    bool expand;
+    bool json;
     bool quiet;
+    uint64_t rank;
     const char *layer;
     double gap_seconds;
     const char *output;
-} options;
+} options = {.rank = UINT64_MAX};
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
@@ -20,6 +24,9 @@ static const struct option_row rows[] = {
      "look at mpiio, posix or stdio (default: the highest that moved the bytes)"},
     {"gap", 0, OPTION_DURATION, &options.gap_seconds, "TIME",
      "without MPI: a pause this long parts phases (default 200ms)"},
+    {"expand", 0, OPTION_FLAG, &options.expand, NULL, "print every operation that the model stands for instead"},
+    {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "with --expand: only this process of each program"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "with --expand: print a JSON array (a model is JSON anyway)"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
     {0},
 };
@@ -27,10 +34,17 @@ static const struct option_row rows[] = {
 static int print(const struct model_argument *argument)
 {
     struct output output;
-    int status = model_argument_output(argument, &output, options.output);
+    struct expand_options how = {.json = options.json, .rank = options.rank};
+    int status = model_argument_output(argument, &output, options.output), code;
     if (status != STATUS_OK) return status;
-    output.error = model_write(&argument->model, output.out);
-    status = output_close(&output, false);
+    if (options.expand) {
+        code = expand_print(&argument->model, &how, &output);
+    } else {
+        code = model_write(&argument->model, output.out);
+    }
+    if (code && output_failed(&output)) code = 0; // is said when the output is closed
+    if (code) cli_fail("model", argument->log.path, code);
+    status = output_close(&output, code != 0);
     if (status == STATUS_OK && !options.quiet) model_argument_warn(argument);
     return status;
 }
@@ -39,8 +53,9 @@ static int model_run(int argc, char **argv)
 {
     struct model_options how;
     struct model_argument argument;
-    if (argc < 2) return cli_usage("model", "LOG", "is missing");
-    if (argc > 2) return cli_usage("model", argv[2], "one LOG is enough");
+    if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "is for --expand only");
+    if (argc < 2) return cli_usage("model", "LOG or MODEL", "is missing");
+    if (argc > 2) return cli_usage("model", argv[2], "one LOG or MODEL is enough");
     int status = model_argument_options(&how, "model", options.layer, options.gap_seconds);
     if (status == STATUS_OK) status = model_argument_open(&argument, "model", argv[1], &how);
     if (status != STATUS_OK) return status;
@@ -52,9 +67,10 @@ static int model_run(int argc, char **argv)
 const struct verb verb_model = {
     .name = "model",
     .summary = "write the model of a program's I/O",
-    .usage = "[OPTION]... LOG",
+    .usage = "[OPTION]... LOG|MODEL",
     .about = "Writes the model of the program's I/O as JSON: its phases, which say of every operation where and how\n"
-             "large it is, free of any machine (structure), and what was seen of this run (observed).",
+             "large it is, free of any machine (structure), and what was seen of this run (observed).\n"
+             "With --expand, every operation is printed again from the model alone.",
     .options = rows,
     .run = model_run,
 };

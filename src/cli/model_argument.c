@@ -1,9 +1,11 @@
 #include "cli/model_argument.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "cli/verb.h"
+#include "model/model_read.h"
 
 int model_argument_options(struct model_options *options, const char *verb, const char *layer, double gap_seconds)
 {
@@ -13,11 +15,36 @@ int model_argument_options(struct model_options *options, const char *verb, cons
     return STATUS_OK;
 }
 
+// JSON begins with a brace, and no log does.
+static bool is_model(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    int first = fgetc(file);
+    while (first == ' ' || first == '\n' || first == '\r' || first == '\t') first = fgetc(file);
+    fclose(file);
+    return first == '{';
+}
+
+static int open_model(struct model_argument *argument, const char *verb, const char *path)
+{
+    struct json_in_error error;
+    argument->log = (struct log_argument){.verb = verb, .path = path};
+    int code = model_read(&argument->model, path, &error);
+    if (code == 0) return STATUS_OK;
+    if (!error.line) return cli_fail(verb, path, code);
+    fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error.line, error.message);
+    return STATUS_FAILURE;
+}
+
 int model_argument_open(struct model_argument *argument, const char *verb, char *word,
                         const struct model_options *options)
 {
     char *words[] = {(char *)verb, word, NULL};
     *argument = (struct model_argument){0};
+    if (is_model(word)) return open_model(argument, verb, word);
     int status = log_argument_open(&argument->log, verb, 2, words);
     if (status != STATUS_OK) return status;
     int code = model_from_log(&argument->model, argument->log.log, options);

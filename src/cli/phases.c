@@ -423,8 +423,8 @@ static int phases_run(int argc, char **argv)
     struct model_options how;
     struct model_argument argument;
     struct output output;
-    if (argc < 2) return cli_usage("phases", "LOG", "is missing");
-    if (argc > 2) return cli_usage("phases", argv[2], "one LOG is enough");
+    if (argc < 2) return cli_usage("phases", "LOG or MODEL", "is missing");
+    if (argc > 2) return cli_usage("phases", argv[2], "one LOG or MODEL is enough");
     int status = model_argument_options(&how, "phases", options.layer, options.gap_seconds);
     if (status == STATUS_OK) status = model_argument_open(&argument, "phases", argv[1], &how);
     if (status != STATUS_OK) return status;
@@ -443,7 +443,7 @@ static int phases_run(int argc, char **argv)
 const struct verb verb_phases = {
     .name = "phases",
     .summary = "print the program's I/O phases",
-    .usage = "[OPTION]... LOG",
+    .usage = "[OPTION]... LOG|MODEL",
     .about =
         "Prints the phases of the program's I/O: which processes do which operations, how often, where each\n"
         "begins (as an expression of the rank idP, the request size rs, the number of processes np and the number\n"

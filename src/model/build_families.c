@@ -5,7 +5,7 @@
 #include "base/lookup.h"
 #include "model/build.h"
 
-// Phases of one family have the same ranks doing the same loops with the same sizes.
+// Phases of one family have the same ranks doing the same loops with the same sizes, and move as many bytes.
 static uint64_t signature(const struct building *b, const struct align_phase *phase)
 {
     uint64_t hash = build_mix(1, phase->program);
@@ -15,6 +15,7 @@ static uint64_t signature(const struct building *b, const struct align_phase *ph
         if (!segment->ops.count) continue;
         hash = build_mix(hash, lookup_pair(lane->rank, lane->thread));
         hash = build_mix(hash, segment->sizes);
+        hash = build_mix(hash, segment->bytes);
     }
     return hash;
 }

@@ -180,7 +180,9 @@ static int expand_phase(struct expanding *e, uint32_t id)
     size_t other = transfers;
     int stop = 0;
     for (size_t i = 0; i <= transfers && !stop; i++) {
-        for (; other < e->ops && e->op[other].at[AT_POSITION] <= (int64_t)i && !stop; other++) stop = give(e, other);
+        for (; other < e->ops && (i == transfers || e->op[other].at[AT_POSITION] <= (int64_t)i) && !stop; other++) {
+            stop = give(e, other);
+        }
         if (i < transfers && !stop) stop = give(e, i);
     }
     arena_free(&e->arena);

@@ -63,13 +63,15 @@ static int write_all(struct writing *w)
 
 int model_write(const struct model *model, FILE *out)
 {
-    struct writing w = {.model = model, .json = malloc(sizeof *w.json)};
+    struct arena arena = {0};
+    struct writing w = {.model = model, .json = malloc(sizeof *w.json), .files.arena = &arena, .kinds.arena = &arena};
     RETURN_IF(!w.json, -ENOMEM);
     json_out_begin(w.json, out, UNFOLD_ALL);
     int code = write_all(&w);
     if (!code) code = json_out_end(w.json);
     names_free(&w.files);
     names_free(&w.kinds);
+    arena_free(&arena);
     free(w.json);
     return code;
 }

@@ -36,7 +36,7 @@ int names_add(struct names *names, const char *text)
     RETURN_IF(find(names, text, &key) != LOOKUP_NONE, ERR_EXISTS);
     RETURN_IF(names->count >= LOOKUP_NONE, ERR_LIMIT);
     FORWARD(grow(&names->text, &names->room, names->count, sizeof *names->text));
-    char *copy = arena_text(&names->arena, text);
+    char *copy = arena_text(names->arena, text);
     RETURN_IF(!copy, -ENOMEM);
     FORWARD(lookup_set(&names->place, key, (uint32_t)names->count));
     names->text[names->count++] = copy;
@@ -60,7 +60,6 @@ int names_add_unique(struct names *names, const char *text)
 
 void names_free(struct names *names)
 {
-    arena_free(&names->arena);
     free(names->text);
     lookup_free(&names->place);
     lookup_free(&names->same);

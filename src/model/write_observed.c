@@ -121,6 +121,7 @@ static void write_family(struct writing *w, size_t id)
     write_unsigned(w, "family", id + 1);
     if (family->has_period) {
         write_ns(w, "period", family->period_ns);
+        write_unsigned(w, "period_ticks", family->period_ticks);
         json_key(w->json, "irregularity");
         json_double(w->json, family->irregularity);
     }

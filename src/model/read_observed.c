@@ -1,0 +1,177 @@
+// `observed`: what one run saw. All of it may be missing.
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/reading.h"
+
+// --- the job
+
+static int copy_text(struct reading *r, const struct json_value *object, const char *key, const char **out)
+{
+    const char *text = NULL;
+    FORWARD(read_optional_text(r, object, key, &text));
+    if (!text) return 0;
+    *out = arena_text(&r->model->arena, text);
+    return *out ? 0 : -ENOMEM;
+}
+
+static int read_double(struct reading *r, const struct json_value *object, const char *key, double *out)
+{
+    if (json_in_type(json_in_member(object, key)) == JSON_NULL) return 0;
+    return json_in_need_double(object, key, out, r->error);
+}
+
+static int read_unphased(struct reading *r)
+{
+    struct model *model = r->model;
+    const struct json_value *value = json_in_member(r->observed, "unphased");
+    FORWARD(read_optional_count(r, value, "launchers", 0, INT64_MAX, &model->unphased_launchers));
+    FORWARD(read_optional_count(r, value, "unnamed", 0, INT64_MAX, &model->unphased_unnamed));
+    FORWARD(read_optional_count(r, value, "untraced", 0, INT64_MAX, &model->unphased_untraced));
+    return read_optional_count(r, r->observed, "unphased_bytes", 0, INT64_MAX, &model->unphased);
+}
+
+static int read_job(struct reading *r)
+{
+    struct model *model = r->model;
+    const char *layer = NULL;
+    FORWARD(copy_text(r, r->observed, "command", &model->command));
+    FORWARD(copy_text(r, r->observed, "host", &model->host));
+    FORWARD(copy_text(r, r->observed, "mpi", &model->mpi));
+    FORWARD(read_double(r, r->observed, "start", &model->start));
+    FORWARD(read_double(r, r->observed, "run_time", &model->run_seconds));
+    FORWARD(read_optional_ns(r, r->observed, "gap", &model->gap_ns));
+    FORWARD(read_optional_text(r, r->observed, "layer", &layer));
+    int found = layer ? call_layer_find(layer) : LAYER_NONE;
+    if (found < 0) return json_in_fail(r->error, r->observed, "there is no layer \"%s\"", layer);
+    model->layer = (unsigned)found;
+    return read_unphased(r);
+}
+
+static int read_program_names(struct reading *r)
+{
+    const struct json_value *programs = NULL;
+    FORWARD(read_optional_array(r, r->observed, "programs", &programs));
+    for (size_t i = 0; i < json_in_length(programs) && i < r->model->programs; i++) {
+        FORWARD(copy_text(r, json_in_at(programs, i), "name", &r->model->program[i].name));
+    }
+    return 0;
+}
+
+// Their names and folders were read with the structure.
+static int read_file_sizes(struct reading *r)
+{
+    const struct json_value *files = json_in_member(r->observed, "files");
+    for (size_t i = 0; i < json_in_length(files); i++) {
+        const struct json_value *value = json_in_at(files, i);
+        const char *name;
+        FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
+        struct model_file *file = &r->model->file[names_find(&r->files, name)];
+        FORWARD(read_optional_count(r, value, "existed", 0, file->set->member_count, &file->existed));
+        FORWARD(read_optional_count(r, value, "size_before", 0, UINT64_MAX, &file->size_before));
+        FORWARD(read_optional_count(r, value, "size_after", 0, UINT64_MAX, &file->size_after));
+    }
+    return 0;
+}
+
+// --- phases
+
+static int read_phase(struct reading *r, const struct json_value *value, struct model_phase *phase)
+{
+    uint64_t family = phase->family + 1u, ph = phase->ph;
+    FORWARD(read_optional_count(r, value, "family", family, family, &family));
+    FORWARD(read_optional_count(r, value, "ph", ph, ph, &ph));
+    FORWARD(read_optional_count(r, value, "tick", 0, UINT64_MAX, &phase->tick));
+    FORWARD(read_optional_ns(r, value, "start", &phase->start_ns));
+    FORWARD(read_optional_ns(r, value, "span", &phase->span_ns));
+    FORWARD(read_optional_ns(r, value, "duration", &phase->duration_ns));
+    FORWARD(read_optional_ns(r, value, "other", &phase->other_ns));
+    FORWARD(read_optional_ns(r, value, "comm_time", &phase->comm_ns));
+    FORWARD(read_optional_count(r, value, "comm_calls", 0, UINT64_MAX, &phase->comm_calls));
+    FORWARD(read_optional_count(r, value, "comm_bytes", 0, UINT64_MAX, &phase->comm_bytes));
+    return read_optional_ns(r, value, "idle", &phase->idle_ns);
+}
+
+static int read_phases(struct reading *r)
+{
+    const struct json_value *phases = NULL;
+    FORWARD(read_optional_array(r, r->observed, "phases", &phases));
+    if (!phases) return 0;
+    if (json_in_length(phases) != r->model->phases) {
+        return json_in_fail(r->error, phases, "%zu phases were observed, but the order has %zu", json_in_length(phases),
+                            r->model->phases);
+    }
+    for (size_t i = 0; i < r->model->phases; i++) {
+        FORWARD(read_phase(r, json_in_at(phases, i), &r->model->phase[i]));
+    }
+    return 0;
+}
+
+// --- families
+
+// The operation with this number in a part, from 1; counts down *number on the way.
+static struct model_item *find_leaf(const struct model_items *items, uint64_t *number)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type != NEST_LOOP && !--*number) return item;
+        struct model_item *inside = item->type == NEST_LOOP ? find_leaf(&body, number) : NULL;
+        if (inside) return inside;
+    }
+    return NULL;
+}
+
+static int read_think(struct reading *r, const struct json_value *value, const struct model_family *family)
+{
+    uint64_t part, op;
+    int64_t mean_ns;
+    const struct json_value *quartiles;
+    FORWARD(read_count(r, value, "part", 1, family->parts, &part));
+    FORWARD(read_count(r, value, "op", 1, UINT32_MAX, &op));
+    struct model_item *item = find_leaf(&family->part[part - 1].items, &op);
+    if (!item) return json_in_fail(r->error, value, "there is no such operation in part %" PRIu64, part);
+    struct model_pause *think = item->think = arena_alloc(&r->model->arena, sizeof *think);
+    RETURN_IF(!think, -ENOMEM);
+    FORWARD(read_count(r, value, "count", 1, INT64_MAX, &think->count));
+    FORWARD(read_ns(r, json_in_member(value, "mean"), "mean", &mean_ns));
+    if (__builtin_mul_overflow(mean_ns, (int64_t)think->count, &think->total_ns)) {
+        return json_in_fail(r->error, value, "too many pauses that are too long");
+    }
+    FORWARD(json_in_need_array(value, "quartiles", &quartiles, r->error));
+    if (json_in_length(quartiles) != 5) return json_in_fail(r->error, quartiles, "five quartiles are needed");
+    for (unsigned q = 0; q < 5; q++) {
+        FORWARD(read_ns(r, json_in_at(quartiles, q), "quartiles", &think->quantile_ns[q]));
+    }
+    return 0;
+}
+
+static int read_family(struct reading *r, const struct json_value *value)
+{
+    uint64_t id;
+    const struct json_value *think = NULL;
+    FORWARD(read_count(r, value, "family", 1, r->model->families, &id));
+    struct model_family *family = &r->model->family[id - 1];
+    family->has_period = json_in_type(json_in_member(value, "period")) != JSON_NULL;
+    FORWARD(read_optional_ns(r, value, "period", &family->period_ns));
+    FORWARD(read_optional_count(r, value, "period_ticks", 0, UINT64_MAX, &family->period_ticks));
+    FORWARD(read_double(r, value, "irregularity", &family->irregularity));
+    FORWARD(read_optional_array(r, value, "think", &think));
+    for (size_t i = 0; i < json_in_length(think); i++) FORWARD(read_think(r, json_in_at(think, i), family));
+    return 0;
+}
+
+int read_observed(struct reading *r)
+{
+    const struct json_value *families = NULL;
+    if (!r->observed) return 0;
+    FORWARD(read_job(r));
+    FORWARD(read_program_names(r));
+    FORWARD(read_file_sizes(r));
+    FORWARD(read_phases(r));
+    FORWARD(read_optional_array(r, r->observed, "families", &families));
+    for (size_t i = 0; i < json_in_length(families); i++) FORWARD(read_family(r, json_in_at(families, i)));
+    return 0;
+}
