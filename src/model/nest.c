@@ -17,7 +17,8 @@ enum {
 
 static uint64_t shape_of(struct nest *item)
 {
-    uint64_t hash = nest_mix(item->type + 1, item->count);
+    // Far from the counts that occur: mixing what is equal gives 0, and 0 with 0 gives 0 again.
+    uint64_t hash = nest_mix(UINT64_C(0x6e65737400) + item->type, item->count);
     if (item->type == NEST_OP) {
         hash = nest_mix(hash, item->op.kind);
         for (unsigned s = 0; s < item->steps; s++) {
