@@ -184,7 +184,8 @@ static bool is_session_folder(const char *name)
     return starts_with(name, "pmix_dstor_");
 }
 
-// What MPI and its transports share between processes looks like files but is none of the program's.
+// What MPI and its transports share between processes looks like files but is none of the program's; nor are the
+// settings that UCX looks for when it is loaded.
 static bool is_transport_file(const char *name)
 {
     static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
@@ -195,7 +196,7 @@ static bool is_transport_file(const char *name)
         if (starts_with(name + sizeof memory - 1, shared[i])) return true;
     }
     for (const char *slash = name; slash; slash = strchr(slash + 1, '/')) {
-        if (is_session_folder(slash + 1)) return true;
+        if (is_session_folder(slash + 1) || strcmp(slash + 1, "ucx.conf") == 0) return true;
     }
     return false;
 }

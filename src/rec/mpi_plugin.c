@@ -415,10 +415,12 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_St
 
 // --- the job
 
-bool mpi_enter_plain(struct mpi_probe *p)
+bool mpi_enter_setup(struct mpi_probe *p)
 {
     p->thread = plugin.core->thread();
-    return p->thread && !p->thread->in_mpi;
+    if (!p->thread || p->thread->in_mpi) return false;
+    p->thread->in_mpi_setup = true;
+    return true;
 }
 
 static int local_rank(void)
@@ -447,7 +449,8 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
 {
     int rank = 0, size = 0, len = 0;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    (void)p, (void)call;
+    (void)call;
+    p->thread->in_mpi_setup = false;
     if (result != MPI_SUCCESS) return;
     plugin.comm_rank(plugin.world, &rank);
     plugin.comm_size(plugin.world, &size);
@@ -456,14 +459,10 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
     plugin.core->describe(rank, size, local_rank(), version);
 }
 
-bool mpi_enter_finalize(struct mpi_probe *p)
-{
-    return mpi_enter_plain(p);
-}
-
 void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result)
 {
-    (void)p, (void)call, (void)result;
+    (void)call, (void)result;
+    p->thread->in_mpi_setup = false;
 }
 
 // --- the plugin

@@ -217,9 +217,8 @@ MPI_SHIM void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, int *outcou
 
 // --- the job and its files (mpi_plugin.c)
 
-bool mpi_enter_plain(struct mpi_probe *p);
+bool mpi_enter_setup(struct mpi_probe *p);
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
-bool mpi_enter_finalize(struct mpi_probe *p);
 void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result);
 bool mpi_enter_io(struct mpi_probe *p);
 bool mpi_enter_file(struct mpi_probe *p, MPI_File fh);

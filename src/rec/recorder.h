@@ -70,6 +70,7 @@ struct thread {
     uint8_t *limit_aside;      // the writer's limit while something must be written before the next event (emit_attend)
     uint64_t tick_written;     // the tick as the stream knows it
     bool in_mpi;               // inside an MPI call: what MPI calls there is its own affair
+    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: so are the files that it names there
     struct stream_comm *comm;  // of the tally: communication since the last event
     struct {                   // the datatype whose size was asked for last: programs use the same one again and again
         uintptr_t type;

@@ -211,6 +211,9 @@ class MpiTest(harness.CommandLineTest):
         self.assertIn('COMMUNICATION', text)
         self.assertEqual([f['name'] for f in info['files'] if '/ompi.' in f['name'] or '/dev/shm/' in f['name']], [])
         self.assertIn('of the launcher', text)
+        # What MPI looks for when it starts and ends is none of the program's.
+        outside = {e['file'] for e in events if e['rank'] is not None and not (e['file'] or '').startswith(self.folder)}
+        self.assertEqual(outside, set())
 
     @staticmethod
     def time_in_io(events, rank):
