@@ -32,10 +32,8 @@ static inline void put_byte(struct json_out *j, char byte)
 
 static void new_line(struct json_out *j)
 {
-    static const char spaces[] = "                                                                ";
-    _Static_assert(sizeof spaces > 2 * JSON_OUT_MAX_DEPTH, "two for each level");
     put_byte(j, '\n');
-    put(j, spaces, 2 * j->depth);
+    for (unsigned i = 0; i < j->depth; i++) put(j, "  ", 2);
 }
 
 static bool is_unfolded(const struct json_out *j)
@@ -47,7 +45,7 @@ static bool is_unfolded(const struct json_out *j)
 static void before_member(struct json_out *j)
 {
     if (!j->depth) return;
-    uint32_t bit = 1u << j->depth;
+    uint64_t bit = UINT64_C(1) << j->depth;
     if (j->started & bit) put_byte(j, ',');
     if (is_unfolded(j)) {
         new_line(j);
@@ -93,7 +91,7 @@ static void container_open(struct json_out *j, bool object)
     if (j->depth + 1 >= JSON_OUT_MAX_DEPTH) abort(); // a mistake of the program, never of its input
     put_byte(j, object ? '{' : '[');
     j->depth++;
-    uint32_t bit = 1u << j->depth;
+    uint64_t bit = UINT64_C(1) << j->depth;
     j->started &= ~bit;
     j->objects = object ? j->objects | bit : j->objects & ~bit;
 }
@@ -110,7 +108,7 @@ void json_array(struct json_out *j)
 
 void json_close(struct json_out *j)
 {
-    uint32_t bit = 1u << j->depth;
+    uint64_t bit = UINT64_C(1) << j->depth;
     bool unfolded = is_unfolded(j) && j->started & bit;
     char closing = j->objects & bit ? '}' : ']';
     if (j->depth == j->folded) j->folded = 0;
@@ -240,12 +238,11 @@ static inline bool is_plain(uint8_t byte)
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
 }
 
-void json_bytes(struct json_out *j, const void *data, size_t len)
+static void put_quoted(struct json_out *j, const void *data, size_t len)
 {
     enum { LONGEST_PUT = 4096 };
     const uint8_t *at = data;
     const uint8_t *end = at + len;
-    before_value(j);
     put_byte(j, '"');
     while (at < end) {
         const uint8_t *run = at;
@@ -258,6 +255,20 @@ void json_bytes(struct json_out *j, const void *data, size_t len)
         }
     }
     put_byte(j, '"');
+}
+
+void json_bytes(struct json_out *j, const void *data, size_t len)
+{
+    before_value(j);
+    put_quoted(j, data, len);
+}
+
+void json_key_text(struct json_out *j, const char *name)
+{
+    before_member(j);
+    put_quoted(j, name, strlen(name));
+    put(j, ": ", 2);
+    j->after_key = true;
 }
 
 void json_text(struct json_out *j, const char *text)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { JSON_OUT_BUFFER_BYTES = 1 << 16, JSON_OUT_MAX_DEPTH = 32 };
+enum { JSON_OUT_BUFFER_BYTES = 1 << 16, JSON_OUT_MAX_DEPTH = 48 };
 
 struct json_out {
     FILE *out;
@@ -17,8 +17,8 @@ struct json_out {
     unsigned unfold;  // objects and arrays less deep than this have each member on a line of its own
     unsigned folded;  // but not those from this depth on, until that one is closed; 0 for none
     bool after_key;   // the next value belongs to a key
-    uint32_t started; // bit n: the container of depth n has a member already
-    uint32_t objects; // bit n: the container of depth n is an object
+    uint64_t started; // bit n: the container of depth n has a member already
+    uint64_t objects; // bit n: the container of depth n is an object
     size_t used;
     char buffer[JSON_OUT_BUFFER_BYTES];
 };
@@ -33,7 +33,8 @@ void json_close(struct json_out *j); // whichever of the two was opened last
 // The object or array that is opened next stays on one line, with all that is in it.
 void json_fold(struct json_out *j);
 
-void json_key(struct json_out *j, const char *name); // plain ASCII, nothing that needs an escape
+void json_key(struct json_out *j, const char *name);      // plain ASCII, nothing that needs an escape
+void json_key_text(struct json_out *j, const char *name); // any text
 void json_null(struct json_out *j);
 void json_bool(struct json_out *j, bool value);
 void json_unsigned(struct json_out *j, uint64_t value);

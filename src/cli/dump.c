@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/json_out.h"
 #include "cli/log_argument.h"
+#include "cli/mpi_words.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "cli/words.h"
@@ -92,7 +93,6 @@ static void json_attributes(struct json_out *json, const struct log_event *event
         {ATTRIBUTE_ETYPE_BYTES, "etype_bytes"},
         {ATTRIBUTE_FILETYPE_BYTES, "filetype_bytes"},
         {ATTRIBUTE_FILETYPE_EXTENT, "filetype_extent"},
-        {ATTRIBUTE_HINTS, "hints"},
     };
     for (size_t i = 0; event->raw.attribute_mask && i < sizeof shown / sizeof shown[0]; i++) {
         if (!has_attribute(event, shown[i].attribute)) continue;
@@ -106,6 +106,28 @@ static void json_attributes(struct json_out *json, const struct log_event *event
     if (event->call->traits & CALL_ASYNC) {
         json_key(json, "call_time");
         json_seconds(json, event->call_time_ns);
+    }
+}
+
+// What only calls of MPI-IO have.
+static void json_mpi(struct json_out *json, struct log *log, const struct log_event *event)
+{
+    bool asked = has_attribute(event, ATTRIBUTE_HINTS);
+    if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
+        json_key(json, "amode");
+        json_text(json, mpi_words_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
+    }
+    if (asked || event->hints) {
+        json_key(json, "hints");
+        mpi_json_hints(json, event->hints, asked);
+    }
+    if (event->etype || event->filetype) {
+        json_key(json, "view");
+        mpi_json_view(json, log, event->raw.offset, event->etype, event->filetype);
+    }
+    if (event->datatype) {
+        json_key(json, "datatype");
+        mpi_json_datatype(json, log, event->datatype);
     }
 }
 
@@ -136,7 +158,7 @@ static void json_who(struct json_out *json, const struct log_event *event)
     json_text(json, process->host);
 }
 
-static void json_event(struct json_out *json, const struct log_event *event)
+static void json_event(struct json_out *json, struct log *log, const struct log_event *event)
 {
     const struct stream_event *raw = &event->raw;
     const struct log_call *call = event->call;
@@ -178,10 +200,11 @@ static void json_event(struct json_out *json, const struct log_event *event)
         json_unsigned(json, raw->handle);
     }
     json_attributes(json, event);
+    if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);
     json_close(json);
 }
 
-static int dump_json(struct log_iter *iter, struct output *output)
+static int dump_json(struct log *log, struct log_iter *iter, struct output *output)
 {
     struct json_out *json = malloc(sizeof *json);
     RETURN_IF(!json, -ENOMEM);
@@ -189,7 +212,7 @@ static int dump_json(struct log_iter *iter, struct output *output)
     json_array(json);
     const struct log_event *event;
     int code = 0;
-    while (!json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, event);
+    while (!json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, log, event);
     json_close(json);
     output->error = json_out_end(json);
     free(json);
@@ -218,7 +241,7 @@ static void text_result(FILE *out, const struct stream_event *raw)
     }
 }
 
-static void text_event(FILE *out, const struct log_event *event)
+static void text_event(FILE *out, struct log *log, const struct log_event *event)
 {
     const struct stream_event *raw = &event->raw;
     fprintf(out, "%16.9f %13.9f %7" PRIu32 " %7" PRIu32 " %-6s %-22s", (double)event->start_ns / 1e9,
@@ -233,18 +256,28 @@ static void text_event(FILE *out, const struct log_event *event)
         fputs(" -> ", out);
         words_print_name(out, event->file2->name);
     }
+    if (event->etype || event->filetype) {
+        fputs("  view of ", out);
+        words_print_name(out, mpi_words_datatype(log, event->etype).text);
+        fputs(": ", out);
+        words_print_name(out, mpi_words_datatype(log, event->filetype).text);
+    }
+    if (event->datatype) {
+        fputs("  memory: ", out);
+        words_print_name(out, mpi_words_datatype(log, event->datatype).text);
+    }
     if (event->line) fprintf(out, "  [%s]", event->line);
     putc('\n', out);
 }
 
-static int dump_text(struct log_iter *iter, struct output *output)
+static int dump_text(struct log *log, struct log_iter *iter, struct output *output)
 {
     const struct log_event *event;
     int code = 0;
     fprintf(output->out, "%16s %13s %7s %7s %-6s %-22s %14s %11s %12s  %s\n", "START", "DURATION", "PID", "TID",
             "LAYER", "OP", "OFFSET", "SIZE", "RESULT", "FILE");
     while (!output_failed(output) && (code = log_iter_next(iter, &event)) > 0) {
-        text_event(output->out, event);
+        text_event(output->out, log, event);
     }
     return code;
 }
@@ -329,7 +362,7 @@ static int dump_events(struct log *log, const struct log_filter *filter, struct 
 {
     struct log_iter *iter;
     FORWARD(log_iter_open(&iter, log, filter));
-    int code = options.json ? dump_json(iter, output) : dump_text(iter, output);
+    int code = options.json ? dump_json(log, iter, output) : dump_text(log, iter, output);
     log_iter_close(iter);
     return code;
 }

@@ -161,6 +161,7 @@ static int info_run(int argc, char **argv)
     free(info.files);
     free(info.processes);
     free(info.ranks);
+    info_mpi_free(&info.mpi_files);
     log_argument_close(&argument);
     return status;
 }

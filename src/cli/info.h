@@ -3,6 +3,7 @@
 #define IOSEER_CLI_INFO_H
 
 #include "cli/coverage.h"
+#include "cli/info_mpi.h"
 #include "cli/log_argument.h"
 #include "cli/output.h"
 
@@ -33,6 +34,7 @@ struct info {
     const struct log_process **processes; // ranks first
     struct info_rank *ranks;              // by world, then rank
     size_t rank_count;
+    struct info_mpi mpi_files;
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
     uint64_t spill_damaged_bytes; // of the spill files that the log was made from
@@ -42,7 +44,7 @@ struct info {
     struct coverage coverage;
 };
 
-// Fills processes, ranks and rank_count.
+// Fills processes, ranks, rank_count and mpi_files.
 int info_gather_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);

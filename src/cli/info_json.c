@@ -174,6 +174,8 @@ static void print_files(struct json_out *json, const struct info *info)
             json_null(json);
         }
         key_unsigned(json, "processes", file->processes);
+        json_key(json, "mpi");
+        info_mpi_json(&info->mpi_files, json, info->log, file->file);
         json_close(json);
     }
     json_close(json);

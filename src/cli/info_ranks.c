@@ -53,18 +53,20 @@ static void add_event(struct rank_time *time, const struct log_event *event)
     time->busy_until_ns = end_ns;
 }
 
-static int add_events(const struct info *info, struct rank_time *times)
+static int add_events(struct info *info, struct rank_time *times)
 {
     const struct log_filter everything = {0};
     const struct log_event *event;
     struct log_iter *iter;
     FORWARD(log_iter_open(&iter, info->log, &everything));
-    int more;
-    while ((more = log_iter_next(iter, &event)) > 0) {
+    int more, code = 0;
+    while (code == 0 && (more = log_iter_next(iter, &event)) > 0) {
         if (event->process->has_rank) add_event(&times[log_process_index(info->log, event->process)], event);
+        code = info_mpi_take(&info->mpi_files, event);
     }
     log_iter_close(iter);
-    return more;
+    info_mpi_sort(&info->mpi_files);
+    return code < 0 ? code : more;
 }
 
 struct comm_sum {

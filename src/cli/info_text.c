@@ -315,6 +315,7 @@ void info_text(const struct info *info, bool all, FILE *out)
     print_processes(info, all, out);
     print_ranks(info, all, out);
     print_files(info, all, out);
+    info_mpi_text(&info->mpi_files, info->log, all, out);
     print_events(info, out);
     print_coverage(info, out);
     print_log(info, out);

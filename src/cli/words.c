@@ -94,6 +94,7 @@ const char *words_loss(unsigned reason)
     case LOSS_SANDBOX: return "shut themselves in (seccomp) and were not recorded from there on";
     case LOSS_MAPPINGS: return "of files past the recorder's table: when they were synced and unmapped is not known";
     case LOSS_COUNTERS_FULL: return "no room for a counters record";
+    case LOSS_TABLE_FULL: return "with a datatype or hints past the cap: told without them";
     default: return "for an unknown reason";
     }
 }

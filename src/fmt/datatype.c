@@ -429,7 +429,7 @@ static int get_items(struct datatype *type, struct input *in, uint32_t items, ui
 // An item takes two bytes at least, so there is room for all before the first is read.
 int datatype_get(struct datatype *type, const uint8_t *form, size_t len)
 {
-    struct input in = {form, form + len};
+    struct input in = {form, len ? form + len : form};
     uint32_t most = len / 2 < DATATYPE_MAX_ITEMS ? (uint32_t)(len / 2) : DATATYPE_MAX_ITEMS;
     struct reach reach;
     if (most > type->capacity) {

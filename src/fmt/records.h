@@ -20,6 +20,10 @@ enum record_kind {
     RECORD_BLOCK = 11,   // log's index: where a block lies and what is in it
     RECORD_STREAM = 12,  // log: a stream of events and the process it belongs to
     RECORD_SETTING = 13, // name and value of an environment variable that matters to I/O
+    RECORD_DATATYPE = 14,
+    RECORD_HINTS = 15,
+    RECORD_PROCESS_DATATYPE = 16, // log only, as RECORD_PROCESS_FILE
+    RECORD_PROCESS_HINTS = 17,
 };
 
 enum job_key {
@@ -101,7 +105,11 @@ enum file_key {
 
 enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };
 
-enum process_file_key { PROCESS_FILE_PROCESS = 1, PROCESS_FILE_LOCAL = 2, PROCESS_FILE_GLOBAL = 3 };
+enum link_key {
+    LINK_PROCESS = 1,
+    LINK_LOCAL = 2,
+    LINK_GLOBAL = 3
+}; // of a RECORD_PROCESS_…: the process's number, the log's
 
 enum module_key { MODULE_ID = 1, MODULE_PATH = 2, MODULE_BASE = 3, MODULE_PROCESS = 4 };
 
@@ -131,7 +139,8 @@ enum loss_reason {
     LOSS_COUNTERS_FULL = 9, // no room for a counters record
     LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
     LOSS_SANDBOX = 11,      // threads that shut themselves in (seccomp) and were not recorded from there on
-    LOSS_MAPPINGS = 12, // mappings of files past the recorder's table: nobody knows when they are synced and unmapped
+    LOSS_MAPPINGS = 12,   // mappings of files past the recorder's table: nobody knows when they are synced and unmapped
+    LOSS_TABLE_FULL = 13, // datatypes and hints past their cap: events say nothing of them
 };
 
 // Are events of the trace what was lost? Other reasons cost a file's name only, or the counters of events that had left
@@ -139,7 +148,7 @@ enum loss_reason {
 static inline bool loss_is_of_events(unsigned reason)
 {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
-           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS;
+           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL;
 }
 
 // Why bytes were left out on purpose.
@@ -156,6 +165,21 @@ enum left_out {
 enum stream_key { STREAM_ID = 1, STREAM_PROCESS = 2, STREAM_LOCAL = 3 }; // the last: the process's own number of it
 
 enum setting_key { SETTING_NAME = 1, SETTING_VALUE = 2 };
+
+enum datatype_key {
+    DATATYPE_ID = 1,
+    DATATYPE_BYTES = 2,       // that an instance moves
+    DATATYPE_LOWER_BOUND = 3, // signed
+    DATATYPE_EXTENT = 4,      // signed
+    DATATYPE_NAME = 5,        // as MPI has it, "MPI_DOUBLE"; absent without one
+    DATATYPE_COMBINER = 6,    // enum datatype_combiner (fmt/datatype.h)
+    DATATYPE_FORM = 7,        // flattened (fmt/datatype.h)
+    DATATYPE_CUT = 8,         // 1 where the form has only its first pieces
+    DATATYPE_HASH = 9,        // with the above: of all that the type was made of
+};
+
+// Each pair is one field: name, a zero byte, value.
+enum hints_key { HINTS_ID = 1, HINTS_ASKED = 2, HINTS_IN_FORCE = 3 };
 
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.
 enum index_key {

@@ -96,6 +96,10 @@ enum event_attribute {
     ATTRIBUTE_OWN_NUMBER = 16, // and the number that the announcement took
     ATTRIBUTE_TICK = 17,       // at submission, for asynchronous calls
     ATTRIBUTE_HINTS = 18,      // 1 where the call was given an info object
+    ATTRIBUTE_HINTS_ID = 19,   // the process's number of RECORD_HINTS: what was asked for and what is in force
+    ATTRIBUTE_ETYPE = 20,      // of a file view: the process's number of RECORD_DATATYPE
+    ATTRIBUTE_FILETYPE = 21,
+    ATTRIBUTE_DATATYPE = 22, // of a transfer whose memory is not contiguous
     ATTRIBUTE_LIMIT = 32
 };
 

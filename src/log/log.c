@@ -137,13 +137,17 @@ int log_open(struct log **out, const char *path)
 void log_close(struct log *log)
 {
     if (!log) return;
-    struct table *tables[] = {&log->processes, &log->worlds,         &log->files,     &log->calls,
-                              &log->losses,    &log->loss_processes, &log->settings,  &log->places,
-                              &log->streams,   &log->process_files,  &log->callsites, &log->counters};
-    struct lookup *lookups[] = {&log->process_by_id,   &log->file_by_id,    &log->stream_by_id,
-                                &log->stream_by_local, &log->file_by_local, &log->callsite_by_id};
+    struct table *tables[] = {
+        &log->processes,      &log->worlds,    &log->files,  &log->calls,         &log->losses,
+        &log->loss_processes, &log->settings,  &log->places, &log->streams,       &log->callsites,
+        &log->counters,       &log->datatypes, &log->hints,  &log->process_files, &log->process_datatypes,
+        &log->process_hints};
+    struct lookup *lookups[] = {
+        &log->process_by_id,  &log->file_by_id,     &log->stream_by_id, &log->stream_by_local,   &log->file_by_local,
+        &log->callsite_by_id, &log->datatype_by_id, &log->hints_by_id,  &log->datatype_by_local, &log->hints_by_local};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
+    datatype_free(&log->scratch);
     free(log->event_places);
     free(log->process_places);
     free(log->call_by_id);
@@ -223,6 +227,26 @@ size_t log_call_count(const struct log *log)
 const struct log_call *log_call_at(const struct log *log, size_t i)
 {
     return (const struct log_call *)log->calls.item + i;
+}
+
+size_t log_datatype_count(const struct log *log)
+{
+    return log->datatypes.count;
+}
+
+const struct log_datatype *log_datatype_at(const struct log *log, size_t i)
+{
+    return (const struct log_datatype *)log->datatypes.item + i;
+}
+
+size_t log_hints_count(const struct log *log)
+{
+    return log->hints.count;
+}
+
+const struct log_hints *log_hints_at(const struct log *log, size_t i)
+{
+    return (const struct log_hints *)log->hints.item + i;
 }
 
 size_t log_loss_count(const struct log *log)

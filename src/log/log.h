@@ -12,6 +12,7 @@
 #include "fmt/block.h"
 #include "fmt/call.h"
 #include "fmt/clock_map.h"
+#include "fmt/datatype.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
@@ -108,6 +109,37 @@ struct log_file {
     uint32_t type; // st_mode & S_IFMT
 };
 
+// A datatype of MPI.
+struct log_datatype {
+    uint32_t id;
+    uint64_t bytes; // that an instance moves
+    int64_t lower_bound;
+    int64_t extent;
+    const char *name;  // as MPI has it; NULL without one
+    unsigned combiner; // enum datatype_combiner
+    bool cut;          // the form has only its first pieces
+    uint64_t hash;     // with the above: of all that it was made of
+    const uint8_t *form;
+    size_t form_len;
+    struct datatype *flat; // of log_datatype_flat
+};
+
+struct log_hint {
+    const char *name;
+    const char *value;
+};
+
+struct log_hint_list {
+    struct log_hint *hint;
+    size_t count;
+};
+
+struct log_hints {
+    uint32_t id;
+    struct log_hint_list asked;    // for, by the program
+    struct log_hint_list in_force; // as MPI says
+};
+
 struct log_call {
     uint32_t id;       // in the log
     uint32_t build_id; // this build's id of the call with that name, 0 where it has none
@@ -176,6 +208,10 @@ size_t log_file_count(const struct log *log);
 const struct log_file *log_file_at(const struct log *log, size_t i);
 size_t log_call_count(const struct log *log);
 const struct log_call *log_call_at(const struct log *log, size_t i);
+size_t log_datatype_count(const struct log *log);
+const struct log_datatype *log_datatype_at(const struct log *log, size_t i);
+size_t log_hints_count(const struct log *log);
+const struct log_hints *log_hints_at(const struct log *log, size_t i);
 size_t log_loss_count(const struct log *log);
 const struct log_loss *log_loss_at(const struct log *log, size_t i);
 size_t log_setting_count(const struct log *log);
@@ -187,12 +223,21 @@ const struct log_place *log_place_at(const struct log *log, size_t i);
 const struct log_process *log_process_find(const struct log *log, uint32_t id);
 const struct log_file *log_file_find(const struct log *log, uint32_t id);
 const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local);
+const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
+                                                uint64_t local);
+const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local);
 const struct log_call *log_call_find(const struct log *log, uint32_t id);
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
 
 // Which calls occur is known once the events have been read: the call if one so far was of it, else NULL.
 const struct log_call *log_call_seen(const struct log *log, uint32_t id);
 uint32_t log_call_ids(const struct log *log); // all are below this
+
+// The type as a nest of loops, made when it is first asked for; 0 or -ENOMEM.
+int log_datatype_flat(struct log *log, const struct log_datatype *type, const struct datatype **flat);
+// The type laid end to end over a file or memory, for datatype_map_start.
+int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_t displacement,
+                        struct datatype_tiling *tiling);
 
 // Places in the tables, for arrays beside them.
 size_t log_file_index(const struct log *log, const struct log_file *file);

@@ -155,6 +155,24 @@ static void take_parent(struct log_cursor *cursor)
     event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
 }
 
+static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute)
+{
+    const struct stream_event *raw = &cursor->event.raw;
+    if (!(raw->attribute_mask & 1u << attribute)) return NULL;
+    return log_process_datatype(cursor->log, cursor->event.process, raw->attribute[attribute]);
+}
+
+static void take_descriptions(struct log_cursor *cursor)
+{
+    struct log_event *event = &cursor->event;
+    event->etype = datatype_of(cursor, ATTRIBUTE_ETYPE);
+    event->filetype = datatype_of(cursor, ATTRIBUTE_FILETYPE);
+    event->datatype = datatype_of(cursor, ATTRIBUTE_DATATYPE);
+    bool has_hints = event->raw.attribute_mask & 1u << ATTRIBUTE_HINTS_ID;
+    event->hints =
+        has_hints ? log_process_hints(cursor->log, event->process, event->raw.attribute[ATTRIBUTE_HINTS_ID]) : NULL;
+}
+
 // What the log adds to the stream's own fields.
 static void complete_event(struct log_cursor *cursor)
 {
@@ -169,9 +187,12 @@ static void complete_event(struct log_cursor *cursor)
     event->call = log_call_of(cursor->log, raw->call);
     event->file = first_file(cursor, raw->file);
     event->file2 = NULL;
+    event->hints = NULL;
+    event->etype = event->filetype = event->datatype = NULL;
     event->line = raw->callsite ? log_callsite(cursor->log, event->process, raw->callsite) : NULL;
     if (!raw->attribute_mask) return;
     event->file2 = second_file(cursor, raw);
+    take_descriptions(cursor);
     if (raw->attribute_mask & 1u << ATTRIBUTE_CALL_TIME)
         event->call_time_ns = clock_map_scale(clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
 }

@@ -33,8 +33,13 @@ struct log_event {
     const struct log_call *call;
     const struct log_file *file;  // or NULL
     const struct log_file *file2; // rename's and link's target, or NULL
-    const char *line;             // of the call site, or NULL
-    struct stream_event raw;      // offset, size, result, error, attributes …; times in clock units
+    const struct log_hints
+        *hints; // of a call that opens a file or gives hints; these four are NULL where there is none
+    const struct log_datatype *etype; // of a view
+    const struct log_datatype *filetype;
+    const struct log_datatype *datatype; // of a transfer whose memory is not contiguous
+    const char *line;                    // of the call site, or NULL
+    struct stream_event raw;             // offset, size, result, error, attributes …; times in clock units
 };
 
 struct log_iter;

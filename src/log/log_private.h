@@ -28,7 +28,7 @@ struct stream_row {
     uint32_t local;
 };
 
-struct process_file_row {
+struct link_row { // RECORD_PROCESS_FILE and the like
     uint32_t process;
     uint32_t local;
     uint32_t global;
@@ -67,7 +67,12 @@ struct log {
     struct table settings;
     struct table places;
     struct table streams;
-    struct table process_files;
+    struct table datatypes;
+    struct table hints;
+    struct table process_files; // struct link_row
+    struct table process_datatypes;
+    struct table process_hints;
+    struct datatype scratch; // for looking into forms
     struct table callsites;
     struct table counters; // by process once the log is open
 
@@ -76,7 +81,11 @@ struct log {
     struct lookup stream_by_id;
     struct lookup stream_by_local; // process, the process's own number
     struct lookup file_by_local;   // process, the process's own number
-    struct lookup callsite_by_id;  // process, number
+    struct lookup datatype_by_id;
+    struct lookup hints_by_id;
+    struct lookup datatype_by_local;
+    struct lookup hints_by_local;
+    struct lookup callsite_by_id; // process, number
 
     const struct log_place **event_places; // blocks of events whose process is known, by process, then as in the log
     size_t *process_places;                // where each process's begin there, and after the last process their number
@@ -97,6 +106,12 @@ int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block,
 int log_find_blocks(struct log *log);
 // Takes in the records of one block; those that make no sense are counted and passed over.
 int log_take_records(struct log *log, const struct bytes *raw);
+// Of one record; what the files of this folder that take records share.
+int log_take_text(struct log *log, const struct field *field, const char **text);
+void *log_find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key);
+int log_take_datatype(struct log *log, struct fields_in body);
+int log_take_hints(struct log *log, struct fields_in body);
+
 // Turns numbers into pointers once all records are there.
 int log_link(struct log *log);
 // Finds out which ranks belong together.

@@ -10,7 +10,7 @@
 #include "log/log_private.h"
 
 // A text of its own, ended by a 0 byte.
-static int take_text(struct log *log, const struct field *field, const char **text)
+int log_take_text(struct log *log, const struct field *field, const char **text)
 {
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
     char *copy = arena_alloc(&log->arena, field->len + 1);
@@ -31,7 +31,7 @@ static int take_word(struct log *log, const struct field *field, struct log_word
         if (words->count) memcpy(bigger, words->word, words->count * sizeof *bigger);
         words->word = bigger;
     }
-    FORWARD(take_text(log, field, &words->word[words->count]));
+    FORWARD(log_take_text(log, field, &words->word[words->count]));
     words->count++;
     return 0;
 }
@@ -50,18 +50,18 @@ static int take_job_field(struct log *log, struct log_job *job, const struct fie
     case JOB_COMMAND: return take_word(log, field, &job->command);
     case JOB_START_NS: job->start_ns = field->number; return 0;
     case JOB_END_NS: job->end_ns = field->number; return 0;
-    case JOB_HOST: return take_text(log, field, &job->host);
-    case JOB_CWD: return take_text(log, field, &job->cwd);
+    case JOB_HOST: return log_take_text(log, field, &job->host);
+    case JOB_CWD: return log_take_text(log, field, &job->cwd);
     case JOB_EXIT_STATUS:
         job->has_exit_status = true;
         job->exit_status = (int)field->number;
         return 0;
-    case JOB_VERSION: return take_text(log, field, &job->version);
+    case JOB_VERSION: return log_take_text(log, field, &job->version);
     case JOB_READ_CHARS: job->read_chars = field->number; return 0;
     case JOB_WRITE_CHARS: job->write_chars = field->number; return 0;
     case JOB_CHARS_KNOWN: job->chars_known = field->number == 1; return 0;
     case JOB_UID: job->uid = field->number; return 0;
-    case JOB_ID: return take_text(log, field, &job->id);
+    case JOB_ID: return log_take_text(log, field, &job->id);
     case JOB_NPROCS: job->nprocs = field->number; return 0;
     case JOB_COMPLETE: job->complete = field->number == 1; return 0;
     default: return 0;
@@ -125,7 +125,7 @@ static int take_rank_and_time_field(struct log *log, struct log_process *process
         process->rank = (int64_t)(uint32_t)field->number - 1;
         return 0;
     case PROCESS_LOCAL_RANK: process->local_rank = (int64_t)(uint32_t)field->number - 1; return 0;
-    case PROCESS_MPI: return take_text(log, field, &process->mpi);
+    case PROCESS_MPI: return log_take_text(log, field, &process->mpi);
     case PROCESS_MPI_SIZE: process->mpi_size = field->number; return 0;
     case PROCESS_CLOCK_UNITS: process->clock.origin_units = field->number; return 0;
     case PROCESS_CLOCK_NS: process->clock.origin_ns = take_ns(varint_unfold(field->number)); return 0;
@@ -149,10 +149,10 @@ static int take_process_field(struct log *log, struct log_process *process, cons
     case PROCESS_PID: process->pid = (uint32_t)field->number; return 0;
     case PROCESS_PPID: process->ppid = (uint32_t)field->number; return 0;
     case PROCESS_UID: process->uid = (uint32_t)field->number; return 0;
-    case PROCESS_HOST: return take_text(log, field, &process->host);
-    case PROCESS_EXE: return take_text(log, field, &process->exe);
+    case PROCESS_HOST: return log_take_text(log, field, &process->host);
+    case PROCESS_EXE: return log_take_text(log, field, &process->exe);
     case PROCESS_ARG: return take_word(log, field, &process->args);
-    case PROCESS_CWD: return take_text(log, field, &process->cwd);
+    case PROCESS_CWD: return log_take_text(log, field, &process->cwd);
     case PROCESS_START_NS: process->start_ns = take_ns((int64_t)field->number); return 0;
     case PROCESS_END_NS:
         process->has_end = true;
@@ -166,7 +166,7 @@ static int take_process_field(struct log *log, struct log_process *process, cons
 }
 
 // Later records on the same thing replace earlier ones, in their place.
-static void *find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key)
+void *log_find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key)
 {
     uint32_t at = lookup_find(lookup, key);
     if (at != LOOKUP_NONE) return (uint8_t *)table->item + at * item_bytes;
@@ -182,7 +182,7 @@ static int take_process(struct log *log, struct fields_in body)
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_process_field(log, &process, &field));
     FORWARD(more);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
-    struct log_process *own = find_or_add(&log->processes, sizeof *own, &log->process_by_id, process.id);
+    struct log_process *own = log_find_or_add(&log->processes, sizeof *own, &log->process_by_id, process.id);
     RETURN_IF(!own, -ENOMEM);
     *own = process;
     return 0;
@@ -192,13 +192,13 @@ static int take_file_field(struct log *log, struct log_file *file, const struct 
 {
     switch (field->key) {
     case FILE_ID: file->id = (uint32_t)field->number; return 0;
-    case FILE_NAME: file->record_id = XXH64(field->data, field->len, 0); return take_text(log, field, &file->name);
+    case FILE_NAME: file->record_id = XXH64(field->data, field->len, 0); return log_take_text(log, field, &file->name);
     case FILE_DEVICE: file->device = field->number; return 0;
     case FILE_INODE: file->inode = field->number; return 0;
     case FILE_BLOCK_SIZE: file->block_size = (uint32_t)field->number; return 0;
     case FILE_FS_TYPE: file->fs_type = field->number; return 0;
-    case FILE_MOUNT: return take_text(log, field, &file->mount);
-    case FILE_FS_NAME: return take_text(log, field, &file->fs_name);
+    case FILE_MOUNT: return log_take_text(log, field, &file->mount);
+    case FILE_FS_NAME: return log_take_text(log, field, &file->fs_name);
     case FILE_TYPE: file->type = (uint32_t)field->number; return 0;
     default: return 0;
     }
@@ -211,7 +211,7 @@ static int take_file(struct log *log, struct fields_in body)
     int more;
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_file_field(log, &file, &field));
     FORWARD(more);
-    struct log_file *own = find_or_add(&log->files, sizeof *own, &log->file_by_id, file.id);
+    struct log_file *own = log_find_or_add(&log->files, sizeof *own, &log->file_by_id, file.id);
     RETURN_IF(!own, -ENOMEM);
     *own = file;
     return 0;
@@ -240,7 +240,7 @@ static int take_call(struct log *log, struct fields_in body)
     while ((more = fields_next(&body, &field)) > 0) {
         switch (field.key) {
         case CALL_ID: call.id = field.number < LOG_MAX_CALL_ID ? (uint32_t)field.number : LOG_MAX_CALL_ID; break;
-        case CALL_NAME: FORWARD(take_text(log, &field, &call.name)); break;
+        case CALL_NAME: FORWARD(log_take_text(log, &field, &call.name)); break;
         // Layers and classes of a later version keep their calls' names, without a layer or class.
         case CALL_LAYER: call.layer = field.number < LAYER_COUNT ? (uint8_t)field.number : LAYER_NONE; break;
         case CALL_CLASS: call.class = field.number < CLASS_COUNT ? (uint8_t)field.number : CLASS_NONE; break;
@@ -269,7 +269,7 @@ static int take_loss(struct log *log, struct fields_in body)
         case LOSS_REASON: loss.reason = (unsigned)field.number; break;
         case LOSS_COUNT: loss.count = field.number; break;
         case LOSS_BYTES: loss.bytes = field.number; break;
-        case LOSS_TEXT: FORWARD(take_text(log, &field, &loss.text)); break;
+        case LOSS_TEXT: FORWARD(log_take_text(log, &field, &loss.text)); break;
         default: break;
         }
     }
@@ -288,8 +288,8 @@ static int take_setting(struct log *log, struct fields_in body)
     struct field field;
     int more;
     while ((more = fields_next(&body, &field)) > 0) {
-        if (field.key == SETTING_NAME) FORWARD(take_text(log, &field, &setting.name));
-        if (field.key == SETTING_VALUE) FORWARD(take_text(log, &field, &setting.value));
+        if (field.key == SETTING_NAME) FORWARD(log_take_text(log, &field, &setting.name));
+        if (field.key == SETTING_VALUE) FORWARD(log_take_text(log, &field, &setting.value));
     }
     FORWARD(more);
     RETURN_IF(!setting.name, ERR_FORMAT);
@@ -314,21 +314,19 @@ static int take_stream(struct log *log, struct fields_in body)
 {
     uint32_t values[STREAM_LOCAL + 1] = {0};
     FORWARD(take_numbers(body, values, STREAM_LOCAL));
-    struct stream_row *row = find_or_add(&log->streams, sizeof *row, &log->stream_by_id, values[STREAM_ID]);
+    struct stream_row *row = log_find_or_add(&log->streams, sizeof *row, &log->stream_by_id, values[STREAM_ID]);
     RETURN_IF(!row, -ENOMEM);
     *row = (struct stream_row){values[STREAM_ID], values[STREAM_PROCESS], values[STREAM_LOCAL]};
     return 0;
 }
 
-static int take_process_file(struct log *log, struct fields_in body)
+static int take_link(struct table *links, struct fields_in body)
 {
-    uint32_t values[PROCESS_FILE_GLOBAL + 1] = {0};
-    FORWARD(take_numbers(body, values, PROCESS_FILE_GLOBAL));
-    struct process_file_row *row = table_add(&log->process_files, sizeof *row);
+    uint32_t values[LINK_GLOBAL + 1] = {0};
+    FORWARD(take_numbers(body, values, LINK_GLOBAL));
+    struct link_row *row = table_add(links, sizeof *row);
     RETURN_IF(!row, -ENOMEM);
-    row->process = values[PROCESS_FILE_PROCESS];
-    row->local = values[PROCESS_FILE_LOCAL];
-    row->global = values[PROCESS_FILE_GLOBAL];
+    *row = (struct link_row){values[LINK_PROCESS], values[LINK_LOCAL], values[LINK_GLOBAL]};
     return 0;
 }
 
@@ -340,11 +338,11 @@ static int take_callsite(struct log *log, struct fields_in body)
     while ((more = fields_next(&body, &field)) > 0) {
         if (field.key == CALLSITE_ID) callsite.id = (uint32_t)field.number;
         if (field.key == CALLSITE_PROCESS) callsite.process = (uint32_t)field.number;
-        if (field.key == CALLSITE_LINE) FORWARD(take_text(log, &field, &callsite.line));
+        if (field.key == CALLSITE_LINE) FORWARD(log_take_text(log, &field, &callsite.line));
     }
     FORWARD(more);
     uint64_t key = lookup_pair(callsite.process, callsite.id);
-    struct callsite_row *own = find_or_add(&log->callsites, sizeof *own, &log->callsite_by_id, key);
+    struct callsite_row *own = log_find_or_add(&log->callsites, sizeof *own, &log->callsite_by_id, key);
     RETURN_IF(!own, -ENOMEM);
     *own = callsite;
     return 0;
@@ -375,7 +373,11 @@ static int take_record(struct log *log, unsigned kind, struct fields_in body)
     case RECORD_PROCESS: return take_process(log, body);
     case RECORD_FILE: return take_file(log, body);
     case RECORD_CALL: return take_call(log, body);
-    case RECORD_PROCESS_FILE: return take_process_file(log, body);
+    case RECORD_PROCESS_FILE: return take_link(&log->process_files, body);
+    case RECORD_DATATYPE: return log_take_datatype(log, body);
+    case RECORD_PROCESS_DATATYPE: return take_link(&log->process_datatypes, body);
+    case RECORD_HINTS: return log_take_hints(log, body);
+    case RECORD_PROCESS_HINTS: return take_link(&log->process_hints, body);
     case RECORD_CALLSITE: return take_callsite(log, body);
     case RECORD_LOSS: return take_loss(log, body);
     case RECORD_COUNTERS: return take_counters(log, body);
@@ -431,13 +433,14 @@ static int link_calls(struct log *log)
     return 0;
 }
 
-static int link_files(struct log *log)
+// From the processes' own numbers of something to its place in the log's table.
+static int link_locals(const struct table *links, const struct lookup *by_id, struct lookup *by_local)
 {
-    const struct process_file_row *rows = log->process_files.item;
-    for (size_t i = 0; i < log->process_files.count; i++) {
-        uint32_t at = lookup_find(&log->file_by_id, rows[i].global);
+    const struct link_row *rows = links->item;
+    for (size_t i = 0; i < links->count; i++) {
+        uint32_t at = lookup_find(by_id, rows[i].global);
         if (at == LOOKUP_NONE) continue;
-        FORWARD(lookup_set(&log->file_by_local, lookup_pair(rows[i].process, rows[i].local), at));
+        FORWARD(lookup_set(by_local, lookup_pair(rows[i].process, rows[i].local), at));
     }
     return 0;
 }
@@ -499,7 +502,9 @@ int log_link(struct log *log)
     if (log->counters.count > 1)
         qsort(log->counters.item, log->counters.count, sizeof(struct counters_row), compare_counters);
     FORWARD(link_calls(log));
-    FORWARD(link_files(log));
+    FORWARD(link_locals(&log->process_files, &log->file_by_id, &log->file_by_local));
+    FORWARD(link_locals(&log->process_datatypes, &log->datatype_by_id, &log->datatype_by_local));
+    FORWARD(link_locals(&log->process_hints, &log->hints_by_id, &log->hints_by_local));
     FORWARD(log_find_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);

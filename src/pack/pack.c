@@ -35,7 +35,9 @@ static void free_process(struct pack_process *process)
     free(process->exe);
     spill_free(&process->spill);
     bytes_free(&process->about);
-    bytes_free(&process->links);
+    bytes_free(&process->files);
+    bytes_free(&process->datatypes);
+    bytes_free(&process->hints);
     bytes_free(&process->sites);
     lookup_free(&process->streams);
 }
@@ -192,6 +194,8 @@ static int write_log(struct pack *pack)
 {
     FORWARD(pack_write_job(pack));
     FORWARD(file_table_write(&pack->files, &pack->writer));
+    FORWARD(shared_table_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE));
+    FORWARD(shared_table_write(&pack->hints, &pack->writer, RECORD_HINTS));
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
@@ -235,6 +239,8 @@ static void free_pack(struct pack *pack)
     free(pack->child_end);
     free(pack->call_written);
     file_table_free(&pack->files);
+    shared_table_free(&pack->datatypes);
+    shared_table_free(&pack->hints);
     callsites_free(&pack->callsites);
     bytes_free(&pack->saved_job);
     bytes_free(&pack->payload);

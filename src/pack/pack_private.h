@@ -9,6 +9,7 @@
 #include "pack/file_table.h"
 #include "pack/log_writer.h"
 #include "pack/pack.h"
+#include "pack/shared_table.h"
 #include "pack/spill_read.h"
 
 // One spill file: a process, or one of the program images of a process that exec'ed.
@@ -30,13 +31,15 @@ struct pack_process {
     uint64_t chars[2];
     uint64_t load_chars[2]; // before the recorder was there
     uint32_t same_pid;      // place of the process of this number before it, or LOOKUP_NONE
-    struct bytes links;     // struct pack_link
+    struct bytes files;     // struct pack_link
+    struct bytes datatypes; // struct pack_link
+    struct bytes hints;     // struct pack_link
     struct bytes sites;     // struct pack_site
     struct lookup streams;  // its own stream number -> the log's
     uint64_t damaged_bytes;
 };
 
-struct pack_link { // a process's own number of a file, and the log's
+struct pack_link { // a process's own number of something, and the log's
     uint32_t local;
     uint32_t global;
 };
@@ -67,6 +70,8 @@ struct pack {
     size_t process_count;
     size_t process_capacity;
     struct file_table files;
+    struct shared_table datatypes;
+    struct shared_table hints;
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;

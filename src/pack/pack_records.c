@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "fmt/datatype.h"
 #include "fmt/fields.h"
 #include "pack/pack_private.h"
 
@@ -84,7 +85,33 @@ static int read_file(struct pack *pack, struct pack_process *process, struct fie
     FORWARD(file_table_add(&pack->files, body, &local, &link.global));
     RETURN_IF(local > UINT32_MAX, ERR_FORMAT);
     link.local = (uint32_t)local;
-    return bytes_append(&process->links, &link, sizeof link);
+    return bytes_append(&process->files, &link, sizeof link);
+}
+
+// A form that no reader takes must not get into the log.
+static int check_datatype(struct fields_in body)
+{
+    struct datatype type = {0};
+    struct field field;
+    int code = 0;
+    while (code == 0 && fields_next(&body, &field) > 0) {
+        if (field.key == DATATYPE_FORM && field.is_bytes) code = datatype_get(&type, field.data, field.len);
+    }
+    datatype_free(&type);
+    return code;
+}
+
+static int read_shared(struct shared_table *table, struct bytes *links, struct fields_in body)
+{
+    struct pack_link link;
+    FORWARD(shared_table_add(table, body, &link.local, &link.global));
+    return bytes_append(links, &link, sizeof link);
+}
+
+static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body)
+{
+    FORWARD(check_datatype(body));
+    return read_shared(&pack->datatypes, &process->datatypes, body);
 }
 
 static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
@@ -142,6 +169,8 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     switch (kind) {
     case RECORD_PROCESS: return read_process(process, body);
     case RECORD_FILE: return read_file(pack, process, body);
+    case RECORD_DATATYPE: return read_datatype(pack, process, body);
+    case RECORD_HINTS: return read_shared(&pack->hints, &process->hints, body);
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);

@@ -119,16 +119,16 @@ static int write_process_record(struct pack *pack, const struct pack_process *pr
     return log_writer_end(&pack->writer, &out);
 }
 
-static int write_links(struct pack *pack, const struct pack_process *process)
+static int write_links(struct pack *pack, const struct pack_process *process, unsigned kind, const struct bytes *links)
 {
-    const struct pack_link *link = (const void *)process->links.data;
-    size_t count = process->links.len / sizeof *link;
+    const struct pack_link *link = (const void *)links->data;
+    size_t count = links->len / sizeof *link;
     for (size_t i = 0; i < count; i++) {
         struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_PROCESS_FILE, SMALL_ROOM));
-        fields_number(&out, PROCESS_FILE_PROCESS, process->id);
-        fields_number(&out, PROCESS_FILE_LOCAL, link[i].local);
-        fields_number(&out, PROCESS_FILE_GLOBAL, link[i].global);
+        FORWARD(log_writer_begin(&pack->writer, &out, kind, SMALL_ROOM));
+        fields_number(&out, LINK_PROCESS, process->id);
+        fields_number(&out, LINK_LOCAL, link[i].local);
+        fields_number(&out, LINK_GLOBAL, link[i].global);
         FORWARD(log_writer_end(&pack->writer, &out));
     }
     return 0;
@@ -183,7 +183,9 @@ static int write_losses(struct pack *pack, const struct pack_process *process)
 int pack_write_process(struct pack *pack, struct pack_process *process)
 {
     FORWARD(write_process_record(pack, process));
-    FORWARD(write_links(pack, process));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_FILE, &process->files));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints));
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
     return write_losses(pack, process);

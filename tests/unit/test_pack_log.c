@@ -145,8 +145,8 @@ static void a_good_image_becomes_a_log(void **state)
 
     assert_string_equal(find(&log, RECORD_FILE, 0)->text[FILE_NAME], "/data/out");
     assert_int_equal(find(&log, RECORD_FILE, 0)->number[FILE_BLOCK_SIZE], 4096);
-    assert_int_equal(find(&log, RECORD_PROCESS_FILE, 0)->number[PROCESS_FILE_LOCAL], 5);
-    assert_int_equal(find(&log, RECORD_PROCESS_FILE, 0)->number[PROCESS_FILE_GLOBAL], 1);
+    assert_int_equal(find(&log, RECORD_PROCESS_FILE, 0)->number[LINK_LOCAL], 5);
+    assert_int_equal(find(&log, RECORD_PROCESS_FILE, 0)->number[LINK_GLOBAL], 1);
     assert_int_equal(find(&log, RECORD_PROCESS, 0)->number[PROCESS_EXIT], EXIT_CLEAN);
     assert_int_equal(find(&log, RECORD_PROCESS, 0)->number[PROCESS_PID], 4000000);
     assert_int_equal(find(&log, RECORD_LOSS, 0)->number[LOSS_COUNT], 3);
