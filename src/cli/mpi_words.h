@@ -7,7 +7,7 @@
 
 struct mpi_words { // room for one text; what does not fit is left out
     size_t len;
-    char text[400];
+    char text[1024];
 };
 
 struct mpi_words mpi_words_amode(uint64_t amode); // "MPI_MODE_CREATE|MPI_MODE_RDWR"

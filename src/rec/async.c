@@ -127,6 +127,7 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
     }
     if (what->tick) emit_attribute(&e, ATTRIBUTE_TICK, what->tick);
     if (what->has_view) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, what->view_offset);
+    if (what->datatype) emit_attribute(&e, ATTRIBUTE_DATATYPE, what->datatype);
     emit_result(&e, error ? -1 : result, transfers ? (int64_t)what->size : 0, error);
     emit_slowly(thread, &e);
 }

@@ -26,6 +26,7 @@ struct pending {
     uint64_t tick;       // 0 without MPI
     uint64_t view_offset;
     bool has_view;
+    uint32_t datatype; // of memory that is not contiguous: its RECORD_DATATYPE; else 0
     bool has_offset;
     bool unique; // its queue uses an id for one transfer at a time: an older one with it was never seen to complete
     bool unaligned;

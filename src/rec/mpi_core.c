@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fmt/fields.h"
+#include "rec/interned.h"
 #include "rec/probe.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
@@ -96,6 +97,7 @@ static const struct mpi_core core = {
     .async_add = async_add,
     .async_take = async_take,
     .async_emit = async_emit,
+    .intern = interned_number,
     .describe = describe,
     .tick = &recorder.tick,
     .clock_uses_ns = &clock_uses_ns,

@@ -30,6 +30,7 @@ struct mpi_core {
     void (*async_add)(struct thread *thread, const struct pending *what);
     bool (*async_take)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
     void (*async_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
+    uint32_t (*intern)(unsigned kind, const uint8_t *fields, size_t len); // interned_number
     void (*describe)(int rank, int size, int local_rank, const char *library);
     _Atomic uint64_t *tick; // recorder.tick
     const bool *clock_uses_ns;

@@ -3,9 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rec/mpi_describe.h"
+
 struct plugin plugin;
 void *const *plugin_real;
 __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec")));
+
+// A log holds access modes as numbers, the same whatever the MPI.
+_Static_assert(MPI_MODE_CREATE == 1 && MPI_MODE_RDONLY == 2 && MPI_MODE_WRONLY == 4 && MPI_MODE_RDWR == 8 &&
+                   MPI_MODE_DELETE_ON_CLOSE == 16 && MPI_MODE_UNIQUE_OPEN == 32 && MPI_MODE_EXCL == 64 &&
+                   MPI_MODE_APPEND == 128 && MPI_MODE_SEQUENTIAL == 256,
+               "access modes have the numbers of doc/format.md");
 
 enum { FILES = 1024 };
 
@@ -26,10 +34,41 @@ struct thread *plugin_find_thread(void)
 uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type)
 {
     MPI_Count bytes = 0;
-    if (plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
-    thread->last_type.type = (uintptr_t)type;
+    // To ask for the size of no type could end a program that the call itself would only tell so.
+    if (type == plugin.no_type || plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+    thread->last_type.key = plugin_type_key(type);
     thread->last_type.bytes = (uint64_t)bytes;
+    thread->last_type.is_described = false;
     return (uint64_t)bytes;
+}
+
+// The number of the datatype of a transfer's memory where that is not contiguous. MPI has accepted the type.
+static uint32_t memory_type(struct mpi_probe *p)
+{
+    struct thread *thread = p->thread;
+    bool is_last = thread->last_type.key == plugin_type_key(p->type);
+    if (LIKELY(is_last && thread->last_type.is_described)) return thread->last_type.number;
+    struct mpi_type type = mpi_type_of(p->type);
+    uint32_t number = type.is_contiguous ? 0 : type.number;
+    if (is_last) {
+        thread->last_type.number = number;
+        thread->last_type.is_described = true;
+    }
+    return number;
+}
+
+// Before the call: from then on nobody may use the handle until it means another type.
+bool mpi_enter_type_free(struct mpi_probe *p)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
+    (void)p;
+    atomic_fetch_add(&plugin.type_salt, odd);
+    return false;
+}
+
+void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call, (void)result;
 }
 
 // --- open files
@@ -104,6 +143,7 @@ static bool enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Da
 {
     if (!mpi_enter_file(p, fh)) return false;
     p->size = count > 0 ? (uint64_t)count * plugin_type_bytes(p->thread, type) : 0;
+    p->type = type;
     return true;
 }
 
@@ -197,6 +237,15 @@ static const char *path_of(const char *filename)
     return colon && colon - filename > 1 && !memchr(filename, '/', (size_t)(colon - filename)) ? colon + 1 : filename;
 }
 
+// What the call asked for and, of an open file, what is in force now.
+static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh)
+{
+    bool has_info = info != plugin.no_info;
+    uint32_t number = fh ? mpi_hints_of(info, fh) : 0;
+    if (has_info) emit_attribute(e, ATTRIBUTE_HINTS, 1);
+    if (number) emit_attribute(e, ATTRIBUTE_HINTS_ID, number);
+}
+
 void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
                     const MPI_File *fh, int result)
 {
@@ -218,7 +267,7 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     struct emission e = emission_of(p, call, name, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
     emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
-    if (info != plugin.no_info) emit_attribute(&e, ATTRIBUTE_HINTS, 1);
+    add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
     emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
     finish(p, &e);
 }
@@ -241,28 +290,53 @@ void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, 
 }
 
 // A view is plain where the filetype has no holes.
-void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-                    MPI_Info info, int result)
+static void take_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
+                      const struct mpi_type *filetype)
+{
+    file->etype_bytes = etype->bytes;
+    file->displacement = disp > 0 ? (uint64_t)disp : 0;
+    file->plain_view = filetype->is_contiguous;
+}
+
+static void add_view(struct emission *e, const struct mpi_type *etype, const struct mpi_type *filetype)
+{
+    emit_attribute(e, ATTRIBUTE_ETYPE_BYTES, etype->bytes);
+    emit_attribute(e, ATTRIBUTE_FILETYPE_BYTES, filetype->bytes);
+    emit_attribute(e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)filetype->extent);
+    if (etype->number) emit_attribute(e, ATTRIBUTE_ETYPE, etype->number);
+    if (filetype->number) emit_attribute(e, ATTRIBUTE_FILETYPE, filetype->number);
+}
+
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, MPI_Info info, int result)
+{
+    uint64_t end = plugin_now();
+    bool is_set = result == MPI_SUCCESS;
+    if (!is_recorded(p)) {
+        drop_frame(p);
+        return;
+    }
+    struct emission e = emission_of(p, call, p->file->file, end);
+    e.offset = (uint64_t)disp;
+    if (is_set) {
+        struct mpi_type of_element = mpi_type_of(etype), of_file = mpi_type_of(filetype);
+        take_view(p->file, disp, &of_element, &of_file);
+        add_view(&e, &of_element, &of_file);
+    }
+    add_hints(&e, info, is_set ? &fh : NULL);
+    emit_result(&e, is_set ? 0 : -1, 0, error_of(result));
+    finish(p, &e);
+}
+
+void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result)
 {
     uint64_t end = plugin_now();
     if (!is_recorded(p)) {
         drop_frame(p);
         return;
     }
-    MPI_Count lower = 0, extent = 0, bytes = 0;
-    plugin.type_size(filetype, &bytes);
-    plugin.type_extent(filetype, &lower, &extent);
-    if (result == MPI_SUCCESS) {
-        p->file->etype_bytes = plugin_type_bytes(p->thread, etype);
-        p->file->displacement = disp > 0 ? (uint64_t)disp : 0;
-        p->file->plain_view = lower == 0 && bytes == extent;
-    }
     struct emission e = emission_of(p, call, p->file->file, end);
-    e.offset = (uint64_t)disp;
-    emit_attribute(&e, ATTRIBUTE_ETYPE_BYTES, plugin_type_bytes(p->thread, etype));
-    emit_attribute(&e, ATTRIBUTE_FILETYPE_BYTES, (uint64_t)bytes);
-    emit_attribute(&e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)extent);
-    if (info != plugin.no_info) emit_attribute(&e, ATTRIBUTE_HINTS, 1);
+    add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
     emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
     finish(p, &e);
 }
@@ -315,6 +389,8 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
     }
     struct emission e = emission_of(p, call, p->file->file, end);
     fill_data(p, &e);
+    uint32_t datatype = result == MPI_SUCCESS ? memory_type(p) : 0;
+    if (UNLIKELY(datatype)) emit_attribute(&e, ATTRIBUTE_DATATYPE, datatype);
     int error = error_of(result);
     emit_result(&e, error ? -1 : moved_bytes(status, p->size), (int64_t)p->size, error);
     finish(p, &e);
@@ -322,7 +398,7 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
 
 // --- nonblocking and split transfers: from submission to observed completion
 
-static struct pending pending_of(const struct mpi_probe *p, uint32_t call)
+static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result)
 {
     return (struct pending){.context = request_queue,
                             .call = call,
@@ -338,6 +414,7 @@ static struct pending pending_of(const struct mpi_probe *p, uint32_t call)
                             .tick = atomic_load_explicit(plugin.core->tick, memory_order_relaxed),
                             .view_offset = p->view_offset,
                             .has_view = has_view(p),
+                            .datatype = result == MPI_SUCCESS ? memory_type(p) : 0,
                             .own_stream = p->thread->stream,
                             .own_number = p->frame.number,
                             .parent_number = STREAM_NO_PARENT};
@@ -346,7 +423,7 @@ static struct pending pending_of(const struct mpi_probe *p, uint32_t call)
 void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result)
 {
     if (is_recorded(p)) {
-        struct pending what = pending_of(p, call);
+        struct pending what = pending_of(p, call, result);
         if (result == MPI_SUCCESS) {
             what.id = request_id(*request);
             plugin.core->async_add(p->thread, &what);
@@ -390,7 +467,7 @@ void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result
 {
     (void)fh;
     if (is_recorded(p)) {
-        p->file->split = pending_of(p, call);
+        p->file->split = pending_of(p, call, result);
         if (result != MPI_SUCCESS) {
             plugin.core->async_emit(p->thread, &p->file->split, -error_of(result), 0);
             p->file->split.call = CALL_none;
@@ -490,10 +567,12 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");
     plugin.byte = core->symbol("ompi_mpi_byte");
+    plugin.no_type = core->symbol("ompi_mpi_datatype_null");
     plugin.no_info = core->symbol("ompi_mpi_info_null");
 #else
     plugin.world = MPI_COMM_WORLD;
     plugin.byte = MPI_BYTE;
+    plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;
 #endif
     find(&plugin.type_size, "PMPI_Type_size_x");
@@ -505,5 +584,7 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
     find(&plugin.comm_rank, "PMPI_Comm_rank");
     find(&plugin.comm_size, "PMPI_Comm_size");
     find(&plugin.library_version, "PMPI_Get_library_version");
+    mpi_types_start();
+    mpi_hints_start();
     return shims;
 }

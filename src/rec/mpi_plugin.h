@@ -32,6 +32,7 @@ struct mpi_probe {
     uint64_t offset;
     uint64_t view_offset;
     uint64_t size;
+    MPI_Datatype type; // of the memory of a transfer
     bool has_offset;
     bool unaligned;
     MPI_Request request;   // before the call
@@ -46,8 +47,10 @@ struct plugin {
     const bool *clock_uses_ns; // core->clock_uses_ns
     MPI_Comm world;
     MPI_Datatype byte;
+    MPI_Datatype no_type;
     MPI_Info no_info;
-    _Atomic int io_requests; // nonblocking transfers under way
+    _Atomic uint64_t type_salt; // another one each time a datatype is freed: its handle may come to mean another type
+    _Atomic int io_requests;    // nonblocking transfers under way
     int (*type_size)(MPI_Datatype, MPI_Count *);
     int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
     int (*get_position)(MPI_File, MPI_Offset *);
@@ -102,9 +105,14 @@ MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, ui
 // number (MPICH) nor as a pointer (Open MPI).
 uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type);
 
+MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type)
+{
+    return (uint64_t)(uintptr_t)type + atomic_load_explicit(&plugin.type_salt, memory_order_relaxed);
+}
+
 MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
 {
-    if (LIKELY(thread->last_type.type == (uintptr_t)type)) return thread->last_type.bytes;
+    if (LIKELY(thread->last_type.key == plugin_type_key(type))) return thread->last_type.bytes;
     return plugin_ask_type_bytes(thread, type);
 }
 
@@ -219,6 +227,8 @@ MPI_SHIM void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, int *outcou
 
 bool mpi_enter_setup(struct mpi_probe *p);
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
+bool mpi_enter_type_free(struct mpi_probe *p);
+void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result);
 void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result);
 bool mpi_enter_io(struct mpi_probe *p);
 bool mpi_enter_file(struct mpi_probe *p, MPI_File fh);
@@ -232,8 +242,9 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
 void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result);
 void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result);
 void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result);
-void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
-                    MPI_Info info, int result);
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, MPI_Info info, int result);
+void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result);
 void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
 void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result);

@@ -73,8 +73,10 @@ struct thread {
     bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: so are the files that it names there
     struct stream_comm *comm;  // of the tally: communication since the last event
     struct {                   // the datatype whose size was asked for last: programs use the same one again and again
-        uintptr_t type;
+        uint64_t key;          // plugin_type_key
         uint64_t bytes;
+        bool is_described;
+        uint32_t number; // with the above: of its RECORD_DATATYPE, 0 where its instances are contiguous
     } last_type;
     bool name_taken;     // by the call under way, which a signal handler may interrupt
     char name[PATH_MAX]; // where names are put together: the program's stack may be small

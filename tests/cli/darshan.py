@@ -48,6 +48,10 @@ def mpiio_kind(op):
     return 'COLL' if op.endswith(('_all', '_ordered')) else 'INDEP'
 
 
+def asked_for_hints(event):
+    return event.get('hints', {}).get('asked') is not None
+
+
 class Record:
     """One file in one process and layer."""
 
@@ -106,7 +110,7 @@ class Record:
         self.mode = event.get('mode', 0) or self.mode
         if self.layer == 'mpiio':
             self.count['INDEP_OPENS' if event['comm_size'] == 1 else 'COLL_OPENS'] += 1
-            self.count['HINTS'] += event.get('hints', 0)
+            self.count['HINTS'] += asked_for_hints(event)
             self.mode = event['flags']
         self.stamp('OPEN', event)
         self.spend('META', event)
@@ -127,7 +131,7 @@ class Record:
                      'rename': 'RENAME_TARGETS' if is_target else 'RENAME_SOURCES'}
             self.count[names[how]] += 1
             if how == 'view':
-                self.count['HINTS'] += event.get('hints', 0)
+                self.count['HINTS'] += asked_for_hints(event)
             if how != 'mmap':
                 self.spend('WRITE' if how in ('fsync', 'fdsync', 'flush', 'sync') else 'META', event)
 

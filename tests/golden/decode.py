@@ -22,9 +22,10 @@ CODEC_PLAIN, CODEC_ZSTD = 0, 1
 MAX_PAYLOAD = 16 << 20
 
 PROCESS, FILE, CALL, PROCESS_FILE, CALL_SITE, COUNTERS, BLOCK, STREAM = 2, 3, 4, 5, 7, 10, 11, 12
+DATATYPE, HINTS, PROCESS_DATATYPE, PROCESS_HINTS = 14, 15, 16, 17
 # The keys that tell what a record is about: a later record on the same thing replaces an earlier one.
 IDENTITY = {PROCESS: (1,), FILE: (1,), CALL: (1,), PROCESS_FILE: (1, 2), CALL_SITE: (5, 1), COUNTERS: (1, 2, 3),
-            STREAM: (1,)}
+            STREAM: (1,), DATATYPE: (1,), HINTS: (1,), PROCESS_DATATYPE: (1, 2), PROCESS_HINTS: (1, 2)}
 FIRST_COUNTER = 16
 SAME_COUNTERS = ((67, 55), (68, 56), (69, 57), (75, 51), (76, 52), (77, 50), (78, 55), (79, 56), (80, 54), (63, 16),
                  (64, 17), (61, 58), (62, 59))
@@ -43,7 +44,13 @@ SLOT_UNALIGNED, SLOT_SITE = 1, 2
 MAX_OPEN = MAX_ATTRIBUTES = ATTRIBUTE_LIMIT = 32
 OTHER_FILE, CALL_TIME, PARENT_STREAM, PARENT_NUMBER, OWN_STREAM, OWN_NUMBER, TICK = 4, 5, 6, 7, 15, 16, 17
 PRINTED_ATTRIBUTES = {0: 'flags', 1: 'mode', 2: 'fd', 3: 'file_size', 8: 'whence', 9: 'pieces', 10: 'view_offset',
-                      11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent', 18: 'hints'}
+                      11: 'comm_size', 12: 'etype_bytes', 13: 'filetype_bytes', 14: 'filetype_extent'}
+HAS_HINTS, HINTS_NUMBER, ETYPE, FILETYPE, MEMORY_TYPE = 18, 19, 20, 21, 22
+ACCESS_MODES = ('CREATE', 'RDONLY', 'WRONLY', 'RDWR', 'DELETE_ON_CLOSE', 'UNIQUE_OPEN', 'EXCL', 'APPEND', 'SEQUENTIAL')
+COMBINERS = ('other', 'named', 'dup', 'contiguous', 'vector', 'hvector', 'indexed', 'hindexed', 'indexed_block',
+             'hindexed_block', 'struct', 'subarray', 'darray', 'resized', 'f90')
+MAX_ITEMS, MAX_LOOPS = 4096, 16
+PRINTED_ITEMS, TEXT_ITEMS = 64, 8  # of a datatype, by dump
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
 MAX_NS = 1 << 61
@@ -206,15 +213,15 @@ def find_blocks(log, problems):
 
 
 class Fields:
-    """The fields of a record. Of a key that occurs several times the last is kept, but for lists of numbers."""
+    """The fields of a record. Of a key that occurs several times the last counts where it is no list."""
 
     def __init__(self, body):
-        self.numbers, self.strings, self.lists = {}, {}, collections.defaultdict(list)
+        self.numbers, self.lists, self.strings = {}, collections.defaultdict(list), collections.defaultdict(list)
         cursor = Cursor(body)
         while cursor.at < len(cursor.data):
             key = cursor.varint()
             if key & 1:
-                self.strings[key >> 1] = cursor.take(cursor.varint())
+                self.strings[key >> 1].append(cursor.take(cursor.varint()))
             else:
                 self.numbers[key >> 1] = cursor.varint()
                 self.lists[key >> 1].append(self.numbers[key >> 1])
@@ -222,11 +229,14 @@ class Fields:
     def number(self, key):
         return self.numbers.get(key, 0)
 
+    def string(self, key):
+        return self.strings[key][-1] if key in self.strings else b''
+
     def text(self, key):
-        return self.strings.get(key, b'').decode('utf-8', 'surrogateescape')
+        return self.string(key).decode('utf-8', 'surrogateescape')
 
     def pairs(self, key):
-        cursor = Cursor(self.strings.get(key, b''))
+        cursor = Cursor(self.string(key))
         pairs = []
         while cursor.at < len(cursor.data):
             pairs.append([cursor.varint(), cursor.varint()])
@@ -251,6 +261,110 @@ def records(payload, problems):
         problems.append(f'the rest of a block of records: {damage}')
 
 
+class Item:
+    """A piece, or a loop, of a flattened datatype."""
+
+    def __init__(self, cursor, place, loops):
+        head = cursor.varint()
+        self.offset, self.count, self.stride, self.body = place + cursor.folded(), 1, 0, []
+        self.span, self.bytes = 1, head >> 1
+        if head & 1:
+            self.count, self.stride = head >> 1, cursor.folded()
+            self.body = items_of(cursor, cursor.varint(), loops + 1)
+            self.span += sum(item.span for item in self.body)
+            self.bytes = self.count * sum(item.bytes for item in self.body)
+        single = len(self.body) == 1 and not self.body[0].body
+        if self.bytes == 0 or head & 1 and self.count < 2 or single and self.stride == self.body[0].bytes:
+            raise Damage('a piece without bytes, or a loop that is none')
+
+    def end(self):
+        return self.offset + (self.count * self.stride if self.body else self.bytes)
+
+    def described(self):
+        if not self.body:
+            return {'offset': self.offset, 'length': self.bytes}
+        return {'offset': self.offset, 'count': self.count, 'stride': self.stride,
+                'pieces': [item.described() for item in self.body]}
+
+    def text(self, left):
+        """In words; `left` holds how many more items may be told."""
+        words = f'{self.bytes} bytes'
+        if self.body:
+            simple = len(self.body) == 1 and not self.body[0].body and self.body[0].offset == 0
+            inside = text_of(self.body, left)
+            words = f'{self.count} x {inside if simple else f"({inside})"} every {self.stride}'
+        return words + (f' at {self.offset}' if self.offset else '')
+
+
+def items_of(cursor, count, loops=0):
+    """Items of a body that has `count` with all inside; None: up to the end."""
+    items, place, taken = [], 0, 0
+    if count == 0 or loops > MAX_LOOPS:
+        raise Damage('a loop without a body, or too deep')
+    while cursor.at < len(cursor.data) if count is None else taken < count:
+        items.append(Item(cursor, place, loops))
+        if len(items) > 1 and not items[-2].body and not items[-1].body and items[-1].offset == place:
+            raise Damage('two pieces that are one')
+        place, taken = items[-1].end(), taken + items[-1].span
+    if taken > MAX_ITEMS or count is not None and taken != count:
+        raise Damage('a wrong number of items')
+    return items
+
+
+def text_of(items, left):
+    words = []
+    for item in items:
+        if left[0] == 0:
+            return ' + '.join([*words, '...'])
+        left[0] -= 1
+        words.append(item.text(left))
+    return ' + '.join(words)
+
+
+class Datatype:
+    def __init__(self, row):
+        self.bytes, self.lower_bound, self.extent = row.number(2), unfold(row.number(3)), unfold(row.number(4))
+        self.name, combiner, self.cut = row.text(5) or None, row.number(6), row.number(8) == 1
+        self.combiner = COMBINERS[combiner if combiner < len(COMBINERS) else 0]
+        self.items = items_of(Cursor(row.string(7)), None)
+        known = sum(item.bytes for item in self.items)
+        if known > self.bytes or known != self.bytes and not self.cut:
+            raise Damage('the form of a datatype has another size')
+
+    def text(self):
+        if self.combiner == 'named' and self.name:
+            return self.name
+        left = [TEXT_ITEMS]
+        words = f'{self.combiner} {text_of(self.items, left)}'
+        if self.cut:
+            words += f'{" + ..." if self.items and left[0] else ""} of {self.bytes} bytes'
+        elif not self.items:
+            words += '0 bytes'
+        return f'{words}, extent {self.extent}'
+
+    def described(self):
+        printed, left = [], PRINTED_ITEMS
+        for item in self.items:
+            left -= item.span
+            if left < 0:
+                break
+            printed.append(item.described())
+        return {'name': self.name, 'combiner': self.combiner, 'bytes': self.bytes, 'lower_bound': self.lower_bound,
+                'extent': self.extent, 'text': self.text(), 'pieces': printed, 'complete': not self.cut and left >= 0}
+
+
+def hints_of(row):
+    """Asked for, in force."""
+    lists = []
+    for key in (2, 3):
+        pairs = [pair.partition(b'\0') for pair in row.strings.get(key, ())]
+        if not all(zero for _, zero, _ in pairs):
+            raise Damage('a hint without a value')
+        lists.append({name.decode('utf-8', 'surrogateescape'): value.decode('utf-8', 'surrogateescape')
+                      for name, _, value in pairs})
+    return lists
+
+
 Call = collections.namedtuple('Call', 'name layer kind traits')
 UNKNOWN_CALL = Call('unknown', None, None, 0)
 
@@ -268,10 +382,22 @@ class Tables:
                             self.of[kind][tuple(fields.number(key) for key in IDENTITY[kind])] = fields
                 except Damage as damage:
                     problems.append(f'block at {block.at}: {damage}')
+        self.datatypes = self.made(DATATYPE, Datatype, problems)
+        self.hints = self.made(HINTS, hints_of, problems)
         self.processes = {number: Process(self, number, row) for (number,), row in self.of[PROCESS].items()}
         self.streams = {(row.number(2), row.number(3)): number for (number,), row in self.of[STREAM].items()}
         self.calls = {number: Call(row.text(2), LAYERS.get(row.number(3)), CLASSES.get(row.number(4)), row.number(5))
                       for (number,), row in self.of[CALL].items()}
+
+    def made(self, kind, make, problems):
+        """What is made of the records of a kind, by number, but for damaged ones."""
+        found = {}
+        for (number,), row in self.of[kind].items():
+            try:
+                found[number] = make(row)
+            except Damage as damage:
+                problems.append(f'record {number} of kind {kind}: {damage}')
+        return found
 
     def process_of(self, stream):
         row = self.of[STREAM].get((stream,))
@@ -301,6 +427,15 @@ class Process:
         row = self.tables.of[PROCESS_FILE].get((self.number, own_number)) if own_number else None
         file = self.tables.of[FILE].get((row.number(3),)) if row else None
         return file.text(2) if file else None
+
+    def linked(self, kind, table, own_number):
+        """What the process's own number stands for in a table of the log; None where there is none."""
+        row = self.tables.of[kind].get((self.number, own_number)) if own_number else None
+        return table.get(row.number(3)) if row else None
+
+    def datatype(self, own_number):
+        found = self.linked(PROCESS_DATATYPE, self.tables.datatypes, own_number)
+        return found.described() if found else None
 
     def call_site(self, number):
         return self.tables.of[CALL_SITE].get((self.number, number), NO_FIELDS).text(4) or None if number else None
@@ -459,6 +594,29 @@ def result_of(event, traits):
     return signed(event.offset or 0) if traits & RESULT_IS_OFFSET else 0
 
 
+def amode_of(flags):
+    names = [f'MPI_MODE_{name}' for bit, name in enumerate(ACCESS_MODES) if flags >> bit & 1]
+    rest = flags >> len(ACCESS_MODES) << len(ACCESS_MODES)
+    return '|'.join(names + ([hex(rest)] if rest or not flags else []))
+
+
+def describe_mpi(row, event, process):
+    """Adds what only calls of MPI-IO have."""
+    attributes = event.attributes
+    if row['class'] == 'open' and 0 in attributes:
+        row['amode'] = amode_of(attributes[0])
+    hints = process.linked(PROCESS_HINTS, process.tables.hints, attributes.get(HINTS_NUMBER))
+    if HAS_HINTS in attributes or hints:
+        asked, in_force = hints or ({}, {})
+        row['hints'] = {'asked': asked if HAS_HINTS in attributes else None, 'in_force': in_force}
+    etype, filetype = (process.datatype(attributes.get(key)) for key in (ETYPE, FILETYPE))
+    if etype or filetype:
+        row['view'] = {'displacement': event.offset, 'etype': etype, 'filetype': filetype}
+    memory = process.datatype(attributes.get(MEMORY_TYPE))
+    if memory:
+        row['datatype'] = memory
+
+
 def described(event, block, process, call):
     """The event as (start in nanoseconds, what dump prints)."""
     slot, attributes = event.slot, event.attributes
@@ -480,6 +638,8 @@ def described(event, block, process, call):
     other = process.file(attributes.get(OTHER_FILE, 0))
     if other is not None:
         row['file2'] = other
+    if call.layer == 'mpiio':
+        describe_mpi(row, event, process)
     if call.traits & ASYNCHRONOUS:
         row['call_time'] = (process.length(attributes[CALL_TIME]) if CALL_TIME in attributes else duration) / 1e9
     return start, row
