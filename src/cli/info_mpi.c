@@ -1,10 +1,10 @@
 #include "cli/info_mpi.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/grow.h"
 #include "cli/mpi_words.h"
 #include "cli/words.h"
 
@@ -41,13 +41,7 @@ static int add(struct info_mpi *mpi, struct info_mpi_row row)
         return 0;
     }
     RETURN_IF(mpi->count >= LOOKUP_NONE, ERR_LIMIT);
-    if (mpi->count == mpi->capacity) {
-        size_t capacity = mpi->capacity ? mpi->capacity * 2 : 64;
-        struct info_mpi_row *grown = realloc(mpi->row, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        mpi->row = grown;
-        mpi->capacity = capacity;
-    }
+    FORWARD(grow(&mpi->row, &mpi->capacity, mpi->count, sizeof *mpi->row));
     row.count = 1;
     row.order = mpi->count;
     mpi->row[mpi->count] = row;

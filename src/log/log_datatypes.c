@@ -63,7 +63,7 @@ static int take_hint(struct log *log, const struct field *field, struct log_hint
     RETURN_IF(name_len >= field->len, ERR_FORMAT);
     // The array grows by doubling: it is full when its length is a power of two.
     if ((list->count & (list->count - 1)) == 0) {
-        struct log_hint *bigger = arena_take(&log->arena, (list->count ? list->count * 2 : 1) * sizeof *bigger);
+        struct log_hint *bigger = arena_alloc(&log->arena, (list->count ? list->count * 2 : 1) * sizeof *bigger);
         RETURN_IF(!bigger, -ENOMEM);
         if (list->count) memcpy(bigger, list->hint, list->count * sizeof *bigger);
         list->hint = bigger;
@@ -112,9 +112,9 @@ int log_datatype_flat(struct log *log, const struct log_datatype *type, const st
 {
     if (!type->flat) {
         struct log_datatype *own = (struct log_datatype *)log->datatypes.item + (type - log_datatype_at(log, 0));
-        struct datatype *made = arena_take(&log->arena, sizeof *made);
+        struct datatype *made = arena_alloc(&log->arena, sizeof *made);
         FORWARD(datatype_get(&log->scratch, type->form, type->form_len));
-        struct datatype_item *item = arena_take(&log->arena, log->scratch.items * sizeof *item);
+        struct datatype_item *item = arena_alloc(&log->arena, log->scratch.items * sizeof *item);
         RETURN_IF(!made || !item, -ENOMEM);
         *made = log->scratch;
         made->cut = type->cut;

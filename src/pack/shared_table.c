@@ -1,12 +1,12 @@
 #include "pack/shared_table.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/err.h"
+#include "base/grow.h"
 
 enum { KEY_ID = 1, ID_ROOM = 16 };
 
@@ -45,13 +45,7 @@ static bool are_equal(const struct shared_table *table, const struct shared_row 
 static int add_row(struct shared_table *table, const struct shared_row *row, uint64_t key, uint32_t *global)
 {
     RETURN_IF(table->count >= UINT32_MAX - 1, ERR_LIMIT);
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? table->capacity * 2 : 16;
-        struct shared_row *grown = realloc(table->row, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        table->row = grown;
-        table->capacity = capacity;
-    }
+    FORWARD(grow(&table->row, &table->capacity, table->count, sizeof *table->row));
     *global = (uint32_t)table->count + 1;
     FORWARD(lookup_set(&table->by_fields, key, *global));
     table->row[table->count++] = *row;

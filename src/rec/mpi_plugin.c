@@ -57,12 +57,14 @@ static uint32_t memory_type(struct mpi_probe *p)
     return number;
 }
 
-// Before the call: from then on nobody may use the handle until it means another type.
+// Before the call: from then on nobody may use the handle until it means another type. What MPI frees inside its own
+// calls the program has never seen, or has freed before.
 bool mpi_enter_type_free(struct mpi_probe *p)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
+    const struct thread *thread = plugin_thread;
     (void)p;
-    atomic_fetch_add(&plugin.type_salt, odd);
+    if (!thread || !thread->in_mpi) atomic_fetch_add(&plugin.type_salt, odd);
     return false;
 }
 
