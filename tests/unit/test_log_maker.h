@@ -103,8 +103,7 @@ static inline void maker_file(struct log_maker *maker, uint64_t id, const char *
     fields_string(&maker->records, FILE_NAME, name);
     fields_number(&maker->records, FILE_BLOCK_SIZE, 4096);
     fields_end(&maker->records);
-    maker_numbers(maker, RECORD_PROCESS_FILE, LINK_PROCESS, process, LINK_LOCAL, id,
-                  LINK_GLOBAL, id, 0);
+    maker_numbers(maker, RECORD_PROCESS_FILE, LINK_PROCESS, process, LINK_LOCAL, id, LINK_GLOBAL, id, 0);
 }
 
 static inline void maker_stream(struct log_maker *maker, uint64_t id, uint64_t process, uint64_t local)
