@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, '..', 'cli'), os.path.join(HERE, '..', 'golden')]
@@ -79,46 +80,65 @@ def truth(rank):
     }
 
 
+def contents(folder):
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), 'rb') as file:
+            found[name] = file.read()
+    return found
+
+
+class Recording:
+    """A program, run bare and recorded; and what dump says of it."""
+
+    def __init__(self, command):
+        self.scratch = tempfile.TemporaryDirectory(prefix='ioseer-views-')
+        folder = os.path.realpath(self.scratch.name)
+        self.log, self.folder, bare_folder = (os.path.join(folder, name) for name in ('log', 'recorded', 'bare'))
+        os.mkdir(self.folder)
+        os.mkdir(bare_folder)
+        self.bare = harness.run(*command, cwd=bare_folder)
+        self.recorded = harness.ioseer('record', '-q', '-o', self.log, '--', *command, cwd=self.folder)
+        self.bare_files, self.files = contents(bare_folder), contents(self.folder)
+        self.events = json.loads(harness.ioseer('dump', '--json', '--layer', 'mpiio', self.log).stdout)
+
+
 class ViewsTest(harness.CommandLineTest):
     """Holds what each MPI must do; the classes at the end name one."""
     mpi = None
+    recordings = {}  # by program and MPI: each is made once
 
     def setUp(self):
         super().setUp()
-        program = self.program('views')
-        if not os.path.exists(program) or not shutil.which(LAUNCHERS[self.mpi][0]):
+        self.run_folder = None
+        if not os.path.exists(self.program('views')) or not shutil.which(LAUNCHERS[self.mpi][0]):
             self.skipTest(f'{self.mpi} is not here')
 
     def program(self, name):
         return os.path.join(harness.BUILD, 'tests', 'mpi', f'{name}-{self.mpi.split("-")[0]}')
 
-    def run_both(self, name):
-        """Bare and recorded: status and output are the same, and the files. Gives the log."""
+    def recording(self, name='views'):
+        """Status and output are the same bare and recorded, and the files but for gaps: these may hold anything."""
         command = [*LAUNCHERS[self.mpi], '-n', str(RANKS), self.program(name)]
         if name == 'views' and self.mpi == 'openmpi':
             command.append('--pairs')
-        for folder in ('bare', 'recorded'):
-            os.mkdir(self.path(folder))
-        bare = harness.run(*command, cwd=self.path('bare'))
-        log = self.path('log.ioseer')
-        recorded = harness.ioseer('record', '-q', '-o', log, '--', *command, cwd=self.path('recorded'))
+        key = self.mpi, name
+        if key not in self.recordings:
+            self.recordings[key] = Recording(command)
+        made = self.recordings[key]
+        bare, recorded = made.bare, made.recorded
         self.assertEqual((bare.returncode, bare.stdout), (0, recorded.stdout), bare.stderr)
         self.assertEqual(recorded.returncode, 0, recorded.stderr)
-        self.assertEqual(self.contents('bare'), self.contents('recorded'))
-        return log
-
-    def contents(self, folder):
-        found = {}
-        for name in os.listdir(self.path(folder)):
-            with open(os.path.join(self.path(folder), name), 'rb') as file:
-                found[name] = file.read()
-        return found
-
-    def events(self, log):
-        return self.json('dump', '--json', '--layer', 'mpiio', log)
+        self.assertEqual({file: len(data) for file, data in made.bare_files.items()},
+                         {file: len(data) for file, data in made.files.items()})
+        for file, data in made.files.items():
+            if file.endswith('.txt'):
+                self.assertEqual(made.bare_files[file], data)
+        self.run_folder = made.folder
+        return made
 
     def of_file(self, events, name, op=None):
-        path = os.path.join(self.path('recorded'), name)
+        path = os.path.join(self.run_folder, name)
         return [event for event in events if event['file'] == path and op in (None, event['op'])]
 
     def check_view(self, event, flat, extent, complete):
@@ -134,19 +154,19 @@ class ViewsTest(harness.CommandLineTest):
         if complete:
             self.assertEqual(len(known), len(flat))
 
-    def check_file(self, name, rank, filetype, flat, element_bytes):
+    def check_file(self, files, name, rank, filetype, flat, element_bytes):
         """What MPI says of places, and what it did with the bytes."""
-        files = self.contents('recorded')
         places = [int(line) for line in files[f'{name}.{rank}.txt'].split()]
         told = [place_of(filetype, flat, i * element_bytes) for i in range(len(places))]
         self.assertEqual(places, told)
         count = len(places) * element_bytes
         found = [files[f'{name}.{rank}.dat'][place_of(filetype, flat, i)] for i in range(count)]
-        self.assertEqual(found, [i % 251 + 1 for i in range(count)])  # gaps may hold anything
+        self.assertEqual(found, [i % 251 + 1 for i in range(count)])
 
     def test_views(self):
-        events = self.events(self.run_both('views'))
-        for rank, (name, (flat, extent)) in itertools.product(range(RANKS), truth(0).items()):
+        recording = self.recording()
+        events = recording.events
+        for rank, name in itertools.product(range(RANKS), truth(0)):
             flat, extent = truth(rank)[name]
             with self.subTest(name=name, rank=rank):
                 found = self.of_file(events, f'{name}.{rank}.dat', 'MPI_File_set_view')
@@ -160,13 +180,14 @@ class ViewsTest(harness.CommandLineTest):
                 self.assertEqual(etype['text'], 'MPI_SHORT_INT' if name == 'pairs' else 'MPI_INT')
                 self.assertEqual((etype['bytes'], event['etype_bytes']), (element_bytes, element_bytes))
                 self.check_view(event, flat, extent, name != 'irregular')
-                self.check_file(name, rank, event['view']['filetype'], flat, element_bytes)
+                self.check_file(recording.files, name, rank, event['view']['filetype'], flat, element_bytes)
                 write, = self.of_file(events, f'{name}.{rank}.dat', 'MPI_File_write_at')
                 self.assertNotIn('datatype', write)
                 self.assertEqual(write['offset'], place_of(event['view']['filetype'], flat, 0))
 
     def test_words(self):
-        events = self.events(self.run_both('views'))
+        recording = self.recording()
+        events = recording.events
         for name, words in (('block', 'subarray 2 x (3 x 16 bytes every 32) every 192 at 272, extent 768'),
                             ('nested', 'hvector 3 x (4 x 8 bytes every 32) every 512, extent 1128'),
                             ('struct', 'struct 8 bytes + 3 x 4 bytes every 16 at 16 + 12 bytes at 120, extent 132'),
@@ -175,7 +196,7 @@ class ViewsTest(harness.CommandLineTest):
                             ('plain', 'dup 4 bytes, extent 4')):
             event, = self.of_file(events, f'{name}.0.dat', 'MPI_File_set_view')
             self.assertEqual(event['view']['filetype']['text'], words)
-        text = self.expect(0, 'dump', '--layer', 'mpiio', self.path('log.ioseer')).stdout.decode()
+        text = self.expect(0, 'dump', '--layer', 'mpiio', recording.log).stdout.decode()
         self.assertIn('nested.0.dat  view of MPI_INT: hvector 3 x (4 x 8 bytes every 32) every 512', text)
         self.assertIn('memory: vector 5 x 4 bytes every 12', text)
 
@@ -183,7 +204,7 @@ class ViewsTest(harness.CommandLineTest):
         """Only the first pieces are in the log; it says so, and those are right. Equal types of both ranks are one."""
         if not shutil.which('zstd'):
             self.skipTest('the zstd command is not installed')
-        with open(self.run_both('views'), 'rb') as file:
+        with open(self.recording().log, 'rb') as file:
             problems = []
             tables = decode.Tables(decode.find_blocks(file.read(), problems), problems)
         self.assertEqual(problems, [])
@@ -198,7 +219,7 @@ class ViewsTest(harness.CommandLineTest):
         self.assertEqual(sum(datatype.name == 'MPI_INT' for datatype in tables.datatypes.values()), 1)
 
     def test_memory(self):
-        events = self.events(self.run_both('views'))
+        events = self.recording().events
         for rank in range(RANKS):
             writes = [event for event in self.of_file(events, f'memory.{rank}.dat') if event['class'] == 'write']
             writes.sort(key=lambda event: event['tick'])
@@ -212,7 +233,7 @@ class ViewsTest(harness.CommandLineTest):
                 ('MPI_File_write_at', 40)])
 
     def test_large_counts(self):
-        events = self.events(self.run_both('views'))
+        events = self.recording().events
         for rank in range(RANKS):
             writes = self.of_file(events, f'large.{rank}.dat', 'MPI_File_write_at')
             if not writes:
@@ -225,8 +246,8 @@ class ViewsTest(harness.CommandLineTest):
                                     elements(0, 1, *strided, *listed)])
 
     def test_hints(self):
-        log = self.run_both('views')
-        events = self.events(log)
+        recording = self.recording()
+        log, events = recording.log, recording.events
         asked = {'cb_nodes': '1', 'romio_ds_write': 'disable', 'of no MPI': 'a "value"'}
         opens, sets, views = (self.of_file(events, 'hints.dat', f'MPI_File_{op}') for op in ('open', 'set_info', 'set_view'))
         self.assertEqual([len(found) for found in (opens, sets, views)], [RANKS] * 3)
@@ -266,7 +287,7 @@ class ViewsTest(harness.CommandLineTest):
         self.assertIn('view     from 24 of MPI_INT: hvector 3 x (4 x 8 bytes every 32) every 512, extent 1128', text)
 
     def test_mistakes(self):
-        events = self.events(self.run_both('views'))
+        events = self.recording().events
         for rank in range(RANKS):
             write, view = (self.of_file(events, f'mistakes.{rank}.dat', f'MPI_File_{op}')[0]
                            for op in ('write_at', 'set_view'))
@@ -285,7 +306,7 @@ class ViewsTest(harness.CommandLineTest):
     def test_fortran(self):
         if not os.path.exists(self.program('views-f08')):
             self.skipTest('no Fortran')
-        events = self.events(self.run_both('views-f08'))
+        events = self.recording('views-f08').events
         for rank in range(RANKS):
             view, = (event for event in self.of_file(events, 'fortran.dat', 'MPI_File_set_view')
                      if event['rank'] == rank)
