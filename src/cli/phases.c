@@ -249,14 +249,13 @@ static void print_family(struct json_out *json, const struct model *model, size_
 
 // --- text
 
-static void print_rank_list(FILE *out, const struct used *used, uint32_t np)
+static void print_rank_list(FILE *out, const uint32_t *rank, size_t count)
 {
-    if (used->ranks == np || !used->ranks) return;
     fputs("  ranks ", out);
-    for (size_t i = 0, end; i < used->ranks; i = end) {
-        for (end = i + 1; end < used->ranks && used->rank[end] == used->rank[end - 1] + 1;) end++;
-        fprintf(out, i ? ",%" PRIu32 : "%" PRIu32, used->rank[i]);
-        if (end - i > 1) fprintf(out, "-%" PRIu32, used->rank[end - 1]);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && rank[end] == rank[end - 1] + 1;) end++;
+        fprintf(out, i ? ",%" PRIu32 : "%" PRIu32, rank[i]);
+        if (end - i > 1) fprintf(out, "-%" PRIu32, rank[end - 1]);
     }
 }
 
@@ -296,7 +295,9 @@ static void print_block(FILE *out, const struct model *model, size_t first, size
             fputs("  ", out);
             if (used->main_file != OP_NO_SET) words_print_name(out, model->file[used->main_file].set->pattern);
             if (used->use.files > 1) fprintf(out, " (%" PRIu64 " files)", used->use.files);
-            print_rank_list(out, used, model->program[family->program].np);
+        }
+        if (row[i].part->ranks < model->program[family->program].np && (!i || row[i].part != row[i - 1].part)) {
+            print_rank_list(out, row[i].part->rank, row[i].part->ranks);
         }
         fputc('\n', out);
     }

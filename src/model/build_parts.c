@@ -67,6 +67,7 @@ struct fitting {
     size_t count;
     bool others;
     size_t ranks;
+    bool is_whole; // no other part has transfers
     uint32_t np;
     const struct nest **leaf; // of each piece, the leaf that is being looked at
     struct fit_point *point;
@@ -115,7 +116,7 @@ static int fit_op(struct fitting *f, struct model_item *item)
         for (size_t i = 0; i < f->count; i++) f->point[i].value = f->leaf[i]->op.at[c];
         FORWARD(fit(f, c == AT_OFFSET || c == AT_SECOND ? rs : 0, &item->at[c]));
     }
-    return kind->has_view && !f->others ? fit_logical(f, rs, &item->logical) : 0;
+    return kind->has_view && f->is_whole ? fit_logical(f, rs, &item->logical) : 0;
 }
 
 static int copy_list(struct fitting *f, struct model_item *item)
@@ -178,7 +179,7 @@ static int fit_part(struct fitting *f, struct model_part *part)
 }
 
 static int make_part(struct building *b, const struct model_family *family, const struct piece *pieces, size_t count,
-                     bool others, struct model_part *part)
+                     bool others, bool is_whole, struct model_part *part)
 {
     struct model *model = b->model;
     size_t ranks = 1;
@@ -195,6 +196,7 @@ static int make_part(struct building *b, const struct model_family *family, cons
                         .count = count,
                         .others = others,
                         .ranks = ranks,
+                        .is_whole = is_whole,
                         .np = model->program[family->program].np};
     return fit_part(&f, part);
 }
@@ -213,7 +215,8 @@ static int split_parts(struct building *b, const struct model_family *family, st
         for (size_t at = first, taken; at < end && !code; at += taken) {
             taken = take_rectangle(&pieces[at], end - at, rest);
             code = grow(&found, &room, *made, sizeof *found);
-            if (!code) code = make_part(b, family, &pieces[at], taken, others, &found[*made]);
+            bool is_whole = !others && taken == count;
+            if (!code) code = make_part(b, family, &pieces[at], taken, others, is_whole, &found[*made]);
             if (!code) ++*made;
         }
     }

@@ -177,6 +177,7 @@ struct model_row {
     const struct op_kind *kind; // of the first
     const struct model_part *part;
     const struct model_item *item; // whose first operation the expressions are about
+    bool has_more;                 // items than that one
     uint64_t rep;                  // of one process
     bool has_size;                 // all have the same
     uint64_t size;

@@ -9,10 +9,11 @@
 //   - it occurs twice and everything moved by the same step. Of single operations this is true of any two: they must
 //     begin where the other ends, or be in the same place, or be the only two of their kind and size in a row. Of
 //     single loops too: there must be no third, or two more that are as far apart.
-// Chance makes such loops as well. Where less than three operations follow from those before them (of a run of three
-// one does), or no more than half of them and less than eight, a loop is loose, as single operations are. Loose items
-// in a row become a list: those of one kind from 8 operations on, if more than half do not follow; of kinds that change
-// often from 16 items on. A list takes in what chance may have made next to it.
+// Chance makes such loops as well. What speaks for a loop are the operations that follow from those before them (one of
+// a run of three), and the changes of kind, file and size that come again with each repetition. Where there is little
+// of that, less than three, or no more than what does not follow and less than eight, a loop is loose, as single
+// operations are. Loose items in a row become a list: those of one kind from 8 operations on, if more does not follow
+// than does; of kinds that change often from 16 items on. A list takes in what chance may have made next to it.
 #ifndef IOSEER_MODEL_NEST_H
 #define IOSEER_MODEL_NEST_H
 

@@ -6,27 +6,34 @@
 #include "model/nest_private.h"
 
 enum {
-    FOLLOWING_LEAST = 3, // operations that follow from those before: fewer may be chance
-    FOLLOWING_MANY = 8,  // so many are none, even where no more than half of the item follows
-    LIST_OF_KIND = 8,    // operations of one kind that are a list
-    LIST_OF_KINDS = 16,  // items of kinds that change often that are a list
+    EVIDENCE_LEAST = 3, // less than this may be chance
+    EVIDENCE_MUCH = 8,  // and this is none, even where there is as much that does not follow
+    LIST_OF_KIND = 8,   // operations of one kind that are a list
+    LIST_OF_KINDS = 16, // items of kinds that change often that are a list
 };
 
 // --- how much of an item follows from the rest of it
 
 struct content {
     uint64_t leaves;
-    uint64_t given;  // operations and steps that nothing says
-    uint64_t kinds;  // one bit each, or shared
+    uint64_t given;    // operations and steps that nothing says
+    uint64_t evidence; // operations that follow from these, and changes of kind, file and size that come again
+    uint64_t kinds;    // one bit each, or shared
+    uint64_t changes;
+    const struct op *last;
     bool is_of_kind; // just one
     uint32_t kind;
 };
 
-static void add_kind(struct content *content, uint32_t kind)
+static void add_leaf(struct content *content, const struct op *op)
 {
-    content->kinds |= UINT64_C(1) << (nest_mix(1, kind) & 63);
-    if (!content->leaves) content->kind = kind;
-    content->is_of_kind = content->kind == kind && (content->is_of_kind || !content->leaves);
+    const struct op *last = content->last;
+    content->kinds |= UINT64_C(1) << (nest_mix(1, op->kind) & 63);
+    if (!last) content->kind = op->kind;
+    content->is_of_kind = content->kind == op->kind && (content->is_of_kind || !last);
+    content->changes += last && (last->kind != op->kind || last->at[AT_SIZE] != op->at[AT_SIZE] ||
+                                 last->at[AT_MEMBER] != op->at[AT_MEMBER]);
+    content->last = op;
     content->leaves++;
 }
 
@@ -51,31 +58,39 @@ static bool is_alike(const struct nest *item, unsigned level, const struct nest_
 static void add_content(struct content *content, const struct nest *item, unsigned level)
 {
     if (item->type == NEST_LIST) {
-        for (uint64_t i = 0; i < item->count; i++) add_kind(content, item->list[i].kind);
+        for (uint64_t i = 0; i < item->count; i++) add_leaf(content, &item->list[i]);
         content->given += item->count;
     } else if (item->type == NEST_OP) {
-        add_kind(content, item->op.kind);
+        add_leaf(content, &item->op);
         content->given++;
     } else {
-        uint64_t before = content->leaves;
+        uint64_t leaves = content->leaves, changes = content->changes;
         for (uint32_t i = 0; i < item->length; i++) add_content(content, &item->body[i], level + 1);
         const struct nest *leaf = first_leaf(item);
         bool alike = leaf->steps > level && is_alike(item, level, &leaf->step[leaf->steps - 1 - level]);
-        content->given += alike ? 1 : content->leaves - before;
+        content->given += alike ? 1 : content->leaves - leaves;
+        content->evidence += (item->count - 1) * (content->changes - changes);
     }
 }
 
-static bool is_loose(uint64_t ops, uint64_t given)
+static struct content content_of(const struct nest *item)
 {
-    uint64_t following = ops - given;
-    return following < FOLLOWING_LEAST || (following < FOLLOWING_MANY && following <= given);
+    struct content content = {0};
+    add_content(&content, item, 0);
+    content.evidence += item->ops - content.given;
+    return content;
+}
+
+static bool is_loose(const struct content *content)
+{
+    return content->evidence < EVIDENCE_LEAST ||
+           (content->evidence < EVIDENCE_MUCH && content->evidence <= content->given);
 }
 
 bool nest_is_loose(const struct nest *item)
 {
-    struct content content = {0};
-    add_content(&content, item, 0);
-    return is_loose(item->ops, content.given);
+    struct content content = content_of(item);
+    return is_loose(&content);
 }
 
 // --- lists
@@ -95,10 +110,8 @@ static int take_into_list(const struct op *op, size_t leaf, void *context)
 
 static void set_list(struct nest *list, struct op *ops, size_t count)
 {
-    struct content content = {0};
     *list = (struct nest){.type = NEST_LIST, .count = count, .ops = count, .list = ops};
-    add_content(&content, list, 0);
-    list->shape = nest_mix(nest_mix(NEST_LIST + 1, count), content.kinds);
+    list->shape = nest_mix(nest_mix(NEST_LIST + 1, count), content_of(list).kinds);
 }
 
 static int make_list(struct folding *f, const struct nest *items, size_t count, uint64_t ops, struct nest *list)
@@ -127,6 +140,7 @@ struct group {
     size_t first;
     uint64_t ops;
     uint64_t given; // as in struct content
+    uint64_t evidence;
     uint64_t kinds;
     bool is_list;
     bool is_loose;
@@ -136,13 +150,13 @@ struct group {
 
 static struct group group_of(const struct nest *item, size_t at)
 {
-    struct content content = {0};
-    add_content(&content, item, 0);
+    struct content content = content_of(item);
     return (struct group){.first = at,
                           .ops = item->ops,
                           .given = content.given,
+                          .evidence = content.evidence,
                           .kinds = content.kinds,
-                          .is_loose = is_loose(item->ops, content.given),
+                          .is_loose = is_loose(&content),
                           .is_of_kind = content.is_of_kind,
                           .kind = content.kind};
 }
@@ -151,6 +165,7 @@ static void join(struct group *group, const struct group *next)
 {
     group->ops += next->ops;
     group->given += next->given;
+    group->evidence += next->evidence;
     group->kinds |= next->kinds;
     group->is_of_kind = group->is_of_kind && next->is_of_kind && group->kind == next->kind;
     group->is_list = true;
@@ -181,7 +196,7 @@ static size_t make_row(struct group *to, const struct group *from, size_t count,
 {
     struct group row = *from;
     for (size_t i = 1; i < count; i++) join(&row, &from[i]);
-    if (mixed || (row.is_of_kind && row.ops >= LIST_OF_KIND && row.given * 2 > row.ops)) {
+    if (mixed || (row.is_of_kind && row.ops >= LIST_OF_KIND && row.evidence < row.given)) {
         row.is_list = true;
         *to = row;
         return 1;
@@ -219,7 +234,7 @@ static bool takes_in(const struct group *list, const struct group *other)
 {
     if (!list->is_list || other->kinds & ~list->kinds) return false;
     return other->is_list ? other->kinds == list->kinds || other->ops * LIST_OF_KIND <= list->ops
-                          : other->ops - other->given <= 2 + bits_of(list->ops);
+                          : other->evidence <= 2 + bits_of(list->ops);
 }
 
 static size_t absorb(struct group *group, size_t count)

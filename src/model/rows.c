@@ -9,6 +9,17 @@
 #include "model/course.h"
 #include "model/model.h"
 
+// What one row is about. Where a part would have too many rows, they say less.
+enum detail {
+    OF_SIZE, // operations of one call on one set of files with requests of one size; lists apart
+    OF_SET,  // of any size
+    OF_CALL, // on any files
+};
+
+enum { ROWS_MOST = 8 };
+
+#define NO_ROW SIZE_MAX
+
 struct rows {
     const struct model *model;
     const struct model_part *part;
@@ -16,7 +27,11 @@ struct rows {
     struct course *course; // beside the rows
     size_t count, room, course_room;
     size_t first; // row of the part
-    const struct model_item **leaf;
+    enum detail detail;
+    struct leaf {
+        const struct model_item *item;
+        size_t row; // of an operation; or NO_ROW
+    } * leaf;
     size_t leaves, leaves_room;
     bool is_first; // process of the part
     int error;
@@ -32,30 +47,31 @@ static int find_leaves(struct rows *r, const struct model_items *items)
             continue;
         }
         FORWARD(grow(&r->leaf, &r->leaves_room, r->leaves, sizeof *r->leaf));
-        r->leaf[r->leaves++] = item;
+        r->leaf[r->leaves++] = (struct leaf){item, NO_ROW};
     }
     return 0;
 }
 
-static bool same_size(const struct model_row *row, const struct model_item *item, uint64_t size)
+static bool belongs(const struct rows *r, const struct model_row *row, const struct op *op,
+                    const struct model_item *item)
 {
+    const struct op_kind *kind = &r->model->kind[op->kind];
+    if (row->class != kind->class || strcmp(row->kind->call, kind->call)) return false;
+    if (r->detail < OF_CALL && row->kind->set != kind->set) return false;
+    if (r->detail > OF_SIZE) return true;
     if (row->item->type == NEST_LIST || item->type == NEST_LIST) return row->item == item;
-    return row->size == size;
+    return row->size == (uint64_t)op->at[AT_SIZE];
 }
 
-static struct model_row *find_row(struct rows *r, const struct op *op, const struct model_item *item)
+static size_t find_row(struct rows *r, const struct op *op, const struct model_item *item)
 {
     const struct op_kind *kind = &r->model->kind[op->kind];
     for (size_t i = r->first; i < r->count; i++) {
-        struct model_row *row = &r->row[i];
-        if (row->class == kind->class && row->kind->set == kind->set && !strcmp(row->kind->call, kind->call) &&
-            same_size(row, item, (uint64_t)op->at[AT_SIZE])) {
-            return row;
-        }
+        if (belongs(r, &r->row[i], op, item)) return i;
     }
     r->error = grow(&r->row, &r->room, r->count, sizeof *r->row);
     if (!r->error) r->error = grow(&r->course, &r->course_room, r->count, sizeof *r->course);
-    if (r->error) return NULL;
+    if (r->error) return NO_ROW;
     r->course[r->count] = (struct course){0};
     r->row[r->count] = (struct model_row){.class = kind->class,
                                           .kind = kind,
@@ -64,16 +80,21 @@ static struct model_row *find_row(struct rows *r, const struct op *op, const str
                                           .has_size = true,
                                           .low = INT64_MAX,
                                           .size = (uint64_t)op->at[AT_SIZE]};
-    return &r->row[r->count++];
+    return r->count++;
 }
 
+// Other processes may have other sizes: an operation is in the row where the first process has it.
 static int take_row(const struct op *op, size_t leaf, void *context)
 {
     struct rows *r = context;
-    struct model_row *row = find_row(r, op, r->leaf[leaf]);
-    if (!row) return r->error;
+    struct leaf *from = &r->leaf[leaf];
+    size_t at = from->row == NO_ROW ? find_row(r, op, from->item) : from->row;
+    if (at == NO_ROW) return r->error;
+    if (from->item->type == NEST_OP) from->row = at;
+    struct model_row *row = &r->row[at];
+    if (row->item != from->item) row->has_more = true;
     if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
-    if (r->is_first) course_follow(&r->course[row - r->row], op, row->rep++ == 0);
+    if (r->is_first) course_follow(&r->course[at], op, row->rep++ == 0);
     row->count++;
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
     if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
@@ -87,7 +108,18 @@ static const char *mode_of(const struct model_row *row, const struct course *cou
     if (row->kind->has_view) return "strided";
     const char *mode = course_mode(course);
     bool is_random = !strcmp(mode, "random") || !strcmp(mode, "irregular");
-    return is_random && row->item->type == NEST_OP ? "strided" : mode; // a loop follows a rule
+    return is_random && row->item->type == NEST_OP && !row->has_more ? "strided" : mode; // a loop follows a rule
+}
+
+static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place)
+{
+    struct arena arena = {0};
+    struct nest_seq seq;
+    r->is_first = rank_place == 0;
+    int stop = model_instance(r->model, family, r->part, 0, rank_place, &arena, &seq);
+    if (!stop) stop = nest_walk(&seq, take_row, r);
+    arena_free(&arena);
+    return stop;
 }
 
 static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
@@ -97,14 +129,13 @@ static int part_rows(struct rows *r, const struct model_family *family, const st
     r->leaves = 0;
     FORWARD(find_leaves(r, &part->items));
     int stop = 0;
-    for (size_t i = 0; i < part->ranks && !stop; i++) {
-        struct arena arena = {0};
-        struct nest_seq seq;
-        r->is_first = i == 0;
-        stop = model_instance(r->model, family, part, 0, i, &arena, &seq);
-        if (!stop) stop = nest_walk(&seq, take_row, r);
-        arena_free(&arena);
+    for (r->detail = OF_SIZE; !stop; r->detail++) {
+        r->count = r->first;
+        for (size_t i = 0; i < r->leaves; i++) r->leaf[i].row = NO_ROW;
+        stop = walk_process(r, family, 0);
+        if (r->detail == OF_CALL || r->count - r->first <= ROWS_MOST) break;
     }
+    for (size_t i = 1; i < part->ranks && !stop; i++) stop = walk_process(r, family, i);
     for (size_t i = r->first; i < r->count && !stop; i++) {
         struct course *course = &r->course[i];
         r->row[i].has_disp = course->steps && course->regular * 2 > course->steps;

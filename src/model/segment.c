@@ -19,6 +19,8 @@ struct cutting {
     const struct lane *lane;
     struct arena *arena;
     int64_t pause_ns; // that cuts; INT64_MAX where communication does
+    struct op *last;  // by kind, for join_similar
+    int64_t *largest; // by set, for find_small
 };
 
 // --- cuts
@@ -29,6 +31,7 @@ static int compare_ns(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+// A program that rests as long before most of its operations does one of them at a time: there each pause cuts.
 static int find_pause(struct cutting *c, int64_t gap_ns)
 {
     const struct lane *lane = c->lane;
@@ -40,7 +43,8 @@ static int find_pause(struct cutting *c, int64_t gap_ns)
     qsort(idle, lane->transfers, sizeof *idle, compare_ns);
     int64_t usual_ns = idle[lane->transfers / 2];
     free(idle);
-    c->pause_ns = usual_ns < gap_ns / USUAL_PAUSES ? gap_ns : usual_ns * USUAL_PAUSES;
+    bool is_slow = usual_ns >= gap_ns / USUAL_PAUSES && usual_ns < gap_ns;
+    c->pause_ns = is_slow ? usual_ns * USUAL_PAUSES : gap_ns;
     return 0;
 }
 
@@ -58,75 +62,150 @@ struct item {
     const struct nest *nest;
     uint64_t bytes;
     int64_t largest; // request
+    uint64_t sizes;  // of all requests
     uint32_t set;    // of its first operation
+    unsigned class;  // of all operations, CLASS_NONE where they differ
+    bool is_of_set;  // all of one set
+    bool is_loose;   // see nest.h
+    bool is_tail;    // of what came before
+    bool is_small;   // among those of its file
+    bool begins;     // a phase
+    const struct cutting *cutting;
 };
-
-static int measure_op(const struct op *op, size_t leaf, void *context)
-{
-    struct item *item = context;
-    (void)leaf;
-    item->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
-    if (op->at[AT_SIZE] > item->largest) item->largest = op->at[AT_SIZE];
-    return 0;
-}
-
-static const struct op *first_op(const struct nest *nest)
-{
-    while (nest->type == NEST_LOOP) nest = nest->body;
-    return nest->type == NEST_LIST ? nest->list : &nest->op;
-}
-
-static struct item measure(const struct cutting *c, struct nest *nest)
-{
-    struct item item = {.nest = nest, .set = c->lanes->kind[first_op(nest)->kind].set};
-    struct nest_seq seq = {nest, 1};
-    nest_walk(&seq, measure_op, &item);
-    return item;
-}
-
-static bool is_small(const struct item *item, const struct item *all, size_t count, uint64_t bytes)
-{
-    if (item->bytes && item->bytes > bytes / SMALL) return false;
-    int64_t largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].set == item->set && all[i].largest > largest) largest = all[i].largest;
-    }
-    return item->largest <= largest / SMALL || !item->bytes;
-}
-
-// Which items begin a phase: begins[i]. Small ones go with the next item of their file, or else with the one before.
-static void join_small(const struct item *items, size_t count, uint64_t bytes, bool *begins)
-{
-    for (size_t i = 0; i < count; i++) begins[i] = true;
-    for (size_t i = count; i-- > 0;) {
-        if (count > 2 * ITEMS_MOST || !is_small(&items[i], items, count, bytes)) continue;
-        if (i + 1 < count && items[i + 1].set == items[i].set) {
-            begins[i + 1] = false;
-        } else if (i > 0 && items[i - 1].set == items[i].set) {
-            begins[i] = false;
-        }
-    }
-}
-
-// Too many to be a pattern: only what is large stands alone.
-static void join_many(const struct item *items, size_t count, uint64_t bytes, bool *begins)
-{
-    size_t phases = 0;
-    for (size_t i = 0; i < count; i++) phases += begins[i];
-    if (phases <= ITEMS_MOST) return;
-    for (size_t i = 0; i < count; i++) {
-        bool large = items[i].bytes > bytes / SMALL, after_large = i > 0 && items[i - 1].bytes > bytes / SMALL;
-        begins[i] = i == 0 || large || after_large;
-    }
-}
-
-// --- segments
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 29;
 }
+
+static int64_t moved_by(const struct op *op)
+{
+    return op->at[AT_SIZE] - op->at[AT_SHORT];
+}
+
+static int measure_op(const struct op *op, size_t leaf, void *context)
+{
+    struct item *item = context;
+    (void)leaf;
+    const struct op_kind *kind = &item->cutting->lanes->kind[op->kind];
+    item->bytes += (uint64_t)moved_by(op);
+    if (op->at[AT_SIZE] > item->largest) item->largest = op->at[AT_SIZE];
+    item->sizes = mix(item->sizes, (uint64_t)op->at[AT_SIZE]);
+    if (kind->set != item->set) item->is_of_set = false;
+    if (kind->class != item->class) item->class = CLASS_NONE;
+    return 0;
+}
+
+static struct item measure(const struct cutting *c, struct nest *nest)
+{
+    const struct op_kind *kind = &c->lanes->kind[nest_first(nest)->kind];
+    struct item item = {.nest = nest, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
+    struct nest_seq seq = {nest, 1};
+    item.cutting = c;
+    item.is_loose = nest_is_loose(nest);
+    nest_walk(&seq, measure_op, &item);
+    return item;
+}
+
+// --- what belongs to the item before it
+
+// The last operation of each kind, where a phase is being put together.
+static int note_last(const struct op *op, size_t leaf, void *context)
+{
+    struct op *last = context;
+    (void)leaf;
+    last[op->kind] = *op;
+    return 0;
+}
+
+// The rest of a file, less than the requests before it, and what finds its end.
+static bool is_tail(const struct item *item, const struct op *last)
+{
+    const struct op *op = nest_first(item->nest);
+    if (item->nest->type != NEST_OP && item->bytes) return false;
+    last += op->kind;
+    return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
+           last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
+}
+
+// Operations of one kind on one file that follow no rule together, or the same rule from different places.
+static bool is_similar(const struct item *item, const struct item *before)
+{
+    if (!item->is_of_set || !before->is_of_set || item->set != before->set) return false;
+    if (item->class == CLASS_NONE || item->class != before->class) return false;
+    return (item->is_loose && before->is_loose) ||
+           (item->nest->shape == before->nest->shape && item->sizes == before->sizes);
+}
+
+static int forget_last(const struct op *op, size_t leaf, void *context)
+{
+    struct op *last = context;
+    (void)leaf;
+    last[op->kind] = (struct op){0};
+    return 0;
+}
+
+static void join_similar(const struct cutting *c, const struct nest_seq *all, struct item *items)
+{
+    nest_walk(all, forget_last, c->last);
+    for (size_t i = 0; i < all->count; i++) {
+        struct nest_seq seq = {&all->item[i], 1};
+        items[i].is_tail = i && is_tail(&items[i], c->last);
+        items[i].begins = !items[i].is_tail && !(i && is_similar(&items[i], &items[i - 1]));
+        nest_walk(&seq, note_last, c->last);
+    }
+}
+
+// --- what is small among large
+
+static void find_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes)
+{
+    int64_t *largest = c->largest;
+    for (size_t i = 0; i < count; i++) largest[items[i].set] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].largest > largest[items[i].set]) largest[items[i].set] = items[i].largest;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = &items[i];
+        bool is_little = item->bytes <= bytes / SMALL && item->largest <= largest[item->set] / SMALL;
+        item->is_small = !item->is_tail && (is_little || !item->bytes);
+    }
+}
+
+// Small ones go with the next large item of their file, or else with the one before.
+static void join_small(struct item *items, size_t count)
+{
+    bool leads = false; // to a large one
+    for (size_t i = count; i-- > 0;) {
+        bool has_next = i + 1 < count && items[i + 1].set == items[i].set;
+        leads = has_next && (!items[i + 1].is_small || leads);
+        if (!items[i].is_small) continue;
+        if (leads) {
+            items[i + 1].begins = false;
+        } else if (i > 0 && items[i - 1].set == items[i].set) {
+            items[i].begins = false;
+        }
+    }
+}
+
+// Too many to be a pattern: only what is large stands alone.
+static void join_many(struct item *items, size_t count, uint64_t bytes)
+{
+    size_t phases = 0;
+    for (size_t i = 0; i < count; i++) phases += items[i].begins;
+    if (phases <= ITEMS_MOST) return;
+    bool after_large = true;
+    for (size_t first = 0, end; first < count; first = end) {
+        uint64_t sum = items[first].bytes;
+        for (end = first + 1; end < count && !items[end].begins; end++) sum += items[end].bytes;
+        bool is_large = sum > bytes / SMALL;
+        items[first].begins = is_large || after_large;
+        after_large = is_large;
+    }
+}
+
+// --- segments
 
 struct hashing {
     uint64_t look; // a sum: the order does not count
@@ -139,7 +218,7 @@ struct hashing {
 static int hash_op(const struct op *op, size_t leaf, void *context)
 {
     struct hashing *h = context;
-    h->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    h->bytes += (uint64_t)moved_by(op);
     if (leaf != h->last_leaf) h->sizes = mix(h->sizes, (uint64_t)op->at[AT_SIZE]);
     h->last_leaf = leaf;
     if (op->kind != h->last_kind) h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
@@ -166,16 +245,20 @@ static int add_segment(struct cutting *c, struct segment *segment)
     return 0;
 }
 
-static int cut_items(struct cutting *c, const struct nest_seq *seq, const struct item *items, bool *begins,
-                     size_t first, enum segment_cut cut)
+static int cut_items(struct cutting *c, const struct nest_seq *seq, struct item *items, size_t first,
+                     enum segment_cut cut)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
-    join_small(items, seq->count, bytes, begins);
-    join_many(items, seq->count, bytes, begins);
+    if (seq->count > 1) {
+        join_similar(c, seq, items);
+        find_small(c, items, seq->count, bytes);
+        join_small(items, seq->count);
+        join_many(items, seq->count, bytes);
+    }
     for (size_t i = 0, end; i < seq->count; i = end) {
         struct segment segment = {.cut = i ? CUT_PATTERN : cut, .first = first, .ops.item = seq->item + i};
-        for (end = i; end == i || (end < seq->count && !begins[end]); end++) first += seq->item[end].ops;
+        for (end = i; end == i || (end < seq->count && !items[end].begins); end++) first += seq->item[end].ops;
         segment.end = first;
         segment.ops.count = end - i;
         FORWARD(add_segment(c, &segment));
@@ -188,11 +271,9 @@ static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment
     struct nest_seq seq;
     FORWARD(nest_fold(c->arena, c->lane->transfer + first, end - first, &seq));
     struct item *items = malloc(seq.count * sizeof *items);
-    bool *begins = malloc(seq.count * sizeof *begins);
-    int code = items && begins ? 0 : -ENOMEM;
-    for (size_t i = 0; i < seq.count && !code; i++) items[i] = measure(c, &seq.item[i]);
-    if (!code) code = cut_items(c, &seq, items, begins, first, cut);
-    free(begins);
+    RETURN_IF(!items, -ENOMEM);
+    for (size_t i = 0; i < seq.count; i++) items[i] = measure(c, &seq.item[i]);
+    int code = cut_items(c, &seq, items, first, cut);
     free(items);
     return code;
 }
@@ -241,20 +322,31 @@ static int share_others(struct cutting *c, size_t from)
     return 0;
 }
 
+static int make_segments(struct cutting *c, int64_t gap_ns)
+{
+    const struct lane *lane = c->lane;
+    size_t from = c->out->count;
+    FORWARD(find_pause(c, gap_ns));
+    for (size_t first = 0, end; first < lane->transfers; first = end) {
+        enum segment_cut cut = cut_before(c, first);
+        for (end = first + 1; end < lane->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
+        FORWARD(cut_stretch(c, first, end, cut));
+    }
+    if (!lane->transfers) {
+        struct segment none = {.cut = CUT_START};
+        FORWARD(add_segment(c, &none));
+    }
+    return share_others(c, from);
+}
+
 int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,
                   struct arena *arena)
 {
     struct cutting c = {.out = segments, .lanes = lanes, .lane = lane, .arena = arena};
-    size_t from = segments->count;
-    FORWARD(find_pause(&c, gap_ns));
-    for (size_t first = 0, end; first < lane->transfers; first = end) {
-        enum segment_cut cut = cut_before(&c, first);
-        for (end = first + 1; end < lane->transfers && cut_before(&c, end) == CUT_PATTERN; end++) continue;
-        FORWARD(cut_stretch(&c, first, end, cut));
-    }
-    if (!lane->transfers) {
-        struct segment none = {.cut = CUT_START};
-        FORWARD(add_segment(&c, &none));
-    }
-    return share_others(&c, from);
+    c.last = malloc((lanes->kinds + 1) * sizeof *c.last);
+    c.largest = malloc((lanes->sets.set_count + 1) * sizeof *c.largest);
+    int code = c.last && c.largest ? make_segments(&c, gap_ns) : -ENOMEM;
+    free(c.last);
+    free(c.largest);
+    return code;
 }

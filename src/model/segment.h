@@ -1,12 +1,18 @@
 // A lane's operations cut into its own phases.
 //
 // Between two transfers of an MPI process lies a cut where it moved data by communication; of a process without MPI,
-// where it did nothing for `gap_ns` and for ten times its usual pause. What lies between two cuts is folded (nest.h);
-// each item of the fold is a phase. Two exceptions keep phases whole:
-//   - an item of small requests among large ones of the same file (16 times smaller, and less than a sixteenth of the
-//     bytes between the cuts) belongs to the item after it, or else before it: headers and indexes;
-//   - where there are more than 16 items, those with less than a sixteenth of the bytes join their neighbours: there
-//     the I/O follows no simple rule.
+// where it did nothing for `gap_ns`, or for ten times its usual pause if that is between a tenth of `gap_ns` and all of
+// it. What lies between two cuts is folded (nest.h); each item of the fold is a phase, but for these, which belong to
+// the one before them:
+//   - a single operation that goes on where the last one of its kind ended, but is smaller, and what moves nothing
+//     there: the rest of a file and its end;
+//   - what is loose (nest.h), after something loose of the same class and file: operations that follow no rule
+//   together;
+//   - a loop after one like it, on the same file: the same rule from different places.
+// Small requests among large ones of the same file (16 times smaller, and not more than a sixteenth of the bytes
+// between the cuts) belong to the item after them, or else before them: headers and indexes. Where still more than 16
+// phases are left between two cuts, those with less than a sixteenth of the bytes join their neighbours: there the I/O
+// follows no simple rule.
 #ifndef IOSEER_MODEL_SEGMENT_H
 #define IOSEER_MODEL_SEGMENT_H
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "model/nest.h"
+#include "test_model_maker.h"
 
 enum { MOST_OPS = 1 << 18, UNIT = 1000 };
 
@@ -53,29 +54,6 @@ static uint64_t random_below(uint64_t limit)
 static struct arena arena;
 static struct nest_seq folded;
 static char text[1 << 16];
-
-static size_t print_items(char *to, size_t room, const struct nest *item, size_t items);
-
-static size_t print_item(char *to, size_t room, const struct nest *item)
-{
-    if (item->type == NEST_OP) return (size_t)snprintf(to, room, "%c", (char)item->op.kind);
-    if (item->type == NEST_LIST) return (size_t)snprintf(to, room, "[%zu]", (size_t)item->count);
-    bool plain = item->length == 1 && item->body->type == NEST_OP;
-    size_t len = (size_t)snprintf(to, room, "%s", plain ? "" : "(");
-    len += print_items(to + len, room - len, item->body, item->length);
-    return len + (size_t)snprintf(to + len, room - len, "%s%zu", plain ? "" : ")", (size_t)item->count);
-}
-
-static size_t print_items(char *to, size_t room, const struct nest *item, size_t items)
-{
-    size_t len = 0;
-    for (size_t i = 0; i < items && len + 64 < room; i++) {
-        if (i) to[len++] = ' ';
-        len += print_item(to + len, room - len, &item[i]);
-    }
-    to[len] = 0;
-    return len;
-}
 
 struct replay {
     size_t next;
@@ -130,7 +108,7 @@ static int end(void **state)
 #define assert_folds(expected)                                                                                         \
     do {                                                                                                               \
         fold();                                                                                                        \
-        print_items(text, sizeof text, folded.item, folded.count);                                                     \
+        maker_print(text, sizeof text, folded.item, folded.count);                                                     \
         assert_string_equal(text, expected);                                                                           \
     } while (0)
 
@@ -267,6 +245,13 @@ static void loops_lie_inside_loops_with_more(void **state)
         add('s', 0, 0);
     }
     assert_folds("((r w)5 s)4");
+}
+
+static void a_few_sizes_that_come_again_are_a_loop(void **state)
+{
+    (void)state;
+    assert_words("w0:1100 w11:300 w14:100 w15:100 w0:1100/1 w11:300/1 w14:100/1 w15:100/1", "(w w w w)2");
+    assert_words("w0:1100 w11:300 w14:100 w15:100 w16:1100 w27:300 w30:100 w31:100", "(w w w w)2");
 }
 
 static void interleaved_files_are_one_loop(void **state)
@@ -647,6 +632,7 @@ int main(void)
         TEST(the_longest_run_takes_the_operation_between),
         TEST(strides_nest),
         TEST(loops_lie_inside_loops_with_more),
+        TEST(a_few_sizes_that_come_again_are_a_loop),
         TEST(interleaved_files_are_one_loop),
         TEST(long_bodies_are_found),
         TEST(long_bodies_in_the_middle_are_found),

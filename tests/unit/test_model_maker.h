@@ -1,0 +1,161 @@
+// Makes lanes of operations from short texts, for the tests of what the model does with them.
+#ifndef IOSEER_TEST_MODEL_MAKER_H
+#define IOSEER_TEST_MODEL_MAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fmt/call.h"
+#include "model/lanes.h"
+#include "model/nest.h"
+
+enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_LANES = 64, MAKER_UNIT = 1000 };
+
+#define MAKER_PAUSE_NS INT64_C(1000000000)
+
+// Kinds are letters. Small ones are transfers: r, w and their like; R and W are on another file. Large ones from A on
+// are what is not a transfer: O an open, C a close, S a sync, B a barrier.
+struct lanes_maker {
+    struct lanes lanes;
+    struct op_kind kind[MAKER_KINDS];
+    struct lane_program program[2];
+    struct lane lane[MAKER_LANES];
+};
+
+static inline struct op_kind maker_kind(char letter)
+{
+    static const char calls[MAKER_KINDS][2];
+    struct op_kind kind = {.call = calls[(unsigned)letter], .layer = LAYER_POSIX, .has_offset = true};
+    kind.set = letter == 'R' || letter == 'W' ? 1 : 0;
+    switch (letter) {
+    case 'r':
+    case 'R': kind.class = CLASS_READ; break;
+    case 'O': kind.class = CLASS_OPEN; break;
+    case 'C': kind.class = CLASS_CLOSE; break;
+    case 'S': kind.class = CLASS_SYNC; break;
+    case 'B': kind.class = CLASS_NONE; break;
+    default: kind.class = CLASS_WRITE;
+    }
+    return kind;
+}
+
+static inline void maker_start(struct lanes_maker *maker, bool is_mpi)
+{
+    memset(maker, 0, sizeof *maker);
+    for (unsigned i = 0; i < MAKER_KINDS; i++) maker->kind[i] = maker_kind((char)i);
+    maker->program[0].is_mpi = maker->program[1].is_mpi = is_mpi;
+    maker->lanes = (struct lanes){.lane = maker->lane,
+                                  .program = maker->program,
+                                  .programs = 1,
+                                  .kind = maker->kind,
+                                  .kinds = MAKER_KINDS,
+                                  .sets.set_count = 2};
+}
+
+static inline bool maker_is_other(char letter)
+{
+    return letter == 'O' || letter == 'C' || letter == 'S' || letter == 'B';
+}
+
+static inline void maker_alloc(struct lane *lane)
+{
+    lane->transfer = calloc(MAKER_OPS, sizeof *lane->transfer);
+    lane->time = calloc(MAKER_OPS, sizeof *lane->time);
+    lane->gap = calloc(MAKER_OPS, sizeof *lane->gap);
+    lane->tick = calloc(MAKER_OPS, sizeof *lane->tick);
+    lane->other = calloc(MAKER_OPS, sizeof *lane->other);
+    lane->other_time = calloc(MAKER_OPS, sizeof *lane->other_time);
+    lane->other_parted = calloc(MAKER_OPS, sizeof *lane->other_parted);
+}
+
+static inline void maker_op(struct lane *lane, const struct op *op, const struct lane_gap *gap, bool parted)
+{
+    if (lane->transfers == MAKER_OPS || lane->others == MAKER_OPS) abort();
+    if (maker_is_other((char)op->kind)) {
+        lane->other[lane->others] = *op;
+        lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
+        lane->other_parted[lane->others++] = parted;
+        return;
+    }
+    lane->gap[lane->transfers] = *gap;
+    lane->transfer[lane->transfers++] = *op;
+}
+
+// A lane of the next rank. Words: a kind and an offset in units or bytes, `w3` or `w@3000`; then perhaps `:SIZE` in
+// bytes, `-SHORT` bytes that were not moved, `/MEMBER` of the set. `|` between them is data moved by communication, `=`
+// a barrier, `_` a pause, `w0*8` eight of them, one after the other.
+static inline struct lane *maker_lane(struct lanes_maker *maker, const char *words)
+{
+    struct lane *lane = &maker->lane[maker->lanes.count];
+    struct lane_gap gap = {0};
+    bool parted = false;
+    *lane = (struct lane){.rank = (uint32_t)maker->lanes.count++};
+    maker->program[0].np = (uint32_t)maker->lanes.count;
+    maker_alloc(lane);
+    for (const char *at = words; *at;) {
+        struct op op = {.kind = (uint32_t)*at, .at[AT_SIZE] = MAKER_UNIT};
+        int64_t times = 1;
+        char *end = (char *)at + 1;
+        if (*at == '|') gap.moving++, parted = true;
+        if (*at == '=') gap.synchronising++;
+        if (*at == '_') gap.idle_ns += MAKER_PAUSE_NS;
+        if (!strchr("|=_ ", *at)) {
+            bool in_bytes = *end == '@';
+            op.at[AT_OFFSET] = strtoll(end + in_bytes, &end, 10) * (in_bytes ? 1 : MAKER_UNIT);
+            if (*end == ':') op.at[AT_SIZE] = strtoll(end + 1, &end, 10);
+            if (*end == '-') op.at[AT_SHORT] = strtoll(end + 1, &end, 10);
+            if (*end == '/') op.at[AT_MEMBER] = strtoll(end + 1, &end, 10);
+            if (*end == '*') times = strtoll(end + 1, &end, 10);
+            for (; times > 0; times--) {
+                maker_op(lane, &op, &gap, parted);
+                if (!maker_is_other(*at)) gap = (struct lane_gap){0};
+                parted = false;
+                op.at[AT_OFFSET] += op.at[AT_SIZE] - op.at[AT_SHORT];
+            }
+        }
+        at = end;
+    }
+    return lane;
+}
+
+static inline void maker_free(struct lanes_maker *maker)
+{
+    for (size_t i = 0; i < maker->lanes.count; i++) {
+        struct lane *lane = &maker->lane[i];
+        free(lane->transfer);
+        free(lane->time);
+        free(lane->gap);
+        free(lane->tick);
+        free(lane->other);
+        free(lane->other_time);
+        free(lane->other_parted);
+    }
+}
+
+// --- nests as text: `w`, `w8`, `(w r)6`, `[32]`
+
+static inline size_t maker_print(char *to, size_t room, const struct nest *item, size_t items)
+{
+    size_t len = 0;
+    to[0] = 0;
+    for (size_t i = 0; i < items && len + 64 < room; i++, item++) {
+        if (i) to[len++] = ' ';
+        if (item->type == NEST_OP) {
+            len += (size_t)snprintf(to + len, room - len, "%c", (char)item->op.kind);
+        } else if (item->type == NEST_LIST) {
+            len += (size_t)snprintf(to + len, room - len, "[%zu]", (size_t)item->count);
+        } else {
+            bool plain = item->length == 1 && item->body->type == NEST_OP;
+            if (!plain) to[len++] = '(';
+            len += maker_print(to + len, room - len, item->body, item->length);
+            len += (size_t)snprintf(to + len, room - len, "%s%zu", plain ? "" : ")", (size_t)item->count);
+        }
+    }
+    to[len] = 0;
+    return len;
+}
+
+#endif
