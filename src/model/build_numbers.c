@@ -74,9 +74,40 @@ static void fill_files(struct building *b, struct log *log)
     free(file_of);
 }
 
+static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to, size_t *count)
+{
+    *count = from->count;
+    *to = arena_alloc(arena, (from->count + 1) * sizeof **to);
+    RETURN_IF(!*to, -ENOMEM);
+    for (size_t i = 0; i < from->count; i++) {
+        (*to)[i].name = arena_text(arena, from->hint[i].name);
+        (*to)[i].value = arena_text(arena, from->hint[i].value);
+        RETURN_IF(!(*to)[i].name || !(*to)[i].value, -ENOMEM);
+    }
+    return 0;
+}
+
+static int copy_hints(struct building *b)
+{
+    struct model *model = b->model;
+    model->hints_count = b->lanes.hints_count;
+    model->hints = arena_alloc(&model->arena, (model->hints_count + 1) * sizeof *model->hints);
+    RETURN_IF(!model->hints, -ENOMEM);
+    for (size_t i = 0; i < model->hints_count; i++) {
+        const struct log_hints *from = b->lanes.hints[i];
+        struct model_hints *to = &model->hints[i];
+        FORWARD(copy_hint_list(&model->arena, &from->asked, &to->asked, &to->asked_count));
+        FORWARD(copy_hint_list(&model->arena, &from->in_force, &to->in_force, &to->in_force_count));
+    }
+    return 0;
+}
+
 int build_numbers(struct building *b, struct log *log)
 {
     struct model *model = b->model;
+    model->types = b->lanes.types;
+    b->lanes.types = (struct types){0};
+    FORWARD(copy_hints(b));
     model->sets = b->lanes.sets;
     b->lanes.sets = (struct file_sets){0};
     size_t sets = model->sets.set_count, kinds = b->lanes.kinds;

@@ -139,6 +139,54 @@ static const struct file_place *place_of(const struct loading *l, const struct l
     return file ? &l->lanes->sets.place[log_file_index(l->log, file)] : NULL;
 }
 
+static int intern_hints(struct lanes *lanes, const struct log_hints *hints, uint32_t *id)
+{
+    for (*id = 1; *id <= lanes->hints_count; ++*id) {
+        if (lanes->hints[*id - 1] == hints) return 0;
+    }
+    FORWARD(grow(&lanes->hints, &lanes->hints_room, lanes->hints_count, sizeof *lanes->hints));
+    lanes->hints[lanes->hints_count++] = hints;
+    return 0;
+}
+
+// What only MPI's calls have.
+static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op)
+{
+    struct types *types = &l->lanes->types;
+    uint32_t place;
+    if (event->hints) FORWARD(intern_hints(l->lanes, event->hints, &kind->hints));
+    if (event->datatype) {
+        FORWARD(types_intern(types, l->log, event->datatype, &place));
+        kind->memory = place + 1;
+    }
+    if (event->filetype) {
+        FORWARD(types_intern(types, l->log, event->filetype, &place));
+        kind->etype_bytes = event->etype ? (uint32_t)event->etype->bytes : 1;
+        op->at[AT_SECOND] = place;
+    }
+    return 0;
+}
+
+// Types are numbered as they came; now they get the numbers of their order.
+static int order_types(struct lanes *lanes)
+{
+    uint32_t *place_of = malloc((lanes->types.count + 1) * sizeof *place_of);
+    RETURN_IF(!place_of, -ENOMEM);
+    int code = types_sort(&lanes->types, place_of);
+    for (size_t i = 0; i < lanes->kinds && !code; i++) {
+        if (lanes->kind[i].memory) lanes->kind[i].memory = place_of[lanes->kind[i].memory - 1] + 1;
+    }
+    for (size_t i = 0; i < lanes->count && !code; i++) {
+        struct lane *lane = &lanes->lane[i];
+        for (size_t k = 0; k < lane->others; k++) {
+            struct op *op = &lane->other[k];
+            if (lanes->kind[op->kind].etype_bytes) op->at[AT_SECOND] = place_of[op->at[AT_SECOND]];
+        }
+    }
+    free(place_of);
+    return code;
+}
+
 static int make_op(struct loading *l, const struct log_event *event, struct op *op)
 {
     const struct log_call *call = event->call;
@@ -160,11 +208,12 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     kind.whence = (uint32_t)attribute(event, ATTRIBUTE_WHENCE);
     kind.error = event->raw.error;
     *op = (struct op){0};
+    op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
+    FORWARD(add_mpi(l, event, &kind, op));
     FORWARD(intern_kind(l, &kind, &op->kind));
     FORWARD(lookup_set(&l->call_names, call->id, op->kind));
     op->at[AT_MEMBER] = file ? file->member : 0;
     op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
-    op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
     if (transfers(call)) {
         int64_t moved = (int64_t)moved_bytes(event);
@@ -510,6 +559,7 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     if (!code) code = load_events(&l);
     if (!code) code = count_untraced(&l);
     if (!code) drop_empty(lanes);
+    if (!code) code = order_types(lanes);
     if (!code) code = find_programs(&l);
     if (!code) number_threads(lanes);
     lookup_free(&l.comm_of);
@@ -539,6 +589,8 @@ void lanes_free(struct lanes *lanes)
     free(lanes->program);
     free(lanes->kind);
     free(lanes->file);
+    free(lanes->hints);
+    types_free(&lanes->types);
     file_sets_free(&lanes->sets);
     arena_free(&lanes->arena);
     *lanes = (struct lanes){0};

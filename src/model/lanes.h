@@ -8,6 +8,7 @@
 #include "log/log.h"
 #include "model/file_set.h"
 #include "model/op.h"
+#include "model/types.h"
 
 // Communication and time since the lane's transfer before.
 struct lane_gap {
@@ -70,6 +71,9 @@ struct lanes {
     size_t kinds, kinds_room;
     struct file_sets sets;
     struct lane_file *file; // by place in the log's table
+    struct types types;
+    const struct log_hints **hints; // by op_kind.hints - 1
+    size_t hints_count, hints_room;
     struct lane_left left;
     uint64_t ops; // operations, barriers not counted
 };

@@ -17,6 +17,7 @@
 #include "model/nest.h"
 #include "model/op.h"
 #include "model/segment.h"
+#include "model/types.h"
 
 enum { MODEL_VERSION = 1 };
 
@@ -109,12 +110,28 @@ struct model_file {
     uint64_t size_after;        // observed: as far as the transfers reached
 };
 
+struct model_hint {
+    const char *name;
+    const char *value;
+};
+
+// Asked for by the program (structure), and what MPI made of it (observed).
+struct model_hints {
+    struct model_hint *asked;
+    size_t asked_count;
+    struct model_hint *in_force;
+    size_t in_force_count;
+};
+
 struct model {
     struct arena arena;
     unsigned layer; // that was chosen; LAYER_NONE: the highest of each file
     int64_t gap_ns;
     struct op_kind *kind;
     size_t kinds;
+    struct types types; // of views and memory
+    struct model_hints *hints;
+    size_t hints_count;
     struct file_sets sets;
     struct model_file *file; // by op_kind.set
     size_t files;

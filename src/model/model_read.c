@@ -194,6 +194,26 @@ static int read_constants(struct reading *r, const struct json_value *value, str
     return 0;
 }
 
+// A place in a table of the model that has `count` entries; 0 where there is none, else the place + 1.
+static int read_place(struct reading *r, const struct json_value *value, const char *key, size_t count, uint32_t *out)
+{
+    uint64_t place = UINT64_MAX;
+    if (!json_in_member(value, key)) return 0;
+    if (!count) return json_in_fail(r->error, value, "\"%s\", and there are none", key);
+    FORWARD(read_optional_count(r, value, key, 0, count - 1, &place));
+    *out = (uint32_t)place + 1;
+    return 0;
+}
+
+static int read_mpi(struct reading *r, const struct json_value *value, struct op_kind *kind)
+{
+    uint64_t etype_bytes = 0;
+    FORWARD(read_optional_count(r, value, "etype_bytes", 1, UINT32_MAX, &etype_bytes));
+    kind->etype_bytes = (uint32_t)etype_bytes;
+    FORWARD(read_place(r, value, "memory", r->model->types.count, &kind->memory));
+    return read_place(r, value, "hints", r->model->hints_count, &kind->hints);
+}
+
 static int read_kind(struct reading *r, const struct json_value *value, struct op_kind *kind)
 {
     const char *id, *call;
@@ -213,6 +233,7 @@ static int read_kind(struct reading *r, const struct json_value *value, struct o
     FORWARD(read_optional_bool(r, value, "view", &kind->has_view));
     FORWARD(read_optional_bool(r, value, "collective", &kind->collective));
     FORWARD(read_optional_bool(r, value, "nonblocking", &kind->nonblocking));
+    FORWARD(read_mpi(r, value, kind));
     return read_constants(r, value, kind);
 }
 
@@ -253,6 +274,8 @@ static int read_root(struct reading *r, const struct json_value *root)
     }
     FORWARD(read_programs(r));
     FORWARD(read_files(r));
+    FORWARD(read_types(r));
+    FORWARD(read_hints(r));
     FORWARD(read_kinds(r));
     FORWARD(read_families(r));
     FORWARD(read_order(r));

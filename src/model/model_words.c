@@ -32,7 +32,7 @@ const char *model_coordinate_name(const struct op_kind *kind, enum op_coordinate
     switch (coordinate) {
     case AT_MEMBER: return "member";
     case AT_OFFSET: return "offset";
-    case AT_SECOND: return kind->has_view ? "view_offset" : "member2";
+    case AT_SECOND: return kind->has_view ? "view_offset" : kind->etype_bytes ? "type" : "member2";
     case AT_POSITION: return "after";
     case AT_SIZE: return kind->class == CLASS_NONE ? "times" : "size";
     default: return "short";

@@ -10,7 +10,8 @@
 enum op_coordinate {
     AT_MEMBER,   // which file of its set
     AT_OFFSET,   // in the file; of a seek: where it leads; of a truncation: unused, see AT_SIZE
-    AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set
+    AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set; file views:
+                 // place of the file's datatype
     AT_POSITION, // of what is not a transfer: how many of the phase's transfers come before it
     AT_SIZE,     // bytes asked for; of barriers: how many
     AT_SHORT,    // bytes asked for that were not moved
@@ -25,10 +26,13 @@ struct op_kind {
     bool nonblocking;
     bool has_offset;
     bool has_view;
-    uint32_t set;    // of the file, OP_NO_SET without
-    uint32_t set2;   // of the second file, OP_NO_SET without
-    uint32_t flags;  // of an open, as the call got them
-    uint32_t whence; // of a seek
+    uint32_t set;         // of the file, OP_NO_SET without
+    uint32_t set2;        // of the second file, OP_NO_SET without
+    uint32_t flags;       // of an open, as the call got them
+    uint32_t etype_bytes; // of a file view, else 0
+    uint32_t memory;      // of a transfer whose memory is not contiguous: place of its datatype + 1, else 0
+    uint32_t hints;       // given with the call: place + 1, else 0
+    uint32_t whence;      // of a seek
     int error;
 };
 

@@ -70,7 +70,10 @@ static const char *find_fault(const struct reading *r, const struct op_kind *kin
     }
     if (!is_member(r, kind->set, &span[AT_MEMBER])) return "a member that its file does not have";
     if (kind->has_view && span[AT_SECOND].low < 0) return "a negative offset in the view";
-    if (!kind->has_view && !is_member(r, kind->set2, &span[AT_SECOND])) {
+    if (kind->etype_bytes) {
+        bool known = span[AT_SECOND].low >= 0 && (uint64_t)span[AT_SECOND].high < r->model->types.count;
+        if (!known) return "a datatype that is not there";
+    } else if (!kind->has_view && !is_member(r, kind->set2, &span[AT_SECOND])) {
         return "a member that its second file does not have";
     }
     if (span[AT_OFFSET].low < 0) return "a negative offset";

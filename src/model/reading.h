@@ -31,6 +31,8 @@ struct reading {
 int read_programs(struct reading *r);
 int read_files(struct reading *r);
 int read_kinds(struct reading *r);
+int read_types(struct reading *r);                                                          // read_types.c
+int read_hints(struct reading *r);                                                          // so too
 int read_families(struct reading *r);                                                       // read_families.c
 int read_order(struct reading *r);                                                          // read_order.c
 int read_items(struct reading *r, const struct json_value *items, struct model_items *out); // read_items.c

@@ -140,6 +140,7 @@ void write_observed(struct writing *w)
     write_job(w);
     write_programs(w);
     write_files(w);
+    if (w->model->hints_count) write_hints(w, true);
     json_key(w->json, "phases");
     json_array(w->json);
     for (size_t i = 0; i < w->model->phases; i++) write_phase(w, i);

@@ -103,6 +103,9 @@ static void write_kind(struct writing *w, size_t id)
     write_true(w, "view", kind->has_view);
     write_true(w, "collective", kind->collective);
     write_true(w, "nonblocking", kind->nonblocking);
+    if (kind->etype_bytes) write_unsigned(w, "etype_bytes", kind->etype_bytes);
+    if (kind->memory) write_unsigned(w, "memory", kind->memory - 1u);
+    if (kind->hints) write_unsigned(w, "hints", kind->hints - 1u);
     write_constants(w, kind);
     json_close(w->json);
 }
@@ -258,6 +261,8 @@ int write_structure(struct writing *w)
 {
     FORWARD(write_programs(w));
     FORWARD(write_files(w));
+    if (w->model->types.count) FORWARD(write_types(w));
+    if (w->model->hints_count) write_hints(w, false);
     json_key(w->json, "kinds");
     json_array(w->json);
     for (size_t i = 0; i < w->model->kinds; i++) write_kind(w, i);
