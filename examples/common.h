@@ -26,7 +26,8 @@ struct example {
     bool wrong; // data read back was not what had been written
 };
 
-// Starts MPI, unless the program has done so itself, and reads the options, `--directory` and `--help` among them. Ends the program where these say so.
+// Starts MPI, unless the program has done so itself, and reads the options, `--directory` and `--help` among them. Ends
+// the program where these say so.
 void example_start(struct example *self, int *argc, char ***argv, const char *summary,
                    const struct example_option *options);
 // Ends the program with status 2 and one line.

@@ -35,7 +35,7 @@ static inline long cpu_syscall6(long number, long a, long b, long c, long d, lon
     return result;
 }
 
-// Defines the function `name`: it asks `chooser`, a function without parameters, for an address and goes on there, with
+// Defines the function `name`: it asks `chooser`, which gets the same arguments, for an address and goes on there, with
 // whatever arguments it was called with.
 #define CPU_SWITCH(name, chooser)                                                                                      \
     __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                                        \

@@ -7,6 +7,7 @@
 #include "fmt/fields.h"
 #include "rec/interned.h"
 #include "rec/probe.h"
+#include "rec/real.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
 #include "rec/text.h"
@@ -24,34 +25,23 @@ static void *mpi_library; // dlopen's handle of the object that defines MPI
 // --- finding the MPI
 
 // The object that owns PMPI_Init, wherever it hides: a library opened with RTLD_LOCAL is in nobody's scope but its own.
+// Opened once more, it stays.
 static void *find_library(void)
 {
-    Dl_info own, found;
-    dladdr((void *)mpi_resolve, &own);
-    void *program = dlopen(NULL, RTLD_LAZY);
-    struct link_map *map = NULL;
-    if (!program || dlinfo(program, RTLD_DI_LINKMAP, &map) < 0) return NULL;
-    for (; map; map = map->l_next) {
-        void *handle = *map->l_name ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-        void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
-        if (init && dladdr(init, &found) && found.dli_fbase != own.dli_fbase) return handle;
-        if (handle) dlclose(handle);
-    }
-    return NULL;
+    const struct link_map *object = NULL;
+    return real_next("PMPI_Init", &object) ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+bool mpi_is_here(void)
+{
+    return real_next("PMPI_Init", NULL) != NULL;
 }
 
 static void *symbol(const char *name)
 {
-    void *found = dlsym(RTLD_DEFAULT, name); // data first: a program's copy is the one that lives
-    if (!found && mpi_library) found = dlsym(mpi_library, name);
+    void *found = real.dlsym(RTLD_DEFAULT, name); // data first: a program's copy is the one that lives
+    if (!found && mpi_library) found = real.dlsym(mpi_library, name);
     return found;
-}
-
-// The next function of that name behind ours.
-static void *next_function(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    return found ? found : mpi_library ? dlsym(mpi_library, name) : NULL;
 }
 
 // --- services
@@ -107,7 +97,7 @@ static const struct mpi_core core = {
 
 static void *const *open_plugin(void)
 {
-    const char *flavour = dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
+    const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
     char path[PATH_MAX];
     struct text text = {path, sizeof path, 0};
     const char *slash = strrchr(recorder.library, '/');
@@ -116,15 +106,16 @@ static void *const *open_plugin(void)
     text_add(&text, flavour);
     text_add(&text, ".so");
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    mpi_plugin_function *function = plugin ? (mpi_plugin_function *)dlsym(plugin, MPI_PLUGIN_SYMBOL) : NULL;
+    mpi_plugin_function *function = plugin ? (mpi_plugin_function *)real.dlsym(plugin, MPI_PLUGIN_SYMBOL) : NULL;
     return function ? function(&core) : NULL;
 }
 
 static void fill_slots(void)
 {
+    struct thread *thread = recorder_thread(); // `real` is there afterwards
     mpi_library = find_library();
-    for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = next_function(slot_names[i]);
-    void *const *shims = recorder_thread() && recorder.library && mpi_library ? open_plugin() : NULL;
+    for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = real_next(slot_names[i], NULL);
+    void *const *shims = thread && recorder.library && mpi_library ? open_plugin() : NULL;
     for (unsigned i = 0; i < MPI_SLOTS; i++) {
         void *target = shims && shims[i] && real_functions[i] ? shims[i] : real_functions[i];
         if (target) __atomic_store_n(&mpi_slots[i], target, __ATOMIC_RELEASE);
@@ -132,9 +123,32 @@ static void fill_slots(void)
     dlerror();
 }
 
-void *mpi_resolve(unsigned slot)
+static void fill_slots_once(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill_slots);
-    return mpi_slots[slot];
+}
+
+// A program that asks by weak references whether there is an MPI finds our functions, and there may be none behind
+// them.
+static int missing(void)
+{
+    enum { SOME_ERROR = 16 };
+    return SOME_ERROR;
+}
+
+void *mpi_resolve(unsigned slot)
+{
+    if (mpi_is_here()) fill_slots_once();
+    return real_functions[slot] ? mpi_slots[slot] : (void *)missing;
+}
+
+bool mpi_is_real(const char *name, const void *function)
+{
+    if (!mpi_is_here()) return false;
+    fill_slots_once();
+    for (unsigned i = 0; i < MPI_SLOTS; i++) {
+        if (strcmp(slot_names[i], name) == 0) return real_functions[i] == function;
+    }
+    return false;
 }

@@ -42,4 +42,15 @@ typedef void *const *mpi_plugin_function(const struct mpi_core *core);
 
 void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
 
+// Whether a name has a slot, for names that the recorder exports.
+static inline bool mpi_is_name(const char *name)
+{
+    const char *rest = name[0] == 'P' ? name + 1 : name;
+    return rest[0] == 'M' && rest[1] == 'P' && rest[2] == 'I' && rest[3] == '_';
+}
+
+bool mpi_is_here(void);
+// Whether this is the function behind our own of that name.
+bool mpi_is_real(const char *name, const void *function);
+
 #endif

@@ -4,12 +4,18 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 struct real_functions real;
 
 // dlsym will not do: when it does not find a name it allocates, and the program's malloc may be what called us; and it
 // does not look into libraries that were opened for one plugin only.
+
+// Nor will strcmp: sanitizers have one of their own, which asks for libc's before it can be called.
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+}
 
 struct symbols {
     const ElfW(Sym) * symbol;
@@ -47,7 +53,7 @@ static void *find_in(const struct link_map *map, const char *name, uint32_t hash
         uint32_t entry = chain[index - in.hash[1]];
         const ElfW(Sym) *symbol = &in.symbol[index];
         bool same = (entry | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF &&
-                    ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && strcmp(in.text + symbol->st_name, name) == 0;
+                    ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && is_same(in.text + symbol->st_name, name);
         if (same && !(in.version && in.version[index] & hidden_version))
             return (void *)(map->l_addr + symbol->st_value);
         if (entry & 1) return NULL;
@@ -72,21 +78,40 @@ static const struct link_map *own_map(void)
     return own;
 }
 
-// The next function of that name behind ours, in the order in which the objects were loaded.
-static void *find_next(const struct link_map *own, const char *name)
+void *real_own(const char *name)
+{
+    const struct link_map *own = own_map();
+    return own ? find_in(own, name, hash_of(name)) : NULL;
+}
+
+// The first function of that name in the objects behind one.
+static void *find_behind(const struct link_map *before, const char *name, uint32_t hash, const struct link_map **object)
 {
     void *found = NULL;
-    uint32_t hash = hash_of(name);
-    for (const struct link_map *map = own ? own->l_next : NULL; map && !found; map = map->l_next) {
+    for (const struct link_map *map = before ? before->l_next : NULL; map && !found; map = map->l_next) {
         found = find_in(map, name, hash);
+        if (found && object) *object = map;
     }
     return found;
+}
+
+void *real_next(const char *name, const struct link_map **object)
+{
+    return find_behind(own_map(), name, hash_of(name), object);
+}
+
+void *real_only(const char *name)
+{
+    const struct link_map *object = NULL;
+    uint32_t hash = hash_of(name);
+    void *found = find_behind(own_map(), name, hash, &object);
+    return found && !find_behind(object, name, hash, NULL) ? found : NULL;
 }
 
 void real_resolve(void)
 {
     const struct link_map *own = own_map();
-#define FIND(name) *(void **)&real.name = find_next(own, #name);
+#define FIND(name) *(void **)&real.name = find_behind(own, #name, hash_of(#name), NULL);
 #define SKIP(name)
     REAL_FUNCTIONS(FIND, SKIP)
 #undef FIND
@@ -100,8 +125,29 @@ static int missing(void)
 
 void *real_find_late(void **slot, const char *name)
 {
-    void *found = find_next(own_map(), name);
+    void *found = real_next(name, NULL);
     if (!found) return (void *)missing;
     *slot = found;
     return found;
+}
+
+bool real_is(const char *name, const void *function)
+{
+    static const struct {
+        const char *name;
+        void **slot;
+        bool late;
+    } rows[] = {
+#define ROW(name) {#name, (void **)&real.name, false},
+#define LATE_ROW(name) {#name, (void **)&real.name, true},
+        REAL_FUNCTIONS(ROW, LATE_ROW)
+#undef ROW
+#undef LATE_ROW
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!is_same(rows[i].name, name)) continue;
+        if (rows[i].late && !*rows[i].slot) real_find_late(rows[i].slot, name);
+        return *rows[i].slot == function;
+    }
+    return false;
 }

@@ -120,7 +120,7 @@ void fixture_lose(int fd)
     static int (*unseen_close)(int);
     if (!unseen_close) {
         void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-        if (libc) *(void **)&unseen_close = dlsym(libc, "close");
+        if (libc) *(void **)&unseen_close = dlsym(libc, "__close");
     }
     if (unseen_close) unseen_close(fd);
 }

@@ -6,19 +6,15 @@ import os
 import pty
 import resource
 import select
-import shutil
 import signal
 import subprocess
-import sys
 import termios
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
-import harness
+import job_case
+from job_case import LAUNCHERS, WRITES, harness
 
-LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']}
 RANKS = 4
-WRITES = 10  # of rank 0 in ends.c; every rank writes once more than the one below it
 STATUS = 3   # that ends.c ends with
 LEFT_SECONDS = 10  # for what a launcher does not wait for
 
@@ -68,25 +64,18 @@ class Terminal:
         os.close(self.fd)
 
 
-class EndsTest(harness.CommandLineTest):
-    """Holds what each MPI must do; the two classes at the end name one."""
-    mpi = None
-
+class EndsTest(job_case.JobTest):
     def setUp(self):
-        self.launcher = LAUNCHERS[self.mpi]
-        if not shutil.which(self.launcher[0]) or not os.path.exists(self.program('ends')):
-            self.skipTest(f'{self.mpi} is not here')
         super().setUp()
-        self.log = self.path('log.ioseer')
+        self.launcher = LAUNCHERS[self.mpi]
 
-    def program(self, name):
-        folder = os.path.join('tests', 'mpi') if name == 'ends' else 'examples'
-        return os.path.join(harness.BUILD, folder, f'{name}-{self.mpi}')
+    def example(self, name):
+        return os.path.join(harness.BUILD, 'examples', f'{name}-{self.mpi}')
 
     def job(self, *words, ranks=RANKS, below=()):
         """The folder in the command line tells the job's processes from others."""
-        return [*self.launcher, '-n', str(ranks), *below, self.program('ends'), '--directory', self.folder,
-                '--how', *words]
+        return [*self.launcher, '-n', str(ranks), *below, job_case.program('ends', self.mpi),
+                '--directory', self.folder, '--how', *words]
 
     def recorded(self, command):
         return [harness.IOSEER, 'record', '-q', '-o', self.log, '--', *command]
@@ -96,7 +85,7 @@ class EndsTest(harness.CommandLineTest):
             if name.endswith('.dat'):
                 os.unlink(self.path(name))
 
-    def both(self, command):
+    def run_both(self, command):
         """Runs a command bare and recorded, in the same place; gives the two."""
         bare = harness.run(*command, cwd=self.folder, preexec_fn=no_core)
         self.await_end()
@@ -155,7 +144,7 @@ class EndsTest(harness.CommandLineTest):
     # --- ends that the job finds by itself
 
     def end(self, how, *more, expected, status=None):
-        bare, recorded = self.both(self.job(how, *more))
+        bare, recorded = self.run_both(self.job(how, *more))
         # MPICH's launcher gives the status of the rank that ended first or that of one it killed, as it happens.
         statuses = [bare.returncode] if self.mpi != 'mpich' else [status, signal.SIGKILL]
         self.assertIn(recorded.returncode, statuses, recorded.stderr)
@@ -184,8 +173,8 @@ class EndsTest(harness.CommandLineTest):
         self.end('_exit', expected='_exit', status=STATUS)
 
     def test_refused(self):
-        command = [*self.launcher, '-n', '2', self.program('btio')]
-        bare, recorded = self.both(command)
+        command = [*self.launcher, '-n', '2', self.example('btio')]
+        bare, recorded = self.run_both(command)
         self.assertEqual((bare.returncode, recorded.returncode), (2, 2))
         self.assertIn(b'runs on 1, 4, 9', recorded.stderr)
         self.assertEqual(recorded.stdout, bare.stdout)
@@ -193,8 +182,8 @@ class EndsTest(harness.CommandLineTest):
 
     def test_file_that_cannot_be_opened(self):
         """MPI_Abort, after calls that are kept."""
-        command = [*self.launcher, '-n', '2', self.program('madbench'), '--directory', self.path('nowhere')]
-        bare, recorded = self.both(command)
+        command = [*self.launcher, '-n', '2', self.example('madbench'), '--directory', self.path('nowhere')]
+        bare, recorded = self.run_both(command)
         self.assertEqual((bare.returncode, recorded.returncode), (1, 1), recorded.stderr)
         self.assertEqual(sorted(self.processes_of_ranks()), [0, 1])
         opens = [event for event in self.json('dump', '--json', self.log) if event['op'] == 'MPI_File_open']
@@ -281,7 +270,7 @@ class EndsTest(harness.CommandLineTest):
             self.assertEqual(self.processes_of_ranks()[RANKS - 1]['exit'], expected)
 
     def test_each_rank_recorded(self):
-        command = [self.program('ior'), '--block', '4k', '--transfer', '4k']
+        command = [self.example('ior'), '--block', '4k', '--transfer', '4k']
         own = [harness.IOSEER, 'record', '-q', '-o', self.log, '--']
         done = harness.run(*self.launcher, '-n', '2', *own, *command, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
