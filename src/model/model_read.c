@@ -52,7 +52,8 @@ static int read_file_number(struct reading *r, const struct json_value *value, s
     RETURN_IF(!number->value, -ENOMEM);
     FORWARD(read_numbers(r, values, "values", number->count, (int64_t *)number->value));
     for (uint64_t i = 0; i < number->count; i++) {
-        if (number->value[i] > most_value) return json_in_fail(r->error, values, "a number in a name is too large");
+        if (number->value[i] > most_value)
+            return json_in_fail(r->error, values, "a number in a name is negative or has more than 18 digits");
     }
     return 0;
 }

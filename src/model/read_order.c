@@ -78,8 +78,9 @@ static int order_program(struct ordering *o, const struct json_value *value)
     uint64_t count;
     FORWARD(json_in_need_array(value, "order", &order, o->r->error));
     FORWARD(count_phases(o, order, &count));
-    RETURN_IF(count > SIZE_MAX / sizeof *model->phase, ERR_LIMIT);
-    FORWARD(read_charge(o->r, order, count * (sizeof *model->phase / sizeof(uint32_t))));
+    uint64_t numbers; // that take as much memory
+    if (__builtin_mul_overflow(count, sizeof *model->phase / sizeof(uint32_t), &numbers)) numbers = UINT64_MAX;
+    FORWARD(read_charge(o->r, order, numbers));
     struct model_phase *more = realloc(model->phase, (model->phases + count + 1) * sizeof *more);
     RETURN_IF(!more, -ENOMEM);
     model->phase = more;

@@ -114,9 +114,22 @@ static void write_think(struct writing *w, size_t part, const struct model_items
     }
 }
 
+static bool has_think(const struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP ? has_think(&body) : item->think && item->think->count) return true;
+    }
+    return false;
+}
+
 static void write_family(struct writing *w, size_t id)
 {
     const struct model_family *family = &w->model->family[id];
+    bool thinks = false;
+    for (size_t i = 0; i < family->parts && !thinks; i++) thinks = has_think(&family->part[i].items);
+    if (!thinks && !family->has_period) return;
     json_object(w->json);
     write_unsigned(w, "family", id + 1);
     if (family->has_period) {
@@ -125,13 +138,15 @@ static void write_family(struct writing *w, size_t id)
         json_key(w->json, "irregularity");
         json_double(w->json, family->irregularity);
     }
-    json_key(w->json, "think");
-    json_array(w->json);
-    for (size_t i = 0; i < family->parts; i++) {
-        size_t op = 0;
-        write_think(w, i + 1, &family->part[i].items, &op);
+    if (thinks) {
+        json_key(w->json, "think");
+        json_array(w->json);
+        for (size_t i = 0; i < family->parts; i++) {
+            size_t op = 0;
+            write_think(w, i + 1, &family->part[i].items, &op);
+        }
+        json_close(w->json);
     }
-    json_close(w->json);
     json_close(w->json);
 }
 

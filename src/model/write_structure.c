@@ -8,6 +8,8 @@
 #include "model/model_words.h"
 #include "model/writing.h"
 
+enum { MOST_TO_LOOK_AT = 1 << 28 };
+
 // --- files and kinds
 
 static int write_file_number(struct writing *w, const struct file_set_number *number)
@@ -218,12 +220,29 @@ static int write_parts(struct writing *w, const char *key, const struct model_fa
     return 0;
 }
 
-// For people: what follows from the operations.
+// Of all processes in one phase; no more than fits.
+static uint64_t count_ops(const struct model_family *family)
+{
+    uint64_t sum = 0, all;
+    for (size_t i = 0; i < family->parts; i++) {
+        const struct model_part *part = &family->part[i];
+        for (size_t k = 0; k < part->items.count; k++) {
+            bool overflows = __builtin_mul_overflow(part->items.item[k].ops, part->ranks, &all) ||
+                             __builtin_add_overflow(sum, all, &sum);
+            if (overflows) return UINT64_MAX;
+        }
+    }
+    return sum;
+}
+
+// For people: what follows from the operations. Left out where it would take long to see: only models made by hand have
+// so many operations.
 static int write_summary(struct writing *w, const struct model_family *family)
 {
     struct model_use use;
     struct model_row *row;
     size_t rows;
+    if (count_ops(family) > MOST_TO_LOOK_AT) return 0;
     FORWARD(model_files_used(w->model, family, &use));
     FORWARD(model_rows(w->model, family, &row, &rows));
     if (rows) {

@@ -133,6 +133,11 @@ def save_info(directory, number, log):
     save(directory, 'json', f'info{number}', info.stdout)
 
 
+def save_model(directory, number, log):
+    model = subprocess.run([os.path.join(BUILD, 'ioseer'), 'model', log], stdout=subprocess.PIPE, check=True)
+    save(directory, 'model', number, model.stdout)
+
+
 def save_job(directory, number, name):
     with open(name, 'rb') as file:
         save(directory, 'job', number, file.read())
@@ -156,6 +161,8 @@ def main():
     directory = sys.argv[1]
     save_expressions(directory)
     save_json_texts(directory)
+    with open(os.path.join(SOURCE, 'tests', 'model', 'every_key.json'), 'rb') as file:
+        save(directory, 'model', 'every_key', file.read())
     for number, (options, command) in enumerate(RUNS):
         with tempfile.TemporaryDirectory() as scratch:
             log, spills = record(scratch, options, command)
@@ -167,6 +174,7 @@ def main():
                 save_job(directory, number, os.path.join(os.path.dirname(name), 'job'))
             save_log(directory, number, log)
             save_info(directory, number, os.path.join(scratch, 'log'))
+            save_model(directory, number, os.path.join(scratch, 'log'))
 
 
 main()
