@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/grow.h"
@@ -131,6 +132,11 @@ static struct rows rows_of(const struct info_mpi *mpi, const struct log_file *fi
     return rows;
 }
 
+bool info_mpi_has(const struct info_mpi *mpi, const struct log_file *file)
+{
+    return rows_of(mpi, file, INFO_ACCESS).count > 0;
+}
+
 static void json_row(struct json_out *json, struct log *log, const struct info_mpi_row *row)
 {
     json_object(json);
@@ -158,7 +164,7 @@ static void json_row(struct json_out *json, struct log *log, const struct info_m
 void info_mpi_json(const struct info_mpi *mpi, struct json_out *json, struct log *log, const struct log_file *file)
 {
     static const char *const keys[] = {[INFO_ACCESS] = "access", [INFO_HINTS] = "hints", [INFO_VIEW] = "views"};
-    if (!rows_of(mpi, file, INFO_ACCESS).count) {
+    if (!info_mpi_has(mpi, file)) {
         json_null(json);
         return;
     }
@@ -177,29 +183,42 @@ void info_mpi_json(const struct info_mpi *mpi, struct json_out *json, struct log
 
 static void text_hint_list(FILE *out, const char *title, const struct log_hint_list *list)
 {
-    if (!list->count) return;
-    fprintf(out, "    %-9s", title);
+    enum { WIDTH = 100 };
+    size_t column = WIDTH;
     for (size_t i = 0; i < list->count; i++) {
-        fputs(i ? ", " : "", out);
-        words_print_name(out, list->hint[i].name);
+        const struct log_hint *hint = &list->hint[i];
+        size_t len = strlen(hint->name) + strlen(hint->value) + sizeof "=, ";
+        bool is_new_line = column + len > WIDTH;
+        if (is_new_line) fprintf(out, "%s    %-9s", i ? ",\n" : "", i ? "" : title);
+        if (!is_new_line) fputs(", ", out);
+        words_print_name(out, hint->name);
         fputc('=', out);
-        words_print_name(out, list->hint[i].value);
+        words_print_name(out, hint->value);
+        column = is_new_line ? len : column + len;
     }
-    fputc('\n', out);
+    if (list->count) fputc('\n', out);
 }
 
-static void text_row(FILE *out, struct log *log, const struct info_mpi_row *row)
+static void text_hints(FILE *out, const struct log_hints *hints, const struct log_hints **shown)
 {
-    const struct log_hints *hints = row->first;
-    switch (row->kind) {
-    case INFO_ACCESS:
-        fprintf(out, "    opened   %s by %s together, %s\n", mpi_words_amode(row->number).text,
-                words_count(row->comm_size, "process").text, words_count(row->count, "call").text);
-        break;
-    case INFO_HINTS:
+    if (hints == *shown) {
+        fputs("    hints    as above\n", out);
+    } else {
         text_hint_list(out, "asked", &hints->asked);
         text_hint_list(out, "in force", &hints->in_force);
+        *shown = hints;
+    }
+}
+
+static void text_row(FILE *out, struct log *log, const struct info_mpi_row *row, const struct log_hints **shown)
+{
+    switch (row->kind) {
+    case INFO_ACCESS:
+        fprintf(out, "    opened   %s by %s%s, %s\n", mpi_words_amode(row->number).text,
+                words_count(row->comm_size, "process").text, row->comm_size > 1 ? " together" : "",
+                words_count(row->count, "call").text);
         break;
+    case INFO_HINTS: text_hints(out, row->first, shown); break;
     case INFO_VIEW:
         fprintf(out, "    view     from %" PRIu64 " of ", row->number);
         words_print_name(out, mpi_words_datatype(log, row->first).text);
@@ -210,7 +229,8 @@ static void text_row(FILE *out, struct log *log, const struct info_mpi_row *row)
     }
 }
 
-static void text_file(const struct info_mpi *mpi, struct log *log, const struct log_file *file, bool all, FILE *out)
+void info_mpi_text(const struct info_mpi *mpi, struct log *log, const struct log_file *file, bool all, FILE *out,
+                   const struct log_hints **shown)
 {
     static const char *const nouns[] = {[INFO_ACCESS] = "way", [INFO_HINTS] = "set", [INFO_VIEW] = "view"};
     fputs("  ", out);
@@ -218,24 +238,8 @@ static void text_file(const struct info_mpi *mpi, struct log *log, const struct 
     fputc('\n', out);
     for (enum info_mpi_kind kind = INFO_ACCESS; kind <= INFO_VIEW; kind++) {
         struct rows rows = rows_of(mpi, file, kind);
-        size_t shown = all || rows.count < SHORT_LIST ? rows.count : SHORT_LIST;
-        for (size_t i = 0; i < shown; i++) text_row(out, log, &rows.row[i]);
-        if (shown < rows.count)
-            fprintf(out, "    ... and %s more\n", words_count(rows.count - shown, nouns[kind]).text);
+        size_t some = all || rows.count < SHORT_LIST ? rows.count : SHORT_LIST;
+        for (size_t i = 0; i < some; i++) text_row(out, log, &rows.row[i], shown);
+        if (some < rows.count) fprintf(out, "    ... and %s more\n", words_count(rows.count - some, nouns[kind]).text);
     }
-}
-
-void info_mpi_text(const struct info_mpi *mpi, struct log *log, bool all, FILE *out)
-{
-    enum { SHORT_FILES = 10 };
-    size_t files = 0, shown = 0;
-    for (size_t i = 0; i < mpi->count; i++) files += i == 0 || mpi->row[i].file != mpi->row[i - 1].file;
-    if (!files) return;
-    fprintf(out, "\nMPI files  %s\n", words_count(files, "").text);
-    for (size_t i = 0; i < mpi->count && (all || shown < SHORT_FILES); i++) {
-        if (i && mpi->row[i].file == mpi->row[i - 1].file) continue;
-        text_file(mpi, log, mpi->row[i].file, all, out);
-        shown++;
-    }
-    if (shown < files) fprintf(out, "  ... and %zu more (--all lists them)\n", files - shown);
 }

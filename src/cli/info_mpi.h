@@ -33,9 +33,12 @@ int info_mpi_take(struct info_mpi *mpi, const struct log_event *event);
 void info_mpi_sort(struct info_mpi *mpi);
 void info_mpi_free(struct info_mpi *mpi);
 
+bool info_mpi_has(const struct info_mpi *mpi, const struct log_file *file); // was opened with MPI-IO
+
 // An object, or null where the file was not opened with MPI-IO.
 void info_mpi_json(const struct info_mpi *mpi, struct json_out *json, struct log *log, const struct log_file *file);
-// A section of its own, with the first few ways of each file unless all are wanted.
-void info_mpi_text(const struct info_mpi *mpi, struct log *log, bool all, FILE *out);
+// The first few of each kind unless all are wanted. Hints that were `shown` last are not repeated.
+void info_mpi_text(const struct info_mpi *mpi, struct log *log, const struct log_file *file, bool all, FILE *out,
+                   const struct log_hints **shown);
 
 #endif

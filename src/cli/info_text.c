@@ -212,6 +212,22 @@ static const char *loss_noun(unsigned reason)
     }
 }
 
+// In the order of the list above.
+static void print_mpi_files(const struct info *info, bool all, FILE *out)
+{
+    const struct log_hints *shown_hints = NULL;
+    size_t files = 0, shown = 0;
+    for (size_t i = 0; i < info->file_count; i++) files += info_mpi_has(&info->mpi_files, info->files[i].file);
+    if (files) fprintf(out, "\nMPI files  %s\n", words_count(files, "").text);
+    for (size_t i = 0; i < info->file_count && (all || shown < SHORT_LIST); i++) {
+        const struct log_file *file = info->files[i].file;
+        if (!info_mpi_has(&info->mpi_files, file)) continue;
+        info_mpi_text(&info->mpi_files, info->log, file, all, out, &shown_hints);
+        shown++;
+    }
+    print_more(shown, files, out);
+}
+
 // Losses of many processes for one reason are one line.
 static void print_losses(const struct info *info, FILE *out)
 {
@@ -315,7 +331,7 @@ void info_text(const struct info *info, bool all, FILE *out)
     print_processes(info, all, out);
     print_ranks(info, all, out);
     print_files(info, all, out);
-    info_mpi_text(&info->mpi_files, info->log, all, out);
+    print_mpi_files(info, all, out);
     print_events(info, out);
     print_coverage(info, out);
     print_log(info, out);

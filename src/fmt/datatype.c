@@ -71,18 +71,19 @@ static bool add_loop(struct reach *reach, const struct datatype_item *loop, cons
 static bool measure(struct datatype_item *item, uint32_t items, struct reach *reach)
 {
     *reach = (struct reach){0};
-    for (const struct datatype_item *end = item + items; item < end; item += item->span) {
+    for (uint32_t i = 0; i < items; i += item[i].span) {
+        struct datatype_item *own = &item[i];
         struct reach body = {0};
-        if (datatype_is_loop(item)) {
-            if (!measure(item + 1, item->span - 1, &body)) return false;
-            item->bytes = body.bytes;
-            item->depth = body.depth + 1;
-            if (!add_loop(reach, item, &body)) return false;
+        if (datatype_is_loop(own)) {
+            if (!measure(own + 1, own->span - 1, &body)) return false;
+            own->bytes = body.bytes;
+            own->depth = body.depth + 1;
+            if (!add_loop(reach, own, &body)) return false;
         } else {
-            item->depth = 0;
-            if (!add_piece(reach, item->offset, item->bytes)) return false;
+            own->depth = 0;
+            if (!add_piece(reach, own->offset, own->bytes)) return false;
         }
-        if (item->depth > reach->depth) reach->depth = item->depth;
+        if (own->depth > reach->depth) reach->depth = own->depth;
     }
     return true;
 }
@@ -415,8 +416,9 @@ static int get_items(struct datatype *type, struct input *in, uint32_t items, ui
     uint64_t place = 0;
     bool after_piece = false;
     while (items == UINT32_MAX ? in->at < in->end : type->items - first < items) {
-        const struct datatype_item *item = &type->item[type->items];
+        uint32_t own = type->items;
         FORWARD(get_item(type, in, place, depth));
+        const struct datatype_item *item = &type->item[own];
         bool is_piece = !datatype_is_loop(item);
         RETURN_IF(after_piece && is_piece && (uint64_t)item->offset == place, ERR_FORMAT);
         place = end_of(item);

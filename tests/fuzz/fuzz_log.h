@@ -2,6 +2,8 @@
 #ifndef IOSEER_FUZZ_LOG_H
 #define IOSEER_FUZZ_LOG_H
 
+#include <stdlib.h>
+
 #include "fuzz.h"
 #include "log/log.h"
 #include "log/log_comm.h"
@@ -42,6 +44,19 @@ static inline void fuzz_read_events(struct log *log)
     log_iter_close(iter);
 }
 
+static inline void fuzz_read_datatypes(struct log *log)
+{
+    for (size_t i = 0; i < log_datatype_count(log); i++) {
+        const struct datatype *flat;
+        if (log_datatype_flat(log, log_datatype_at(log, i), &flat) != 0) abort();
+        fuzz_touch((const uint8_t *)flat->item, flat->items * sizeof *flat->item);
+    }
+    for (size_t i = 0; i < log_hints_count(log); i++) {
+        const struct log_hint_list *list = &log_hints_at(log, i)->in_force;
+        for (size_t j = 0; j < list->count; j++) fuzz_touch((const uint8_t *)list->hint[j].value, 1);
+    }
+}
+
 static inline void fuzz_read_log(const uint8_t *data, size_t len)
 {
     struct log *log;
@@ -50,6 +65,7 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len)
     if (fd < 0) return;
     fuzz_file_name(name, fd);
     if (log_open(&log, name) != 0) return;
+    fuzz_read_datatypes(log);
     fuzz_read_events(log);
     fuzz_read_stats(log);
     log_reduce(log, NULL, false, fuzz_take_record, NULL);

@@ -2,6 +2,7 @@
 """seeds.py DIRECTORY: makes seeds for each fuzz target, most of the log and spill files of small programs."""
 import glob
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -47,15 +48,19 @@ PYTHON = [sys.executable, '-I', '-S', '-c', VARIED]
 SHELL = ['sh', '-c', 'echo one > a; cat a a > b; mv b c; cat nowhere 2> error; true']
 CHECKPOINT = [os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '1', '-n', '6', '-b', '64']
 
+VIEWS = ['mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'tests', 'mpi', 'views-mpich')]
+
 # Options of `record`, and the program.
-RUNS = (
+RUNS = [
     ([], CHECKPOINT),
     ([], SHELL),
     ([], PYTHON),
     (['--no-trace'], PYTHON),
     (['--trace-cap', '24k', '--file-cap', '3'], CHECKPOINT),
     (['--callsites'], SHELL),
-)
+]
+if shutil.which(VIEWS[0]) and os.path.exists(VIEWS[-1]):
+    RUNS.append(([], VIEWS))
 
 EXPRESSIONS = ('0', 'idP*8*rs - 2*rs', 'idP*rs + np*rs*(ph-1)', '(idP/4)*1024 + (idP%4)*-64', '((idP+np-1)/np)*rs')
 JSON_TEXTS = (
@@ -143,6 +148,12 @@ def save_job(directory, number, name):
         save(directory, 'job', number, file.read())
 
 
+def save_datatypes(directory, number, records):
+    for at, (kind, fields) in enumerate(decode.records(records, [])):
+        if kind == decode.DATATYPE:
+            save(directory, 'datatype', f'{number}-{at}', fields.string(7))
+
+
 def save_log(directory, number, log):
     """The log, what its blocks hold, and all of them as fuzz_blocks.c takes them."""
     pieces = b''
@@ -153,6 +164,7 @@ def save_log(directory, number, log):
             save(directory, 'stream', f'{number}-{at}', block.base.to_bytes(8, 'little') + payload)
         else:
             save(directory, 'fields', f'{number}-{at}', payload)
+            save_datatypes(directory, f'{number}-{at}', payload)
     save(directory, 'log', number, log)
     save(directory, 'blocks', number, pieces)
 

@@ -129,6 +129,12 @@ static void strings(void **state)
     begin(0);
     json_text(&json, NULL);
     expect("null\n");
+    begin(0);
+    json_object(&json);
+    json_key_text(&json, "a \"b\"\xff");
+    json_unsigned(&json, 1);
+    json_close(&json);
+    expect("{\"a \\\"b\\\"\\udcff\": 1}\n");
 }
 
 static void long_strings(void **state)
