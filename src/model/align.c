@@ -9,11 +9,14 @@
 #include "base/lookup.h"
 
 enum {
-    LIKE_SIZES = 8, // equal loops and sizes
-    LIKE_SHAPE = 6,
-    LIKE_LOOK = 1,
-    LOOKAHEAD = 64,       // where the sequences are too long for the exact comparison
-    MOST_CELLS = 4 << 20, // of that comparison
+    LIKE_SIZES = 16, // equal loops and sizes
+    LIKE_SHAPE = 12,
+    LIKE_LOOK = 3,   // the same kinds of operations
+    LIKE_SOME = 1,   // some of them
+    TICK_BITS = 20,  // ticks only decide where the likeness does not
+    LOOKAHEAD = 64,  // where the sequences are too long for the exact comparison
+    CELLS = 1 << 24, // of that comparison, in all, and so many more for each segment:
+    CELLS_EACH = 64,
 };
 
 // Lanes of one program with equal sequences.
@@ -26,9 +29,13 @@ struct class
     bool transfers; // lanes without any join the program's first phase, or make one
 };
 
+#define NONE SIZE_MAX
+
 struct column {
     const struct segment *like; // the first that came
+    uint64_t tick;              // its
     struct align_phase phase;
+    size_t before, after; // columns, or NONE
 };
 
 struct aligning {
@@ -38,10 +45,10 @@ struct aligning {
     uint32_t *class_of; // by lane
     struct class *class;
     size_t classes, classes_room;
-    struct column *column; // never moves within `order`: that holds places in here
+    struct column *column;
     size_t columns, columns_room;
-    size_t *order;
-    size_t order_count, order_room;
+    size_t first, last; // columns in their order, or NONE
+    uint64_t cells;     // that are left
 };
 
 // --- classes
@@ -86,110 +93,182 @@ static const struct segment *segment_of(const struct aligning *a, const struct c
     return &a->segments->segment[a->of_lane[class->first_lane].first + k];
 }
 
+static uint64_t tick_of(const struct aligning *a, const struct class *class, size_t k)
+{
+    const struct lane *lane = &a->lanes->lane[class->first_lane];
+    const struct segment *segment = segment_of(a, class, k);
+    return segment->first < segment->end ? lane->tick[segment->first] : 0;
+}
+
 // --- laying one sequence over the columns
 
-static int likeness(const struct segment *a, const struct segment *b)
+static unsigned likeness(const struct segment *a, const struct segment *b)
 {
     if (a->sizes == b->sizes) return LIKE_SIZES;
     if (a->shape == b->shape) return LIKE_SHAPE;
-    return a->look == b->look ? LIKE_LOOK : 0;
+    if (a->look == b->look) return LIKE_LOOK;
+    return a->look & b->look ? LIKE_SOME : 0;
 }
 
-static int likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
+static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
-    return likeness(a->column[a->order[column]].like, segment_of(a, class, k));
+    return likeness(a->column[column].like, segment_of(a, class, k));
 }
 
-#define ALONE SIZE_MAX
-
-// The best alignment of columns [c0, c1) with segments [s0, s1): to[k] is a place in the order, or ALONE.
-static int compare_exactly(const struct aligning *a, const struct class *class, size_t c0, size_t c1, size_t s0,
-                           size_t s1, size_t *to)
+// What it is worth to put a segment into a column: the likeness, and among equals the distance in ticks.
+static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
-    size_t width = s1 - s0 + 1, rows = c1 - c0 + 1;
-    uint32_t *best = calloc(width * rows, sizeof *best); // of the columns and segments from here on
+    uint64_t like = likeness_at(a, class, column, k), here = a->column[column].tick, there = tick_of(a, class, k);
+    uint64_t distance = here > there ? here - there : there - here, most = (UINT64_C(1) << (TICK_BITS - 1)) - 1;
+    return like ? (like << TICK_BITS) - (distance < most ? distance : most) : 0;
+}
+
+// The alignment of some columns in a row with segments in a row that is worth the most: to[k] is a column, or NONE.
+static int compare_exactly(const struct aligning *a, const struct class *class, const size_t *column, size_t columns,
+                           size_t segment, size_t segments, size_t *to)
+{
+    size_t width = segments + 1;
+    uint64_t *best = calloc((columns + 1) * width, sizeof *best); // of the columns and segments from here on
     RETURN_IF(!best, -ENOMEM);
-    for (size_t c = rows - 1; c-- > 0;) {
-        for (size_t s = width - 1; s-- > 0;) {
-            int like = likeness_at(a, class, c0 + c, s0 + s);
-            uint32_t both = like ? best[(c + 1) * width + s + 1] + (uint32_t)like : 0;
-            uint32_t skip_column = best[(c + 1) * width + s], skip_segment = best[c * width + s + 1];
-            uint32_t skip = skip_column > skip_segment ? skip_column : skip_segment;
+    for (size_t c = columns; c-- > 0;) {
+        for (size_t s = segments; s-- > 0;) {
+            uint64_t worth = worth_at(a, class, column[c], segment + s);
+            uint64_t both = worth ? best[(c + 1) * width + s + 1] + worth : 0;
+            uint64_t skip_column = best[(c + 1) * width + s], skip_segment = best[c * width + s + 1];
+            uint64_t skip = skip_column > skip_segment ? skip_column : skip_segment;
             best[c * width + s] = both >= skip ? both : skip;
         }
     }
-    for (size_t c = 0, s = 0; s < width - 1;) {
-        int like = c < rows - 1 ? likeness_at(a, class, c0 + c, s0 + s) : 0;
-        if (like && best[c * width + s] == best[(c + 1) * width + s + 1] + (uint32_t)like) {
-            to[s0 + s++] = c0 + c++;
-        } else if (c < rows - 1 && best[c * width + s] == best[(c + 1) * width + s]) {
+    for (size_t c = 0, s = 0; s < segments;) {
+        uint64_t worth = c < columns ? worth_at(a, class, column[c], segment + s) : 0;
+        if (worth && best[c * width + s] == best[(c + 1) * width + s + 1] + worth) {
+            to[segment + s++] = column[c++];
+        } else if (c < columns && best[c * width + s] == best[(c + 1) * width + s]) {
             c++;
         } else {
-            to[s0 + s++] = ALONE;
+            to[segment + s++] = NONE;
         }
     }
     free(best);
     return 0;
 }
 
-static void compare_ahead(const struct aligning *a, const struct class *class, size_t c0, size_t c1, size_t s0,
-                          size_t s1, size_t *to)
+// The same, but each segment takes the best of the next few columns.
+static void compare_ahead(const struct aligning *a, const struct class *class, size_t column, size_t columns,
+                          size_t segment, size_t segments, size_t *to)
 {
-    for (size_t s = s0; s < s1; s++) {
-        int best = 0;
-        to[s] = ALONE;
-        for (size_t c = c0; c < c1 && c < c0 + LOOKAHEAD; c++) {
-            int like = likeness_at(a, class, c, s);
-            if (like > best) {
-                best = like;
-                to[s] = c;
-            }
+    for (size_t s = segment; s < segment + segments; s++) {
+        uint64_t best = 0;
+        size_t found_at = 0, at = column;
+        to[s] = NONE;
+        for (size_t c = 0; c < columns && c < LOOKAHEAD; c++, at = a->column[at].after) {
+            uint64_t worth = worth_at(a, class, at, s);
+            if (worth <= best) continue;
+            best = worth;
+            to[s] = at;
+            found_at = c;
         }
-        if (to[s] != ALONE) c0 = to[s] + 1;
+        if (to[s] == NONE) continue;
+        column = a->column[to[s]].after;
+        columns -= found_at + 1;
     }
 }
 
-static int compare(const struct aligning *a, const struct class *class, size_t *to)
+// As many of each, and of the same kinds one by one.
+static bool go_together(const struct aligning *a, const struct class *class, size_t column, size_t columns,
+                        size_t segment, size_t segments, size_t *to)
 {
-    size_t c0 = 0, c1 = a->order_count, s0 = 0, s1 = class->segments;
-    for (; c0 < c1 && s0 < s1 && likeness_at(a, class, c0, s0) == LIKE_SIZES; c0++, s0++) to[s0] = c0;
-    for (; c0 < c1 && s0 < s1 && likeness_at(a, class, c1 - 1, s1 - 1) == LIKE_SIZES; c1--, s1--) to[s1 - 1] = c1 - 1;
-    if (s0 == s1) return 0;
-    if ((s1 - s0 + 1) * (c1 - c0 + 1) <= MOST_CELLS) return compare_exactly(a, class, c0, c1, s0, s1, to);
-    compare_ahead(a, class, c0, c1, s0, s1, to);
-    return 0;
+    if (columns != segments) return false;
+    for (size_t s = segment; s < segment + segments; s++, column = a->column[column].after) {
+        if (likeness_at(a, class, column, s) < LIKE_LOOK) return false;
+        to[s] = column;
+    }
+    return true;
+}
+
+static int compare_window(struct aligning *a, const struct class *class, size_t column, size_t columns, size_t segment,
+                          size_t segments, size_t *to)
+{
+    if (!segments) return 0;
+    if ((columns + 1) > a->cells / (segments + 1)) {
+        compare_ahead(a, class, column, columns, segment, segments, to);
+        return 0;
+    }
+    a->cells -= (columns + 1) * (segments + 1);
+    size_t *window = malloc((columns + 1) * sizeof *window);
+    RETURN_IF(!window, -ENOMEM);
+    for (size_t c = 0; c < columns; c++, column = a->column[column].after) window[c] = column;
+    int code = compare_exactly(a, class, window, columns, segment, segments, to);
+    free(window);
+    return code;
+}
+
+// Whether a segment can only be in this column: the one beside it does something else.
+static bool is_certain(const struct aligning *a, const struct class *class, size_t column, size_t beside, size_t k)
+{
+    return likeness_at(a, class, column, k) == LIKE_SIZES &&
+           (beside == NONE || likeness_at(a, class, beside, k) != LIKE_SIZES);
+}
+
+// What both begin and end with is quickly found.
+static int compare(struct aligning *a, const struct class *class, size_t *to)
+{
+    size_t first = a->first, last = a->last, columns = a->columns, segment = 0, segments = class->segments;
+    if (go_together(a, class, first, columns, segment, segments, to)) return 0;
+    for (size_t after; columns && segments; columns--, segments--, first = after) {
+        after = a->column[first].after;
+        if (!is_certain(a, class, first, after, segment)) break;
+        to[segment++] = first;
+    }
+    for (size_t before; columns && segments; columns--, segments--, last = before) {
+        before = a->column[last].before;
+        if (!is_certain(a, class, last, before, segment + segments - 1)) break;
+        to[segment + segments - 1] = last;
+    }
+    return compare_window(a, class, first, columns, segment, segments, to);
 }
 
 // --- columns
 
-static int add_column(struct aligning *a, const struct segment *like, uint32_t program, size_t *id)
+static int add_column(struct aligning *a, const struct segment *like, uint64_t tick, uint32_t program, size_t before,
+                      size_t *id)
 {
     FORWARD(grow(&a->column, &a->columns_room, a->columns, sizeof *a->column));
-    a->column[ *id = a->columns++] = (struct column){.like = like, .phase.program = program};
+    size_t after = before == NONE ? a->first : a->column[before].after;
+    a->column[ *id = a->columns++] =
+        (struct column){.like = like, .tick = tick, .phase.program = program, .before = before, .after = after};
+    *(before == NONE ? &a->first : &a->column[before].after) = *id;
+    *(after == NONE ? &a->last : &a->column[after].before) = *id;
     return 0;
 }
 
-// Puts a class's segments into the order; to[k] becomes the column of segment k.
+// The column that a new one of this tick comes behind: from `before` on, and before `limit`.
+static size_t place_of(const struct aligning *a, uint64_t tick, size_t before, size_t limit)
+{
+    size_t latest = limit == NONE ? a->last : a->column[limit].before;
+    if (latest == NONE || a->column[latest].tick <= tick) return latest;
+    for (size_t next; (next = before == NONE ? a->first : a->column[before].after) != limit; before = next) {
+        if (a->column[next].tick > tick) break;
+    }
+    return before;
+}
+
+// Puts a class's segments into columns; to[k] becomes that of segment k. New ones come behind the columns of earlier
+// ticks, as far as the order allows it.
 static int lay(struct aligning *a, const struct class *class, uint32_t program, size_t *to)
 {
     FORWARD(compare(a, class, to));
-    size_t *order = malloc((a->order_count + class->segments + 1) * sizeof *order), count = 0, next = 0;
-    RETURN_IF(!order, -ENOMEM);
-    int code = 0;
-    for (size_t k = 0; k < class->segments && !code; k++) {
-        if (to[k] == ALONE) {
-            code = add_column(a, segment_of(a, class, k), program, &to[k]);
-            order[count++] = to[k];
-            continue;
+    size_t before = NONE, match = 0; // the next one
+    for (size_t k = 0; k < class->segments; k++) {
+        if (to[k] == NONE) {
+            for (match = match > k ? match : k; match < class->segments && to[match] == NONE;) match++;
+            uint64_t tick = tick_of(a, class, k);
+            before = place_of(a, tick, before, match < class->segments ? to[match] : NONE);
+            FORWARD(add_column(a, segment_of(a, class, k), tick, program, before, &to[k]));
         }
-        while (next <= to[k]) order[count++] = a->order[next++];
-        to[k] = a->order[to[k]];
+        before = to[k];
     }
-    while (next < a->order_count) order[count++] = a->order[next++];
-    free(a->order);
-    a->order = order;
-    a->order_count = count;
-    return code;
+    return 0;
 }
 
 static int add_part(struct align_phase *phase, uint32_t lane, size_t segment)
@@ -217,7 +296,7 @@ static int lay_classes(struct aligning *a, uint32_t program, size_t **to)
     int code = 0;
     for (size_t i = 0; i < a->classes && !code; i++) {
         const struct class *class = &a->class[by_size[i]];
-        if (!has_transfers(a, class->first_lane) && a->order_count) continue;
+        if (!class->transfers && a->columns) continue;
         to[by_size[i]] = malloc((class->segments + 1) * sizeof **to);
         code = to[by_size[i]] ? lay(a, class, program, to[by_size[i]]) : -ENOMEM;
     }
@@ -225,26 +304,37 @@ static int lay_classes(struct aligning *a, uint32_t program, size_t **to)
     return code;
 }
 
+static int fill_columns(struct aligning *a, size_t first_lane, size_t end_lane, size_t *const *to)
+{
+    for (size_t i = first_lane; i < end_lane; i++) {
+        const struct lane_segments *of = &a->of_lane[i];
+        for (size_t s = of->first; s < of->end; s++) {
+            size_t column = has_transfers(a, i) ? to[a->class_of[i]][s - of->first] : a->first;
+            FORWARD(add_part(&a->column[column].phase, (uint32_t)i, s));
+        }
+    }
+    return 0;
+}
+
 static int align_program(struct aligning *a, struct align *align, size_t first_lane, size_t end_lane)
 {
     uint32_t program = a->lanes->lane[first_lane].program;
-    a->order_count = a->columns = 0;
+    a->columns = 0;
+    a->first = a->last = NONE;
+    a->cells = CELLS + CELLS_EACH * (a->of_lane[end_lane - 1].end - a->of_lane[first_lane].first);
     FORWARD(sort_into_classes(a, first_lane, end_lane));
     size_t **to = calloc(a->classes, sizeof *to);
     RETURN_IF(!to, -ENOMEM);
     int code = lay_classes(a, program, to);
-    for (size_t i = first_lane; i < end_lane && !code; i++) {
-        const struct lane_segments *of = &a->of_lane[i];
-        const size_t *column = has_transfers(a, i) ? to[a->class_of[i]] : a->order;
-        for (size_t s = of->first; s < of->end && !code; s++) {
-            code = add_part(&a->column[column[s - of->first]].phase, (uint32_t)i, s);
-        }
-    }
+    if (!code) code = fill_columns(a, first_lane, end_lane, to);
     for (size_t i = 0; i < a->classes; i++) free(to[i]);
     free(to);
-    for (size_t i = 0; i < a->order_count && !code; i++) {
-        code = grow(&align->phase, &align->room, align->count, sizeof *align->phase);
-        if (!code) align->phase[align->count++] = a->column[a->order[i]].phase;
+    for (size_t i = a->first; i != NONE; i = a->column[i].after) {
+        if (!code) code = grow(&align->phase, &align->room, align->count, sizeof *align->phase);
+        if (!code)
+            align->phase[align->count++] = a->column[i].phase;
+        else
+            free(a->column[i].phase.part);
     }
     return code;
 }
@@ -263,7 +353,6 @@ int align_make(struct align *align, const struct lanes *lanes, const struct segm
     free(a.class_of);
     free(a.class);
     free(a.column);
-    free(a.order);
     if (code) align_free(align);
     return code;
 }

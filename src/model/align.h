@@ -2,7 +2,11 @@
 //
 // Lanes with the same sequence of segments are one class. Classes are laid over each other, the largest first, as texts
 // are compared: the alignment with the greatest likeness, where equal loops of equal sizes count most, equal loops
-// less, and the same kinds of operations least. Segments that find no partner are phases of their own lanes only.
+// less, then the same kinds of operations, and some kinds in common least. Between alignments of equal likeness the
+// distance in ticks decides. Segments that find no partner are phases of their own lanes only.
+// Where two sequences have equally many segments, one by one of the same kinds, they go together as they are. The exact
+// comparison is for what is left, and has a limit that grows with the number of segments; past it each segment looks at
+// the next columns only.
 #ifndef IOSEER_MODEL_ALIGN_H
 #define IOSEER_MODEL_ALIGN_H
 
