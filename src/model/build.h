@@ -34,8 +34,9 @@ struct building {
 int build_families(struct building *b);
 // Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.
 int build_parts(struct building *b, uint32_t family, bool others);
-// Pauses before operations, and of all families how regularly they come (build_observed.c).
-int build_observed(struct building *b, uint32_t family);
+// Pauses before the operations of a part with these pieces, and of all families how regularly they come
+// (build_observed.c).
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count);
 int build_periods(struct building *b);
 // Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
 int build_numbers(struct building *b, struct log *log);

@@ -95,20 +95,6 @@ static size_t count_leaves(const struct model_items *items, struct model_item **
     return count;
 }
 
-static bool in_part(const struct model_part *part, const struct piece *piece)
-{
-    if (piece->thread != part->thread) return false;
-    for (size_t low = 0, high = part->ranks; low < high;) {
-        size_t middle = (low + high) / 2;
-        if (part->rank[middle] == piece->rank) return true;
-        if (part->rank[middle] < piece->rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 // How often a leaf occurs in one process and phase.
 static void count_ops(const struct model_items *items, uint64_t around, uint64_t *ops, size_t *next)
 {
@@ -123,7 +109,7 @@ static void count_ops(const struct model_items *items, uint64_t around, uint64_t
     }
 }
 
-static int observe_think(struct building *b, size_t family, struct model_part *part)
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count)
 {
     size_t leaves = count_leaves(&part->items, NULL), next = 0;
     struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
@@ -136,14 +122,12 @@ static int observe_think(struct building *b, size_t family, struct model_part *p
         count_ops(&part->items, 1, ops, &next);
     }
     for (size_t i = 0; i < leaves && !code; i++) {
-        t.think_ns[i] = malloc(ops[i] * part->ranks * part->phs * sizeof **t.think_ns);
+        t.think_ns[i] = malloc(ops[i] * count * sizeof **t.think_ns);
         if (!t.think_ns[i]) code = -ENOMEM;
     }
-    for (size_t i = 0; i < b->family[family].count && !code; i++) {
-        const struct piece *piece = &b->family[family].piece[i];
-        const struct segment *segment = &b->segments.segment[piece->segment];
-        if (!segment->ops.count || !in_part(part, piece)) continue;
-        t.lane = &b->lanes.lane[piece->lane];
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct segment *segment = &b->segments.segment[pieces[i].segment];
+        t.lane = &b->lanes.lane[pieces[i].lane];
         t.next = segment->first;
         nest_walk(&segment->ops, take_think, &t);
     }
@@ -158,11 +142,4 @@ static int observe_think(struct building *b, size_t family, struct model_part *p
     free(leaf);
     free(ops);
     return code;
-}
-
-int build_observed(struct building *b, uint32_t id)
-{
-    struct model_family *family = &b->model->family[id];
-    for (size_t i = 0; i < family->parts; i++) FORWARD(observe_think(b, id, &family->part[i]));
-    return 0;
 }

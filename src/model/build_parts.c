@@ -31,26 +31,36 @@ static int by_first_rank(const void *x, const void *y)
     return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-// A part is a full table of phases and ranks. Of `count` sorted pieces with one thread and shape, those phases that
-// have the same ranks as the first one form the next part; they are moved to the front, and their number is returned.
-static size_t take_rectangle(struct piece *pieces, size_t count, struct piece *rest)
+static size_t pieces_of_phase(const struct piece *pieces, size_t count)
 {
-    size_t ranks = 1, taken = 0, left = 0;
-    while (ranks < count && pieces[ranks].ph == pieces[0].ph) ranks++;
-    for (size_t i = 0, n; i < count; i += n) {
-        for (n = 1; i + n < count && pieces[i + n].ph == pieces[i].ph;) n++;
-        bool same = n == ranks;
-        for (size_t k = 0; same && k < n; k++) same = pieces[k].rank == pieces[i + k].rank;
-        if (same) {
-            memmove(&pieces[taken], &pieces[i], n * sizeof *pieces);
-            taken += n;
-        } else {
-            memcpy(&rest[left], &pieces[i], n * sizeof *pieces);
-            left += n;
-        }
+    size_t n = 1;
+    while (n < count && pieces[n].thread == pieces[0].thread && pieces[n].shape == pieces[0].shape &&
+           pieces[n].ph == pieces[0].ph) {
+        n++;
     }
-    memcpy(&pieces[taken], rest, left * sizeof *pieces);
-    return taken;
+    return n;
+}
+
+// A part is a full table of phases and ranks. Sorts pieces so that those of one part follow each other, and have one
+// shape: it says from now on which ranks the phase has, too.
+static void sort_pieces(struct piece *pieces, size_t count)
+{
+    qsort(pieces, count, sizeof *pieces, compare_pieces);
+    for (size_t first = 0, n; first < count; first += n) {
+        n = pieces_of_phase(&pieces[first], count - first);
+        uint64_t shape = build_mix(pieces[first].shape, n);
+        for (size_t i = 0; i < n; i++) shape = build_mix(shape, pieces[first + i].rank);
+        for (size_t i = 0; i < n; i++) pieces[first + i].shape = shape;
+    }
+    qsort(pieces, count, sizeof *pieces, compare_pieces);
+}
+
+static bool is_table(const struct piece *pieces, size_t count, size_t ranks)
+{
+    for (size_t i = ranks; i < count; i++) {
+        if (pieces[i].rank != pieces[i - ranks].rank || pieces[i].ph == pieces[i - ranks].ph) return false;
+    }
+    return count % ranks == 0;
 }
 
 static const struct nest_seq *seq_of(const struct building *b, const struct piece *piece, bool others)
@@ -124,8 +134,7 @@ static int copy_list(struct fitting *f, struct model_item *item)
     item->list = arena_alloc(&f->model->arena, f->count * sizeof *item->list);
     RETURN_IF(!item->list, -ENOMEM);
     for (size_t i = 0; i < f->count; i++) {
-        item->list[i] = arena_copy(&f->model->arena, f->leaf[i]->list, item->count * sizeof **item->list);
-        RETURN_IF(!item->list[i], -ENOMEM);
+        item->list[i] = f->leaf[i]->list; // the segments' nests are in the model's arena
     }
     return 0;
 }
@@ -161,8 +170,35 @@ static int make_items(struct fitting *f, const struct nest **at, size_t count, s
     return code;
 }
 
+static bool same_tree(const struct nest *a, const struct nest *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (a[i].type != b[i].type || a[i].count != b[i].count || a[i].steps != b[i].steps) return false;
+        if (a[i].type == NEST_OP && (a[i].op.kind != b[i].op.kind ||
+                                     (a[i].steps && memcmp(a[i].step, b[i].step, a[i].steps * sizeof *a[i].step)))) {
+            return false;
+        }
+        if (a[i].type == NEST_LOOP && (a[i].length != b[i].length || !same_tree(a[i].body, b[i].body, a[i].length))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Shapes are hashes: that two are equal by accident is so unlikely that it is an error.
+static int check_trees(const struct fitting *f)
+{
+    const struct nest_seq *first = seq_of(f->b, f->piece, f->others);
+    for (size_t i = 1; i < f->count; i++) {
+        const struct nest_seq *other = seq_of(f->b, &f->piece[i], f->others);
+        RETURN_IF(other->count != first->count || !same_tree(first->item, other->item, first->count), ERR_LIMIT);
+    }
+    return 0;
+}
+
 static int fit_part(struct fitting *f, struct model_part *part)
 {
+    FORWARD(check_trees(f));
     const struct nest **at = malloc(f->count * sizeof *at);
     f->leaf = malloc(f->count * sizeof *f->leaf);
     f->point = malloc(f->count * sizeof *f->point);
@@ -182,8 +218,8 @@ static int make_part(struct building *b, const struct model_family *family, cons
                      bool others, bool is_whole, struct model_part *part)
 {
     struct model *model = b->model;
-    size_t ranks = 1;
-    while (ranks < count && pieces[ranks].ph == pieces[0].ph) ranks++;
+    size_t ranks = pieces_of_phase(pieces, count);
+    RETURN_IF(!is_table(pieces, count, ranks), ERR_LIMIT);
     *part = (struct model_part){.ranks = ranks, .phs = count / ranks, .thread = pieces[0].thread};
     part->rank = arena_alloc(&model->arena, ranks * sizeof *part->rank);
     part->ph = arena_alloc(&model->arena, part->phs * sizeof *part->ph);
@@ -198,27 +234,22 @@ static int make_part(struct building *b, const struct model_family *family, cons
                         .ranks = ranks,
                         .is_whole = is_whole,
                         .np = model->program[family->program].np};
-    return fit_part(&f, part);
+    FORWARD(fit_part(&f, part));
+    return others ? 0 : build_think(b, part, pieces, count);
 }
 
 static int split_parts(struct building *b, const struct model_family *family, struct piece *pieces, size_t count,
-                       struct piece *rest, bool others, struct model_part **parts, size_t *made)
+                       bool others, struct model_part **parts, size_t *made)
 {
     size_t room = 0;
     struct model_part *found = NULL;
     int code = 0;
-    for (size_t first = 0, end; first < count && !code; first = end) {
-        for (end = first;
-             end < count && pieces[end].thread == pieces[first].thread && pieces[end].shape == pieces[first].shape;) {
-            end++;
-        }
-        for (size_t at = first, taken; at < end && !code; at += taken) {
-            taken = take_rectangle(&pieces[at], end - at, rest);
-            code = grow(&found, &room, *made, sizeof *found);
-            bool is_whole = !others && taken == count;
-            if (!code) code = make_part(b, family, &pieces[at], taken, others, is_whole, &found[*made]);
-            if (!code) ++*made;
-        }
+    for (size_t first = 0, n; first < count && !code; first += n) {
+        const struct piece *piece = &pieces[first];
+        for (n = 1; first + n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
+        code = grow(&found, &room, *made, sizeof *found);
+        if (!code) code = make_part(b, family, piece, n, others, !others && n == count, &found[*made]);
+        if (!code) ++*made;
     }
     if (!code && *made) qsort(found, *made, sizeof *found, by_first_rank);
     *parts = arena_copy(&b->model->arena, found, *made * sizeof *found);
@@ -230,9 +261,9 @@ int build_parts(struct building *b, uint32_t family, bool others)
 {
     struct model_family *to = &b->model->family[family];
     const struct pieces *all = &b->family[family];
-    struct piece *pieces = malloc((all->count + 1) * sizeof *pieces), *rest = malloc((all->count + 1) * sizeof *rest);
+    struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);
     size_t count = 0;
-    int code = pieces && rest ? 0 : -ENOMEM;
+    int code = pieces ? 0 : -ENOMEM;
     for (size_t i = 0; i < all->count && !code; i++) {
         const struct segment *segment = &b->segments.segment[all->piece[i].segment];
         if (!(others ? segment->others.count : segment->ops.count)) continue;
@@ -240,11 +271,10 @@ int build_parts(struct building *b, uint32_t family, bool others)
         pieces[count++].shape = others ? others_shape(segment) : segment->shape;
     }
     if (!code && count) {
-        qsort(pieces, count, sizeof *pieces, compare_pieces);
-        code = others ? split_parts(b, to, pieces, count, rest, true, &to->other, &to->others)
-                      : split_parts(b, to, pieces, count, rest, false, &to->part, &to->parts);
+        sort_pieces(pieces, count);
+        code = others ? split_parts(b, to, pieces, count, true, &to->other, &to->others)
+                      : split_parts(b, to, pieces, count, false, &to->part, &to->parts);
     }
     free(pieces);
-    free(rest);
     return code;
 }

@@ -16,17 +16,19 @@ static const char barrier_name[] = "barrier";
 
 // What came between an event and the one before it in its thread.
 struct comm {
+    uint64_t event;
     struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
 };
+
+enum { RECENT_KINDS = 256 };
 
 struct loading {
     struct lanes *lanes;
     struct log *log;
     unsigned layer;
-    struct lookup comm_of; // event -> comm
-    struct comm *comm;
+    struct comm *comm; // by event
     size_t comms, comms_room;
-    struct lookup parents;   // event -> layer << 1 | is a transfer
+    struct lookup parents;   // events that are no transfers -> layer
     struct lookup lane_of;   // process and thread -> lane
     struct lookup kind_of;   // hash of a kind -> kind
     struct carry {           // by lane: what has come since
@@ -34,9 +36,11 @@ struct loading {
         struct lane_gap gap; // the last transfer
         int64_t end_ns;
         bool begun;
+        size_t comm_at; // where the next event's is expected
     } * carry;
     size_t carries_room;
-    struct lookup call_names; // call -> place in names
+    const char **call_name;        // by call
+    uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
 };
 
 static bool transfers(const struct log_call *call)
@@ -57,31 +61,68 @@ static uint64_t moved_bytes(const struct log_event *event)
 
 // --- communication
 
+static void add_comm(struct comm *sum, const struct comm *more)
+{
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) {
+        sum->of[k].count += more->of[k].count;
+        sum->of[k].bytes += more->of[k].bytes;
+        sum->of[k].units += more->of[k].units;
+    }
+}
+
 static int take_comm(const struct log_comm *found, void *context)
 {
     struct loading *l = context;
     if (!found->has_event) return 0;
-    uint32_t at = lookup_find(&l->comm_of, found->event);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)l->comms;
+    if (!l->comms || l->comm[l->comms - 1].event != found->event) {
         FORWARD(grow(&l->comm, &l->comms_room, l->comms, sizeof *l->comm));
-        l->comm[l->comms++] = (struct comm){0};
-        FORWARD(lookup_set(&l->comm_of, found->event, at));
+        l->comm[l->comms++] = (struct comm){.event = found->event};
     }
-    struct stream_comm *sum = &l->comm[at].of[found->kind];
+    struct stream_comm *sum = &l->comm[l->comms - 1].of[found->kind];
     sum->count += found->count;
     sum->bytes += found->bytes;
     sum->units += (uint64_t)(found->time_ns > 0 ? found->time_ns : 0);
     return 0;
 }
 
-static void carry_comm(struct carry *carry, const struct comm *comm)
+static int compare_comms(const void *a, const void *b)
 {
-    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) {
-        carry->comm.of[k].count += comm->of[k].count;
-        carry->comm.of[k].bytes += comm->of[k].bytes;
-        carry->comm.of[k].units += comm->of[k].units;
+    const struct comm *left = a, *right = b;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+static int load_comm(struct loading *l)
+{
+    FORWARD(log_comm(l->log, NULL, take_comm, l));
+    if (!l->comms) return 0;
+    qsort(l->comm, l->comms, sizeof *l->comm, compare_comms);
+    size_t kept = 0;
+    for (size_t i = 1; i < l->comms; i++) {
+        if (l->comm[i].event == l->comm[kept].event)
+            add_comm(&l->comm[kept], &l->comm[i]);
+        else
+            l->comm[++kept] = l->comm[i];
     }
+    l->comms = kept + 1;
+    return 0;
+}
+
+// The communication before an event, or NULL. Events of a lane come nearly in the order of their numbers.
+static const struct comm *find_comm(const struct loading *l, struct carry *carry, uint64_t event)
+{
+    size_t low = carry->comm_at, high = low;
+    bool is_there = (low == 0 || l->comm[low - 1].event < event) && (low == l->comms || l->comm[low].event >= event);
+    if (!is_there) low = 0, high = l->comms;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->comm[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < l->comms && l->comm[low].event == event;
+    carry->comm_at = low + found;
+    return found ? &l->comm[low] : NULL;
 }
 
 // --- which events count
@@ -92,8 +133,7 @@ static bool is_chosen(struct loading *l, const struct log_event *event)
 {
     if (l->layer) return event->call->layer == l->layer;
     if (!event->has_parent) return true;
-    uint32_t parent = lookup_find(&l->parents, event->parent);
-    return parent != LOOKUP_NONE && !(parent & 1) && parent >> 1 == event->call->layer;
+    return lookup_find(&l->parents, event->parent) == event->call->layer;
 }
 
 // --- kinds
@@ -106,7 +146,7 @@ static uint64_t kind_hash(const struct op_kind *kind)
     return hash;
 }
 
-static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+static int find_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
 {
     struct lanes *lanes = l->lanes;
     uint64_t hash = kind_hash(kind);
@@ -121,12 +161,22 @@ static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *
     return lookup_set(&l->kind_of, hash, *id);
 }
 
+static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+{
+    uint32_t *recent = &l->recent[((uintptr_t)kind->call / 16 + kind->set) % RECENT_KINDS];
+    if (*recent >= l->lanes->kinds || memcmp(&l->lanes->kind[*recent], kind, sizeof *kind)) {
+        FORWARD(find_kind(l, kind, recent));
+    }
+    *id = *recent;
+    return 0;
+}
+
 // Names outlive the log: the model keeps them.
 static const char *name_of(struct loading *l, const struct log_call *call)
 {
-    uint32_t kind = lookup_find(&l->call_names, call->id);
-    if (kind != LOOKUP_NONE) return l->lanes->kind[kind].call;
-    return arena_text(&l->lanes->arena, call->name);
+    const char **name = &l->call_name[call->id];
+    if (!*name) *name = arena_text(&l->lanes->arena, call->name);
+    return *name;
 }
 
 static uint64_t attribute(const struct log_event *event, unsigned id)
@@ -211,7 +261,6 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
     FORWARD(add_mpi(l, event, &kind, op));
     FORWARD(intern_kind(l, &kind, &op->kind));
-    FORWARD(lookup_set(&l->call_names, call->id, op->kind));
     op->at[AT_MEMBER] = file ? file->member : 0;
     op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
@@ -314,12 +363,12 @@ static int take_event(struct loading *l, const struct log_event *event)
     uint32_t at;
     look_at_file(l, event);
     bool transfer = is_transfer(event);
-    FORWARD(lookup_set(&l->parents, event->id, (uint32_t)event->call->layer << 1 | transfers(event->call)));
+    if (!transfers(event->call)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
     FORWARD(find_lane(l, event, &at));
     struct lane *lane = &l->lanes->lane[at];
     struct carry *carry = &l->carry[at];
-    uint32_t comm = lookup_find(&l->comm_of, event->id);
-    if (comm != LOOKUP_NONE) carry_comm(carry, &l->comm[comm]);
+    const struct comm *comm = find_comm(l, carry, event->id);
+    if (comm) add_comm(&carry->comm, comm);
     if (!is_chosen(l, event)) return 0;
     struct lane_left *left = &l->lanes->left;
     if (event->process->is_launcher) {
@@ -554,19 +603,19 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
 {
     struct loading l = {.lanes = lanes, .log = log, .layer = layer};
     *lanes = (struct lanes){0};
-    int code = load_sets(&l);
-    if (!code) code = log_comm(log, NULL, take_comm, &l);
+    l.call_name = calloc(log_call_ids(log) + 1, sizeof *l.call_name);
+    int code = l.call_name ? load_sets(&l) : -ENOMEM;
+    if (!code) code = load_comm(&l);
     if (!code) code = load_events(&l);
     if (!code) code = count_untraced(&l);
     if (!code) drop_empty(lanes);
     if (!code) code = order_types(lanes);
     if (!code) code = find_programs(&l);
     if (!code) number_threads(lanes);
-    lookup_free(&l.comm_of);
     lookup_free(&l.parents);
     lookup_free(&l.lane_of);
     lookup_free(&l.kind_of);
-    lookup_free(&l.call_names);
+    free(l.call_name);
     free(l.comm);
     free(l.carry);
     if (code) lanes_free(lanes);

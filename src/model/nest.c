@@ -192,11 +192,27 @@ static bool is_twice(const struct folding *f, size_t at, size_t period, const st
     return !has_third || is_pair_like(f, at, at + 2, like) || (at > 1 && is_pair_like(f, at, at - 2, like));
 }
 
+static int64_t offset_at(const struct folding *f, size_t at)
+{
+    return f->item[at].op.at[AT_OFFSET];
+}
+
+// Most attempts among single operations end here: neither the first two move alike, nor the first one steadily.
+static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
+{
+    const struct nest *a = f->item + at;
+    if (period < 2 || a[0].type != NEST_OP || a[1].type != NEST_OP || a[period].type != NEST_OP) return false;
+    int64_t step = offset_at(f, at + period) - offset_at(f, at);
+    if (a[period + 1].type != NEST_OP || offset_at(f, at + period + 1) - offset_at(f, at + 1) == step) return false;
+    if (f->count - at < 3 * period || a[2 * period].type != NEST_OP) return true;
+    return offset_at(f, at + 2 * period) - offset_at(f, at + period) != step;
+}
+
 // How often the `period` items at `at` repeat, 0 where they form no loop.
 static uint64_t repetitions(const struct folding *f, const struct trying *t, size_t at, size_t period)
 {
     struct likeness like;
-    if (f->count - at < 2 * period || at < t->not_before[period]) return 0;
+    if (f->count - at < 2 * period || at < t->not_before[period] || cannot_repeat(f, at, period)) return 0;
     if (!compare_bodies(f, t, at, period, &like)) return 0;
     if (!like.steady) return is_twice(f, at, period, &like) ? 2 : 0;
     uint64_t count = 3;
@@ -485,4 +501,35 @@ int nest_walk(const struct nest_seq *seq, nest_take *take, void *context)
 {
     struct walk w = {.take = take, .context = context};
     return walk_items(&w, seq->item, seq->count);
+}
+
+// --- visiting
+
+struct visit {
+    nest_see *see;
+    void *context;
+    unsigned depth;
+    uint64_t count[NEST_MAX_DEPTH]; // of the loops around, from the end on
+};
+
+static void visit_items(struct visit *v, const struct nest *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct nest *item = &items[i];
+        if (item->type == NEST_OP) {
+            v->see(&item->op, item->step, v->count + NEST_MAX_DEPTH - v->depth, item->steps, v->context);
+        } else if (item->type == NEST_LIST) {
+            for (uint64_t k = 0; k < item->count; k++) v->see(&item->list[k], NULL, NULL, 0, v->context);
+        } else {
+            v->count[NEST_MAX_DEPTH - ++v->depth] = item->count;
+            visit_items(v, item->body, item->length);
+            v->depth--;
+        }
+    }
+}
+
+void nest_visit(const struct nest_seq *seq, nest_see *see, void *context)
+{
+    struct visit v = {.see = see, .context = context};
+    visit_items(&v, seq->item, seq->count);
 }

@@ -61,6 +61,12 @@ int nest_fold(struct arena *arena, const struct op *ops, size_t count, struct ne
 typedef int nest_take(const struct op *op, size_t leaf, void *context);
 int nest_walk(const struct nest_seq *seq, nest_take *take, void *context);
 
+// Every operation as it is written: the first one it stands for, its steps and the counts of the loops around it, the
+// innermost first. Those of lists one by one, without steps, and `count` is NULL.
+typedef void nest_see(const struct op *first, const struct nest_step *step, const uint64_t *count, unsigned steps,
+                      void *context);
+void nest_visit(const struct nest_seq *seq, nest_see *see, void *context);
+
 const struct op *nest_first(const struct nest *item);
 bool nest_is_loose(const struct nest *item);
 

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/lookup.h"
 #include "fmt/call.h"
 #include "model/course.h"
 #include "model/model.h"
@@ -207,10 +208,10 @@ int model_count_others(const struct model *model, const struct model_family *fam
     return 0;
 }
 
-// Which members of which sets a family's transfers touch, and who was first.
+// Which members of which sets a family's transfers touch, and who was last.
 struct touching {
     const struct model *model;
-    uint32_t **by; // by file: of each member, rank + 1; 0 where it is not touched
+    struct lookup by; // set and member -> rank
     uint32_t rank;
     struct model_use use;
 };
@@ -221,21 +222,17 @@ static int touch(const struct op *op, size_t leaf, void *context)
     uint32_t set = t->model->kind[op->kind].set;
     (void)leaf;
     if (set == OP_NO_SET) return 0;
-    size_t members = t->model->file[set].set->member_count;
-    if (op->at[AT_MEMBER] < 0 || (uint64_t)op->at[AT_MEMBER] >= members) return 0;
-    if (!t->by[set]) t->by[set] = calloc(members, sizeof **t->by);
-    RETURN_IF(!t->by[set], -ENOMEM);
-    uint32_t *by = &t->by[set][op->at[AT_MEMBER]];
-    if (!*by) t->use.files++;
-    if (*by && *by != t->rank + 1) t->use.shared = true;
-    *by = t->rank + 1;
-    return 0;
+    uint64_t key = lookup_pair(set, (uint32_t)op->at[AT_MEMBER]);
+    uint32_t by = lookup_find(&t->by, key);
+    if (by == t->rank) return 0;
+    if (by == LOOKUP_NONE) t->use.files++;
+    if (by != LOOKUP_NONE) t->use.shared = true;
+    return lookup_set(&t->by, key, t->rank);
 }
 
 int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use)
 {
-    struct touching t = {.model = model, .by = calloc(model->files + 1, sizeof *t.by)};
-    RETURN_IF(!t.by, -ENOMEM);
+    struct touching t = {.model = model};
     int code = 0;
     for (size_t i = 0; i < family->parts; i++) {
         for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
@@ -247,8 +244,7 @@ int model_files_used(const struct model *model, const struct model_family *famil
             arena_free(&arena);
         }
     }
-    for (size_t i = 0; i < model->files; i++) free(t.by[i]);
-    free(t.by);
+    lookup_free(&t.by);
     *use = t.use;
     return code;
 }

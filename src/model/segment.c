@@ -84,39 +84,67 @@ static int64_t moved_by(const struct op *op)
     return op->at[AT_SIZE] - op->at[AT_SHORT];
 }
 
-static int measure_op(const struct op *op, size_t leaf, void *context)
+// The sum of a number that changes by steps, and its largest value: it is `first` where all loops begin. Sizes may be
+// as large as numbers can be (copy_file_range is asked for everything), so sums wrap; differences of sums do not.
+static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct nest_step *step,
+                       const uint64_t *count, unsigned steps, int64_t *largest)
+{
+    uint64_t sum = (uint64_t)first->at[at], most = sum, times = 1;
+    for (unsigned s = 0; s < steps; s++) {
+        uint64_t by = (uint64_t)step[s].at[at];
+        sum = sum * count[s] + by * times * (count[s] * (count[s] - 1) / 2);
+        times *= count[s];
+        if (step[s].at[at] > 0) most += by * (count[s] - 1);
+    }
+    *largest = (int64_t)most;
+    return sum;
+}
+
+static void measure_op(const struct op *op, const struct nest_step *step, const uint64_t *count, unsigned steps,
+                       void *context)
 {
     struct item *item = context;
-    (void)leaf;
     const struct op_kind *kind = &item->cutting->lanes->kind[op->kind];
-    item->bytes += (uint64_t)moved_by(op);
-    if (op->at[AT_SIZE] > item->largest) item->largest = op->at[AT_SIZE];
+    int64_t largest, most_left;
+    uint64_t asked = sum_of(op, AT_SIZE, step, count, steps, &largest);
+    uint64_t left = sum_of(op, AT_SHORT, step, count, steps, &most_left);
+    item->bytes += asked - left;
+    if (largest > item->largest) item->largest = largest;
     item->sizes = mix(item->sizes, (uint64_t)op->at[AT_SIZE]);
     if (kind->set != item->set) item->is_of_set = false;
     if (kind->class != item->class) item->class = CLASS_NONE;
-    return 0;
 }
 
 static struct item measure(const struct cutting *c, struct nest *nest)
 {
     const struct op_kind *kind = &c->lanes->kind[nest_first(nest)->kind];
     struct item item = {.nest = nest, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
-    struct nest_seq seq = {nest, 1};
     item.cutting = c;
     item.is_loose = nest_is_loose(nest);
-    nest_walk(&seq, measure_op, &item);
+    nest_visit(&(struct nest_seq){nest, 1}, measure_op, &item);
     return item;
 }
 
 // --- what belongs to the item before it
 
 // The last operation of each kind, where a phase is being put together.
-static int note_last(const struct op *op, size_t leaf, void *context)
+static void note_last(const struct op *op, const struct nest_step *step, const uint64_t *count, unsigned steps,
+                      void *context)
 {
-    struct op *last = context;
-    (void)leaf;
-    last[op->kind] = *op;
-    return 0;
+    struct op *last = (struct op *)context + op->kind;
+    *last = *op;
+    for (unsigned s = 0; s < steps; s++) {
+        for (unsigned c = 0; c < AT_COUNT; c++) {
+            last->at[c] = (int64_t)((uint64_t)last->at[c] + (uint64_t)step[s].at[c] * (count[s] - 1));
+        }
+    }
+}
+
+static void forget_last(const struct op *op, const struct nest_step *step, const uint64_t *count, unsigned steps,
+                        void *context)
+{
+    (void)step, (void)count, (void)steps;
+    ((struct op *)context)[op->kind] = (struct op){0};
 }
 
 // The rest of a file, less than the requests before it, and what finds its end.
@@ -138,22 +166,14 @@ static bool is_similar(const struct item *item, const struct item *before)
            (item->nest->shape == before->nest->shape && item->sizes == before->sizes);
 }
 
-static int forget_last(const struct op *op, size_t leaf, void *context)
-{
-    struct op *last = context;
-    (void)leaf;
-    last[op->kind] = (struct op){0};
-    return 0;
-}
-
 static void join_similar(const struct cutting *c, const struct nest_seq *all, struct item *items)
 {
-    nest_walk(all, forget_last, c->last);
+    nest_visit(all, forget_last, c->last);
     for (size_t i = 0; i < all->count; i++) {
         struct nest_seq seq = {&all->item[i], 1};
         items[i].is_tail = i && is_tail(&items[i], c->last);
         items[i].begins = !items[i].is_tail && !(i && is_similar(&items[i], &items[i - 1]));
-        nest_walk(&seq, note_last, c->last);
+        nest_visit(&seq, note_last, c->last);
     }
 }
 
@@ -208,33 +228,32 @@ static void join_many(struct item *items, size_t count, uint64_t bytes)
 // --- segments
 
 struct hashing {
-    uint64_t look; // a sum: the order does not count
+    uint64_t look; // one bit for each kind, or shared: the order does not count
     uint64_t sizes;
-    uint64_t bytes;
-    uint32_t last_kind;
-    size_t last_leaf;
+    uint64_t list_sizes; // the same of the sizes in lists
 };
 
-static int hash_op(const struct op *op, size_t leaf, void *context)
+static void hash_op(const struct op *op, const struct nest_step *step, const uint64_t *count, unsigned steps,
+                    void *context)
 {
     struct hashing *h = context;
-    h->bytes += (uint64_t)moved_by(op);
-    if (leaf != h->last_leaf) h->sizes = mix(h->sizes, (uint64_t)op->at[AT_SIZE]);
-    h->last_leaf = leaf;
-    if (op->kind != h->last_kind) h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
-    h->last_kind = op->kind;
-    return 0;
+    uint64_t size = (uint64_t)op->at[AT_SIZE];
+    (void)step, (void)steps;
+    h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
+    if (count)
+        h->sizes = mix(h->sizes, size);
+    else
+        h->list_sizes |= UINT64_C(1) << (mix(1, size) & 63);
 }
 
 static void hash_segment(struct segment *segment)
 {
-    struct hashing h = {.last_kind = UINT32_MAX, .last_leaf = SIZE_MAX};
-    nest_walk(&segment->ops, hash_op, &h);
-    segment->bytes = h.bytes;
+    struct hashing h = {0};
+    nest_visit(&segment->ops, hash_op, &h);
     segment->look = h.look;
     segment->shape = mix(0, segment->ops.count);
     for (size_t i = 0; i < segment->ops.count; i++) segment->shape = mix(segment->shape, segment->ops.item[i].shape);
-    segment->sizes = mix(segment->shape, h.sizes);
+    segment->sizes = mix(mix(segment->shape, h.sizes), h.list_sizes);
 }
 
 static int add_segment(struct cutting *c, struct segment *segment)
@@ -258,7 +277,10 @@ static int cut_items(struct cutting *c, const struct nest_seq *seq, struct item 
     }
     for (size_t i = 0, end; i < seq->count; i = end) {
         struct segment segment = {.cut = i ? CUT_PATTERN : cut, .first = first, .ops.item = seq->item + i};
-        for (end = i; end == i || (end < seq->count && !items[end].begins); end++) first += seq->item[end].ops;
+        for (end = i; end == i || (end < seq->count && !items[end].begins); end++) {
+            first += seq->item[end].ops;
+            segment.bytes += items[end].bytes;
+        }
         segment.end = first;
         segment.ops.count = end - i;
         FORWARD(add_segment(c, &segment));
