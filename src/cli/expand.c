@@ -107,6 +107,7 @@ static void print_json(const struct expanding *e, const struct model_step *step,
     key_known(json, "size", shown->has_size, shown->size);
     key_known(json, "result", shown->has_result, shown->result);
     key_known(json, "errno", true, kind->error);
+    if (kind->etype_bytes) key_known(json, "type", true, step->op->at[AT_SECOND]);
     if (shown->file2) key_text(json, "file2", shown->file2);
     if (kind->class == CLASS_OPEN) key_unsigned(json, "flags", kind->flags);
     if (kind->whence) key_unsigned(json, "whence", kind->whence);

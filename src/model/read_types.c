@@ -100,15 +100,24 @@ static int add_type(struct reading *r, const struct json_value *entry, size_t nu
     return 0;
 }
 
+// Values in a form: at least as many as it has items.
+static uint64_t count_values(const struct json_value *form)
+{
+    uint64_t count = 1;
+    for (size_t i = 0; i < json_in_length(form); i++) count += count_values(json_in_at(form, i));
+    return count;
+}
+
 int read_types(struct reading *r)
 {
+    const uint64_t item_numbers = sizeof(struct datatype_item) / sizeof(uint32_t); // that take as much memory
     const struct json_value *entries = NULL;
     FORWARD(read_optional_array(r, r->structure, "types", &entries));
     for (size_t i = 0; i < json_in_length(entries); i++) {
         const struct json_value *entry = json_in_at(entries, i);
         uint64_t count;
         FORWARD(read_count(r, entry, "types", 1, TYPES_MOST, &count));
-        FORWARD(read_charge(r, entry, count));
+        FORWARD(read_charge(r, entry, count * item_numbers * count_values(json_in_member(entry, "form"))));
         for (uint64_t k = 0; k < count; k++) FORWARD(add_type(r, entry, k, count));
     }
     return 0;

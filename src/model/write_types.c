@@ -113,6 +113,18 @@ static void write_entry(struct rule *r)
     json_close(json);
 }
 
+// How many of the next types are one entry. All of those that look alike, or else the longest run that is found by
+// doubling: trying every length would take time that grows with the square of the ranks.
+static size_t entry_length(struct rule *r, size_t alike, bool try_all)
+{
+    enum { LEAST = 4 }; // any two numbers follow some rule
+    r->count = alike;
+    if (alike == 1 || (try_all && has_rule(r))) return alike;
+    size_t good = 1;
+    for (r->count = LEAST; r->count <= alike && has_rule(r); r->count *= 2) good = r->count;
+    return good;
+}
+
 int write_types(struct writing *w)
 {
     const struct types *types = &w->model->types;
@@ -120,10 +132,13 @@ int write_types(struct writing *w)
     RETURN_IF(!r.point, -ENOMEM);
     json_key(w->json, "types");
     json_array(w->json);
-    for (size_t first = 0; first < types->count; first += r.count) {
+    for (size_t first = 0, end = 0; first < types->count; first += r.count) {
         r.type = &types->type[first];
-        for (r.count = 1; first + r.count < types->count && same_shape(r.type, &r.type[r.count]);) r.count++;
-        if (r.count > 1 && !has_rule(&r)) r.count = 1;
+        bool is_first = first == end; // of those that look alike
+        if (is_first) {
+            for (end = first + 1; end < types->count && same_shape(r.type, &types->type[end]);) end++;
+        }
+        r.count = entry_length(&r, end - first, is_first);
         write_entry(&r);
     }
     json_close(w->json);

@@ -42,6 +42,16 @@ MISTAKES = [
     ('O_TRUNC|', 'O_WHAT|', r'unknown flags'),
     ('"SEEK_END"', '"SEEK_HERE"', r'"whence" is nothing that is known'),
     ('"ENOENT"', '-3', r'"error" is nothing that is known'),
+    ('"types": 4, "bytes": 3072', '"types": 4, "bytes": 3071', r'another size than its bytes'),
+    ('"types": 4', '"types": 1048576', r'too many'),
+    ('{"loop": 3, "offset": "(idP/2)', '{"loop": 1, "offset": "(idP/2)', r'a loop of 1 rounds'),
+    ('"(idP/2)*2048 + (idP%2)*1024"', '"(idP/0)"', r'has no value'),
+    ('[16, 16]', '[16, 0]', r'a piece of 0 bytes'),
+    ('"form": [[0, 100]]', '"form": {}', r'form is not an array'),
+    ('["cb_nodes", "2"]', '["cb_nodes", 2]', r'a hint is not a name and a value'),
+    ('"memory": 4', '"memory": 6', r'"memory" is 6'),
+    ('"hints": 1', '"hints": 2', r'"hints" is 2'),
+    ('"type": "idP"', '"type": "idP + 3"', r'a datatype that is not there'),
     ('"program": 1', '"program": 2', r'"program" is 2'),
     ('"separator": "pause"', '"separator": "nap"', r'no separator "nap"'),
     ('"weight": 1485', '"weight": 1486', r'the weight is 1486 bytes'),
@@ -190,6 +200,15 @@ class Files(CommandLineTest):
         self.expect(0, 'model', self.small(nest, 1 << 57), '-o', self.path('out'))
         line = self.expect_error(1, 'model', self.small(f'{{"loop": 2, "body": [{nest}]}}', 1 << 58))
         self.assertIn('more than 8 loops inside each other', line)
+
+    def test_deep_types(self):
+        form, stride, size = [[0, 1]], 3, 1
+        for _ in range(16):
+            form, stride, size = [{'loop': 2, 'offset': 0, 'stride': stride, 'body': form}], stride * 5, size * 2
+        tree = json.loads(self.text())
+        tree['structure']['types'][1] = {'types': 1, 'bytes': size, 'extent': stride, 'form': form}
+        once = self.expect(0, 'model', self.save(json.dumps(tree))).stdout
+        self.assertEqual(json.loads(once)['structure']['types'][1], tree['structure']['types'][1])
 
     def test_small_files_do_not_fill_the_memory(self):
         tree = json.loads(self.text())
