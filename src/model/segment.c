@@ -79,11 +79,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
-static int64_t moved_by(const struct op *op)
-{
-    return op->at[AT_SIZE] - op->at[AT_SHORT];
-}
-
 // The sum of a number that changes by steps, and its largest value: it is `first` where all loops begin. Sizes may be
 // as large as numbers can be (copy_file_range is asked for everything), so sums wrap; differences of sums do not.
 static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct nest_step *step,
@@ -154,7 +149,7 @@ static bool is_tail(const struct item *item, const struct op *last)
     if (item->nest->type != NEST_OP && item->bytes) return false;
     last += op->kind;
     return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
-           last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
+           last->at[AT_OFFSET] + op_moved(last) == op->at[AT_OFFSET] && op_moved(op) < last->at[AT_SIZE];
 }
 
 // Operations of one kind on one file that follow no rule together, or the same rule from different places.
