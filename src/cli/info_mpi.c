@@ -6,18 +6,13 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/mix.h"
 #include "cli/mpi_words.h"
 #include "cli/words.h"
 
 enum { SHORT_LIST = 3, LONG_LIST = 100 };
 
 // --- gathering
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 32;
-}
 
 static uint64_t hash_of(const struct info_mpi_row *row)
 {

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/lookup.h"
+#include "base/mix.h"
 
 enum {
     LIKE_SIZES = 16, // equal loops and sizes
@@ -52,12 +53,6 @@ struct aligning {
 };
 
 // --- classes
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
 
 static bool has_transfers(const struct aligning *a, size_t lane)
 {

@@ -2,6 +2,7 @@
 #ifndef IOSEER_MODEL_BUILD_H
 #define IOSEER_MODEL_BUILD_H
 
+#include "base/mix.h"
 #include "model/align.h"
 #include "model/model.h"
 
@@ -40,11 +41,5 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
 int build_periods(struct building *b);
 // Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
 int build_numbers(struct building *b, struct log *log);
-
-static inline uint64_t build_mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
 
 #endif

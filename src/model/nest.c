@@ -18,15 +18,15 @@ enum {
 static uint64_t shape_of(struct nest *item)
 {
     // Far from the counts that occur: mixing what is equal gives 0, and 0 with 0 gives 0 again.
-    uint64_t hash = nest_mix(UINT64_C(0x6e65737400) + item->type, item->count);
+    uint64_t hash = mix(UINT64_C(0x6e65737400) + item->type, item->count);
     if (item->type == NEST_OP) {
-        hash = nest_mix(hash, item->op.kind);
+        hash = mix(hash, item->op.kind);
         for (unsigned s = 0; s < item->steps; s++) {
-            for (unsigned c = 0; c < AT_COUNT; c++) hash = nest_mix(hash, (uint64_t)item->step[s].at[c]);
+            for (unsigned c = 0; c < AT_COUNT; c++) hash = mix(hash, (uint64_t)item->step[s].at[c]);
         }
     } else if (item->type == NEST_LOOP) {
         for (uint32_t i = 0; i < item->length; i++) {
-            hash = nest_mix(hash, item->body[i].shape = shape_of(&item->body[i]));
+            hash = mix(hash, item->body[i].shape = shape_of(&item->body[i]));
         }
     }
     return hash;
@@ -283,13 +283,13 @@ static uint64_t likeness_key(const struct folding *f, size_t at, enum reason rea
     const struct nest *item = &f->item[at];
     if (reason == SAME_SHAPE) return item->shape;
     const struct op *op = nest_first(item);
-    uint64_t key = nest_mix(item->shape, (uint64_t)op->at[AT_SIZE]);
-    key = nest_mix(key, reason);
-    if (reason == SAME_SIZE) return nest_mix(key, (uint64_t)op->at[AT_MEMBER]);
+    uint64_t key = mix(item->shape, (uint64_t)op->at[AT_SIZE]);
+    key = mix(key, reason);
+    if (reason == SAME_SIZE) return mix(key, (uint64_t)op->at[AT_MEMBER]);
     if (at + 1 == f->count) return key;
     struct nest_step step = step_between(op, nest_first(item + 1));
-    for (unsigned c = 0; c < AT_COUNT; c++) key = nest_mix(key, (uint64_t)step.at[c]);
-    return nest_mix(key, item[1].shape);
+    for (unsigned c = 0; c < AT_COUNT; c++) key = mix(key, (uint64_t)step.at[c]);
+    return mix(key, item[1].shape);
 }
 
 static unsigned octave_of(size_t period)

@@ -2,6 +2,7 @@
 #ifndef IOSEER_MODEL_NEST_PRIVATE_H
 #define IOSEER_MODEL_NEST_PRIVATE_H
 
+#include "base/mix.h"
 #include "model/nest.h"
 
 struct folding {
@@ -9,12 +10,6 @@ struct folding {
     struct nest *item;
     size_t count;
 };
-
-static inline uint64_t nest_mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
 
 // Turns the first `period` of the items at `at` into a loop over all of their repetitions.
 int nest_make_loop(const struct folding *f, size_t at, size_t period, uint64_t count, struct nest *loop);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/mix.h"
 
 enum {
     USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
@@ -73,10 +74,9 @@ struct item {
     const struct cutting *cutting;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static int64_t moved_by(const struct op *op)
 {
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    return op->at[AT_SIZE] - op->at[AT_SHORT];
 }
 
 // The sum of a number that changes by steps, and its largest value: it is `first` where all loops begin. Sizes may be
@@ -149,7 +149,7 @@ static bool is_tail(const struct item *item, const struct op *last)
     if (item->nest->type != NEST_OP && item->bytes) return false;
     last += op->kind;
     return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
-           last->at[AT_OFFSET] + op_moved(last) == op->at[AT_OFFSET] && op_moved(op) < last->at[AT_SIZE];
+           last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
 }
 
 // Operations of one kind on one file that follow no rule together, or the same rule from different places.
