@@ -55,7 +55,7 @@ static int look(struct expanding *e, const struct model_step *step, struct shown
                             .offset = at[AT_OFFSET],
                             .view_offset = at[AT_SECOND],
                             .size = at[AT_SIZE],
-                            .result = seeks ? at[AT_OFFSET] : op_moved(step->op)};
+                            .result = seeks ? at[AT_OFFSET] : at[AT_SIZE] - at[AT_SHORT]};
     FORWARD(name_of(e, 0, kind->set, at[AT_MEMBER], &shown->file));
     return name_of(e, 1, kind->set2, at[AT_SECOND], &shown->file2);
 }
@@ -73,17 +73,6 @@ static void key_known(struct json_out *json, const char *key, bool known, int64_
     json_key(json, key);
     if (known) {
         json_signed(json, value);
-    } else {
-        json_null(json);
-    }
-}
-
-// Calls get sizes and offsets of 64 bits without a sign, however wrong they may be.
-static void key_known_unsigned(struct json_out *json, const char *key, bool known, int64_t value)
-{
-    json_key(json, key);
-    if (known) {
-        json_unsigned(json, (uint64_t)value);
     } else {
         json_null(json);
     }
@@ -113,9 +102,9 @@ static void print_json(const struct expanding *e, const struct model_step *step,
         return;
     }
     key_text(json, "file", shown->file);
-    key_known_unsigned(json, "offset", shown->has_offset, shown->offset);
+    key_known(json, "offset", shown->has_offset, shown->offset);
     if (shown->has_view) key_known(json, "view_offset", true, shown->view_offset);
-    key_known_unsigned(json, "size", shown->has_size, shown->size);
+    key_known(json, "size", shown->has_size, shown->size);
     key_known(json, "result", shown->has_result, shown->result);
     key_known(json, "errno", true, kind->error);
     if (kind->etype_bytes) key_known(json, "type", true, step->op->at[AT_SECOND]);
@@ -127,10 +116,10 @@ static void print_json(const struct expanding *e, const struct model_step *step,
 
 // --- text
 
-static void print_number(FILE *out, int width, bool known, uint64_t value)
+static void print_number(FILE *out, int width, bool known, int64_t value)
 {
     if (known) {
-        fprintf(out, " %*" PRIu64, width, value);
+        fprintf(out, " %*" PRId64, width, value);
     } else {
         fprintf(out, " %*s", width, "-");
     }
@@ -143,12 +132,12 @@ static void print_text(const struct expanding *e, const struct model_step *step,
     const char *error = kind->error ? strerrorname_np(kind->error) : NULL;
     fprintf(out, "%7" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %-22s", e->program, e->rank, e->thread,
             step->phase + 1, kind->call);
-    print_number(out, 14, shown->has_offset, (uint64_t)shown->offset);
-    print_number(out, 11, shown->has_size, (uint64_t)shown->size);
+    print_number(out, 14, shown->has_offset, shown->offset);
+    print_number(out, 11, shown->has_size, shown->size);
     if (kind->error) {
         fprintf(out, " %12s", error ? error : "error");
     } else {
-        print_number(out, 12, shown->has_result, (uint64_t)shown->result);
+        print_number(out, 12, shown->has_result, shown->result);
     }
     fputs("  ", out);
     words_print_name(out, shown->file ? shown->file : "-");

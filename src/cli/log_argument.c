@@ -56,14 +56,20 @@ int log_argument_open(struct log_argument *argument, const char *verb, int argc,
     return code < 0 ? fail(argument, code) : STATUS_OK;
 }
 
-int log_argument_output(const struct log_argument *argument, struct output *output, const char *path)
+int log_argument_spare(const struct log_argument *argument, const char *path)
 {
     struct stat log, there;
     if (path && stat(argument->path, &log) == 0 && stat(path, &there) == 0 && log.st_dev == there.st_dev &&
         log.st_ino == there.st_ino) {
         return cli_usage(argument->verb, path, "is LOG itself; the output needs another name");
     }
-    return output_open(output, argument->verb, path);
+    return STATUS_OK;
+}
+
+int log_argument_output(const struct log_argument *argument, struct output *output, const char *path)
+{
+    int status = log_argument_spare(argument, path);
+    return status == STATUS_OK ? output_open(output, argument->verb, path) : status;
 }
 
 void log_argument_close(struct log_argument *argument)

@@ -18,6 +18,9 @@ struct log_argument {
 int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv);
 void log_argument_close(struct log_argument *argument);
 
+// Refuses a path for output that is the log itself. Prints that; returns an exit status.
+int log_argument_spare(const struct log_argument *argument, const char *path);
+
 // output_open for the verb, but never over the log that is being read.
 int log_argument_output(const struct log_argument *argument, struct output *output, const char *path);
 

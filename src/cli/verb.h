@@ -16,7 +16,7 @@ struct verb {
     int (*run)(int argc, char **argv); // the words left after the options; returns the exit status
 };
 
-extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model,
+extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model, verb_diff,
     verb_emulate, verb_doctor;
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.

@@ -20,15 +20,15 @@ struct course {
 // The next operation. The first one, of a process say, follows none.
 static inline void course_follow(struct course *course, const struct op *op, bool is_first)
 {
-    int64_t offset = op->at[AT_OFFSET], step = (int64_t)((uint64_t)offset - (uint64_t)course->last_offset);
+    int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
     if (!is_first && course->last_member == op->at[AT_MEMBER]) {
-        if (!course->steps++) course->disp = step;
+        if (!course->steps++) course->disp = offset - course->last_offset;
         course->consecutive += offset == course->last_end;
         course->forward += offset >= course->last_end;
-        course->regular += step == course->disp;
+        course->regular += offset - course->last_offset == course->disp;
     }
     course->last_offset = offset;
-    course->last_end = op_end(op);
+    course->last_end = end;
     course->last_member = op->at[AT_MEMBER];
 }
 

@@ -266,7 +266,7 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
     if (transfers(call)) {
         int64_t moved = (int64_t)moved_bytes(event);
-        op->at[AT_SHORT] = (int64_t)((uint64_t)op->at[AT_SIZE] - (uint64_t)moved);
+        op->at[AT_SHORT] = op->at[AT_SIZE] - moved;
     }
     return 0;
 }

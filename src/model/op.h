@@ -43,19 +43,6 @@ struct op {
     int64_t at[AT_COUNT];
 };
 
-// Bytes that a transfer moved. Sizes are what calls were asked for, up to 2^64 - 1: larger ones than 2^63 - 1 are
-// negative here.
-static inline int64_t op_moved(const struct op *op)
-{
-    return (int64_t)((uint64_t)op->at[AT_SIZE] - (uint64_t)op->at[AT_SHORT]);
-}
-
-// Where it ended. Of what failed, offsets may be anything: they wrap.
-static inline int64_t op_end(const struct op *op)
-{
-    return (int64_t)((uint64_t)op->at[AT_OFFSET] + (uint64_t)op_moved(op));
-}
-
 struct op_time {
     int64_t start_ns;
     int64_t duration_ns;

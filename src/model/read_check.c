@@ -76,10 +76,12 @@ static const char *find_fault(const struct reading *r, const struct op_kind *kin
     } else if (!kind->has_view && !is_member(r, kind->set2, &span[AT_SECOND])) {
         return "a member that its second file does not have";
     }
-    if (span[AT_OFFSET].low < 0 && !r->others) return "a negative offset"; // what failed may have any
+    if (span[AT_OFFSET].low < 0) return "a negative offset";
     if (span[AT_POSITION].low < 0) return "a negative position";
-    if (span[AT_MOVED].low < 0 && !r->others) return "less than no bytes to move";
-    if (!r->others && __builtin_add_overflow(span[AT_OFFSET].high, span[AT_MOVED].high, &end)) {
+    if (span[AT_SIZE].low < 0) return "a negative size";
+    if (span[AT_MOVED].low < 0) return "less than no bytes to move";
+    if (__builtin_add_overflow(span[AT_OFFSET].high, span[AT_SIZE].high, &end) ||
+        __builtin_add_overflow(span[AT_OFFSET].high, span[AT_MOVED].high, &end)) {
         return "an end past 64 bits";
     }
     return NULL;

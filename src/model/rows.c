@@ -98,9 +98,9 @@ static int take_row(const struct op *op, size_t leaf, void *context)
     if (r->is_first) course_follow(&r->course[at], op, row->rep++ == 0);
     row->count++;
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
-    if (op_end(op) > row->high) row->high = op_end(op);
+    if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
     row->bits |= (uint64_t)op->at[AT_OFFSET] | (uint64_t)op->at[AT_SIZE];
-    row->bytes += (uint64_t)op_moved(op);
+    row->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
     return 0;
 }
 

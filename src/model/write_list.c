@@ -105,7 +105,7 @@ static void summarise(struct kind_summary *of, const struct op *op)
     if (!of->count || size < of->smallest) of->smallest = size;
     if (!of->count || size > of->largest) of->largest = size;
     if (!of->count || offset < of->low) of->low = offset;
-    if (!of->count || op_end(op) > of->high) of->high = op_end(op);
+    if (!of->count || offset + size > of->high) of->high = offset + size;
     course_follow(&of->course, op, !of->begun);
     of->begun = true;
     of->count++;

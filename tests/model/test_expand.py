@@ -37,7 +37,7 @@ EXAMPLES = [
 ]
 
 PYTHON = '''
-import ctypes, os, threading
+import os, threading
 def work(number):
     fd = os.open(f"part.{number}", os.O_RDWR | os.O_CREAT)
     for i in range(50):
@@ -60,14 +60,6 @@ os.truncate("moved", 17)
 for name in "none", "missing/file":
     try: os.open(name, os.O_RDONLY)
     except OSError: pass
-libc = ctypes.CDLL(None)
-libc.fopen.restype = ctypes.c_void_p
-for size, offset in (2**64 - 2, 0), (100, 2**64 - 5), (2**63 - 1, 2**63 - 1):
-    libc.pread(source, None, ctypes.c_size_t(size), ctypes.c_size_t(offset))
-os.truncate("text", 10)
-file = libc.fopen(b"text", b"r")
-libc.fread.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
-libc.fread(ctypes.create_string_buffer(4096), 1, 2**64 - 1, file)
 for number in range(3):
     if os.fork() == 0:
         with open(f"child.{number}", "wb", 0) as file: [file.write(bytes(number + 1)) for _ in range(10)]

@@ -76,7 +76,7 @@ MISTAKES = [
     ('[10, 20, 31, 40, 55, 60, 70, 8, 90]', '[1, 2, 3, 4, 5, 6, 7, 8, -9]', r'a negative offset'),
     ('[10, 20, 31, 40, 55, 60, 70, 8, 90]', '[1, 2, 3, 4, 5, 6, 7, 8, "9"]', r'what is not an integer'),
     ('[10, 20, 31, 40, 55, 60, 70, 8, 90]', '9223372036854775800', r'an end past 64 bits'),
-    ('"size": 200', '"size": -1', r'less than no bytes'),
+    ('"size": 200', '"size": -1', r'a negative size'),
     ('"short": 5, ', '"short": 300, ', r'less than no bytes to move'),
     ('"steps": [{"offset": 8192', '"steps": [{}, {}, {"offset": 8192', r'4 steps, but 2 loops around'),
     ('"steps": [{"offset": 8192', '"steps": [{"offset": 1.5', r'"offset" is not an integer'),
