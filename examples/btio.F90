@@ -19,7 +19,7 @@ program btio
 #endif
     integer, parameter :: values_each = 5, neighbours = 4
 
-    integer :: grid = 24, steps = 40, interval = 5
+    integer :: grid = 24, steps = 40, interval = 5, exchanges = 1
     character(len=4096) :: directory = '.'
     integer :: rank, ranks, side, column, row, ierror, own_values
     integer, allocatable :: starts(:, :), sizes(:, :) ! x, y, z of each cell
@@ -67,6 +67,8 @@ contains
                 steps = number(name, text)
             case ('--interval')
                 interval = number(name, text)
+            case ('--exchanges')
+                exchanges = number(name, text)
             case default
                 call refuse(trim(name) // ' is no option; see --help')
             end select
@@ -91,6 +93,7 @@ contains
             print '(a)', '  --grid COUNT             points along an edge of the grid (24)'
             print '(a)', '  --steps COUNT            time steps (40)'
             print '(a)', '  --interval COUNT         time steps from one write to the next (5)'
+            print '(a)', '  --exchanges COUNT        of faces in a time step (1)'
         end if
         call MPI_Finalize(ierror)
         stop
@@ -212,10 +215,12 @@ contains
 
     subroutine solve()
         HANDLE(MPI_File) :: file
-        integer :: step, dump
+        integer :: step, dump, i
         call open_file(ior(MPI_MODE_CREATE, MPI_MODE_WRONLY), file)
         do step = 1, steps
-            call exchange_faces(step)
+            do i = 1, exchanges
+                call exchange_faces(step)
+            end do
             if (mod(step, interval) /= 0) cycle
             dump = step / interval - 1
             call visit(dump, .false.)

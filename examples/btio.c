@@ -15,7 +15,7 @@ struct cell {
 
 struct run {
     struct example example;
-    long long grid, steps, interval;
+    long long grid, steps, interval, exchanges;
     int side; // of the square of processes, and cells of a process
     int column, row;
     struct cell *cells;
@@ -127,7 +127,7 @@ static void solve(struct run *run, MPI_Datatype type)
     MPI_Status status;
     MPI_File file = open_file(run, MPI_MODE_CREATE | MPI_MODE_WRONLY, type);
     for (long long step = 1; step <= run->steps; step++) {
-        exchange_faces(run, step);
+        for (long long i = 0; i < run->exchanges; i++) exchange_faces(run, step);
         if (step % run->interval != 0) continue;
         long long dump = step / run->interval - 1;
         visit(run, dump, false);
@@ -151,11 +151,12 @@ static void verify(struct run *run, MPI_Datatype type)
 
 int main(int argc, char **argv)
 {
-    struct run run = {.grid = 24, .steps = 40, .interval = 5, .side = 1};
+    struct run run = {.grid = 24, .steps = 40, .interval = 5, .exchanges = 1, .side = 1};
     const struct example_option options[] = {
         {"grid", OPTION_COUNT, &run.grid, "points along an edge of the grid", NULL},
         {"steps", OPTION_COUNT, &run.steps, "time steps", NULL},
         {"interval", OPTION_COUNT, &run.interval, "time steps from one write to the next", NULL},
+        {"exchanges", OPTION_COUNT, &run.exchanges, "of faces in a time step", NULL},
         {0}};
     example_start(&run.example, &argc, &argv, "Writes the solution of a flow solver every few steps, then reads it.",
                   options);

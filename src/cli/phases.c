@@ -110,16 +110,38 @@ static void key_value(struct json_out *json, const char *key, const struct model
     json_text(json, value->text);
 }
 
-static void print_table(struct json_out *json, const struct model_row *row, const struct model_value *value)
+// Of one phase of the family: where no expression says it.
+static void print_table(struct json_out *json, const struct model_row *row, const struct model_value *value,
+                        uint32_t ph)
 {
-    if (value->text || !value->table) return;
+    size_t place = model_place(row->part->ph, row->part->phs, ph);
+    if (value->text || !value->table || place == SIZE_MAX) return;
     json_key(json, "offset_table");
     json_array(json);
-    for (size_t i = 0; i < row->part->ranks; i++) json_signed(json, value->table[i]);
+    for (size_t i = 0; i < row->part->ranks; i++) json_signed(json, value->table[place * row->part->ranks + i]);
     json_close(json);
 }
 
-static void print_row(struct json_out *json, const struct model_row *row)
+static void print_ranks(struct json_out *json, const uint32_t *rank, size_t count)
+{
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < count; i++) json_unsigned(json, rank[i]);
+    json_close(json);
+}
+
+static void print_sizes(struct json_out *json, const struct model_row *row)
+{
+    json_key(json, "size");
+    if (row->has_size)
+        json_unsigned(json, row->size);
+    else
+        json_null(json);
+    if (row->has_size || row->has_more || !row->item->at[AT_SIZE].text) return;
+    key_value(json, "size_expr", &row->item->at[AT_SIZE]);
+}
+
+static void print_row(struct json_out *json, const struct model_row *row, const struct used *used, uint32_t ph)
 {
     const struct model_item *item = row->item;
     bool is_op = item->type == NEST_OP;
@@ -128,12 +150,9 @@ static void print_row(struct json_out *json, const struct model_row *row)
     json_text(json, call_class_name(row->class));
     json_key(json, "call");
     json_text(json, row->kind->call);
+    if (row->part->ranks < used->ranks) print_ranks(json, row->part->rank, row->part->ranks);
     key_unsigned(json, "rep", row->rep);
-    json_key(json, "size");
-    if (row->has_size)
-        json_unsigned(json, row->size);
-    else
-        json_null(json);
+    print_sizes(json, row);
     json_key(json, "disp");
     if (row->has_disp)
         json_signed(json, row->disp);
@@ -141,7 +160,7 @@ static void print_row(struct json_out *json, const struct model_row *row)
         json_null(json);
     json_key(json, "offset_expr");
     json_text(json, is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
-    if (is_op) print_table(json, row, &item->at[AT_OFFSET]);
+    if (is_op) print_table(json, row, &item->at[AT_OFFSET], ph);
     json_key(json, "view_expr");
     json_text(json, is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
     key_value(json, "logical_expr", &item->logical);
@@ -191,13 +210,10 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     json_key(json, "access");
     json_text(json, used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
     key_unsigned(json, "np", used->ranks);
-    json_key(json, "ranks");
-    json_array(json);
-    for (size_t i = 0; i < used->ranks; i++) json_unsigned(json, used->rank[i]);
-    json_close(json);
+    print_ranks(json, used->rank, used->ranks);
     json_key(json, "ops");
     json_array(json);
-    for (size_t i = 0; i < row_count; i++) print_row(json, &row[i]);
+    for (size_t i = 0; i < row_count; i++) print_row(json, &row[i], used, phase->ph);
     json_close(json);
     print_others(json, model, family, phase->ph);
     key_unsigned(json, "weight", family->weight);

@@ -113,7 +113,7 @@ def btio(rank, options):
     rank.mpi('open', 'open', 'btio.dat')
     rank.mpi('set_view', 'meta', 'btio.dat')
     for step in range(1, steps + 1):
-        rank.communicate(4 + 4 + 1)  # receives, sends, the wait for all
+        rank.communicate(options.get('exchanges', 1) * (4 + 4 + 1))  # receives, sends, the wait for all
         if step % interval == 0:
             transfer('write_at_all', 'write', step // interval - 1)
     rank.mpi('close', 'close', 'btio.dat')
