@@ -51,6 +51,41 @@ static void nesting(void **state)
     expect("{\"a\": [1, null, true, false, []], \"b\": {}}\n");
 }
 
+static void some_on_one_line(void **state)
+{
+    (void)state;
+    begin(JSON_OUT_MAX_DEPTH);
+    json_array(&json);
+    json_fold(&json);
+    json_object(&json);
+    json_key(&json, "a");
+    json_fold(&json);
+    json_array(&json);
+    json_unsigned(&json, 1);
+    json_close(&json);
+    json_key(&json, "b");
+    json_unsigned(&json, 2);
+    json_close(&json);
+    json_array(&json);
+    json_unsigned(&json, 3);
+    json_close(&json);
+    json_close(&json);
+    expect("[\n  {\"a\": [1], \"b\": 2},\n  [\n    3\n  ]\n]\n");
+}
+
+static void as_deep_as_it_goes(void **state)
+{
+    (void)state;
+    char text[2 * JSON_OUT_MAX_DEPTH + 2];
+    begin(0);
+    for (unsigned i = 1; i < JSON_OUT_MAX_DEPTH; i++) json_array(&json);
+    for (unsigned i = 1; i < JSON_OUT_MAX_DEPTH; i++) json_close(&json);
+    memset(text, '[', JSON_OUT_MAX_DEPTH - 1);
+    memset(text + JSON_OUT_MAX_DEPTH - 1, ']', JSON_OUT_MAX_DEPTH - 1);
+    strcpy(text + 2 * (JSON_OUT_MAX_DEPTH - 1), "\n");
+    expect(text);
+}
+
 static void one_member_a_line(void **state)
 {
     (void)state;
@@ -170,9 +205,9 @@ static void full_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nesting),     cmocka_unit_test(one_member_a_line), cmocka_unit_test(numbers),
-        cmocka_unit_test(seconds),     cmocka_unit_test(strings),           cmocka_unit_test(long_strings),
-        cmocka_unit_test(full_device),
+        cmocka_unit_test(nesting),           cmocka_unit_test(some_on_one_line), cmocka_unit_test(as_deep_as_it_goes),
+        cmocka_unit_test(one_member_a_line), cmocka_unit_test(numbers),          cmocka_unit_test(seconds),
+        cmocka_unit_test(strings),           cmocka_unit_test(long_strings),     cmocka_unit_test(full_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
