@@ -3,20 +3,19 @@
 #include <string.h>
 
 enum {
-    CREDIT_NS = 100000000, // that a stream can be behind its bandwidth and still make good
-    PAUSE_NS = 1000000,    // between two requests of one stream at most; longer, and the storage was left alone
+    OWED_MOST_NS = 100000000,
+    PAUSE_NS = 1000000, // between two requests of a stream at most; longer, and the storage was left alone
 };
 
 #define MIB (UINT64_C(1) << 20)
 #define US INT64_C(1000)
 
-// Bandwidths and latencies as such devices show them to one application. What a request costs in FUSE itself, some 15
-// to 40 microseconds, is the floor under every latency here, and about 1.5 GiB/s the ceiling of every bandwidth.
+// Bandwidths and latencies as such devices show them to one application, as far as FUSE can show them: doc/targets.md.
 const struct device_preset device_presets[] = {
-    {"hdd", "a disk: 150 MiB/s, 0.2 ms and 8 ms to seek", {150 * MIB, 140 * MIB, 200 * US, 200 * US, 8000 * US}},
-    {"ssd", "a SATA flash disk: 500 / 450 MiB/s, 0.1 ms", {500 * MIB, 450 * MIB, 100 * US, 100 * US, 0}},
-    {"nvme", "NVMe flash: 1200 / 1000 MiB/s, 50 us", {1200 * MIB, 1000 * MIB, 50 * US, 50 * US, 0}},
-    {"nvm", "non-volatile memory: 1400 / 1200 MiB/s, no latency of its own", {1400 * MIB, 1200 * MIB, 0, 0, 0}},
+    {"hdd", "a disk: 150 / 140 MiB/s, 0.2 ms, 8 ms to seek", {150 * MIB, 140 * MIB, 200 * US, 200 * US, 8000 * US}},
+    {"ssd", "SATA flash: 500 / 450 MiB/s, 0.1 ms", {500 * MIB, 450 * MIB, 100 * US, 100 * US, 0}},
+    {"nvme", "NVMe flash: 1000 / 800 MiB/s, 50 us", {1000 * MIB, 800 * MIB, 50 * US, 50 * US, 0}},
+    {"nvm", "non-volatile memory: 1200 / 1000 MiB/s, no latency of its own", {1200 * MIB, 1000 * MIB, 0, 0, 0}},
     {"nfs-1g",
      "NFS over gigabit Ethernet: 110 MiB/s, 0.3 ms, 0.5 ms for names",
      {110 * MIB, 110 * MIB, 300 * US, 500 * US, 0}},
@@ -42,38 +41,65 @@ static int64_t transfer_ns(uint64_t bytes, uint64_t bandwidth)
     return bandwidth ? (int64_t)((double)bytes * 1e9 / (double)bandwidth) : 0;
 }
 
-// Nanoseconds behind now at which the bandwidth may still be claimed.
-static int64_t credit_ns(const struct device *device, unsigned direction, int64_t now_ns)
+static int64_t later(int64_t a_ns, int64_t b_ns)
 {
-    bool left_alone = !device->under_way && now_ns - device->left_alone_ns > PAUSE_NS;
-    return left_alone || !device->saturated[direction] ? 0 : CREDIT_NS;
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+// Adds the time since all was due, as far as it was not the clients who did without the storage. What was owed before a
+// long rest is forgotten.
+static void owe(struct device *device, int64_t waited_ns, int64_t now_ns)
+{
+    int64_t rest_ns = device->under_way ? 0 : now_ns - device->ended_ns - waited_ns;
+    device->owed_ns += later((rest_ns > PAUSE_NS ? device->ended_ns : now_ns) - device->due_ns, 0);
+    if (device->owed_ns > OWED_MOST_NS) device->owed_ns = OWED_MOST_NS;
+    if (rest_ns > OWED_MOST_NS) device->owed_ns = 0;
+}
+
+// How long the head needs to get to the request, which moves it.
+static int64_t seek_ns(struct device *device, const struct device_request *request)
+{
+    bool goes_on = request->file == device->head_file && request->offset == device->head_offset;
+    device->head_file = request->file;
+    device->head_offset = request->offset + request->bytes;
+    return goes_on ? 0 : device->settings.seek_latency_ns;
+}
+
+// Makes a request that will be through the bandwidth at `free_ns` earlier by what is owed, but not than `ready_ns`.
+// A request that waits for its latency alone shows that the clients do not want for bandwidth: nothing is owed then.
+static int64_t make_good(struct device *device, int64_t free_ns, int64_t ready_ns)
+{
+    if (free_ns <= ready_ns) device->owed_ns = 0;
+    int64_t gain_ns = free_ns - ready_ns < device->owed_ns ? free_ns - ready_ns : device->owed_ns;
+    if (gain_ns <= 0) return free_ns;
+    device->owed_ns -= gain_ns;
+    return free_ns - gain_ns;
 }
 
 int64_t device_admit(struct device *device, const struct device_request *request, int64_t now_ns)
 {
     const struct device_settings *settings = &device->settings;
-    unsigned direction = request->is_write;
+    uint64_t bandwidth = request->is_write ? settings->write_bandwidth : settings->read_bandwidth;
+    int64_t *own = &device->free_ns[request->is_write], *other = &device->free_ns[!request->is_write];
     pthread_mutex_lock(&device->lock);
-    bool goes_on = request->file == device->head_file && request->offset == device->head_offset;
-    int64_t latency_ns = settings->latency_ns + (goes_on ? 0 : settings->seek_latency_ns);
-    int64_t from_ns = now_ns - credit_ns(device, direction, now_ns);
-    if (from_ns < device->free_ns[direction]) from_ns = device->free_ns[direction];
-    int64_t free_ns =
-        from_ns + transfer_ns(request->bytes, direction ? settings->write_bandwidth : settings->read_bandwidth);
-    bool saturated = free_ns >= now_ns + latency_ns;
-    device->free_ns[direction] = free_ns;
-    device->saturated[direction] = saturated;
-    device->head_file = request->file;
-    device->head_offset = request->offset + request->bytes;
+    owe(device, request->waited_ns, now_ns);
+    int64_t from_ns = later(now_ns, *own), ready_ns = now_ns + settings->latency_ns, way_ns = seek_ns(device, request);
+    if (way_ns) {
+        from_ns = *other = later(from_ns, *other) + way_ns;
+        ready_ns = from_ns + settings->latency_ns;
+    }
+    *own = make_good(device, from_ns + transfer_ns(request->bytes, bandwidth), ready_ns);
+    int64_t done_ns = later(*own, ready_ns);
+    device->due_ns = later(device->due_ns, done_ns);
     device->under_way++;
     pthread_mutex_unlock(&device->lock);
-    return saturated ? free_ns : now_ns + latency_ns;
+    return done_ns;
 }
 
 void device_end(struct device *device, int64_t now_ns)
 {
     pthread_mutex_lock(&device->lock);
     device->under_way--;
-    device->left_alone_ns = now_ns;
+    device->ended_ns = later(device->ended_ns, now_ns);
     pthread_mutex_unlock(&device->lock);
 }

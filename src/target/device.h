@@ -1,10 +1,12 @@
-// How long storage of a given kind takes for a request: the arithmetic of `emulate`, free of any file system.
+// How long storage of a given kind takes for a request: the arithmetic of `emulate`, free of any file system and clock.
 //
 // A request is done when its latency has passed and its bytes have gone through the bandwidth. Latencies of several
-// clients pass at the same time; the bandwidth is one for all, and reading and writing have one each. What the emulator
-// itself wastes (late wake-ups, its way through the kernel) is made good by letting the next request of a stream
-// through earlier, up to a credit of 100 ms: the rate of a stream is exact in the long run. Storage that was left alone
-// gives no credit for it.
+// clients pass at the same time; the bandwidth is one for all, and reading and writing have one each. A seek takes the
+// whole device for its time.
+//
+// What the emulator itself wastes is owed to its clients: replies that come late, and the short way back and forth
+// between two requests of a stream. Later requests that wait for bandwidth are done that much earlier, so that the
+// rate of a stream is exact in the long run. Storage that was left alone owes nothing for that time.
 #ifndef IOSEER_TARGET_DEVICE_H
 #define IOSEER_TARGET_DEVICE_H
 
@@ -34,10 +36,11 @@ struct device {
     struct device_settings settings;
     pthread_mutex_t lock;
     int64_t free_ns[2]; // reading, writing: when the bandwidth is free again
-    bool saturated[2];  // the last request waited for bandwidth, not for latency
-    unsigned under_way;
-    int64_t left_alone_ns; // since when, with none under way
-    uint64_t head_file;    // where the last data request ended
+    int64_t owed_ns;
+    unsigned under_way; // admitted, not ended
+    int64_t due_ns;     // when all that were admitted are done
+    int64_t ended_ns;   // when the last one was ended
+    uint64_t head_file; // where the last one left the head
     uint64_t head_offset;
 };
 
@@ -46,10 +49,11 @@ struct device_request {
     uint64_t file;
     uint64_t offset;
     uint64_t bytes;
+    int64_t waited_ns; // by its client for a processor, since its last request
 };
 
 void device_init(struct device *device, const struct device_settings *settings);
-// When a request that arrives now is done. Each one admitted must be ended.
+// When a request that arrives now is done. Each one admitted must be ended, when its client was told.
 int64_t device_admit(struct device *device, const struct device_request *request, int64_t now_ns);
 void device_end(struct device *device, int64_t now_ns);
 

@@ -2,60 +2,61 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <mntent.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "target/emulate_private.h"
 
 enum {
-    SPIN_NS = 60000,       // before the end of a wait: sleeping is not that exact
-    LOOK_UP_NS = 50000000, // how often a waiting request looks whether it is still wanted
-    THREADS_MOST = 256,
+    SPIN_NS = 60000,         // before the end of a wait: sleeping is not that exact
+    LOOK_UP_NS = 50000000,   // how often a waiting request looks whether it is still wanted
     REQUEST_BYTES = 1 << 20, // what FUSE hands over at once
+    BACKGROUND_MOST = 128,   // asynchronous requests under way
 };
-
-static const char type_name[] = "ioseer";
 
 // --- time
 
-int64_t emulate_now_ns(void)
+int64_t emulate_arrival_ns(fuse_req_t request)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return *(const int64_t *)pthread_getspecific(emulate_of(request)->arrival);
 }
 
-static void sleep_until(int64_t ns)
+// One thread at a time may spin: the others' clients need the processors.
+static void spin_until(struct emulate *emulate, int64_t until_ns)
 {
-    struct timespec until = {ns / 1000000000, ns % 1000000000};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    if (atomic_flag_test_and_set(&emulate->is_spinning)) {
+        clock_sleep_until(until_ns);
+        return;
+    }
+    while (clock_now_ns() < until_ns) continue;
+    atomic_flag_clear(&emulate->is_spinning);
 }
 
 void emulate_wait(fuse_req_t request, int64_t until_ns)
 {
-    for (int64_t now_ns = emulate_now_ns(); now_ns < until_ns; now_ns = emulate_now_ns()) {
-        int64_t left_ns = until_ns - now_ns;
-        if (left_ns <= SPIN_NS) continue;
-        if (fuse_req_interrupted(request)) return;
-        sleep_until(left_ns - SPIN_NS > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns - SPIN_NS);
+    struct emulate *emulate = emulate_of(request);
+    until_ns -= way_cost_ns(emulate->way, until_ns - clock_now_ns());
+    for (;;) {
+        int64_t now_ns = clock_now_ns(), left_ns = until_ns - now_ns;
+        if (left_ns <= SPIN_NS) break;
+        if (fuse_req_interrupted(request) || fuse_session_exited(emulate->session)) return;
+        clock_sleep_until(left_ns - SPIN_NS > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns - SPIN_NS);
     }
+    spin_until(emulate, until_ns);
 }
 
 void emulate_wait_meta(fuse_req_t request)
 {
     int64_t latency_ns = emulate_of(request)->device.settings.meta_latency_ns;
-    if (latency_ns) emulate_wait(request, emulate_now_ns() + latency_ns);
+    if (latency_ns) emulate_wait(request, emulate_arrival_ns(request) + latency_ns);
 }
 
 struct emulate *emulate_of(fuse_req_t request)
@@ -65,15 +66,30 @@ struct emulate *emulate_of(fuse_req_t request)
 
 // --- the mount
 
+static void tell_outcome(struct emulate *emulate, int code, const char *why)
+{
+    struct emulate_outcome outcome = {.code = code};
+    if (emulate->outcome < 0) return;
+    snprintf(outcome.why, sizeof outcome.why, "%s", why);
+    if (write(emulate->outcome, &outcome, sizeof outcome) < 0) return;
+    close(emulate->outcome);
+    emulate->outcome = -1;
+}
+
 static void on_init(void *context, struct fuse_conn_info *connection)
 {
     struct emulate *emulate = context;
     connection->max_write = REQUEST_BYTES;
     connection->max_readahead = REQUEST_BYTES;
+    connection->max_background = BACKGROUND_MOST;
+    connection->congestion_threshold = BACKGROUND_MOST;
     connection->time_gran = 1;
-    if (connection->capable & FUSE_CAP_ASYNC_DIO) connection->want |= FUSE_CAP_ASYNC_DIO;
-    if (connection->capable & FUSE_CAP_PARALLEL_DIROPS) connection->want |= FUSE_CAP_PARALLEL_DIROPS;
-    emulate->ready(0, emulate->ready_context);
+    // A pipe for requests of this size is not to be had everywhere.
+    connection->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_AUTO_INVAL_DATA);
+    unsigned more = FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS;
+    if (emulate->kernel_cache) more |= FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_CACHE_SYMLINKS;
+    connection->want |= connection->capable & more;
+    tell_outcome(emulate, 0, "");
 }
 
 static const struct fuse_lowlevel_ops *operations(void)
@@ -107,92 +123,89 @@ static int open_backing(struct emulate *emulate, const char *path)
     return 0;
 }
 
-// auto_unmount: a helper process takes the mount away when this one is gone, however that came.
-static int serve(struct emulate *emulate, const struct emulate_options *options)
+// What libfuse and its helper say goes to standard error and nowhere else. Gives it as one line.
+struct hush {
+    int saved;
+    int memory;
+};
+
+static void hush_begin(struct hush *hush)
 {
-    char source[PATH_MAX + 64];
-    snprintf(source, sizeof source, "auto_unmount,default_permissions,subtype=%s,fsname=ioseer%s", type_name,
-             geteuid() == 0 ? ",allow_other" : "");
-    char *words[] = {"ioseer", "-o", source, NULL};
+    hush->saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    hush->memory = memfd_create("said", MFD_CLOEXEC);
+    if (hush->memory >= 0) dup2(hush->memory, STDERR_FILENO);
+}
+
+static void hush_end(struct hush *hush, char *said, size_t size)
+{
+    ssize_t length = hush->memory < 0 ? 0 : pread(hush->memory, said, size - 1, 0);
+    said[length < 0 ? 0 : length] = 0;
+    said[strcspn(said, "\n")] = 0;
+    dup2(hush->saved, STDERR_FILENO);
+    close(hush->saved);
+    close(hush->memory);
+}
+
+static int mount_session(struct emulate *emulate, const char *mount, pid_t guard)
+{
+    char options[256];
+    snprintf(options, sizeof options, "default_permissions,nosuid,nodev,subtype=ioseer,fsname=%s%s",
+             emulate_source(guard).text, geteuid() == 0 ? ",allow_other" : "");
+    char *words[] = {"ioseer", "-o", options, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(3, words);
-    struct fuse_session *session = fuse_session_new(&args, operations(), sizeof(struct fuse_lowlevel_ops), emulate);
+    emulate->session = fuse_session_new(&args, operations(), sizeof(struct fuse_lowlevel_ops), emulate);
     fuse_opt_free_args(&args);
-    RETURN_IF(!session, -EINVAL);
-    int code = 0;
-    if (fuse_set_signal_handlers(session) < 0) code = -EINVAL;
-    if (!code && fuse_session_mount(session, options->mount) < 0) code = -errno ? -errno : -EIO;
-    if (!code) {
-        struct fuse_loop_config *config = fuse_loop_cfg_create();
-        fuse_loop_cfg_set_max_threads(config, THREADS_MOST);
-        fuse_loop_cfg_set_idle_threads(config, THREADS_MOST);
-        fuse_session_loop_mt(session, config);
-        fuse_loop_cfg_destroy(config);
-        fuse_session_unmount(session);
+    RETURN_IF(!emulate->session, -EINVAL);
+    errno = 0;
+    RETURN_IF(fuse_session_mount(emulate->session, mount) < 0, errno ? -errno : -EIO);
+    return 0;
+}
+
+// The end of a wait should not depend on what else the machine has to do. Only root may ask for this.
+static void be_punctual(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
+}
+
+static int serve(struct emulate *emulate, const struct emulate_mission *mission, const sigset_t *signals)
+{
+    struct hush hush;
+    char said[sizeof((struct emulate_outcome *)0)->why];
+    int code = open_backing(emulate, mission->options->backing);
+    RETURN_IF(code < 0, code);
+    hush_begin(&hush);
+    code = mount_session(emulate, mission->options->mount, mission->guard);
+    hush_end(&hush, said, sizeof said);
+    if (code < 0) {
+        tell_outcome(emulate, code, said);
+    } else {
+        be_punctual();
+        code = emulate_loop(emulate, signals);
+        fuse_session_unmount(emulate->session);
     }
-    fuse_remove_signal_handlers(session);
-    fuse_session_destroy(session);
+    if (emulate->session) fuse_session_destroy(emulate->session);
     return code;
 }
 
-int emulate_serve(const struct emulate_options *options, emulate_ready *ready, void *context)
+int emulate_server(const struct emulate_mission *mission, const sigset_t *signals)
 {
     struct emulate *emulate = calloc(1, sizeof *emulate);
     RETURN_IF(!emulate, -ENOMEM);
-    emulate->kernel_cache = options->kernel_cache;
-    emulate->ready = ready;
-    emulate->ready_context = context;
+    emulate->kernel_cache = mission->options->kernel_cache;
+    emulate->way = mission->way;
+    emulate->outcome = mission->outcome;
+    emulate->root.fd = -1;
     pthread_mutex_init(&emulate->lock, NULL);
-    device_init(&emulate->device, &options->device);
+    device_init(&emulate->device, &mission->options->device);
+    clients_init(&emulate->clients);
     raise_descriptor_limit();
     umask(0);
-    prctl(PR_SET_TIMERSLACK, 1UL);
-    int code = open_backing(emulate, options->backing);
-    if (!code) code = serve(emulate, options);
-    if (code) ready(code, context);
+    int code = serve(emulate, mission, signals);
+    tell_outcome(emulate, code, "");
     emulate_forget_all(emulate);
+    clients_free(&emulate->clients);
     if (emulate->root.fd >= 0) close(emulate->root.fd);
     free(emulate);
     return code;
-}
-
-// --- stopping
-
-static bool is_ours(const char *mount)
-{
-    FILE *mounts = setmntent("/proc/self/mounts", "r");
-    if (!mounts) return false;
-    bool ours = false;
-    struct mntent entry;
-    char text[2 * PATH_MAX];
-    while (!ours && getmntent_r(mounts, &entry, text, sizeof text)) {
-        ours = !strcmp(entry.mnt_dir, mount) && !strcmp(entry.mnt_type, "fuse.ioseer");
-    }
-    endmntent(mounts);
-    return ours;
-}
-
-// Those who may not unmount by themselves ask the helper that mounted for them.
-static int unmount_by_helper(const char *mount, bool lazy)
-{
-    pid_t child = fork();
-    RETURN_IF(child < 0, -errno);
-    if (!child) {
-        int null = open("/dev/null", O_WRONLY);
-        dup2(null, STDERR_FILENO);
-        execlp("fusermount3", "fusermount3", "-u", lazy ? "-z" : "-q", "--", mount, (char *)NULL);
-        _exit(127);
-    }
-    int status;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
-}
-
-int emulate_stop(const char *mount, bool lazy)
-{
-    char path[PATH_MAX];
-    // A mount whose server hangs must still be found by its name.
-    if (!realpath(mount, path)) snprintf(path, sizeof path, "%s", mount);
-    RETURN_IF(!is_ours(path), ERR_NOTHING);
-    if (umount2(path, lazy ? MNT_DETACH : 0) == 0) return 0;
-    return errno == EPERM ? unmount_by_helper(path, lazy) : -errno;
 }

@@ -1,12 +1,16 @@
-// What the parts of the emulator share: emulate.c mounts and serves, emulate_names.c knows files by name,
-// emulate_data.c moves data.
+// What the parts of the emulator share: emulate.c mounts, emulate_loop.c hands requests out to threads,
+// emulate_names.c knows files by name, emulate_data.c moves data.
 #ifndef IOSEER_TARGET_EMULATE_PRIVATE_H
 #define IOSEER_TARGET_EMULATE_PRIVATE_H
 
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 
+#include "target/clients.h"
+#include "target/clock.h"
 #include "target/emulate.h"
+#include "target/way.h"
 
 // A file of the directory that the kernel knows. Its address is the kernel's number of it; the root's is FUSE_ROOT_ID.
 struct node {
@@ -21,16 +25,21 @@ enum { NODE_BUCKETS = 1 << 14 };
 
 struct emulate {
     struct device device;
+    struct clients clients;
     bool kernel_cache;
     struct node root;
     pthread_mutex_t lock; // of the nodes
     struct node *bucket[NODE_BUCKETS];
-    emulate_ready *ready;
-    void *ready_context;
+    const struct way *way;
+    int outcome; // to be written to the guard, -1 once it was
+    struct fuse_session *session;
+    pthread_key_t arrival;   // of a thread's request, int64_t *
+    atomic_flag is_spinning; // a thread awaits the end of its request without sleeping
 };
 
-int64_t emulate_now_ns(void);
-// Waits until then, or until the request is interrupted.
+// When the thread's request came in: before its data was copied.
+int64_t emulate_arrival_ns(fuse_req_t request);
+// Waits so that the client is told at that time; shorter where the request is interrupted or the emulator ends.
 void emulate_wait(fuse_req_t request, int64_t until_ns);
 // The time of a request about names or attributes.
 void emulate_wait_meta(fuse_req_t request);
@@ -46,9 +55,31 @@ struct node_path emulate_path(const struct node *node);
 
 // Looks a name up and counts the look-up. 0 or a positive errno.
 int emulate_look_up(struct emulate *emulate, struct node *parent, const char *name, struct fuse_entry_param *entry);
+// Takes look-ups back.
+void emulate_forget(struct emulate *emulate, fuse_ino_t number, uint64_t lookups);
 void emulate_forget_all(struct emulate *emulate);
+// Makes what the caller has just made the caller's own.
+int emulate_give_to_caller(fuse_req_t request, int directory, const char *name);
 
 void emulate_name_operations(struct fuse_lowlevel_ops *operations);
 void emulate_data_operations(struct fuse_lowlevel_ops *operations);
+
+// What stands as the source of a mount in the list of mounts.
+struct emulate_source {
+    char text[32];
+};
+struct emulate_source emulate_source(pid_t guard);
+
+// Mounts, writes a struct emulate_outcome to the descriptor and closes it, serves. The mount is gone afterwards.
+struct emulate_mission {
+    const struct emulate_options *options;
+    pid_t guard;
+    const struct way *way;
+    int outcome;
+};
+int emulate_server(const struct emulate_mission *mission, const sigset_t *signals);
+
+// Serves requests until the mount is gone, or one of the signals comes (which all threads have blocked).
+int emulate_loop(struct emulate *emulate, const sigset_t *signals);
 
 #endif

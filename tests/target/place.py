@@ -42,6 +42,8 @@ class MountTest(harness.CommandLineTest):
         self.addCleanup(self.unmount)
 
     def unmount(self):
+        if mounts_at(self.above):
+            harness.ioseer('emulate', '--stop', '--force', self.above)
         while mounts_at(self.above):
             subprocess.run(['umount', '-l', self.above], check=True)
 

@@ -1,0 +1,21 @@
+// Time as the parts of src/target measure it: nanoseconds of CLOCK_MONOTONIC.
+#ifndef IOSEER_TARGET_CLOCK_H
+#define IOSEER_TARGET_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t clock_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline void clock_sleep_until(int64_t ns)
+{
+    struct timespec until = {ns / 1000000000, ns % 1000000000};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+#endif
