@@ -6,150 +6,10 @@
 
 doc/add-a-call.md describes the tables. The output depends on the tables alone: no dates, no paths.
 """
-import copy
 import pathlib
-import re
 import sys
 
-ROW = re.compile(r'^(?P<sys>sys )?(?P<ret>[\w ]+?\**)\s*(?P<name>\b\w+)\((?P<params>.*)\)\s*:\s*(?P<rest>.*)$')
-OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<class>\w+)(?P<rest>.*)$')
-PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)$')
-CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
-KEYWORDS = {'as', 'alias', 'sys', 'traits', 'with', 'forward', 'late', 'check', 'since'}
-
-
-class Parameter:
-    """`const void *buf @buf`; a C name and, with @, the part it plays for the probe."""
-
-    def __init__(self, text):
-        text, _, self.role = (part.strip() for part in text.partition('@'))
-        match = re.match(r'^(.*?)(\w+)(\[\w*\])?$', text)
-        self.name = match.group(2)
-        self.type = match.group(1).strip() + (' *' if match.group(3) else '')
-        self.text = text
-
-
-class Call:
-    """One exported function (or, with `sys`, one number of syscall(2))."""
-
-    def __init__(self, layer, match, where):
-        self.layer, self.where = layer, where
-        self.is_sys = bool(match['sys'])
-        self.ret, self.name = match['ret'].strip(), match['name']
-        words = match['rest'].split()
-        self.cls, self.probe = words[0], words[1]
-        self.options = parse_options(words[2:], where)
-        self.op = (self.options.get('as') or [self.name])[0]
-        fixed, self.variadic, extra = match['params'].partition('...')
-        fixed = fixed.strip().rstrip(',')
-        self.params = [] if fixed in ('', 'void') else [Parameter(p) for p in fixed.split(',')]
-        self.extra = Parameter(extra) if extra.strip() else None
-        if self.cls not in CLASSES:
-            sys.exit(f'{where}: no such class: {self.cls}')
-
-    def twin(self, name):
-        """The same call under another name. It has a shim of its own, which calls the next function of that very name:
-        another preload library may stand in front of one name only."""
-        other = copy.copy(self)
-        other.name, other.options = name, {k: v for k, v in self.options.items() if k not in ('alias', 'sys')}
-        return other
-
-    def prototype(self, name=None):
-        params = [p.text for p in self.params] + (['...'] if self.variadic else [])
-        return f"{self.ret}{'' if self.ret.endswith('*') else ' '}{name or self.name}({', '.join(params) or 'void'})"
-
-    def pointer(self):
-        types = [p.type for p in self.params] + (['...'] if self.variadic else [])
-        return f"{self.ret} (*{self.name})({', '.join(types) or 'void'})"
-
-    def arguments(self):
-        return ', '.join(p.name for p in self.params + ([self.extra] if self.extra else []))
-
-    def role(self, role, table):
-        """The C expression for a role: a parameter, a `with role=expression`, or the probe's default."""
-        name, _, default = role.partition('=')
-        for given in self.options.get('with', []):
-            if given.startswith(name + '='):
-                return given[len(name) + 1:]
-        for p in self.params + ([self.extra] if self.extra else []):
-            if p.role == name:
-                return p.name
-        if default:
-            return default
-        sys.exit(f'{self.where}: {self.name}: probe {self.probe} needs a parameter @{name}')
-
-    def traits(self):
-        roles = {p.role for p in self.params}
-        found = {f'CALL_{word.upper()}' for word in self.options.get('traits', [])}
-        if self.cls in ('read', 'write'):
-            found |= {'CALL_HAS_OFFSET', 'CALL_HAS_SIZE', 'CALL_TRANSFERS'}
-        if self.cls == 'seek':
-            found.add('CALL_RESULT_IS_OFFSET')
-        elif 'off' in roles:
-            found.add('CALL_HAS_OFFSET')
-        if 'len' in roles:
-            found.add('CALL_HAS_SIZE')
-        return ' | '.join(sorted(found)) or '0'
-
-
-def parse_options(words, where):
-    options, key = {}, None
-    for word in words:
-        if word in KEYWORDS:
-            key = word
-            options[key] = []
-        elif key is None:
-            sys.exit(f'{where}: unexpected word: {word}')
-        else:
-            options[key].append(word)
-    return options
-
-
-class Tables:
-    def __init__(self, folder):
-        self.calls, self.events, self.probes = [], [], {}
-        for path in sorted(folder.glob('*.calls')):
-            for number, line in enumerate(path.read_text().splitlines(), 1):
-                self.read_line(path.stem, line.split('#')[0].strip(), f'{path.name}:{number}')
-        self.lock = folder / 'ids.lock'
-        self.ids = dict((name, int(i)) for i, name in (l.split() for l in self.lock.read_text().splitlines()))
-        self.mpi = [c for c in self.calls if c.layer == 'mpiio']
-        self.exported = [c for c in self.calls if not c.is_sys and c.layer != 'mpiio']
-
-    def read_line(self, layer, line, where):
-        if not line:
-            return
-        if match := PROBE.match(line):
-            self.probes[match['name']] = match
-        elif match := OPERATION.match(line):
-            rest = ' '.join([match['class'], 'hand', match['rest']])
-            self.events.append(Call(layer, dict(sys=None, ret='int', name=match['name'], params='', rest=rest), where))
-        elif match := ROW.match(line):
-            call = Call(layer, match, where)
-            self.calls.append(call)
-            if call.probe != 'hand':
-                self.calls += [call.twin(name) for name in call.options.pop('alias', [])]
-        else:
-            sys.exit(f'{where}: cannot read: {line}')
-
-    def operations(self):
-        """Canonical operations in order of their ids; the row that carries the plain name describes one."""
-        found = {}
-        for call in self.events + self.calls:
-            plain = call.name == call.op and found.get(call.op, call).name != call.op
-            if call.cls != '-' and (call.op not in found or plain):
-                found[call.op] = call
-        missing = [op for op in found if op not in self.ids]
-        if missing:
-            sys.exit(f'{self.lock.name}: no id for {" ".join(missing)}: run gen.py --calls {self.lock.parent} --lock')
-        return sorted((self.ids[op], op, call) for op, call in found.items())
-
-    def add_ids(self):
-        names = {c.op for c in self.events + self.calls if c.cls != '-'}
-        fresh = sorted(names - set(self.ids))
-        start = max(self.ids.values(), default=0) + 1
-        with self.lock.open('a') as out:
-            out.writelines(f'{start + i} {name}\n' for i, name in enumerate(fresh))
+from tables import Tables
 
 
 def write_calls_header(tables):
@@ -167,14 +27,8 @@ def write_calls_table(tables):
     yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst struct call_symbol call_symbols[] = {{'
     for call in tables.exported + tables.mpi:
         if call.cls != '-':
-            yield from (f'    {{"{name}", {tables.ids[call.op]}}},' for name in symbols(call))
+            yield from (f'    {{"{name}", {tables.ids[call.op]}}},' for name in call.symbols())
     yield '    {0, 0},\n};'
-
-
-def symbols(call):
-    if call.layer == 'mpiio':
-        return [call.name, 'P' + call.name]
-    return [call.name] + call.options.get('alias', [])
 
 
 def write_real_header(tables):
@@ -190,25 +44,18 @@ def write_real_header(tables):
 
 def shim_body(tables, call, real_call, cast=''):
     """enter, the real call, leave: all decisions are in the probe functions."""
-    probe = tables.probes.get(call.probe)
-    if not probe:
-        sys.exit(f'{call.where}: no such probe: {call.probe}')
-    enter = ', '.join(['&probe'] + [call.role(r, tables) for r in probe['enter_roles'].split()])
-    leave = ['&probe'] + ([f'CALL_{call.op}'] if call.cls != '-' else ['CALL_none'])
-    leave += [call.role(r, tables) for r in probe['leave_roles'].split()]
+    enter, leave = tables.probe_calls(call)
     unlocks = ' __attribute__((cleanup(stream_unlock)))' if call.probe.startswith('stream_') else ''
-    yield f"    struct {'mpi_probe' if call.layer == 'mpiio' else 'probe'} probe{unlocks};"
+    yield f'    struct probe probe{unlocks};'
     if unlocks:
         yield '    probe.locked = NULL;'
     if call.ret == 'void':
-        yield f"    bool watched = {probe['enter']}({enter});\n    {real_call};"
-        yield f"    if (watched) {probe['leave']}({', '.join(leave)});"
+        yield f'    bool watched = {enter};\n    {real_call};\n    if (watched) {leave});'
     else:
-        yield f"    if (!{probe['enter']}({enter})) return {cast}{real_call};"
+        yield f'    if (!{enter}) return {cast}{real_call};'
         if cast:
             yield '    probe.caller = system_call_caller;'
-        yield f'    {call.ret} result = {real_call};'
-        yield f"    {probe['leave']}({', '.join(leave + ['result'])});\n    return {cast}result;"
+        yield f'    {call.ret} result = {real_call};\n    {leave}, result);\n    return {cast}result;'
 
 
 def exported(call):
@@ -261,12 +108,12 @@ def write_shims(tables):
 
 def write_map(tables):
     yield '{\nglobal:'
-    yield from (f'    {name};' for call in tables.exported + tables.mpi for name in symbols(call))
+    yield from (f'    {name};' for call in tables.exported + tables.mpi for name in call.symbols())
     yield 'local:\n    *;\n};'
 
 
 def write_symbols(tables):
-    yield from sorted(name for call in tables.exported + tables.mpi for name in symbols(call))
+    yield from sorted(name for call in tables.exported + tables.mpi for name in call.symbols())
 
 
 def write_wrap(tables):
@@ -276,61 +123,30 @@ def write_wrap(tables):
 def write_page(tables):
     yield '# What is captured\n\nGenerated from `calls/*.calls`.\n\n| operation | layer | class | called as |\n|---|---|---|---|'
     for number, op, call in tables.operations():
-        names = [n for c in tables.exported + tables.mpi if c.op == op for n in symbols(c)]
+        names = [n for c in tables.exported + tables.mpi if c.op == op for n in c.symbols()]
         names += [f'syscall({n})' for c in tables.calls if c.op == op
                   for n in ([c.name] if c.is_sys else c.options.get('sys', []))]
         yield f"| `{op}` | {call.layer} | {call.cls} | {' '.join(f'`{n}`' for n in names)} |"
 
 
-def write_mpi_names(tables):
-    """Names in the order of the slots: MPI_x, PMPI_x and so on."""
-    yield '#define MPI_NAMES(NAME) \\'
-    yield from (f'    NAME({name}) \\' for call in tables.mpi for name in symbols(call))
-    yield ''
-
-
-def write_mpi_shims(tables):
-    yield '#include "rec/mpi_plugin.h"\n'
-    for call in tables.mpi:
-        guard = call.options.get('since')
-        if guard:
-            yield f'#if MPI_VERSION >= {guard[0]}'
-        params = ', '.join(p.text for p in call.params)
-        real = f"int (*real_function)({', '.join(p.type for p in call.params) or 'void'})"
-        yield f"MPI_SHIM int body_{call.name}({', '.join(filter(None, [real, params]))})\n{{"
-        if any(p.role == 'status' for p in call.params):
-            yield '    MPI_Status own_status;\n    if (status == MPI_STATUS_IGNORE) status = &own_status;'
-        yield from shim_body(tables, call, f'real_function({call.arguments()})')
-        yield '}\n'
-        for name in symbols(call):
-            slot = f'plugin_real[SLOT_{name}]'
-            arguments = ', '.join(filter(None, [slot, call.arguments()]))
-            yield f'static int shim_{name}({params or "void"})\n{{\n    return body_{call.name}({arguments});\n}}\n'
-        if guard:
-            yield '#else'
-            yield from (f'#define shim_{name} NULL' for name in symbols(call))
-            yield '#endif\n'
-
-
-WRITERS = {'mpi_names.h': write_mpi_names, 'mpi_shims.h': write_mpi_shims,
-           'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
+WRITERS = {'calls.h': write_calls_header, 'calls_table.c': write_calls_table, 'real_functions.h': write_real_header,
            'shims.c': write_shims, 'libioseer.map': write_map, 'symbols.txt': write_symbols,
            'libioseer.wrap': write_wrap, 'captured.md': write_page}
 
 
-def main():
+def main(writers, usage):
     arguments = sys.argv[1:]
     if len(arguments) < 3 or arguments[0] != '--calls':
-        sys.exit(__doc__)
+        sys.exit(usage)
     tables = Tables(pathlib.Path(arguments[1]))
     if arguments[2] == '--lock':
         tables.add_ids()
         return
     for output in map(pathlib.Path, arguments[2:]):
-        if output.name not in WRITERS:
-            sys.exit(f'gen.py: nothing is called {output.name}; there are {" ".join(WRITERS)}')
-        output.write_text('\n'.join(WRITERS[output.name](tables)) + '\n')
+        if output.name not in writers:
+            sys.exit(f'nothing is called {output.name}; there are {" ".join(writers)}')
+        output.write_text('\n'.join(writers[output.name](tables)) + '\n')
 
 
 if __name__ == '__main__':
-    main()
+    main(WRITERS, __doc__)

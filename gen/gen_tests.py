@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-import gen
+from tables import Tables
 from test_tables import AFTER, BEFORE, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, SPECIAL
 
 
@@ -164,7 +164,7 @@ def cases(tables):
     for call in (c for c in tables.calls if c.layer != "mpiio"):
         if probe_of(call) == 'hand':
             continue
-        ways = [] if call.is_sys else [(symbol, None) for symbol in gen.symbols(call)]
+        ways = [] if call.is_sys else [(symbol, None) for symbol in call.symbols()]
         ways += [(None, number) for number in ([call.name] if call.is_sys else call.options.get('sys', []))]
         for symbol, number in ways:
             yield Case(call, symbol, number, False)
@@ -186,7 +186,7 @@ def write(tables):
     yield '#include "each.h"\n'
     for call in tables.exported:
         if probe_of(call) != 'hand':
-            for symbol in gen.symbols(call):
+            for symbol in call.symbols():
                 yield from declarations(call, symbol)
     every = list(cases(tables))
     yield from (case.text() for case in every)
@@ -198,7 +198,7 @@ def write(tables):
 def main():
     if len(sys.argv) != 4 or sys.argv[1] != '--calls':
         sys.exit(__doc__)
-    tables = gen.Tables(pathlib.Path(sys.argv[2]))
+    tables = Tables(pathlib.Path(sys.argv[2]))
     pathlib.Path(sys.argv[3]).write_text('\n'.join(write(tables)) + '\n')
 
 

@@ -1,5 +1,10 @@
 #include "fmt/stream_put.h"
 
+uint8_t *stream_put_long_time(uint8_t *at, uint64_t units)
+{
+    return varint_put_wide(at, units);
+}
+
 static __attribute__((noinline)) uint8_t *put_resized(struct stream_put_slot *s, unsigned slot, uint8_t *at,
                                                       uint64_t offset, uint64_t size)
 {

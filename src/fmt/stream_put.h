@@ -31,7 +31,7 @@ struct stream_put_extra {
     uint32_t flags; // EVENT_RESULT, EVENT_ERROR, EVENT_ENDS_BEGUN, EVENT_NO_OFFSET, EVENT_NO_RESULT
     int error;      // with EVENT_ERROR
     int64_t result; // with EVENT_RESULT
-    bool numbered;  // it has a number already: ATTRIBUTE_OWN_NUMBER
+    bool numbered;  // by ATTRIBUTE_OWN_NUMBER: it takes no new number
     unsigned attributes;
     struct {
         uint32_t id;
@@ -44,6 +44,7 @@ static inline void stream_put_attribute(struct stream_put_extra *extra, uint32_t
     extra->attribute[extra->attributes].id = id;
     extra->attribute[extra->attributes].value = value;
     extra->attributes++;
+    if (id == ATTRIBUTE_OWN_NUMBER) extra->numbered = true;
 }
 
 static inline void stream_put_commit(struct stream_writer *w, uint8_t *at)
@@ -96,18 +97,53 @@ static inline void stream_put_control(struct stream_writer *w, enum stream_kind 
     stream_put_commit(w, at);
 }
 
-// Announces the call under way and returns its number.
+enum { STREAM_BEGIN_BYTES = 2 };
+
+// Announces the call under way and returns its number. Nobody reads the announcement before the next record is there:
+// until then it can be taken back.
 static inline uint64_t stream_put_begin(struct stream_writer *w)
 {
-    stream_put_control(w, KIND_BEGIN, NULL, 0);
+    w->at = stream_put_kind(w->at, 0, KIND_BEGIN);
     return w->next_number++;
+}
+
+// The tick alone: communication of no kind. It is read like an announcement, with the next record.
+static inline void stream_put_tick(struct stream_writer *w, uint64_t advance)
+{
+    uint8_t *at = varint_put(stream_put_kind(w->at, 0, KIND_COMM), advance);
+    *at = 0;
+    w->at = at + 1;
+}
+
+// Both, for a call that moves the tick by one: six bytes in one store, which writes two more.
+static inline uint64_t stream_put_next(struct stream_writer *w)
+{
+    const uint64_t record =
+        FORM_EXTENDED | KIND_COMM << 8 | 1 << 16 | (uint64_t)FORM_EXTENDED << 32 | (uint64_t)KIND_BEGIN << 40;
+    memcpy(w->at, &(uint64_t){htole64(record)}, sizeof record);
+    w->at += 4 + STREAM_BEGIN_BYTES;
+    return w->next_number++;
+}
+
+// The same for a call that has its number already.
+static inline void stream_put_reopen(struct stream_writer *w, uint64_t number)
+{
+    w->at = varint_put(stream_put_kind(w->at, 0, KIND_REOPEN), number);
+}
+
+// Times that take more than two bytes are rare; out of line, and of the same cost however long they are.
+uint8_t *stream_put_long_time(uint8_t *at, uint64_t units);
+
+static inline uint8_t *stream_put_time(uint8_t *at, uint64_t units)
+{
+    return __builtin_expect(units < 0x4000, 1) ? varint_put(at, units) : stream_put_long_time(at, units);
 }
 
 static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, uint64_t gap, uint64_t start,
                                         uint64_t end)
 {
-    at = varint_put(at, gap);
-    at = varint_put(at, end - start);
+    at = stream_put_time(at, gap);
+    at = stream_put_time(at, end - start);
     w->clock = end;
     return at;
 }
@@ -133,6 +169,34 @@ stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64
     stream_put_commit(w, at);
 }
 
+// An event that ends the innermost announced call, with its slot's size and its expected result; with one attribute,
+// or none (ATTRIBUTE_LIMIT).
+static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t start, uint64_t end,
+                                  enum event_attribute attribute, uint64_t value)
+{
+    struct stream_put_slot *s = &w->slot[slot];
+    uint64_t gap = start - w->clock;
+    uint32_t flags = EVENT_ENDS_BEGUN;
+    uint8_t *at = stream_put_kind(w->at, slot, KIND_EVENT) + 1;
+    if (start < w->clock) flags |= EVENT_NEGATIVE_GAP, gap = -gap;
+    if (__builtin_expect(offset != s->expected, 0)) {
+        int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);
+        flags |= EVENT_OFFSET;
+        at = varint_put_wide(at, varint_fold(moved));
+        s->displacement = moved;
+    }
+    s->expected = offset + (uint64_t)s->displacement;
+    if (attribute != ATTRIBUTE_LIMIT) {
+        flags |= EVENT_ATTRIBUTES;
+        *at++ = 1;
+        *at++ = (uint8_t)attribute;
+        at = varint_put_wide(at, value);
+    }
+    w->at[2] = (uint8_t)flags;
+    at = stream_put_times(w, at, gap, start, end);
+    stream_put_commit(w, at);
+}
+
 // Any other event.
 static inline void stream_put_extended(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
                                        uint64_t start, uint64_t end, const struct stream_put_extra *extra)
@@ -145,7 +209,6 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
     if (start < w->clock) flags |= EVENT_NEGATIVE_GAP;
     if (extra->attributes) flags |= EVENT_ATTRIBUTES;
 
-    bool has_own_number = false;
     uint8_t *at = stream_put_kind(w->at, slot, KIND_EVENT);
     at = varint_put(at, flags);
     if (flags & EVENT_OFFSET) at = varint_put(at, varint_fold(moved));
@@ -157,7 +220,6 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
         for (unsigned i = 0; i < extra->attributes; i++) {
             at = varint_put(at, extra->attribute[i].id);
             at = varint_put(at, extra->attribute[i].value);
-            has_own_number |= extra->attribute[i].id == ATTRIBUTE_OWN_NUMBER;
         }
     }
     if (!(flags & EVENT_NO_OFFSET)) {
@@ -167,7 +229,7 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
     }
     s->size = size;
     at = stream_put_times(w, at, start < w->clock ? w->clock - start : start - w->clock, start, end);
-    if (!(flags & EVENT_ENDS_BEGUN) && !has_own_number) w->next_number++;
+    if (!(flags & EVENT_ENDS_BEGUN) && !extra->numbered) w->next_number++;
     stream_put_commit(w, at);
 }
 

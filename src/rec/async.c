@@ -70,6 +70,40 @@ void async_spent(struct thread *thread, const void *context, uint64_t id, uint64
     emit_unclaim(thread);
 }
 
+struct pending *async_find(struct thread *thread, const void *context, uint64_t id)
+{
+    if (!emit_claim(thread)) return NULL;
+    spin_lock(&lock);
+    struct pending *entry = *head_of(context, id);
+    while (entry && (entry->context != context || entry->id != id)) entry = entry->next;
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+    return entry;
+}
+
+static bool may_touch(const struct pending *what, uint64_t offset, uint64_t size)
+{
+    bool is_known = what->has_offset && !what->has_view && size > 0;
+    return !is_known || (offset < what->offset + what->size && what->offset < offset + size);
+}
+
+struct pending *async_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
+                             uint64_t size)
+{
+    struct pending *by_file = NULL, *by_bytes = NULL;
+    unsigned files = 0, bytes = 0;
+    if (count == 1) return choices[0];
+    for (unsigned i = 0; i < count; i++) {
+        if (choices[i]->file != file) continue;
+        by_file = choices[i];
+        files++;
+        if (!may_touch(by_file, offset, size)) continue;
+        by_bytes = by_file;
+        bytes++;
+    }
+    return files == 1 ? by_file : bytes == 1 ? by_bytes : NULL;
+}
+
 bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out)
 {
     bool found = false;
@@ -87,31 +121,25 @@ bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending
     *out = (struct pending){.call = call,
                             .serial = handle->serial,
                             .file = handle->file,
-                            .subject = emit_subject(handle),
                             .start = p->start,
                             .caller = p->caller,
                             .has_offset = !(handle->flags & HANDLE_APPEND && call_table[call].class == CLASS_WRITE),
                             .is_child = p->thread->frame,
                             .own_number = STREAM_NO_PARENT,
                             .parent_stream = p->thread->stream,
-                            .parent_number = emit_announce(p->thread),
-                            .tick = atomic_load_explicit(&recorder.tick, memory_order_relaxed)};
+                            .parent_number = emit_announce(p->thread, handle->file),
+                            .tick = recorder_tick()};
     return !(handle->flags & HANDLE_LEFT_OUT);
 }
 
 void async_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
 {
-    struct emission e = {.call = what->call,
-                         .serial = what->serial,
-                         .file = what->file,
-                         .subject = what->subject,
-                         .is_child = what->is_child,
-                         .unaligned = what->unaligned,
-                         .offset = what->offset,
-                         .size = what->size,
-                         .start = what->start,
-                         .end = clock_now(),
-                         .caller = what->caller};
+    struct emission e;
+    emit_start(&e, what->call, what->file, what->serial, what->start, clock_now(), what->caller);
+    e.is_child = what->is_child;
+    e.unaligned = what->unaligned;
+    e.offset = what->offset;
+    e.size = what->size;
     int error = result < 0 ? (int)-result : 0;
     bool transfers = call_table[what->call].traits & CALL_TRANSFERS;
     if (!what->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
@@ -123,7 +151,6 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
     if (what->own_number != STREAM_NO_PARENT) {
         emit_attribute(&e, ATTRIBUTE_OWN_STREAM, what->own_stream);
         emit_attribute(&e, ATTRIBUTE_OWN_NUMBER, what->own_number);
-        e.extra.numbered = true;
     }
     if (what->tick) emit_attribute(&e, ATTRIBUTE_TICK, what->tick);
     if (what->has_view) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, what->view_offset);
@@ -138,7 +165,7 @@ void async_begin_batch(struct async_batch *batch, struct probe *p, async_describ
     struct pending what;
     batch->recorded = 0;
     for (long i = 0; i < count; i++) batch->recorded += describe(p, context, queue, i, &what);
-    if (batch->recorded > 1) emit_begin(p->thread, &batch->frame);
+    if (batch->recorded > 1) emit_push(p->thread, &batch->frame, CALL_FRAME_SILENT);
     for (long i = 0; batch->recorded && i < count; i++) {
         if (!describe(p, context, queue, i, &what)) continue;
         if (batch->recorded > 1) {
@@ -152,7 +179,8 @@ void async_begin_batch(struct async_batch *batch, struct probe *p, async_describ
 void async_end_batch(struct async_batch *batch, struct probe *p, uint32_t call, int64_t result, int error)
 {
     if (batch->recorded < 2) return;
-    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    struct emission e;
+    probe_emission_of_file(&e, p, call, NULL, clock_now());
     emit_result(&e, error ? -1 : result, 0, error);
     emit_finish(p->thread, &batch->frame, &e);
 }

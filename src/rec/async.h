@@ -13,7 +13,6 @@ struct pending {
     uint32_t call;
     uint32_t serial;
     struct file *file;
-    uint64_t subject;
     uint64_t offset;
     uint64_t size;
     uint64_t start;
@@ -37,6 +36,12 @@ struct pending {
 void async_add(struct thread *thread, const struct pending *what);
 // Counts the time inside the submitting call, where nobody has seen the transfer done yet.
 void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
+// The oldest one with that id, or NULL. It stays where it is until it is taken out.
+struct pending *async_find(struct thread *thread, const void *context, uint64_t id);
+// The one of several transfers that a call on those bytes serves: the only one on the file, or the only one there that
+// these bytes can be of. NULL where it cannot be told.
+struct pending *async_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
+                             uint64_t size);
 // Takes one out; false where nobody knows it.
 bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out);
 // Writes the event of a transfer whose completion was seen; result as the call reports it, negative: -errno.

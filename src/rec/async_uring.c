@@ -104,7 +104,6 @@ static bool describe_request(const struct probe *p, const void *context, const v
         if (names_a_path(request)) {
             out->file = probe_file(request->fd, (const char *)(uintptr_t)request->addr, &left_out);
         }
-        out->subject = emit_subject_of_file(out->file);
     } else if (!async_describe(p, call, request->fd, out)) {
         return false;
     }

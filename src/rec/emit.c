@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "rec/async.h"
 #include "rec/callsites.h"
 #include "rec/spill.h"
 
@@ -31,7 +32,7 @@ static void reopen_frames(struct stream_writer *writer, const struct call_frame 
 {
     if (!frame) return;
     reopen_frames(writer, frame->up);
-    if (frame->number != CALL_FRAME_SILENT) stream_put_control(writer, KIND_REOPEN, &frame->number, 1);
+    if (frame->number != CALL_FRAME_SILENT) stream_put_reopen(writer, frame->number);
 }
 
 bool emit_next_chunk(struct thread *thread, uint64_t base)
@@ -64,14 +65,14 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     return true;
 }
 
-static void define_slot(struct thread *thread, unsigned slot, const struct emission *e)
+static void define_slot(struct thread *thread, unsigned slot, uint64_t key, const struct emission *e)
 {
     uint32_t flags = e->unaligned ? SLOT_UNALIGNED : 0;
     uint32_t callsite = recorder.callsites ? callsites_find(e->caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
     // With call sites the key never matches in emit(): every event comes here, where the caller is compared too.
-    uint64_t key = recorder.callsites ? 0 : emit_key(e->subject, e->call, e->unaligned);
+    if (recorder.callsites) key = 0;
     stream_put_slot(&thread->writer, slot, key, e->call, e->file ? e->file->id : 0, e->serial, flags, callsite);
 }
 
@@ -178,73 +179,115 @@ static void count(struct thread *thread, const struct emission *e)
     }
 }
 
-static void announce_frames(struct stream_writer *writer, struct call_frame *frame)
-{
-    if (!frame || frame->number != CALL_FRAME_SILENT) return;
-    announce_frames(writer, frame->up);
-    if (frame->known != CALL_FRAME_SILENT) {
-        stream_put_control(writer, KIND_REOPEN, &frame->known, 1);
-        frame->number = frame->known;
-    } else {
-        frame->number = stream_put_begin(writer);
-    }
-}
-
-// Communication since the last event, and how far the process's tick has come.
+// How far the process's tick has come, and communication since the last event.
 static void write_comm(struct thread *thread)
 {
-    uint64_t tick = atomic_load_explicit(&recorder.tick, memory_order_relaxed);
-    uint64_t values[2 + 3 * STREAM_COMM_KINDS] = {tick - thread->tick_written};
-    unsigned count = 2;
+    struct stream_writer *writer = &thread->writer;
+    uint64_t tick = recorder_tick();
+    uint8_t *at = varint_put(stream_put_kind(writer->at, 0, KIND_COMM), tick - thread->tick_written);
+    uint8_t *mask = at++;
+    *mask = 0;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         struct stream_comm *comm = &thread->comm[kind];
         if (!comm->count) continue;
-        values[1] |= 1u << kind;
-        values[count++] = comm->count;
-        values[count++] = comm->bytes;
-        values[count++] = comm->units;
+        *mask |= (uint8_t)(1 << kind);
+        at = varint_put(at, comm->count);
+        at = varint_put(at, comm->bytes);
+        at = varint_put(at, comm->units);
         *comm = (struct stream_comm){0};
     }
-    if (values[0] || values[1]) stream_put_control(&thread->writer, KIND_COMM, values, count);
+    if (tick == thread->tick_written && !*mask) return;
     thread->tick_written = tick;
+    stream_put_commit(writer, at);
 }
 
-// Room for a record, and everything written that must come before it; false once the trace has ended.
-static bool make_ready(struct thread *thread, uint64_t now)
+// Where the chunk is full, or seems so because there is something to attend to; false once the trace has ended. A new
+// chunk's clock begins at `base`, 0: now.
+static __attribute__((noinline)) bool attend(struct thread *thread, uint64_t base)
 {
     struct stream_writer *writer = &thread->writer;
     if (thread->limit_aside) {
         writer->limit = thread->limit_aside;
         thread->limit_aside = NULL;
-        if (writer->at < writer->limit) write_comm(thread);
     }
-    if (writer->at >= writer->limit && !emit_next_chunk(thread, now)) return false;
+    if (UNLIKELY(writer->at >= writer->limit) && !emit_next_chunk(thread, base ? base : clock_now())) return false;
     write_comm(thread);
     return true;
 }
 
-void emit_attend(struct thread *thread)
+// Room for a record, and everything written that must come before it; false once the trace has ended.
+static inline bool make_ready(struct thread *thread)
 {
-    if (thread->limit_aside || !thread->writer.limit) return;
-    thread->limit_aside = thread->writer.limit;
-    thread->writer.limit = NULL;
+    struct stream_writer *writer = &thread->writer;
+    if (writer->at >= writer->limit) return attend(thread, 0);
+    uint64_t tick = recorder_tick();
+    if (tick != thread->tick_written) stream_put_tick(writer, tick - thread->tick_written);
+    thread->tick_written = tick;
+    return true;
+}
+
+bool emit_attend(struct thread *thread)
+{
+    if (!thread->limit_aside && thread->writer.limit) {
+        thread->limit_aside = thread->writer.limit;
+        thread->writer.limit = NULL;
+    }
+    return thread->ready;
+}
+
+// Takes the announcement of a call back if nothing came behind it; whether it was.
+static inline bool withdraw(struct stream_writer *writer, struct call_frame *frame)
+{
+    if (writer->at != frame->behind) return false;
+    writer->at = frame->before;
+    if (!frame->is_known) writer->next_number--;
+    frame->number = CALL_FRAME_SILENT;
+    return true;
+}
+
+// Under a wait for several transfers: the one that a call on these bytes serves becomes the parent of what follows.
+static void choose(struct thread *thread, const struct file *file, uint64_t offset, uint64_t size)
+{
+    struct stream_writer *writer = &thread->writer;
+    struct call_frame *frame = thread->frame;
+    struct pending *chosen = async_choose(frame->choices, frame->choice_count, file, offset, size);
+    bool elsewhere = chosen && chosen->own_number != STREAM_NO_PARENT && chosen->own_stream != thread->stream;
+    if (elsewhere) chosen = NULL; // numbers mean something in their own stream only
+    if (chosen == frame->chosen) return;
+    if (frame->chosen) stream_put_control(writer, KIND_LEAVE, NULL, 0);
+    frame->chosen = chosen;
+    frame->number = CALL_FRAME_SILENT;
+    if (!chosen) return;
+    if (chosen->own_number == STREAM_NO_PARENT) {
+        chosen->own_number = stream_put_begin(writer);
+        chosen->own_stream = thread->stream;
+    } else {
+        stream_put_reopen(writer, chosen->own_number);
+    }
+    frame->number = chosen->own_number;
 }
 
 static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
-    if (UNLIKELY(writer->at >= writer->limit) && !make_ready(thread, e->start)) {
-        count(thread, e);
-        return;
+    if (UNLIKELY(writer->at >= writer->limit)) {
+        if (!attend(thread, e->start)) {
+            count(thread, e);
+            return;
+        }
+        if (thread->frame && thread->frame->choice_count) {
+            choose(thread, e->file, e->offset, e->size);
+            emit_attend(thread);
+        }
     }
-    // The innermost frame is the event's own if it ends it.
-    bool ends_frame = e->ends_frame && thread->frame;
-    announce_frames(writer, ends_frame ? thread->frame->up : thread->frame);
-    if (ends_frame && thread->frame->number != CALL_FRAME_SILENT) e->extra.flags |= EVENT_ENDS_BEGUN;
-    unsigned slot = emit_slot(e->subject, e->call);
-    uint64_t key = emit_key(e->subject, e->call, e->unaligned);
+    if (e->ends_frame && thread->frame->number != CALL_FRAME_SILENT && !withdraw(writer, thread->frame)) {
+        e->extra.flags |= EVENT_ENDS_BEGUN;
+    }
+    uint64_t subject = emit_subject(e->serial, e->file);
+    unsigned slot = emit_slot(subject, e->call);
+    uint64_t key = emit_key(subject, e->call, e->unaligned);
     if (recorder.callsites ? !same_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
-        define_slot(thread, slot, e);
+        define_slot(thread, slot, key, e);
     }
     if (e->file2) {
         files_announce(e->file2);
@@ -264,6 +307,7 @@ static void put_aside(struct thread *thread, const struct emission *emission)
     for (unsigned i = 0; thread->aside && i < EMIT_ASIDE; i++) {
         if (atomic_flag_test_and_set(&thread->aside[i].taken)) continue;
         thread->aside[i].emission = *emission;
+        thread->aside[i].emission.ends_frame = false; // a frame ends when its call does
         atomic_signal_fence(memory_order_seq_cst);
         thread->aside[i].full = true;
         thread->deferred = true;
@@ -303,38 +347,54 @@ void emit_slowly(struct thread *thread, struct emission *emission)
 void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
                        uint64_t size, uint64_t start, uint64_t end, uintptr_t caller)
 {
-    struct emission emission = {.call = call,
-                                .serial = handle->serial,
-                                .file = handle->file,
-                                .subject = emit_subject(handle),
-                                .unaligned = unaligned,
-                                .offset = offset,
-                                .size = size,
-                                .start = start,
-                                .end = end,
-                                .caller = caller};
-    emit_slowly(thread, &emission);
+    struct emission e;
+    emit_start(&e, call, handle->file, handle->serial, start, end, caller);
+    e.unaligned = unaligned;
+    e.offset = offset;
+    e.size = size;
+    emit_slowly(thread, &e);
 }
 
-void emit_push(struct thread *thread, struct call_frame *frame)
+static bool push(struct thread *thread, struct call_frame *frame)
 {
     frame->up = thread->frame;
-    frame->number = frame->known = CALL_FRAME_SILENT;
+    frame->number = CALL_FRAME_SILENT;
+    frame->behind = NULL;
+    frame->choice_count = 0;
     thread->frame = frame;
-    emit_attend(thread);
+    return thread->ready;
 }
 
-void emit_begin(struct thread *thread, struct call_frame *frame)
+void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
 {
-    emit_push(thread, frame);
-    if (!thread->ready || !emit_claim(thread)) return;
-    if (make_ready(thread, clock_now())) announce_frames(&thread->writer, frame);
+    struct stream_writer *writer = &thread->writer;
+    if (!push(thread, frame) || !emit_claim(thread)) return;
+    if (make_ready(thread)) {
+        frame->before = writer->at;
+        frame->is_known = known != CALL_FRAME_SILENT;
+        if (frame->is_known) {
+            stream_put_reopen(writer, known);
+            frame->number = known;
+        } else {
+            frame->number = stream_put_begin(writer);
+        }
+        frame->behind = writer->at;
+    }
     emit_unclaim(thread);
+}
+
+void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count)
+{
+    if (!push(thread, frame)) return;
+    frame->choices = choices;
+    frame->choice_count = count;
+    frame->chosen = NULL;
+    emit_attend(thread);
 }
 
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission)
 {
-    emission->ends_frame = true;
+    emission->ends_frame = thread->frame == frame;
     emit_slowly(thread, emission);
     thread->frame = frame->up;
 }
@@ -342,27 +402,31 @@ void emit_finish(struct thread *thread, struct call_frame *frame, struct emissio
 void emit_leave(struct thread *thread, struct call_frame *frame)
 {
     if (frame->number != CALL_FRAME_SILENT && emit_claim(thread)) {
-        if (make_ready(thread, clock_now())) stream_put_control(&thread->writer, KIND_LEAVE, NULL, 0);
+        if (!withdraw(&thread->writer, frame) && make_ready(thread)) {
+            stream_put_control(&thread->writer, KIND_LEAVE, NULL, 0);
+        }
         thread->frame = frame->up;
         emit_unclaim(thread);
     }
     thread->frame = frame->up;
 }
 
-uint64_t emit_announce(struct thread *thread)
+uint64_t emit_announce(struct thread *thread, const struct file *file)
 {
     struct call_frame *frame = thread->frame;
     if (!frame) return STREAM_NO_PARENT;
-    if (frame->number == CALL_FRAME_SILENT && emit_claim(thread)) {
-        if (make_ready(thread, clock_now())) announce_frames(&thread->writer, frame);
+    if (frame->choice_count && emit_claim(thread)) {
+        if (make_ready(thread)) choose(thread, file, 0, 0);
+        emit_attend(thread);
         emit_unclaim(thread);
     }
+    frame->behind = NULL;
     return frame->number;
 }
 
 void emit_rest(struct thread *thread)
 {
     if (!thread->limit_aside || !emit_claim(thread)) return;
-    make_ready(thread, clock_now());
+    make_ready(thread);
     emit_unclaim(thread);
 }

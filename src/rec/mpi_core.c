@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fmt/fields.h"
+#include "rec/arena.h"
 #include "rec/interned.h"
 #include "rec/probe.h"
 #include "rec/real.h"
@@ -76,15 +77,18 @@ static struct thread *current(void)
 static const struct mpi_core core = {
     .real = real_functions,
     .symbol = symbol,
+    .alloc = arena_alloc,
     .thread = current,
     .file = file_of,
     .serial = handles_new_serial,
-    .emit = emit_slowly,
     .push = emit_push,
+    .push_choice = emit_push_choice,
     .finish = emit_finish,
     .leave = emit_leave,
+    .deferred = emit_deferred,
     .attend = emit_attend,
     .async_add = async_add,
+    .async_find = async_find,
     .async_take = async_take,
     .async_emit = async_emit,
     .intern = interned_number,

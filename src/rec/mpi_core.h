@@ -19,20 +19,23 @@ enum mpi_slot {
 struct mpi_core {
     void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
+    void *(*alloc)(size_t bytes);      // zeroed, never given back, and nothing that changes the program's heap
     struct thread *(*thread)(void);
     struct file *(*file)(const char *path); // entry of a name; NULL where it is left out
     uint32_t (*serial)(void);               // of a new handle
-    void (*emit)(struct thread *thread, struct emission *emission);
-    void (*push)(struct thread *thread, struct call_frame *frame);
+    void (*push)(struct thread *thread, struct call_frame *frame, uint64_t known);
+    void (*push_choice)(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count);
     void (*finish)(struct thread *thread, struct call_frame *frame, struct emission *emission);
     void (*leave)(struct thread *thread, struct call_frame *frame);
-    void (*attend)(struct thread *thread); // something must be written before the next event
+    void (*deferred)(struct thread *thread);
+    bool (*attend)(struct thread *thread); // something must be written before the next event
     void (*async_add)(struct thread *thread, const struct pending *what);
+    struct pending *(*async_find)(struct thread *thread, const void *context, uint64_t id);
     bool (*async_take)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
     void (*async_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
     uint32_t (*intern)(unsigned kind, const uint8_t *fields, size_t len); // interned_number
     void (*describe)(int rank, int size, int local_rank, const char *library);
-    _Atomic uint64_t *tick; // recorder.tick
+    _Atomic uint64_t **tick; // recorder.tick
     const bool *clock_uses_ns;
 };
 

@@ -47,7 +47,7 @@ static void put_hints(struct fields_out *out, unsigned key, MPI_Info info)
 uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh)
 {
     MPI_Info in_force;
-    uint8_t *fields = malloc(MOST_BYTES);
+    uint8_t *fields = plugin_scratch();
     if (!fields) return 0;
     struct fields_out out = {.at = fields, .end = fields + MOST_BYTES};
     if (info != plugin.no_info) put_hints(&out, HINTS_ASKED, info);
@@ -57,6 +57,5 @@ uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh)
     }
     size_t len = (size_t)(out.at - fields);
     uint32_t number = len ? plugin.core->intern(RECORD_HINTS, fields, len) : 0;
-    free(fields);
     return number;
 }

@@ -6,8 +6,8 @@
 #include "rec/mpi_describe.h"
 
 struct plugin plugin;
-void *const *plugin_real;
-__thread struct thread *plugin_thread __attribute__((tls_model("initial-exec")));
+static struct thread nobody; // stands for threads that were not met yet: it is never ready
+__thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"))) = &nobody;
 
 // A log holds access modes as numbers, the same whatever the MPI.
 _Static_assert(MPI_MODE_CREATE == 1 && MPI_MODE_RDONLY == 2 && MPI_MODE_WRONLY == 4 && MPI_MODE_RDWR == 8 &&
@@ -15,183 +15,258 @@ _Static_assert(MPI_MODE_CREATE == 1 && MPI_MODE_RDONLY == 2 && MPI_MODE_WRONLY =
                    MPI_MODE_APPEND == 128 && MPI_MODE_SEQUENTIAL == 256,
                "access modes have the numbers of doc/format.md");
 
-enum { FILES = 1024 };
+enum { FILE_BUCKETS = 256 };
 
-static struct mpi_file files[FILES];
+static struct mpi_file *_Atomic files[FILE_BUCKETS];
 static _Atomic uint32_t files_lock;
-static const char request_queue[1]; // its address names the queue of nonblocking transfers
 
-static uint64_t request_id(MPI_Request request)
+// Threads that called MPI, for those who must reach them all. States are never freed: new threads take them over.
+static struct known_thread {
+    struct thread *thread;
+    struct known_thread *next;
+} * _Atomic threads;
+
+static void remember_thread(struct thread *thread)
 {
-    return (uint64_t)(uintptr_t)request;
+    struct known_thread *known = threads;
+    while (known && known->thread != thread) known = known->next;
+    if (known || !(known = plugin.core->alloc(sizeof *known))) return;
+    *known = (struct known_thread){thread, threads};
+    while (!atomic_compare_exchange_weak(&threads, &known->next, known)) continue;
 }
 
-struct thread *plugin_find_thread(void)
+bool plugin_find_thread(void)
 {
-    return plugin_thread = plugin.core->thread();
+    struct thread *thread = plugin.core->thread();
+    if (!thread) return false;
+    remember_thread(thread);
+    plugin_thread = thread;
+    return true;
 }
 
-uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type)
+uint64_t plugin_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+}
+
+uint64_t plugin_ask_type_bytes(void)
 {
     MPI_Count bytes = 0;
+    struct thread *thread = plugin_thread;
+    MPI_Datatype type = (MPI_Datatype)thread->type_asked;
     // To ask for the size of no type could end a program that the call itself would only tell so.
     if (type == plugin.no_type || plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
-    thread->last_type.key = plugin_type_key(type);
-    thread->last_type.bytes = (uint64_t)bytes;
-    thread->last_type.is_described = false;
+    thread->types[plugin_type_place(type)] = (struct type_bytes){.type = thread->type_asked, .bytes = (uint64_t)bytes};
+    thread->type_numbers[plugin_type_place(type)] = 0;
     return (uint64_t)bytes;
 }
 
-// The number of the datatype of a transfer's memory where that is not contiguous. MPI has accepted the type.
-static uint32_t memory_type(struct mpi_probe *p)
+static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p)
 {
     struct thread *thread = p->thread;
-    bool is_last = thread->last_type.key == plugin_type_key(p->type);
-    if (LIKELY(is_last && thread->last_type.is_described)) return thread->last_type.number;
     struct mpi_type type = mpi_type_of(p->type);
     uint32_t number = type.is_contiguous ? 0 : type.number;
-    if (is_last) {
-        thread->last_type.number = number;
-        thread->last_type.is_described = true;
-    }
+    unsigned place = plugin_type_place(p->type);
+    if (thread->types[place].type == (uintptr_t)p->type) thread->type_numbers[place] = number + 1;
     return number;
+}
+
+// The number of the datatype of a transfer's memory where that is not contiguous. MPI has accepted the type.
+static inline uint32_t memory_type(struct mpi_probe *p)
+{
+    return LIKELY(p->type_number) ? p->type_number - 1 : ask_memory_type(p);
 }
 
 // Before the call: from then on nobody may use the handle until it means another type. What MPI frees inside its own
 // calls the program has never seen, or has freed before.
-bool mpi_enter_type_free(struct mpi_probe *p)
+void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
-    const struct thread *thread = plugin_thread;
     (void)p;
-    if (!thread || !thread->in_mpi) atomic_fetch_add(&plugin.type_salt, odd);
-    return false;
+    atomic_fetch_add(&plugin.type_salt, odd);
+    for (struct known_thread *known = threads; known; known = known->next) {
+        known->thread->types[plugin_type_place(*type)].type = 0;
+    }
 }
 
-void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result)
+// What the inline functions of emit.h need of the core.
+void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
 {
-    (void)p, (void)call, (void)result;
+    plugin.core->push(thread, frame, known);
+}
+
+void emit_deferred(struct thread *thread)
+{
+    plugin.core->deferred(thread);
+}
+
+void *plugin_scratch(void)
+{
+    static __thread void *scratch __attribute__((tls_model("initial-exec")));
+    if (!scratch) scratch = plugin.core->alloc(PLUGIN_SCRATCH_BYTES);
+    return scratch;
 }
 
 // --- open files
 
-static struct mpi_file *file_find(MPI_File fh)
+static struct mpi_file *_Atomic *bucket_of(MPI_File fh)
 {
-    for (unsigned i = 0; i < FILES; i++) {
-        if (files[i].open && files[i].fh == fh) return &files[i];
-    }
-    return NULL;
+    return &files[(uintptr_t)fh * 0x9e3779b97f4a7c15u >> 56];
 }
 
+static struct mpi_file *file_find(MPI_File fh)
+{
+    struct mpi_file *file = atomic_load_explicit(bucket_of(fh), memory_order_acquire);
+    while (file && !(file->fh == fh && file->open)) file = file->next;
+    return file;
+}
+
+// Entries are never freed: another thread may be looking through them. They serve again.
 static struct mpi_file *file_add(MPI_File fh)
 {
+    struct mpi_file *_Atomic *bucket = bucket_of(fh);
     spin_lock_as(&files_lock, 1);
-    struct mpi_file *file = NULL;
-    for (unsigned i = 0; i < FILES && !file; i++) {
-        if (!files[i].open) file = &files[i];
+    struct mpi_file *file = *bucket;
+    while (file && file->open) file = file->next;
+    if (!file && (file = plugin.core->alloc(sizeof *file))) {
+        file->next = *bucket;
+        atomic_store_explicit(bucket, file, memory_order_release);
     }
-    if (file) *file = (struct mpi_file){.open = true, .fh = fh};
+    if (file) {
+        *file = (struct mpi_file){.next = file->next, .fh = fh, .position = POSITION_UNKNOWN};
+        file->open = true;
+    }
     spin_unlock(&files_lock);
     return file;
 }
 
 // --- entering
 
-static bool begin(struct mpi_probe *p)
+static inline void enter_call(struct mpi_probe *p)
 {
-    if (!mpi_enter_comm(p)) return false;
-    p->file = NULL;
+    p->thread = plugin_thread;
+    p->thread->outside_mpi = false;
+    p->tick = atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed) + 1;
+}
+
+static inline void enter_file(struct mpi_probe *p, MPI_File fh)
+{
+    enter_call(p);
+    p->file = file_find(fh);
     p->has_offset = false;
     p->size = 0;
-    plugin.core->push(p->thread, &p->frame);
+}
+
+// The last thing before the call.
+static inline void begin(struct mpi_probe *p)
+{
+    emit_push_plain(p->thread, &p->frame, p->tick);
     p->start = plugin_now();
-    return true;
 }
 
-bool mpi_enter_io(struct mpi_probe *p)
+void mpi_enter_io(struct mpi_probe *p)
 {
-    return begin(p);
+    enter_call(p);
+    p->file = NULL;
+    p->size = 0;
+    begin(p);
 }
 
-bool mpi_enter_file(struct mpi_probe *p, MPI_File fh)
+// Any of these may move the individual pointer.
+void mpi_enter_file(struct mpi_probe *p, MPI_File fh)
 {
-    if (!begin(p)) return false;
-    p->file = file_find(fh);
-    return true;
+    enter_file(p, fh);
+    if (p->file) p->file->position = POSITION_UNKNOWN;
+    begin(p);
 }
 
-bool mpi_enter_close(struct mpi_probe *p, const MPI_File *fh)
+void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh)
 {
-    return mpi_enter_file(p, *fh);
+    mpi_enter_file(p, *fh);
+}
+
+static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
+{
+    MPI_Offset byte = 0, etypes = p->file->etype_bytes ? (MPI_Offset)(p->view_offset / p->file->etype_bytes) : 0;
+    bool is_known = plugin.get_byte_offset(fh, etypes, &byte) == MPI_SUCCESS;
+    p->offset = (uint64_t)byte;
+    return is_known;
 }
 
 // Where the view's bytes lie in the file is arithmetic for plain views; for the others the MPI library itself is asked.
-static void locate(struct mpi_probe *p, MPI_File fh, MPI_Offset view)
+static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes)
 {
-    MPI_Offset byte = 0;
-    if (!p->file || view < 0) return;
-    p->view_offset = (uint64_t)view * p->file->etype_bytes;
-    p->has_offset = true;
-    if (p->file->plain_view) {
-        p->offset = p->file->displacement + p->view_offset;
-    } else if (plugin.get_byte_offset(fh, view, &byte) == MPI_SUCCESS) {
-        p->offset = (uint64_t)byte;
-    } else {
-        p->has_offset = false;
-    }
+    p->view_offset = view_bytes;
+    p->offset = p->file->displacement + view_bytes;
+    p->has_offset = LIKELY(p->file->plain_view) || ask_offset(p, fh);
 }
 
-static bool enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
+static inline void enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
 {
-    if (!mpi_enter_file(p, fh)) return false;
-    p->size = count > 0 ? (uint64_t)count * plugin_type_bytes(p->thread, type) : 0;
+    enter_file(p, fh);
     p->type = type;
+    p->type_number = 0;
+    if (count <= 0) return;
+    p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
+    p->type_number = p->thread->type_numbers[plugin_type_place(type)];
+}
+
+void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type)
+{
+    enter_data(p, fh, count, type);
+    if (p->file && view >= 0) locate(p, fh, (uint64_t)view * p->file->etype_bytes);
+    begin(p);
+}
+
+// MPI is asked where its pointer is after anything but transfers that moved what they were asked for.
+static bool take_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
+{
+    uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
+    do {
+        MPI_Offset etypes = 0;
+        *position = known;
+        if (known != POSITION_UNKNOWN) continue;
+        if (plugin.get_position(fh, &etypes) != MPI_SUCCESS) return false;
+        *position = (uint64_t)etypes * p->file->etype_bytes;
+    } while (!atomic_compare_exchange_strong(&p->file->position, &known, *position + p->size));
     return true;
 }
 
-bool mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type)
+void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
 {
-    if (!enter_data(p, fh, count, type)) return false;
-    locate(p, fh, view);
-    p->start = plugin_now();
-    return true;
-}
-
-bool mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
-{
-    MPI_Offset position;
-    if (!enter_data(p, fh, count, type)) return false;
-    if (p->file && plugin.get_position(fh, &position) == MPI_SUCCESS) locate(p, fh, position);
-    p->start = plugin_now();
-    return true;
+    uint64_t position;
+    enter_data(p, fh, count, type);
+    if (p->file && take_position(p, fh, &position)) locate(p, fh, position);
+    begin(p);
 }
 
 // The shared pointer is another process's too: nobody knows where it is without asking all of them.
-bool mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
+void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
 {
-    return enter_data(p, fh, count, type);
+    enter_data(p, fh, count, type);
+    begin(p);
 }
 
 // The second half carries on the call that the first half began.
-bool mpi_enter_end(struct mpi_probe *p, MPI_File fh)
+void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
 {
-    if (!mpi_enter_file(p, fh)) return false;
+    enter_file(p, fh);
+    if (p->file) p->file->position = POSITION_UNKNOWN;
     const struct pending *split = p->file ? &p->file->split : NULL;
-    if (split && split->call != CALL_none && split->own_stream == p->thread->stream) p->frame.known = split->own_number;
-    return true;
+    bool is_ours = split && split->call != CALL_none && split->own_stream == p->thread->stream;
+    emit_push(p->thread, &p->frame, is_ours ? split->own_number : CALL_FRAME_SILENT);
+    p->start = plugin_now();
 }
 
 // --- leaving
 
-static struct emission emission_of(const struct mpi_probe *p, uint32_t call, struct file *file, uint64_t end)
+static inline void start_event(struct emission *e, const struct mpi_probe *p, uint32_t call, struct file *file,
+                               uint64_t end)
 {
-    struct emission e = {.call = call, .file = file, .start = p->start, .end = end, .caller = p->caller};
-    e.serial = p->file ? p->file->serial : 0;
-    e.subject = e.serial ? e.serial : emit_subject_of_file(file);
-    return e;
+    emit_start(e, call, file, p->file ? p->file->serial : 0, p->start, end, p->caller);
 }
 
-static int error_of(int result)
+int plugin_error(int result)
 {
     int class = 0;
     if (result == MPI_SUCCESS) return 0;
@@ -201,13 +276,13 @@ static int error_of(int result)
 static void finish(struct mpi_probe *p, struct emission *e)
 {
     plugin.core->finish(p->thread, &p->frame, e);
-    p->thread->in_mpi = false;
+    p->thread->outside_mpi = true;
 }
 
-static void drop_frame(struct mpi_probe *p)
+static MPI_RARE void drop_frame(struct mpi_probe *p)
 {
     plugin.core->leave(p->thread, &p->frame);
-    p->thread->in_mpi = false;
+    p->thread->outside_mpi = true;
 }
 
 static bool is_recorded(const struct mpi_probe *p)
@@ -217,9 +292,10 @@ static bool is_recorded(const struct mpi_probe *p)
 
 static void finish_simple(struct mpi_probe *p, uint32_t call, struct file *file, uint64_t size, int result)
 {
-    struct emission e = emission_of(p, call, file, plugin_now());
+    struct emission e;
+    start_event(&e, p, call, file, plugin_now());
     e.size = size;
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
     finish(p, &e);
 }
 
@@ -266,11 +342,12 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
         return;
     }
     plugin.comm_size(comm, &size);
-    struct emission e = emission_of(p, call, name, end);
+    struct emission e;
+    start_event(&e, p, call, name, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
     emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
     add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
     finish(p, &e);
 }
 
@@ -318,7 +395,8 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
         drop_frame(p);
         return;
     }
-    struct emission e = emission_of(p, call, p->file->file, end);
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
     e.offset = (uint64_t)disp;
     if (is_set) {
         struct mpi_type of_element = mpi_type_of(etype), of_file = mpi_type_of(filetype);
@@ -326,7 +404,7 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
         add_view(&e, &of_element, &of_file);
     }
     add_hints(&e, info, is_set ? &fh : NULL);
-    emit_result(&e, is_set ? 0 : -1, 0, error_of(result));
+    emit_result(&e, is_set ? 0 : -1, 0, plugin_error(result));
     finish(p, &e);
 }
 
@@ -337,9 +415,10 @@ void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info in
         drop_frame(p);
         return;
     }
-    struct emission e = emission_of(p, call, p->file->file, end);
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
     add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, error_of(result));
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
     finish(p, &e);
 }
 
@@ -351,69 +430,96 @@ void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
         drop_frame(p);
         return;
     }
-    struct emission e = emission_of(p, call, p->file->file, end);
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
     if (result == MPI_SUCCESS && plugin.get_position(fh, &position) == MPI_SUCCESS) {
         e.offset = (uint64_t)position * p->file->etype_bytes;
     } else {
         e.extra.flags |= EVENT_NO_OFFSET;
-        emit_result(&e, -1, 0, error_of(result));
+        emit_result(&e, -1, 0, plugin_error(result));
     }
     finish(p, &e);
 }
 
-static int64_t moved_bytes(const MPI_Status *status, uint64_t asked)
+static __thread struct {
+    MPI_Status status;
+    int64_t bytes;
+} last_answer __attribute__((tls_model("initial-exec")));
+
+static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked)
 {
     MPI_Count bytes = 0;
-    if (!status || plugin.get_elements(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
-    return bytes;
+    if (plugin.get_elements(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
+    last_answer.status = *status;
+    return last_answer.bytes = bytes;
 }
 
-// Whether the offset in the view is another than in the file.
+// Statuses are values: one that is the same as the last one, byte by byte, says the same (and not 0: there was one).
+int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked)
+{
+    if (status == MPI_STATUS_IGNORE) return (int64_t)asked;
+    if (LIKELY(!memcmp(status, &last_answer.status, sizeof *status) && last_answer.bytes)) return last_answer.bytes;
+    return ask_moved_bytes(status, asked);
+}
+
+// Whether the offset in the view may be another than in the file.
 static bool has_view(const struct mpi_probe *p)
 {
-    return p->has_offset && p->file && !(p->file->plain_view && p->file->displacement == 0);
+    return p->has_offset && !(p->file->plain_view && p->file->displacement == 0);
 }
 
-static void fill_data(const struct mpi_probe *p, struct emission *e)
+static MPI_RARE void leave_data_slowly(struct mpi_probe *p, uint32_t call, int64_t moved, int result, uint64_t end)
 {
-    e->offset = p->has_offset ? p->offset : 0;
-    e->size = p->size;
-    if (!p->has_offset) e->extra.flags |= EVENT_NO_OFFSET;
-    if (has_view(p)) emit_attribute(e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
+    e.size = p->size;
+    e.offset = p->has_offset ? p->offset : 0;
+    if (!p->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
+    if (has_view(p)) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
+    uint32_t datatype = result == MPI_SUCCESS ? memory_type(p) : 0;
+    if (datatype) emit_attribute(&e, ATTRIBUTE_DATATYPE, datatype);
+    if (moved != (int64_t)p->size) {
+        p->file->position = POSITION_UNKNOWN;
+        emit_result(&e, moved, (int64_t)p->size, plugin_error(result));
+    }
+    finish(p, &e);
 }
 
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
 {
     uint64_t end = plugin_now();
-    if (!is_recorded(p)) {
+    if (UNLIKELY(!is_recorded(p))) {
         drop_frame(p);
         return;
     }
-    struct emission e = emission_of(p, call, p->file->file, end);
-    fill_data(p, &e);
-    uint32_t datatype = result == MPI_SUCCESS ? memory_type(p) : 0;
-    if (UNLIKELY(datatype)) emit_attribute(&e, ATTRIBUTE_DATATYPE, datatype);
-    int error = error_of(result);
-    emit_result(&e, error ? -1 : moved_bytes(status, p->size), (int64_t)p->size, error);
-    finish(p, &e);
+    int64_t moved = LIKELY(result == MPI_SUCCESS) ? plugin_moved_bytes(status, p->size) : -1;
+    enum event_attribute attribute = has_view(p) ? ATTRIBUTE_VIEW_OFFSET : ATTRIBUTE_LIMIT;
+    if (LIKELY(moved == (int64_t)p->size && p->has_offset && !memory_type(p)) &&
+        LIKELY(emit_finish_plain(p->thread, &p->frame, call, p->file->serial, p->offset, p->size, p->start, end,
+                                 attribute, p->view_offset))) {
+        p->thread->outside_mpi = true;
+        return;
+    }
+    leave_data_slowly(p, call, moved, result, end);
 }
 
 // --- nonblocking and split transfers: from submission to observed completion
 
-static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result)
+// The frame has been dropped: its number is the call's own if it had children.
+static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result, uint64_t end)
 {
-    return (struct pending){.context = request_queue,
+    p->file->position = POSITION_UNKNOWN;
+    return (struct pending){.context = plugin_request_queue,
                             .call = call,
                             .serial = p->file->serial,
                             .file = p->file->file,
-                            .subject = p->file->serial,
                             .offset = p->has_offset ? p->offset : 0,
                             .has_offset = p->has_offset,
                             .size = p->size,
                             .start = p->start,
-                            .call_time = plugin_now() - p->start,
+                            .call_time = end - p->start,
                             .caller = p->caller,
-                            .tick = atomic_load_explicit(plugin.core->tick, memory_order_relaxed),
+                            .tick = atomic_load_explicit(&plugin.tick, memory_order_relaxed),
                             .view_offset = p->view_offset,
                             .has_view = has_view(p),
                             .datatype = result == MPI_SUCCESS ? memory_type(p) : 0,
@@ -424,58 +530,30 @@ static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result)
 
 void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result)
 {
-    if (is_recorded(p)) {
-        struct pending what = pending_of(p, call, result);
-        if (result == MPI_SUCCESS) {
-            what.id = request_id(*request);
-            plugin.core->async_add(p->thread, &what);
-            atomic_fetch_add(&plugin.io_requests, 1);
-        } else {
-            plugin.core->async_emit(p->thread, &what, -error_of(result), 0);
-        }
-    }
+    uint64_t end = plugin_now();
     drop_frame(p);
-}
-
-void plugin_request_done(struct mpi_probe *p, MPI_Request request, const MPI_Status *status)
-{
-    struct pending done;
-    if (!plugin.core->async_take(p->thread, request_queue, request_id(request), &done)) return;
-    atomic_fetch_sub(&plugin.io_requests, 1);
-    plugin.core->async_emit(p->thread, &done, moved_bytes(status, done.size), plugin_now() - p->start);
-    p->start = plugin_now(); // the wait was I/O: it is not communication as well
-}
-
-bool plugin_copy_requests(struct mpi_probe *p, int count, const MPI_Request *requests)
-{
-    p->requests = count > 0 ? malloc((size_t)count * sizeof *requests) : NULL;
-    p->request_count = count;
-    if (p->requests) memcpy(p->requests, requests, (size_t)count * sizeof *requests);
-    return p->requests != NULL;
-}
-
-void plugin_requests_done(struct mpi_probe *p, int count, const int *indices, const MPI_Status *statuses)
-{
-    for (int i = 0; i < count; i++) {
-        int index = indices ? indices[i] : i;
-        if (index < 0 || index >= p->request_count) continue;
-        bool has_status = statuses && statuses != MPI_STATUSES_IGNORE;
-        plugin_request_done(p, p->requests[index], has_status ? &statuses[i] : NULL);
+    if (!is_recorded(p)) return;
+    struct pending what = pending_of(p, call, result, end);
+    if (result == MPI_SUCCESS) {
+        what.id = plugin_request_id(*request);
+        plugin.core->async_add(p->thread, &what);
+        atomic_fetch_add(&plugin.io_requests, 1);
+    } else {
+        plugin.core->async_emit(p->thread, &what, -plugin_error(result), 0);
     }
-    free(p->requests);
 }
 
 void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
 {
+    uint64_t end = plugin_now();
     (void)fh;
-    if (is_recorded(p)) {
-        p->file->split = pending_of(p, call, result);
-        if (result != MPI_SUCCESS) {
-            plugin.core->async_emit(p->thread, &p->file->split, -error_of(result), 0);
-            p->file->split.call = CALL_none;
-        }
-    }
     drop_frame(p);
+    if (!is_recorded(p)) return;
+    p->file->split = pending_of(p, call, result, end);
+    if (result != MPI_SUCCESS) {
+        plugin.core->async_emit(p->thread, &p->file->split, -plugin_error(result), 0);
+        p->file->split.call = CALL_none;
+    }
 }
 
 void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result)
@@ -487,20 +565,12 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_St
         p->file->split.own_number = p->frame.number;
         p->file->split.own_stream = p->thread->stream;
     }
-    int64_t moved = result == MPI_SUCCESS ? moved_bytes(status, p->file->split.size) : -error_of(result);
+    int64_t moved = result == MPI_SUCCESS ? plugin_moved_bytes(status, p->file->split.size) : -plugin_error(result);
     plugin.core->async_emit(p->thread, &p->file->split, moved, plugin_now() - p->start);
     p->file->split.call = CALL_none;
 }
 
 // --- the job
-
-bool mpi_enter_setup(struct mpi_probe *p)
-{
-    p->thread = plugin.core->thread();
-    if (!p->thread || p->thread->in_mpi) return false;
-    p->thread->in_mpi_setup = true;
-    return true;
-}
 
 static int local_rank(void)
 {
@@ -538,12 +608,6 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
     plugin.core->describe(rank, size, local_rank(), version);
 }
 
-void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result)
-{
-    (void)call, (void)result;
-    p->thread->in_mpi_setup = false;
-}
-
 // --- the plugin
 
 #include "mpi_shims.h"
@@ -563,9 +627,9 @@ __attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const stru
 void *const *ioseer_mpi_plugin(const struct mpi_core *core)
 {
     plugin.core = core;
-    plugin.tick = core->tick;
-    plugin.clock_uses_ns = core->clock_uses_ns;
-    plugin_real = core->real;
+    *core->tick = &plugin.tick;
+    plugin.clock_uses_ns = *core->clock_uses_ns;
+    memcpy(plugin.real, core->real, sizeof plugin.real);
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");
     plugin.byte = core->symbol("ompi_mpi_byte");

@@ -10,41 +10,46 @@
 #include "rec/mpi_core.h"
 
 #define MPI_SHIM static inline __attribute__((always_inline))
+#define MPI_RECORDED __attribute__((noinline))
+#define MPI_RARE __attribute__((noinline, cold))
 
 // What the plugin knows of an open MPI file.
 struct mpi_file {
+    struct mpi_file *next; // of those with the same hash
     bool open;
     MPI_File fh;
     struct file *file;
     uint32_t serial;
     uint64_t etype_bytes;
     uint64_t displacement;
-    bool plain_view;      // its bytes are the file's bytes from the displacement on
-    struct pending split; // the split call under way; call 0: none
+    bool plain_view;           // its bytes are the file's bytes from the displacement on
+    _Atomic uint64_t position; // of the individual pointer in the view, bytes; POSITION_UNKNOWN: MPI must be asked
+    struct pending split;      // the split call under way; call 0: none
 };
+
+#define POSITION_UNKNOWN UINT64_MAX
 
 struct mpi_probe {
     struct thread *thread;
-    uint64_t start;
     uintptr_t caller;
     struct mpi_file *file;
     struct call_frame frame;
+    uint64_t tick;
+    uint64_t start;
     uint64_t offset;
     uint64_t view_offset;
     uint64_t size;
-    MPI_Datatype type; // of the memory of a transfer
+    MPI_Datatype type;    // of the memory of a transfer
+    uint32_t type_number; // as in struct thread
     bool has_offset;
-    bool unaligned;
-    MPI_Request request;   // before the call
-    MPI_Status *status;    // of the wait, where I/O requests are under way
-    MPI_Request *requests; // a copy, where I/O requests are under way
-    int request_count;
+    MPI_Status own_status; // where the program wants none
+    struct mpi_wait *wait; // a wait in which there is I/O among the requests, or NULL
 };
 
 struct plugin {
     const struct mpi_core *core;
-    _Atomic uint64_t *tick;    // core->tick
-    const bool *clock_uses_ns; // core->clock_uses_ns
+    _Atomic uint64_t tick; // of the process
+    bool clock_uses_ns;    // *core->clock_uses_ns
     MPI_Comm world;
     MPI_Datatype byte;
     MPI_Datatype no_type;
@@ -60,50 +65,66 @@ struct plugin {
     int (*comm_size)(MPI_Comm, int *);
     int (*type_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
     int (*library_version)(char *, int *);
+    void *real[MPI_SLOTS]; // core->real
 };
 
 extern struct plugin plugin __attribute__((visibility("hidden")));
-extern void *const *plugin_real __attribute__((visibility("hidden")));
+
+MPI_RARE uint64_t plugin_now_ns(void);
 
 static inline uint64_t plugin_now(void)
 {
-    if (__builtin_expect(*plugin.clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+    if (UNLIKELY(plugin.clock_uses_ns)) return plugin_now_ns();
     return cpu_counter() >> CLOCK_COUNTER_SHIFT;
 }
 
-// --- communication: the hot path of MPI programs. All that needs the call's arguments happens before the call and
-// inline, so that they stay where they are.
-
-extern __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
-struct thread *plugin_find_thread(void);
-
-MPI_SHIM bool mpi_enter_comm(struct mpi_probe *p)
+// The same bytes each time, where MPI does not set them.
+MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p)
 {
-    struct thread *thread = plugin_thread;
-    if (UNLIKELY(!thread || !thread->ready)) thread = plugin_find_thread();
-    p->thread = thread;
-    if (UNLIKELY(!thread || thread->in_mpi)) return false;
-    thread->in_mpi = true;
-    atomic_fetch_add_explicit(plugin.tick, 1, memory_order_relaxed);
-    p->start = plugin_now();
-    return true;
+    p->own_status = (MPI_Status){0};
+    return &p->own_status;
+}
+
+// --- communication: the hot path of MPI programs. What is rare before the call is a function without parameters: the
+// call's own stay in their registers.
+
+extern __thread struct thread *plugin_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))); // not NULL
+MPI_RARE bool plugin_find_thread(void);
+
+MPI_SHIM void mpi_enter_comm(struct mpi_probe *p)
+{
+    p->thread = plugin_thread;
+    p->thread->outside_mpi = false;
+    atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed);
+    p->thread->comm_start = plugin_now();
 }
 
 MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
 {
     struct thread *thread = p->thread;
-    if (UNLIKELY(!thread->comm)) return; // as in emit_left_out
+    if (UNLIKELY(!thread->limit_aside) && !plugin.core->attend(thread)) return;
+    int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
     struct stream_comm *comm = &thread->comm[kind];
-    comm->units += plugin_now() - p->start;
+    comm->units += (uint64_t)spent;
     comm->count++;
     comm->bytes += bytes;
-    thread->in_mpi = false;
-    if (UNLIKELY(!thread->limit_aside)) plugin.core->attend(thread);
+    thread->outside_mpi = true;
 }
 
-// Sizes of types are asked for once: programs use few, and the same one again and again. No datatype is 0, neither as a
-// number (MPICH) nor as a pointer (Open MPI).
-uint64_t plugin_ask_type_bytes(struct thread *thread, MPI_Datatype type);
+// Sizes of types are asked for once: programs use few, and the same ones again and again. No datatype is 0, neither as
+// a number (MPICH) nor as a pointer (Open MPI).
+MPI_RARE uint64_t plugin_ask_type_bytes(void);
+
+static inline unsigned plugin_type_place(MPI_Datatype type)
+{
+#ifdef OPEN_MPI
+    enum { TYPE_BYTES = 512 }; // of those that MPI has itself: they lie side by side
+    return (unsigned)((uintptr_t)type / TYPE_BYTES % RECORDER_TYPES);
+#else
+    return (unsigned)type % RECORDER_TYPES; // theirs are numbered from 0
+#endif
+}
 
 MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type)
 {
@@ -112,22 +133,23 @@ MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type)
 
 MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
 {
-    if (LIKELY(thread->last_type.key == plugin_type_key(type))) return thread->last_type.bytes;
-    return plugin_ask_type_bytes(thread, type);
+    const struct type_bytes *known = &thread->types[plugin_type_place(type)];
+    if (LIKELY((MPI_Datatype)known->type == type)) return known->bytes;
+    thread->type_asked = (uintptr_t)type;
+    return plugin_ask_type_bytes();
 }
 
-MPI_SHIM bool mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type)
+MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type)
 {
-    if (UNLIKELY(!mpi_enter_comm(p))) return false;
+    mpi_enter_comm(p);
     p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
-    return true;
 }
 
 // Vectors of counts: how many bytes is not asked.
-MPI_SHIM bool mpi_enter_some(struct mpi_probe *p)
+MPI_SHIM void mpi_enter_some(struct mpi_probe *p)
 {
+    mpi_enter_comm(p);
     p->size = 0;
-    return mpi_enter_comm(p);
 }
 
 MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
@@ -148,95 +170,68 @@ MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
     mpi_count_comm(p, COMM_COMPLETING, 0);
 }
 
-// --- completion: requests of nonblocking I/O are looked for only while there are any
+// --- completion while nonblocking I/O is under way (mpi_wait.c); the calls are plain communication otherwise
 
-MPI_SHIM bool mpi_enter_wait(struct mpi_probe *p, MPI_Request *request, MPI_Status *status)
+MPI_SHIM bool plugin_waits_for_io(void)
 {
-    if (UNLIKELY(!mpi_enter_comm(p))) return false;
-    p->status = NULL;
-    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
-        p->request = *request;
-        p->status = status;
-    }
-    return true;
+    return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0;
 }
 
-void plugin_request_done(struct mpi_probe *p, MPI_Request request, const MPI_Status *status);
-bool plugin_copy_requests(struct mpi_probe *p, int count, const MPI_Request *requests);
-void plugin_requests_done(struct mpi_probe *p, int count, const int *indices, const MPI_Status *statuses);
+// Changes `statuses` where the program wants none.
+void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
+void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, int result);
+void mpi_leave_test(struct mpi_probe *p, uint32_t call, int count, const int *flag, int result);
+void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, const int *index, int result);
+void mpi_leave_testany(struct mpi_probe *p, uint32_t call, const int *index, const int *flag, int result);
+void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, const int *outcount, const int *indices, int result);
 
-MPI_SHIM void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int result)
+// --- what the parts of the plugin share
+
+extern const char plugin_request_queue[1] __attribute__((visibility("hidden"))); // names the queue of transfers
+
+static inline uint64_t plugin_request_id(MPI_Request request)
 {
-    if (UNLIKELY(p->status != NULL)) plugin_request_done(p, p->request, p->status);
-    mpi_leave_done(p, call, result);
+    return (uint64_t)(uintptr_t)request;
 }
 
-MPI_SHIM void mpi_leave_test(struct mpi_probe *p, uint32_t call, int *flag, int result)
-{
-    if (UNLIKELY(p->status && *flag)) plugin_request_done(p, p->request, p->status);
-    mpi_leave_done(p, call, result);
-}
-
-MPI_SHIM bool mpi_enter_waitall(struct mpi_probe *p, int count, MPI_Request *requests)
-{
-    if (!mpi_enter_comm(p)) return false;
-    p->requests = NULL;
-    if (UNLIKELY(atomic_load_explicit(&plugin.io_requests, memory_order_relaxed))) {
-        plugin_copy_requests(p, count, requests);
-    }
-    return true;
-}
-
-MPI_SHIM void mpi_leave_waitall(struct mpi_probe *p, uint32_t call, int count, MPI_Request *requests,
-                                MPI_Status *statuses, int result)
-{
-    (void)requests;
-    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, count, NULL, statuses);
-    mpi_leave_done(p, call, result);
-}
-
-MPI_SHIM void mpi_leave_testall(struct mpi_probe *p, uint32_t call, int *flag, int count, MPI_Request *requests,
-                                MPI_Status *statuses, int result)
-{
-    (void)requests;
-    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag ? count : 0, NULL, statuses);
-    mpi_leave_done(p, call, result);
-}
-
-MPI_SHIM void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, int *index, MPI_Status *status, int result)
-{
-    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *index >= 0, index, status);
-    mpi_leave_done(p, call, result);
-}
-
-MPI_SHIM void mpi_leave_testany(struct mpi_probe *p, uint32_t call, int *index, int *flag, MPI_Status *status,
-                                int result)
-{
-    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *flag && *index >= 0, index, status);
-    mpi_leave_done(p, call, result);
-}
-
-MPI_SHIM void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, int *outcount, int *indices, MPI_Status *statuses,
-                                 int result)
-{
-    if (UNLIKELY(p->requests != NULL)) plugin_requests_done(p, *outcount, indices, statuses);
-    mpi_leave_done(p, call, result);
-}
+// A thread's memory for the moment. The program's heap is left alone: a hole in it would cost each malloc of MPI.
+enum { PLUGIN_SCRATCH_BYTES = 80 << 10 };
+void *plugin_scratch(void);
+// The class of an error that MPI returned; 0 for MPI_SUCCESS.
+int plugin_error(int result);
+// Bytes of a transfer. Without a status they are what was asked for: MPI promises that of all writes that succeed.
+int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked);
 
 // --- the job and its files (mpi_plugin.c)
 
-bool mpi_enter_setup(struct mpi_probe *p);
+MPI_SHIM void mpi_enter_setup(struct mpi_probe *p)
+{
+    p->thread = plugin_thread;
+    p->thread->in_mpi_setup = true;
+}
+
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
-bool mpi_enter_type_free(struct mpi_probe *p);
-void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result);
-void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result);
-bool mpi_enter_io(struct mpi_probe *p);
-bool mpi_enter_file(struct mpi_probe *p, MPI_File fh);
-bool mpi_enter_close(struct mpi_probe *p, const MPI_File *fh);
-bool mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type);
-bool mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
-bool mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
-bool mpi_enter_end(struct mpi_probe *p, MPI_File fh);
+
+MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    p->thread->in_mpi_setup = false;
+}
+
+void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type);
+
+MPI_SHIM void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call, (void)result;
+}
+
+void mpi_enter_io(struct mpi_probe *p);
+void mpi_enter_file(struct mpi_probe *p, MPI_File fh);
+void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh);
+void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type);
+void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+void mpi_enter_end(struct mpi_probe *p, MPI_File fh);
 void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
                     const MPI_File *fh, int result);
 void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result);

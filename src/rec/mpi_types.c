@@ -338,7 +338,7 @@ static int add_made_of_one(struct datatype *flat, const struct making *making, c
 // Each type that MPI handed out must be given back, but for its own.
 static void give_back(MPI_Datatype type, const struct part *part)
 {
-    int (*real)(MPI_Datatype *) = plugin_real[SLOT_PMPI_Type_free];
+    int (*real)(MPI_Datatype *) = plugin.real[SLOT_PMPI_Type_free];
     if (!part->is_predefined) real(&type);
 }
 
@@ -414,7 +414,7 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     char name[MPI_MAX_OBJECT_NAME] = "";
     int name_len = 0;
     bool whole;
-    uint8_t *fields = malloc(FIELDS_BYTES + FORM_BYTES);
+    uint8_t *fields = plugin_scratch();
     if (!fields) return 0;
     uint8_t *form = fields + FIELDS_BYTES;
     size_t form_len = datatype_put(flat, form, FORM_BYTES, &whole);
@@ -428,7 +428,6 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     if (!whole) fields_number(&out, DATATYPE_CUT, 1);
     if (!whole) fields_number(&out, DATATYPE_HASH, flat->hash);
     uint32_t number = out.overflow ? 0 : plugin.core->intern(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
-    free(fields);
     return number;
 }
 

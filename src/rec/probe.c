@@ -13,25 +13,14 @@ static bool is_write(uint32_t call)
     return call_table[call].class == CLASS_WRITE;
 }
 
-struct emission probe_emission(const struct probe *p, uint32_t call, uint64_t end)
+void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end)
 {
-    return (struct emission){.call = call,
-                             .serial = p->handle->serial,
-                             .file = p->handle->file,
-                             .subject = emit_subject(p->handle),
-                             .start = p->start,
-                             .end = end,
-                             .caller = p->caller};
+    emit_start(e, call, p->handle->file, p->handle->serial, p->start, end, p->caller);
 }
 
-struct emission probe_emission_of_file(const struct probe *p, uint32_t call, struct file *file, uint64_t end)
+void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end)
 {
-    return (struct emission){.call = call,
-                             .file = file,
-                             .subject = emit_subject_of_file(file),
-                             .start = p->start,
-                             .end = end,
-                             .caller = p->caller};
+    emit_start(e, call, file, 0, p->start, end, p->caller);
 }
 
 // --- transfers
@@ -85,7 +74,8 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
         emit_left_out(p->thread, is_write(call), handle->left_out, result);
         return;
     }
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
         offset = probe_take_position(handle, fd, result, is_write(call), p);
     } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
@@ -164,7 +154,8 @@ void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result
         emit(p->thread, call, p->handle, false, (uint64_t)result, 0, p->start, end, p->caller);
         return;
     }
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     e.extra.flags |= EVENT_NO_OFFSET;
     emit_attribute(&e, ATTRIBUTE_WHENCE, (uint64_t)whence);
     emit_result(&e, -1, 0, errno);
@@ -180,7 +171,8 @@ static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len,
         emit_left_out(p->thread, false, p->handle->left_out, 0);
         return;
     }
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     e.offset = (uint64_t)off;
     e.size = (uint64_t)len;
     if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
@@ -209,7 +201,8 @@ void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off
 
 void leave_everything(struct probe *p, uint32_t call)
 {
-    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    struct emission e;
+    probe_emission_of_file(&e, p, call, NULL, clock_now());
     emit_slowly(p->thread, &e);
 }
 
@@ -239,7 +232,8 @@ void leave_dup(struct probe *p, uint32_t call, int fd, int result)
     (void)fd;
     if (result >= 0) handles_dup(p->handle, result);
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
 }
@@ -294,7 +288,8 @@ void leave_close(struct probe *p, uint32_t call, int fd, int result)
 {
     uint64_t end = clock_now();
     int error = result < 0 ? errno : 0;
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
     emit_result(&e, result, 0, error);
     handles_end_close(fd, error != EBADF, p->handle);
@@ -306,7 +301,8 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
     uint64_t end = clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
     if (result < 0) {
-        struct emission e = probe_emission_of_file(p, call, NULL, end);
+        struct emission e;
+        probe_emission_of_file(&e, p, call, NULL, end);
         emit_result(&e, result, 0, errno);
         emit_slowly(p->thread, &e);
         return;
@@ -316,7 +312,8 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
     for (unsigned fd = first; fd <= last && fd <= highest; fd++) {
         p->handle = handles_get((int)fd);
         if (p->handle->file) {
-            struct emission e = probe_emission(p, call, end);
+            struct emission e;
+            probe_emission(&e, p, call, end);
             emit_slowly(p->thread, &e);
         }
         handles_forget((int)fd);

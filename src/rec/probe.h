@@ -151,8 +151,8 @@ static inline struct handle *probe_handle(int fd)
 }
 
 // An emission on the probe's handle, or on a file by name; times and caller filled in.
-struct emission probe_emission(const struct probe *p, uint32_t call, uint64_t end);
-struct emission probe_emission_of_file(const struct probe *p, uint32_t call, struct file *file, uint64_t end);
+void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end);
+void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end);
 // The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. Where the kernel alone
 // knows it, it is asked: after a shared descriptor's transfer, and after an append. `asking`: the transfer's own probe,
 // or NULL where nobody noted who else was there.

@@ -33,7 +33,8 @@ static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int
                       ssize_t result, int error, uint64_t end)
 {
     struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
-    struct emission e = probe_emission(&one, call, end);
+    struct emission e;
+    probe_emission(&e, &one, call, end);
     off_t offset = copied_from(handle, fd, given, call_table[call].class == CLASS_WRITE, result, error);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.offset = (uint64_t)offset;
@@ -58,11 +59,12 @@ void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, 
     struct call_frame frame;
     if (!reads) tally(p, call, p->handle, false, result);
     if (!writes) tally(p, call, p->out, true, result);
-    if (reads && writes) emit_begin(p->thread, &frame);
+    if (reads && writes) emit_push(p->thread, &frame, CALL_FRAME_SILENT);
     if (reads) emit_side(p, side(call, false), p->handle, in, in_offset, len, result, error, end);
     if (writes) emit_side(p, side(call, true), p->out, out, out_offset, len, result, error, end);
     if (reads && writes) {
-        struct emission e = probe_emission_of_file(p, call, NULL, end);
+        struct emission e;
+        probe_emission_of_file(&e, p, call, NULL, end);
         e.size = len;
         emit_result(&e, result, 0, error);
         emit_finish(p->thread, &frame, &e);

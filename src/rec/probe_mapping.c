@@ -88,7 +88,8 @@ void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, i
         emit_unclaim(p->thread);
     }
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     e.offset = (uint64_t)off;
     e.size = len;
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
@@ -115,8 +116,9 @@ bool begin_mapping(struct probe *p, const void *address)
 
 static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, uint64_t end)
 {
-    struct emission e = probe_emission_of_file(p, call, p->file, end);
-    e.subject = e.serial = p->serial;
+    struct emission e;
+    probe_emission_of_file(&e, p, call, p->file, end);
+    e.serial = p->serial;
     e.offset = p->offset;
     e.size = len;
     emit_result(&e, error ? -1 : 0, 0, error);

@@ -86,7 +86,8 @@ static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, c
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
     }
-    struct emission e = probe_emission_of_file(p, call, file, end);
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     emit_result(&e, -1, 0, error);
     emit_slowly(p->thread, &e);
@@ -105,7 +106,8 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
         return;
     }
     if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // just opened: nobody else has it
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     if (open_has_mode(flags)) emit_attribute(&e, ATTRIBUTE_MODE, mode);
     if (data.st_size) emit_attribute(&e, ATTRIBUTE_FILE_SIZE, (uint64_t)data.st_size);
@@ -122,7 +124,8 @@ static void leave_named(struct probe *p, uint32_t call, struct file *file, bool 
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
     }
-    struct emission e = probe_emission_of_file(p, call, file, end);
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
     e.size = (uint64_t)len;
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
@@ -172,7 +175,8 @@ void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, in
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
     }
-    struct emission e = probe_emission_of_file(p, call, file, end);
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
     e.file2 = file2;
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);

@@ -132,7 +132,7 @@ static void thread_ended(void *state)
     struct thread *thread = state;
     if (!thread->ready) return;
     switching = true; // a signal handler that wanted a state now would wait for the lock for ever
-    thread->ready = false;
+    thread->ready = thread->outside_mpi = false;
     current_thread = NULL;
     spin_lock(&recorder.idle_lock);
     thread->next_idle = recorder.idle_threads;
@@ -238,7 +238,7 @@ static struct thread *attach(void)
         thread->aside = arena_alloc(sizeof *thread->aside * EMIT_ASIDE);
         emit_next_chunk(thread, clock_now());
     }
-    thread->ready = true;
+    thread->ready = thread->outside_mpi = true;
     current_thread = thread;
     if (recorder.thread_key_made) pthread_setspecific(recorder.thread_key, thread);
     return thread;
@@ -290,7 +290,7 @@ void recorder_stop_here(void)
     process_io_end();
     spill_count_loss(LOSS_SANDBOX, 1);
     stopped_here = true;
-    thread->ready = false;
+    thread->ready = thread->outside_mpi = false;
 }
 
 void recorder_resume(void)

@@ -22,7 +22,7 @@ enum recorder_phase {
     RECORDER_OFF, // no job to record for, or no spill file to be had: shims pass through
 };
 
-enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64 };
+enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64, RECORDER_TYPES = 16 };
 
 struct recorder {
     _Atomic int phase;
@@ -50,17 +50,24 @@ struct recorder {
     // Threads
     pthread_key_t thread_key;
     bool thread_key_made;
-    _Atomic uint64_t tick;       // MPI calls so far
+    _Atomic uint64_t *tick;      // MPI calls so far, counted by the plugin; NULL without MPI
     struct thread *idle_threads; // states of threads that ended, to be taken over
     _Atomic uint32_t idle_lock;
+};
+
+// A datatype of MPI whose size was asked for: programs use few, again and again.
+struct type_bytes {
+    uintptr_t type;
+    uint64_t bytes;
 };
 
 // Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK): `ready` is then false without any check of
 // process ids on the way.
 struct thread {
     bool ready;
-    bool busy;     // the writer is being changed; a signal handler's events are put aside meanwhile
-    bool deferred; // there are such events
+    bool busy;        // the writer is being changed; a signal handler's events are put aside meanwhile
+    bool deferred;    // there are such events
+    bool outside_mpi; // ready, and no MPI call is under way
     uint32_t tid;
     uint32_t stream;
     bool trace_ended;
@@ -69,18 +76,15 @@ struct thread {
     struct call_frame *frame;  // of the innermost call under way that may have children, or NULL
     uint8_t *limit_aside;      // the writer's limit while something must be written before the next event (emit_attend)
     uint64_t tick_written;     // the tick as the stream knows it
-    bool in_mpi;               // inside an MPI call: what MPI calls there is its own affair
-    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: so are the files that it names there
+    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: the files that it names there are its own affair
     struct stream_comm *comm;  // of the tally: communication since the last event
-    struct {                   // the datatype whose size was asked for last: programs use the same one again and again
-        uint64_t key;          // plugin_type_key
-        uint64_t bytes;
-        bool is_described;
-        uint32_t number; // with the above: of its RECORD_DATATYPE, 0 where its instances are contiguous
-    } last_type;
-    bool name_taken;     // by the call under way, which a signal handler may interrupt
-    char name[PATH_MAX]; // where names are put together: the program's stack may be small
-    uint64_t chunks;     // number of chunks so far: the first ones are small
+    uint64_t comm_start;       // of the communication call under way
+    uintptr_t type_asked;      // by plugin_type_bytes
+    struct type_bytes types[RECORDER_TYPES];
+    uint32_t type_numbers[RECORDER_TYPES]; // 0: not asked; 1: contiguous; else that of its RECORD_DATATYPE + 1
+    bool name_taken;                       // by the call under way, which a signal handler may interrupt
+    char name[PATH_MAX];                   // where names are put together: the program's stack may be small
+    uint64_t chunks;                       // number of chunks so far: the first ones are small
     struct thread *next_idle;
     struct spill_tally *tally;      // in the chunk, or spare_tally
     struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process
@@ -93,12 +97,17 @@ struct thread {
     } site[STREAM_SLOTS];
 };
 
-// A call that may have children: announced in the stream when the first of them is written.
+// A call that may have children: announced in the stream before the first of them.
 struct call_frame {
     struct call_frame *up;
-    uint64_t number; // CALL_FRAME_SILENT before that
-    uint64_t
-        known; // the number of the call that this one carries on (a split call's second half), or CALL_FRAME_SILENT
+    uint64_t number; // CALL_FRAME_SILENT where it is not announced
+    uint8_t *before; // where the announcement begins in the chunk
+    uint8_t *behind; // and ends: it can be taken back as long as nothing lies behind it. NULL where it must stay
+    bool is_known;   // the number is that of the call that this one carries on (a split call's second half)
+    // A wait for asynchronous transfers carries on the one that the child serves, and each child may serve another.
+    struct pending **choices;
+    unsigned choice_count;
+    struct pending *chosen;
 };
 
 #define CALL_FRAME_SILENT UINT64_MAX
@@ -113,6 +122,11 @@ static inline struct thread *recorder_thread(void)
 {
     struct thread *thread = current_thread;
     return LIKELY(thread && thread->ready) ? thread : recorder_attach();
+}
+
+static inline uint64_t recorder_tick(void)
+{
+    return recorder.tick ? atomic_load_explicit(recorder.tick, memory_order_relaxed) : 0;
 }
 
 // Ends the process's story: how it ended, its I/O totals, the clocks.

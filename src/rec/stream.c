@@ -75,7 +75,8 @@ static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t
         emit(p->thread, call, p->handle, false, offset, asked, p->start, end, p->caller);
         return;
     }
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     e.offset = offset;
     e.size = asked;
     emit_result(&e, moved, (int64_t)asked, error);
@@ -386,7 +387,8 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
         emit(p->thread, call, handle, false, logical, 0, p->start, end, p->caller);
         return;
     }
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     e.extra.flags |= EVENT_NO_OFFSET;
     emit_result(&e, -1, 0, error);
     emit_slowly(p->thread, &e);
@@ -416,7 +418,8 @@ static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int
     remember(handle, stream);
     stream_unlock(p);
     if (call == CALL_none) return;
-    struct emission e = probe_emission(p, call, end);
+    struct emission e;
+    probe_emission(&e, p, call, end);
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
 }
@@ -428,7 +431,8 @@ void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result
         leave_stream_event(p, call, stream, result);
         return;
     }
-    struct emission e = probe_emission_of_file(p, call, NULL, clock_now());
+    struct emission e;
+    probe_emission_of_file(&e, p, call, NULL, clock_now());
     emit_result(&e, result, 0, result < 0 ? errno : 0);
     emit_slowly(p->thread, &e);
 }

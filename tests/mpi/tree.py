@@ -61,27 +61,24 @@ def _covers(event, children):
     return at == event['offset'] + event['result']
 
 
-def _while_completing(event, own):
-    """Whether MPI may have made a call for a nonblocking transfer of the rank that was waited for at that time."""
-    return any(other['layer'] == 'mpiio' and '_i' in other['op'] and other['rank'] == event['rank'] and
-               other['tick'] < event['tick'] and other['start'] <= event['start'] <= other['start'] + other['duration']
-               for other in own)
-
-
-def _check_nesting(own, by_id, completing_too):
+def _check_nesting(own, by_id):
     for event in own:
         if event['layer'] == 'mpiio':
             continue
         parent = by_id.get(event['parent'])
-        if completing_too and event['parent'] is None and _while_completing(event, own):
-            continue
         if parent is None or parent['layer'] != 'mpiio':
             yield f'rank {event["rank"]}: no MPI-IO call above {_brief(event)}'
-        elif (parent['rank'], parent['pid'], parent['tick']) != (event['rank'], event['pid'], event['tick']):
+        elif (parent['rank'], parent['pid']) != (event['rank'], event['pid']) or not _fits(event['tick'], parent):
             yield f'{_brief(event)} is below {_brief(parent)}'
         elif not (parent['start'] - CLOCK_SECONDS <= event['start'] and event['start'] + event['duration'] <=
                   parent['start'] + parent['duration'] + CLOCK_SECONDS):
             yield f'{_brief(event)} is outside of {_brief(parent)} in time'
+
+
+def _fits(tick, parent):
+    """What a nonblocking or split call leads to may come when it is completed, in a later call of MPI."""
+    goes_on = '_i' in parent['op'] or parent['op'].endswith('_begin')
+    return tick >= parent['tick'] if goes_on else tick == parent['tick']
 
 
 def _check_one_to_one(transfers, children):
@@ -129,7 +126,7 @@ def check_children(events, expected, mpi, program, options):
     if not any(call['layer'] == 'mpiio' for call in expected[0]):
         return []
     own, by_id, children = _own(events, expected), {event['id']: event for event in events}, {}
-    problems = list(_check_nesting(own, by_id, program.startswith('forms')))
+    problems = list(_check_nesting(own, by_id))
     for event in own:
         children.setdefault(event['parent'], []).append(event)
     transfers = [event for event in own if event['layer'] == 'mpiio' and event['class'] in DATA]

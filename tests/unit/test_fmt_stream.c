@@ -235,6 +235,49 @@ static void test_left_open(void **state)
     free(sample);
 }
 
+// How calls with children are written where there is little to say of them; the same bytes read like any others.
+static void test_ends(void **state)
+{
+    (void)state;
+    enum { TURNS = 40, STRIDE = 8 };
+    struct sample *sample = sample_new();
+    struct stream_writer *writer = &sample->writer;
+    stream_put_slot(writer, 0, 1, CALL_MPI_File_write_at, 1, 0, 0, 0);
+    stream_put_slot(writer, 1, 2, CALL_pwrite, 1, 0, 0, 0);
+    for (uint64_t i = 0; i < TURNS; i++) {
+        uint64_t now = BASE + 100000 * i, offset = i % 10 == 9 ? i << 40 : i * STRIDE;
+        bool has_view = i % 3 == 0;
+        assert_int_equal(stream_put_next(writer), FIRST_NUMBER + 2 * i);
+        stream_put_plain(writer, 1, offset, STRIDE, now + 20, now + 30 + (i << i % 20));
+        stream_put_end(writer, 0, offset, now + 10, now + 90000, has_view ? ATTRIBUTE_VIEW_OFFSET : ATTRIBUTE_LIMIT,
+                       i << 50);
+    }
+    uint32_t used = sample->used;
+    stream_put_tick(writer, 300);
+    assert_int_equal(stream_put_begin(writer), FIRST_NUMBER + 2 * TURNS);
+    stream_put_reopen(writer, 4);
+    assert_int_equal(sample->used, used); // nobody sees these yet
+    stream_put_plain(writer, 1, 0, STRIDE, writer->clock, writer->clock);
+
+    struct stream_decoder decoder = decoder_of(sample->data, sample->used);
+    for (uint64_t i = 0; i < TURNS; i++) {
+        uint64_t now = BASE + 100000 * i, offset = i % 10 == 9 ? i << 40 : i * STRIDE;
+        struct stream_event event = next(&decoder);
+        assert_true(event.call == CALL_pwrite && event.offset == offset && event.start == now + 20);
+        assert_true(event.duration == 10 + (i << i % 20) && event.tick == 4 + i);
+        assert_true(event.number == FIRST_NUMBER + 2 * i + 1 && event.parent_number == FIRST_NUMBER + 2 * i);
+        event = next(&decoder);
+        assert_true(event.call == CALL_MPI_File_write_at && event.offset == offset && event.start == now + 10);
+        assert_true(event.duration == 89990 && event.tick == 4 + i && event.result == 0 && event.error == 0);
+        assert_true(event.number == FIRST_NUMBER + 2 * i && event.parent_number == STREAM_NO_PARENT);
+        assert_int_equal(event.attribute_mask, i % 3 ? 0 : 1u << ATTRIBUTE_VIEW_OFFSET);
+        if (event.attribute_mask) assert_true(event.attribute[ATTRIBUTE_VIEW_OFFSET] == i << 50);
+    }
+    struct stream_event event = next(&decoder);
+    assert_true(event.parent_number == 4 && event.tick == 3 + TURNS + 300);
+    free(sample);
+}
+
 static void test_communication(void **state)
 {
     (void)state;
@@ -329,7 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run),     cmocka_unit_test(test_random),    cmocka_unit_test(test_errors_and_attributes),
         cmocka_unit_test(test_nesting), cmocka_unit_test(test_left_open), cmocka_unit_test(test_communication),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_damage),    cmocka_unit_test(test_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Makes what concerns MPI from the tables in calls/, like gen.py.
+
+    gen_mpi.py --calls DIR OUTPUT...     writes each OUTPUT; what it is follows from its name (see WRITERS)
+"""
+import gen
+
+
+def write_names(tables):
+    """Names in the order of the slots: MPI_x, PMPI_x and so on."""
+    yield '#define MPI_NAMES(NAME) \\'
+    yield from (f'    NAME({name}) \\' for call in tables.mpi for name in call.symbols())
+    yield ''
+
+
+def function(kind, call, name, lines, attribute=''):
+    params = ', '.join(p.text for p in call.params) or 'void'
+    yield f'static {attribute}int {kind}_{name}({params})\n{{'
+    yield from (f'    {line}' for line in lines)
+    yield '}\n'
+
+
+def recorded(tables, call, real):
+    """enter, the real call, leave: all decisions are in the probe functions."""
+    enter, leave = tables.probe_calls(call)
+    lines = ['struct mpi_probe probe;']
+    if call.cls != '-':
+        lines += ['probe.caller = (uintptr_t)__builtin_return_address(0);']
+    if call.cls != 'write' and any(p.role == 'status' for p in call.params):  # a write moves what it is asked for
+        lines += ['if (status == MPI_STATUS_IGNORE) status = mpi_own_status(&probe);']
+    return lines + [f'{enter};', f'int result = {real};', f'{leave}, result);', 'return result;']
+
+
+def write_shim(tables, call, name):
+    """Functions that go on to each other, with the arguments where they are: MPI's own calls inside a call pass by without
+    as much as a saved register, and waits look for I/O only while there is any."""
+    arguments = call.arguments()
+    real = f"((int (*)({', '.join(p.type for p in call.params) or 'void'}))plugin.real[SLOT_{name}])({arguments})"
+    record = f'record_{name}({arguments})'
+    lines = recorded(tables, call, real)
+    if 'mpi_enter_wait' in lines[1]:
+        yield from function('wait', call, name, lines, 'MPI_RARE ')
+        plain = call.twin(call.name)
+        plain.probe = 'mpi_done'
+        lines = [f'if (UNLIKELY(plugin_waits_for_io())) return wait_{name}({arguments});']
+        lines += recorded(tables, plain, real)
+    yield from function('record', call, name, lines, 'MPI_RECORDED ')
+    yield from function('first', call, name, [f'return plugin_find_thread() ? {record} : {real};'], 'MPI_RARE ')
+    yield from function('shim', call, name, [
+        'const struct thread *thread = plugin_thread;',
+        f'if (LIKELY(thread->outside_mpi)) return {record};',
+        f'return LIKELY(thread->ready) ? {real} : first_{name}({arguments});'])
+
+
+def write_shims(tables):
+    yield '#include "rec/mpi_plugin.h"\n'
+    for call in tables.mpi:
+        since = call.options.get('since')
+        if since:
+            yield f'#if MPI_VERSION >= {since[0]}'
+        for name in call.symbols():
+            yield from write_shim(tables, call, name)
+        if since:
+            yield '#else'
+            yield from (f'#define shim_{name} NULL' for name in call.symbols())
+            yield '#endif\n'
+
+
+WRITERS = {'mpi_names.h': write_names, 'mpi_shims.h': write_shims}
+
+if __name__ == '__main__':
+    gen.main(WRITERS, __doc__)
