@@ -1,0 +1,382 @@
+// `ioseer replay`: a model's I/O again, on storage that the program may never have seen.
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+#include "cli/model_argument.h"
+#include "cli/output.h"
+#include "cli/replay_run.h"
+#include "cli/verb.h"
+#include "cli/words.h"
+#include "log/log.h"
+#include "model/scale.h"
+#include "model/similarity.h"
+
+static struct {
+    const char *on;
+    uint64_t np;
+    const char *launcher;
+    uint64_t repeat;
+    const char *phases;
+    const char *cache;
+    const char *null;
+    bool verify, no_think, keep, no_similarity, json, quiet;
+    const char *output;
+} options = {.repeat = 1, .cache = "as-recorded"};
+
+static const struct option_row rows[] = {
+    {"on", 0, OPTION_TEXT, &options.on, "DIR", "replay in a folder of its own in there"},
+    {"np", 0, OPTION_NUMBER, &options.np, "N", "with so many processes (default: as recorded)"},
+    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts the processes: 'mpiexec.mpich -n {np}'"},
+    {"repeat", 0, OPTION_NUMBER, &options.repeat, "N", "times (default 1); medians and 95 % intervals are printed"},
+    {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "only these, as in 1,3-5"},
+    {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
+     "of files that are there before: cold, warm or as-recorded (the default)"},
+    {"verify", 0, OPTION_FLAG, &options.verify, NULL, "check what is read"},
+    {"no-think", 0, OPTION_FLAG, &options.no_think, NULL, "do not wait between operations as the program did"},
+    {"null", 0, OPTION_TEXT, &options.null, "NS[,RATE]",
+     "do no I/O: each operation waits NS nanoseconds, and its bytes at RATE bytes per second"},
+    {"keep", 0, OPTION_FLAG, &options.keep, NULL, "leave the files"},
+    {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL, "do not record a run to compare it"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
+    {0},
+};
+
+// --- statistics
+
+struct interval {
+    double median, low, high;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+// The median and its 95 % interval by order statistics; of fewer than six values all of them.
+static struct interval interval_of(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, compare_doubles);
+    double half = 0.98 * sqrt((double)count);
+    size_t low = count < 6 || (double)count / 2 < half ? 0 : (size_t)floor((double)count / 2 - half);
+    size_t high = count - 1 - low;
+    double median = count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
+    return (struct interval){median, value[low], value[high]};
+}
+
+// --- the replay's own log
+
+// The runner's names: file-LETTERS or file-LETTERS.MEMBER.
+static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, void *context)
+{
+    const char *base = strrchr(name, '/');
+    (void)context;
+    if (!base || strncmp(base, "/file-", 6)) return false;
+    const char *at = base + 6;
+    uint32_t number = 0, place = 1;
+    for (; *at >= 'a' && *at <= 'z'; at++, place *= 26) number += (uint32_t)(*at - 'a' + 1) * place;
+    *set = number - 1;
+    *member = *at == '.' ? (uint32_t)strtoul(at + 1, NULL, 10) : 0;
+    return true;
+}
+
+static uint32_t main_program(const struct model *model)
+{
+    uint32_t best = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->phases; i++) {
+        const struct model_family *family = &model->family[model->phase[i].family];
+        uint64_t bytes = 0;
+        for (size_t k = 0; k < model->phases; k++) {
+            const struct model_family *other = &model->family[model->phase[k].family];
+            if (other->program == family->program) bytes += other->weight + 1;
+        }
+        if (bytes > most) {
+            most = bytes;
+            best = family->program;
+        }
+    }
+    return best;
+}
+
+static int compare_with_log(const struct model *model, uint32_t program, const char *path, bool scaled,
+                            struct similarity *out)
+{
+    struct log *log;
+    struct model again;
+    FORWARD(log_open(&log, path));
+    int code = model_from_log(&again, log, &(struct model_options){.layer = model->layer, .gap_ns = model->gap_ns});
+    if (!code) {
+        code = again.programs
+                   ? similarity_compare(model, program, &again, main_program(&again), scaled, runner_file_of, NULL, out)
+                   : ERR_NOTHING;
+        model_free(&again);
+    }
+    log_close(log);
+    return code;
+}
+
+// --- output
+
+struct outcome {
+    const struct model *model;
+    uint32_t program;
+    struct replay_result *run;
+    size_t runs;
+    bool scaled; // to another number of processes
+    struct similarity similarity;
+    bool has_similarity;
+};
+
+static struct interval phase_interval(const struct outcome *o, size_t phase, double *scratch)
+{
+    for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].phase[phase].time;
+    return interval_of(scratch, o->runs);
+}
+
+static struct interval total_interval(const struct outcome *o, double *scratch)
+{
+    for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].total;
+    return interval_of(scratch, o->runs);
+}
+
+static double share_alike(const struct similarity *similarity)
+{
+    return similarity->ops ? (double)similarity->alike / (double)similarity->ops : 1;
+}
+
+static void key_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value);
+}
+
+static void print_json(const struct outcome *o, struct json_out *json, double *scratch)
+{
+    const struct model_program *program = &o->model->program[o->program];
+    json_object(json);
+    json_key(json, "phases");
+    json_array(json);
+    for (size_t i = program->first; i < program->end; i++) {
+        struct interval time = phase_interval(o, i, scratch);
+        json_object(json);
+        json_key(json, "id");
+        json_unsigned(json, i + 1);
+        key_double(json, "time", time.median);
+        key_double(json, "low", time.low);
+        key_double(json, "high", time.high);
+        key_double(json, "recorded", (double)o->model->phase[i].duration_ns / 1e9);
+        json_close(json);
+    }
+    json_close(json);
+    struct interval total = total_interval(o, scratch);
+    key_double(json, "total", total.median);
+    key_double(json, "low", total.low);
+    key_double(json, "high", total.high);
+    json_key(json, "np");
+    json_unsigned(json, program->np);
+    json_key(json, "runs");
+    json_unsigned(json, o->runs);
+    json_key(json, "similarity");
+    if (o->has_similarity)
+        json_double(json, share_alike(&o->similarity));
+    else
+        json_null(json);
+    json_key(json, "difference");
+    json_text(json, o->has_similarity && *o->similarity.first ? o->similarity.first : NULL);
+    json_key(json, "wrong_bytes");
+    json_unsigned(json, o->run[o->runs - 1].wrong_bytes);
+    json_close(json);
+}
+
+static void print_text(const struct outcome *o, FILE *out, double *scratch)
+{
+    const struct model_program *program = &o->model->program[o->program];
+    fprintf(out, "%-8s %12s %26s %12s\n", "PHASE", "TIME", "95 % INTERVAL", "RECORDED");
+    for (size_t i = program->first; i < program->end; i++) {
+        struct interval time = phase_interval(o, i, scratch);
+        char range[2 * sizeof(struct words) + 4];
+        snprintf(range, sizeof range, "%s - %s", words_seconds((int64_t)(time.low * 1e9)).text,
+                 words_seconds((int64_t)(time.high * 1e9)).text);
+        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_seconds((int64_t)(time.median * 1e9)).text,
+                o->runs > 1 ? range : "", words_seconds(o->model->phase[i].duration_ns).text);
+    }
+    struct interval total = total_interval(o, scratch);
+    fprintf(out, "total    %12s\n", words_seconds((int64_t)(total.median * 1e9)).text);
+    if (o->has_similarity) {
+        fprintf(out, "\n%s of the operations are as recorded", words_percent(share_alike(&o->similarity)).text);
+        if (*o->similarity.first) fprintf(out, "; the first that is not: %s", o->similarity.first);
+        fputc('\n', out);
+    }
+    if (o->run[o->runs - 1].skipped) {
+        fprintf(out, "%" PRIu64 " operations have no replay and were left out\n", o->run[o->runs - 1].skipped);
+    }
+}
+
+static int print_outcome(const struct outcome *o)
+{
+    struct output output;
+    int status = output_open(&output, "replay", options.output);
+    if (status != STATUS_OK) return status;
+    double *scratch = malloc((o->runs + 1) * sizeof *scratch);
+    struct json_out *json = malloc(sizeof *json);
+    bool failed = !scratch || !json;
+    if (failed) {
+        cli_fail("replay", "memory", -ENOMEM);
+    } else if (options.json) {
+        json_out_begin(json, output.out, 2);
+        print_json(o, json, scratch);
+        output.error = json_out_end(json);
+    } else {
+        print_text(o, output.out, scratch);
+    }
+    free(json);
+    free(scratch);
+    return output_close(&output, failed);
+}
+
+// --- the verb
+
+// Prints what the runner said last.
+static void print_runner_error(const char *path)
+{
+    char line[512], last[512] = "";
+    FILE *in = fopen(path, "re");
+    while (in && fgets(line, sizeof line, in)) {
+        if (strspn(line, " \t\n-=") < strlen(line)) memcpy(last, line, sizeof last);
+        if (!strncmp(line, "ioseer replay: ", 15)) break;
+    }
+    if (in) fclose(in);
+    last[strcspn(last, "\n")] = 0;
+    const char *text = strncmp(last, "ioseer replay: ", 15) ? last : last + 15;
+    fprintf(stderr, "ioseer replay: the runner failed: %s\n", *text ? text : "it said nothing");
+}
+
+static int fail(const struct replay_place *place, const struct replay_result *result, int code)
+{
+    if (code == -EINTR) return 128 + 2;
+    if (code == ERR_NOTHING) {
+        print_runner_error(place->error);
+        return STATUS_FAILURE;
+    }
+    (void)result;
+    return cli_fail("replay", options.on, code);
+}
+
+static int check_run(const struct replay_result *result)
+{
+    if (result->failed) {
+        fprintf(stderr, "ioseer replay: %" PRIu64 " operations failed; the first: %s\n", result->failed,
+                result->first_failure);
+        return STATUS_FAILURE;
+    }
+    if (result->wrong_bytes) {
+        fprintf(stderr, "ioseer replay: %s read are not what was written\n", words_bytes(result->wrong_bytes).text);
+        return STATUS_FAILURE;
+    }
+    return STATUS_OK;
+}
+
+static int run_all(const struct replay_place *place, const struct replay_settings *settings, struct outcome *o)
+{
+    bool progress = !options.quiet && isatty(STDERR_FILENO);
+    size_t runs = options.repeat ? (size_t)options.repeat : 1;
+    o->run = calloc(runs, sizeof *o->run);
+    if (!o->run) return cli_fail("replay", "memory", -ENOMEM);
+    for (size_t i = 0; i < runs; i++) {
+        bool recorded = i == 0 && !options.no_similarity && !settings->null;
+        if (progress) fprintf(stderr, "\rreplay %zu of %zu", i + 1, runs);
+        int code = replay_run(place, settings, o->model, recorded, &o->run[i]);
+        if (progress) fputs("\r\033[K", stderr);
+        o->runs = i + 1;
+        if (code < 0) return fail(place, &o->run[i], code);
+        int status = check_run(&o->run[i]);
+        if (status != STATUS_OK) return status;
+        if (!recorded) continue;
+        code = compare_with_log(o->model, o->program, place->log, o->scaled, &o->similarity);
+        if (code < 0) return cli_fail("replay", "comparing", code);
+        o->has_similarity = true;
+    }
+    return print_outcome(o);
+}
+
+// The files of the program as large as they became, twice where some were there before.
+static int check_space(const struct model *model)
+{
+    struct statvfs about;
+    uint64_t needed = 0;
+    struct stat target;
+    if (stat(options.on, &target) < 0) return cli_fail("replay", options.on, -errno);
+    if (!S_ISDIR(target.st_mode)) return cli_fail("replay", options.on, -ENOTDIR);
+    if (statvfs(options.on, &about) < 0) return cli_fail("replay", options.on, -errno);
+    for (size_t i = 0; i < model->files; i++) {
+        const struct model_file *file = &model->file[i];
+        needed += file->size_after > file->size_before ? file->size_after : file->size_before;
+    }
+    uint64_t there = (uint64_t)about.f_bavail * about.f_frsize;
+    if (needed <= there) return STATUS_OK;
+    fprintf(stderr, "ioseer replay: %s: needs %s, %s are free\n", options.on, words_bytes(needed).text,
+            words_bytes(there).text);
+    return STATUS_FAILURE;
+}
+
+static int replay_run_verb(int argc, char **argv)
+{
+    struct model_argument argument;
+    if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
+    if (strcmp(options.cache, "cold") && strcmp(options.cache, "warm") && strcmp(options.cache, "as-recorded")) {
+        return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
+    }
+    if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
+    int status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
+    if (status != STATUS_OK) return status;
+    struct model *model = &argument.model;
+    struct replay_settings settings = {.target = options.on,
+                                       .launcher = options.launcher,
+                                       .phases = options.phases,
+                                       .null = options.null,
+                                       .cache = options.cache,
+                                       .verify = options.verify,
+                                       .think = !options.no_think,
+                                       .keep = options.keep};
+    settings.program = main_program(model);
+    status = !model->phases ? cli_fail("replay", argv[1], ERR_NOTHING) : options.null ? STATUS_OK : check_space(model);
+    if (status == STATUS_OK) {
+        settings.np = options.np ? (uint32_t)options.np : model->program[settings.program].np;
+        bool scaled = settings.np != model->program[settings.program].np;
+        struct replay_place place;
+        int code = replay_place_make(&place, &settings, model);
+        if (!code) code = model_scale(model, settings.program, settings.np);
+        struct outcome outcome = {.model = model, .program = settings.program, .scaled = scaled};
+        status = code < 0 ? cli_fail("replay", options.on, code) : run_all(&place, &settings, &outcome);
+        for (size_t i = 0; i < outcome.runs; i++) free(outcome.run[i].phase);
+        free(outcome.run);
+        if (options.keep && place.folder && !options.quiet)
+            fprintf(stderr, "ioseer replay: the files are in %s\n", place.folder);
+        replay_place_remove(&place, options.keep);
+    }
+    model_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_replay = {
+    .name = "replay",
+    .summary = "run a program's I/O again on other storage",
+    .usage = "[OPTION]... MODEL|LOG --on DIR",
+    .about =
+        "Does the operations of a model again, in as many processes and in the same order, with the pauses that\n"
+        "the program made between them, on files of its own in DIR, and prints how long each phase took. One run is\n"
+        "recorded and compared with the model, operation by operation.",
+    .options = rows,
+    .run = replay_run_verb,
+};

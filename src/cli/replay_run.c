@@ -1,0 +1,362 @@
+#include "cli/replay_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/json_in.h"
+#include "model/model_write.h"
+
+static const char folder_prefix[] = "ioseer-replay.";
+static const char lock_name[] = "ioseer-replay-in-use"; // locked as long as the replay runs; nothing else is ours
+
+// --- folders
+
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+    (void)about, (void)type, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+// Whether the folder is a replay's whose ioseer is gone: it holds the lock file, and nobody the lock.
+static bool is_stale(const char *folder)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, lock_name) >= (int)sizeof path) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return false;
+    bool stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return stale;
+}
+
+static void remove_stale(const char *target)
+{
+    DIR *directory = opendir(target);
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        char path[PATH_MAX];
+        if (strncmp(entry->d_name, folder_prefix, sizeof folder_prefix - 1)) continue;
+        if (snprintf(path, sizeof path, "%s/%s", target, entry->d_name) < (int)sizeof path && is_stale(path))
+            remove_tree(path);
+    }
+    if (directory) closedir(directory);
+}
+
+static int make_folder(const char *in, char **folder)
+{
+    RETURN_IF(asprintf(folder, "%s/%sXXXXXX", in, folder_prefix) < 0, -ENOMEM);
+    if (!mkdtemp(*folder)) {
+        int code = -errno;
+        free(*folder);
+        *folder = NULL;
+        return code;
+    }
+    return 0;
+}
+
+static int lock_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, lock_name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); // stays open until ioseer ends
+    RETURN_IF(fd < 0, -errno);
+    return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+static int name_in(const char *folder, const char *name, char **path)
+{
+    return asprintf(path, "%s/%s", folder, name) < 0 ? -ENOMEM : 0;
+}
+
+static int save_model(const char *path, const struct model *model)
+{
+    FILE *out = fopen(path, "we");
+    RETURN_IF(!out, -errno);
+    int code = model_write(model, out);
+    if (fclose(out) && !code) code = -errno;
+    return code;
+}
+
+int replay_place_make(struct replay_place *place, const struct replay_settings *settings, const struct model *model)
+{
+    const char *temporary = getenv("TMPDIR");
+    *place = (struct replay_place){0};
+    remove_stale(settings->target);
+    FORWARD(make_folder(settings->target, &place->folder));
+    FORWARD(lock_folder(place->folder));
+    FORWARD(make_folder(temporary && *temporary ? temporary : "/tmp", &place->work));
+    FORWARD(lock_folder(place->work));
+    FORWARD(name_in(place->work, "model.json", &place->model));
+    FORWARD(name_in(place->work, "result.json", &place->result));
+    FORWARD(name_in(place->work, "replay.ioseer", &place->log));
+    FORWARD(name_in(place->work, "error", &place->error));
+    return save_model(place->model, model);
+}
+
+void replay_place_remove(struct replay_place *place, bool keep_files)
+{
+    if (place->folder && !keep_files) remove_tree(place->folder);
+    if (place->work) remove_tree(place->work);
+    free(place->folder);
+    free(place->work);
+    free(place->model);
+    free(place->result);
+    free(place->log);
+    free(place->error);
+    *place = (struct replay_place){0};
+}
+
+// The runner's files of the run before.
+static void empty_folder(const char *folder)
+{
+    DIR *directory = opendir(folder);
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        char path[PATH_MAX];
+        if (!strncmp(entry->d_name, "file-", 5) &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path) {
+            remove_tree(path);
+        }
+    }
+    if (directory) closedir(directory);
+}
+
+// --- the command
+
+struct command {
+    char *word[128];
+    size_t count;
+    char *memory[128]; // to be freed
+    size_t owned;
+};
+
+static int add_word(struct command *command, const char *word)
+{
+    RETURN_IF(command->count + 2 > sizeof command->word / sizeof *command->word, ERR_LIMIT);
+    char *copy = strdup(word);
+    RETURN_IF(!copy, -ENOMEM);
+    command->memory[command->owned++] = copy;
+    command->word[command->count++] = copy;
+    return 0;
+}
+
+// A launcher's words, with the number of processes in place of {np}.
+static int add_launcher(struct command *command, const char *launcher, uint32_t np)
+{
+    char *text = strdup(launcher), *rest = NULL, number[16];
+    RETURN_IF(!text, -ENOMEM);
+    int code = 0;
+    snprintf(number, sizeof number, "%u", np);
+    for (char *word = strtok_r(text, " \t", &rest); word && !code; word = strtok_r(NULL, " \t", &rest)) {
+        char *place = strstr(word, "{np}"), whole[512];
+        if (place) snprintf(whole, sizeof whole, "%.*s%s%s", (int)(place - word), word, number, place + 4);
+        code = add_word(command, place ? whole : word);
+    }
+    free(text);
+    return code;
+}
+
+static bool is_open_mpi(const struct replay_settings *settings, const struct model *model)
+{
+    if (settings->launcher) return strstr(settings->launcher, "openmpi") || strstr(settings->launcher, "ompi");
+    return model->mpi && strstr(model->mpi, "Open MPI");
+}
+
+static int find_beside(const char *name, char path[PATH_MAX])
+{
+    static const char *const places[] = {"src/replay", "../lib/ioseer"};
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    RETURN_IF(length < 0, -errno);
+    program[length] = 0;
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char place[PATH_MAX + 64];
+        snprintf(place, sizeof place, "%s/%s/%s", folder, places[i], name);
+        if (realpath(place, path)) return 0;
+    }
+    return -ENOENT;
+}
+
+static int add_runner(struct command *command, const struct replay_place *place, const struct replay_settings *settings,
+                      const struct model *model, bool prepare)
+{
+    bool is_mpi = model->program[settings->program].is_mpi && !prepare, open_mpi = is_open_mpi(settings, model);
+    char path[PATH_MAX], text[512];
+    if (is_mpi) {
+        const char *launcher = open_mpi ? "mpiexec.openmpi -n {np}" : "mpiexec.mpich -n {np}";
+        FORWARD(add_launcher(command, settings->launcher ? settings->launcher : launcher, settings->np));
+    }
+    FORWARD(find_beside(!is_mpi    ? "ioseer-replay-serial"
+                        : open_mpi ? "ioseer-replay-openmpi"
+                                   : "ioseer-replay-mpich",
+                        path));
+    FORWARD(add_word(command, path));
+    FORWARD(add_word(command, place->model));
+    FORWARD(add_word(command, place->folder));
+    FORWARD(add_word(command, place->result));
+    snprintf(text, sizeof text, "%u", settings->program);
+    FORWARD(add_word(command, text));
+    snprintf(text, sizeof text, "%u", settings->np);
+    FORWARD(add_word(command, text));
+    if (prepare) FORWARD(add_word(command, "prepare"));
+    if (settings->verify) FORWARD(add_word(command, "verify"));
+    if (settings->think) FORWARD(add_word(command, "think"));
+    snprintf(text, sizeof text, "cache=%s", settings->cache);
+    FORWARD(add_word(command, text));
+    if (settings->null) {
+        snprintf(text, sizeof text, "null=%s", settings->null);
+        FORWARD(add_word(command, text));
+    }
+    if (settings->phases) {
+        snprintf(text, sizeof text, "phases=%s", settings->phases);
+        FORWARD(add_word(command, text));
+    }
+    return 0;
+}
+
+static int add_recording(struct command *command, const struct replay_place *place)
+{
+    char program[PATH_MAX], pattern[PATH_MAX + 2];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    RETURN_IF(length < 0, -errno);
+    program[length] = 0;
+    snprintf(pattern, sizeof pattern, "%s/*", place->work);
+    const char *const words[] = {program, "record", "-q", "--force", "-o", place->log, "--exclude", pattern, "--"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) FORWARD(add_word(command, words[i]));
+    return 0;
+}
+
+// --- running it
+
+// Open MPI wants to be told that root may, and that there may be more processes than cores.
+static void become(const struct replay_place *place, struct command *command)
+{
+    setpgid(0, 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    int null = open("/dev/null", O_RDWR), error = open(place->error, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(error, 2);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(command->word[0], command->word);
+    dprintf(2, "%s: %s\n", command->word[0], strerror(errno));
+    _exit(127);
+}
+
+// Waits for the child; a signal to us ends it. Returns its status as waitpid gives it, or -EINTR.
+static int wait_for(pid_t child, const sigset_t *caught)
+{
+    int status;
+    for (;;) {
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child) return status;
+        siginfo_t info;
+        int signal = sigwaitinfo(caught, &info);
+        if (signal == SIGCHLD || signal < 0) continue;
+        kill(-child, SIGTERM);
+        for (unsigned i = 0; i < 50 && waitpid(child, &status, WNOHANG) != child; i++) usleep(100000);
+        kill(-child, SIGKILL);
+        waitpid(child, &status, WNOHANG);
+        return -EINTR;
+    }
+}
+
+static int run_command(const struct replay_place *place, struct command *command)
+{
+    sigset_t caught, before;
+    sigemptyset(&caught);
+    sigaddset(&caught, SIGCHLD);
+    sigaddset(&caught, SIGINT);
+    sigaddset(&caught, SIGTERM);
+    sigaddset(&caught, SIGHUP);
+    sigprocmask(SIG_BLOCK, &caught, &before);
+    pid_t child = fork();
+    if (!child) become(place, command);
+    int status = child < 0 ? -errno : wait_for(child, &caught);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static int read_result(const char *path, const struct model *model, struct replay_result *result)
+{
+    struct json_in json;
+    struct json_in_error error;
+    FORWARD(json_in_read(&json, path, &error));
+    int code = 0;
+    const struct json_value *phases = json_in_member(json.root, "phases");
+    for (size_t i = 0; phases && i < json_in_length(phases) && !code; i++) {
+        const struct json_value *phase = json_in_at(phases, i);
+        uint64_t id = 0;
+        code = json_in_uint64(json_in_member(phase, "id"), &id);
+        if (code || !id || id > model->phases) continue;
+        struct replay_phase *to = &result->phase[id - 1];
+        code = json_in_double(json_in_member(phase, "time"), &to->time);
+        if (!code) code = json_in_double(json_in_member(phase, "others"), &to->others);
+        result->total += to->time;
+    }
+    if (!code) code = json_in_uint64(json_in_member(json.root, "wrong_bytes"), &result->wrong_bytes);
+    if (!code) code = json_in_uint64(json_in_member(json.root, "failed"), &result->failed);
+    if (!code) code = json_in_uint64(json_in_member(json.root, "skipped"), &result->skipped);
+    const char *failure;
+    if (json_in_text(json_in_member(json.root, "first_failure"), &failure, NULL) == 0)
+        snprintf(result->first_failure, sizeof result->first_failure, "%s", failure);
+    json_in_free(&json);
+    return code;
+}
+
+// ERR_NOTHING where the runner failed: place->error says why.
+static int start(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+                 bool recorded, bool prepare)
+{
+    struct command command = {0};
+    int code = recorded ? add_recording(&command, place) : 0;
+    if (!code) code = add_runner(&command, place, settings, model, prepare);
+    int status = code ? code : run_command(place, &command);
+    for (size_t i = 0; i < command.owned; i++) free(command.memory[i]);
+    if (status < 0) return status;
+    return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : ERR_NOTHING;
+}
+
+static bool needs_files(const struct model *model)
+{
+    for (size_t i = 0; i < model->files; i++) {
+        if (model->file[i].existed) return true;
+    }
+    return false;
+}
+
+int replay_run(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+               bool recorded, struct replay_result *result)
+{
+    *result = (struct replay_result){.phase = calloc(model->phases + 1, sizeof *result->phase)};
+    RETURN_IF(!result->phase, -ENOMEM);
+    empty_folder(place->folder);
+    unlink(place->result);
+    if (needs_files(model) && !settings->null) FORWARD(start(place, settings, model, false, true));
+    FORWARD(start(place, settings, model, recorded, false));
+    return read_result(place->result, model, result);
+}

@@ -1,0 +1,54 @@
+// One replay after the other: a folder of its own on the target, the runner under its launcher, its result.
+#ifndef IOSEER_CLI_REPLAY_RUN_H
+#define IOSEER_CLI_REPLAY_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/model.h"
+
+struct replay_settings {
+    const char *target;   // directory in which the replay's own is made
+    const char *launcher; // with {np}; NULL: the one of the MPI that was recorded
+    const char *phases;   // or NULL
+    const char *null;     // settings of the back end that does nothing, or NULL
+    const char *cache;    // cold, warm or as-recorded
+    uint32_t program;
+    uint32_t np;
+    bool verify;
+    bool think;
+    bool keep; // the files
+};
+
+struct replay_phase {
+    double time;
+    double others;
+};
+
+struct replay_result {
+    struct replay_phase *phase; // by phase of the model
+    double total;
+    uint64_t wrong_bytes;
+    uint64_t failed;
+    uint64_t skipped;
+    char first_failure[256];
+};
+
+struct replay_place {
+    char *folder; // on the target
+    char *work;   // for the model, results and logs
+    char *model;  // file
+    char *result; // file
+    char *log;    // of a recorded run
+    char *error;  // what the runner said
+};
+
+// Makes the folders and writes the model; a replay's folders that a killed ioseer left there are removed first.
+int replay_place_make(struct replay_place *place, const struct replay_settings *settings, const struct model *model);
+void replay_place_remove(struct replay_place *place, bool keep_files);
+
+// Runs once; recorded into place->log where asked for. The result's phases are to be freed.
+int replay_run(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+               bool recorded, struct replay_result *result);
+
+#endif

@@ -1,0 +1,219 @@
+#include "model/scale.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+struct scaling {
+    struct model *model;
+    uint32_t from, to; // processes
+    size_t types;      // before scaling
+    int64_t copies;    // of the program that the new processes make, the last perhaps not whole
+};
+
+// --- ranks
+
+// Whether ranks are first, first + step, … as far as there are processes.
+static bool is_open_ended(const struct scaling *s, const struct model_part *part, uint32_t *step)
+{
+    *step = part->ranks > 1 ? part->rank[1] - part->rank[0] : s->from;
+    for (size_t i = 1; i < part->ranks; i++) {
+        if (part->rank[i] - part->rank[i - 1] != *step) return false;
+    }
+    return part->rank[part->ranks - 1] + *step >= s->from;
+}
+
+// The ranks that do the part's work among the new processes, each with the place of the recorded rank that it follows.
+struct ranks {
+    uint32_t *rank;
+    size_t *like;
+    size_t count;
+};
+
+static int add(struct ranks *ranks, uint32_t rank, size_t like)
+{
+    ranks->rank[ranks->count] = rank;
+    ranks->like[ranks->count++] = like;
+    return 0;
+}
+
+static int scale_ranks(const struct scaling *s, const struct model_part *part, struct ranks *ranks)
+{
+    struct arena *arena = &s->model->arena;
+    uint32_t step;
+    ranks->count = 0;
+    ranks->rank = arena_alloc(arena, (s->to + 1) * sizeof *ranks->rank);
+    ranks->like = arena_alloc(arena, (s->to + 1) * sizeof *ranks->like);
+    RETURN_IF(!ranks->rank || !ranks->like, -ENOMEM);
+    bool is_first = part->ranks == 1 && part->rank[0] == 0, is_last = part->ranks == 1 && part->rank[0] == s->from - 1;
+    if (is_first) return add(ranks, 0, 0);
+    if (is_last) return add(ranks, s->to - 1, 0);
+    bool open_ended = is_open_ended(s, part, &step);
+    bool but_last = !open_ended && part->ranks > 1 && part->rank[part->ranks - 1] == s->from - 2;
+    uint32_t end = s->to - (but_last && s->to > 1 ? 1 : 0);
+    if (open_ended || but_last) {
+        for (uint32_t r = part->rank[0], i = 0; r < end; r += step, i++) add(ranks, r, i % part->ranks);
+        return 0;
+    }
+    for (size_t i = 0; i < part->ranks; i++) {
+        if (part->rank[i] < s->to) add(ranks, part->rank[i], i);
+    }
+    return 0;
+}
+
+// --- values
+
+static int scale_value(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
+                       struct model_value *value, bool moves)
+{
+    if (!value->table) return 0;
+    size_t old = part->ranks, phs = part->phs;
+    int64_t *table = arena_alloc(&s->model->arena, (phs * ranks->count + 1) * sizeof *table), low = INT64_MAX, high = 0;
+    RETURN_IF(!table, -ENOMEM);
+    for (size_t i = 0; i < old * phs; i++) {
+        if (value->table[i] < low) low = value->table[i];
+        if (value->table[i] > high) high = value->table[i];
+    }
+    int64_t span = old > 1 ? (high - low) / (int64_t)(old - 1) * (int64_t)old : 0;
+    for (size_t p = 0; p < phs; p++) {
+        for (size_t i = 0; i < ranks->count; i++) {
+            int64_t copies = ranks->rank[i] / s->from;
+            table[p * ranks->count + i] = value->table[p * old + ranks->like[i]] + (moves ? copies * span : 0);
+        }
+    }
+    value->table = table;
+    return 0;
+}
+
+// How far the lists of all ranks reach: where the next copy of them begins.
+static int64_t reach_of(const struct model_item *item, size_t lists)
+{
+    int64_t reach = 0;
+    for (size_t i = 0; i < lists; i++) {
+        for (uint64_t k = 0; k < item->count; k++) {
+            int64_t end = item->list[i][k].at[AT_OFFSET] + item->list[i][k].at[AT_SIZE];
+            if (end > reach) reach = end;
+        }
+    }
+    return reach;
+}
+
+static int scale_list(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
+                      struct model_item *item)
+{
+    struct arena *arena = &s->model->arena;
+    int64_t reach = reach_of(item, part->ranks * part->phs);
+    struct op **lists = arena_alloc(arena, (part->phs * ranks->count + 1) * sizeof *lists);
+    RETURN_IF(!lists, -ENOMEM);
+    for (size_t p = 0; p < part->phs; p++) {
+        for (size_t i = 0; i < ranks->count; i++) {
+            int64_t copies = ranks->rank[i] / s->from;
+            struct op *list =
+                arena_copy(arena, item->list[p * part->ranks + ranks->like[i]], item->count * sizeof *list);
+            RETURN_IF(!list, -ENOMEM);
+            for (uint64_t k = 0; k < item->count && copies; k++) list[k].at[AT_OFFSET] += copies * reach;
+            lists[p * ranks->count + i] = list;
+        }
+    }
+    item->list = lists;
+    return 0;
+}
+
+// A file view for ranks that were not recorded: the types have numbers, not rules, and each further copy of the
+// program lies behind the one before in every tile of the file.
+static int scale_view(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
+                      struct model_item *item)
+{
+    struct arena *arena = &s->model->arena;
+    size_t all = part->phs * ranks->count;
+    struct model_value type = {.table = arena_alloc(arena, (all + 1) * sizeof *type.table)};
+    struct model_value start = {.table = arena_alloc(arena, (all + 1) * sizeof *start.table)};
+    RETURN_IF(!type.table || !start.table, -ENOMEM);
+    for (size_t p = 0; p < part->phs; p++) {
+        for (size_t i = 0; i < ranks->count; i++) {
+            uint32_t like = part->rank[ranks->like[i]];
+            struct expr_variables variables = {.idp = like, .np = s->from, .ph = part->ph[p]};
+            size_t from = p * part->ranks + ranks->like[i], to = p * ranks->count + i;
+            FORWARD(model_value_at(&item->at[AT_SECOND], &variables, from, &type.table[to]));
+            FORWARD(model_value_at(&item->at[AT_OFFSET], &variables, from, &start.table[to]));
+            if ((uint64_t)type.table[to] >= s->types) continue;
+            start.table[to] += ranks->rank[i] / s->from * s->model->types.type[type.table[to]].extent;
+            if (s->copies > 1) type.table[to] += (int64_t)s->types;
+        }
+    }
+    expr_free(item->at[AT_SECOND].expr);
+    expr_free(item->at[AT_OFFSET].expr);
+    item->at[AT_SECOND] = type;
+    item->at[AT_OFFSET] = start;
+    return 0;
+}
+
+// The types again, with room in each tile for all copies of the program.
+static int widen_types(struct scaling *s)
+{
+    struct types *types = &s->model->types;
+    s->types = types->count;
+    s->copies = (s->to + s->from - 1) / s->from;
+    for (size_t i = 0; i < s->types && s->copies > 1; i++) {
+        FORWARD(grow(&types->type, &types->room, types->count, sizeof *types->type));
+        struct model_type *type = &types->type[types->count];
+        *type = types->type[i];
+        type->extent *= s->copies;
+        type->flat.item = malloc((type->flat.items + 1) * sizeof *type->flat.item);
+        RETURN_IF(!type->flat.item, -ENOMEM);
+        memcpy(type->flat.item, types->type[i].flat.item, type->flat.items * sizeof *type->flat.item);
+        types->count++;
+    }
+    return 0;
+}
+
+static int scale_items(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
+                       struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == NEST_LOOP) FORWARD(scale_items(s, part, ranks, &body));
+        if (item->type == NEST_LIST) FORWARD(scale_list(s, part, ranks, item));
+        if (item->type == NEST_OP && s->model->kind[item->kind].etype_bytes) {
+            FORWARD(scale_view(s, part, ranks, item));
+            continue;
+        }
+        for (unsigned c = 0; item->type == NEST_OP && c < AT_COUNT; c++) {
+            FORWARD(scale_value(s, part, ranks, &item->at[c], c == AT_OFFSET));
+        }
+        FORWARD(scale_value(s, part, ranks, &item->logical, true));
+    }
+    return 0;
+}
+
+static int scale_parts(const struct scaling *s, struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ranks ranks;
+        FORWARD(scale_ranks(s, &parts[i], &ranks));
+        FORWARD(scale_items(s, &parts[i], &ranks, &parts[i].items));
+        parts[i].rank = ranks.rank;
+        parts[i].ranks = ranks.count;
+    }
+    return 0;
+}
+
+int model_scale(struct model *model, uint32_t program, uint32_t np)
+{
+    struct scaling s = {.model = model, .from = model->program[program].np, .to = np};
+    RETURN_IF(!np, ERR_USAGE);
+    if (s.from == s.to) return 0;
+    FORWARD(widen_types(&s));
+    for (size_t i = 0; i < model->families; i++) {
+        struct model_family *family = &model->family[i];
+        if (family->program != program) continue;
+        FORWARD(scale_parts(&s, family->part, family->parts));
+        FORWARD(scale_parts(&s, family->other, family->others));
+    }
+    model->program[program].np = np;
+    return 0;
+}

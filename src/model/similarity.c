@@ -1,0 +1,171 @@
+#include "model/similarity.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+enum { LOOKAHEAD = 64 }; // operations that are looked at for where the two agree again
+
+// An operation as both sides can be compared.
+struct entry {
+    const char *call;
+    uint32_t set, member;
+    int64_t offset, view, size, moved;
+    bool failed;
+};
+
+struct entries {
+    const struct model *model;
+    similarity_file *file; // NULL: the sets are A's own
+    void *context;
+    bool scaled;
+    struct entry *entry;
+    size_t count, room;
+};
+
+static int take(const struct model_step *step, void *context)
+{
+    struct entries *entries = context;
+    const struct op_kind *kind = step->kind;
+    if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
+    struct entry entry = {.call = kind->call,
+                          .set = kind->set,
+                          .member = (uint32_t)step->op->at[AT_MEMBER],
+                          .offset = step->op->at[AT_OFFSET],
+                          .size = step->op->at[AT_SIZE],
+                          .view = kind->has_view ? step->op->at[AT_SECOND] : 0,
+                          .failed = kind->error != 0};
+    if (entries->scaled && (kind->has_view || kind->etype_bytes)) entry.offset = 0;
+    entry.moved = entry.size - step->op->at[AT_SHORT];
+    if (entries->file && kind->set != OP_NO_SET) {
+        char name[PATH_MAX];
+        int length = file_set_member_name(entries->model->file[kind->set].set, (size_t)step->op->at[AT_MEMBER], name,
+                                          sizeof name);
+        if (length < 0 || !entries->file(name, &entry.set, &entry.member, entries->context)) return 0;
+    }
+    FORWARD(grow(&entries->entry, &entries->room, entries->count, sizeof entry));
+    entries->entry[entries->count++] = entry;
+    return 0;
+}
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+    return !strcmp(a->call, b->call) && a->set == b->set && a->member == b->member && a->offset == b->offset &&
+           a->view == b->view && a->size == b->size && a->moved == b->moved && a->failed == b->failed;
+}
+
+static void describe(char text[256], uint32_t rank, const struct entry *a, const struct entry *b)
+{
+    if (*text) return;
+    int used = snprintf(text, 256, "rank %u: ", rank);
+    if (a)
+        used += snprintf(text + used, (size_t)(256 - used), "%.60s of %lld bytes at %lld", a->call, (long long)a->size,
+                         (long long)a->offset);
+    else
+        used += snprintf(text + used, (size_t)(256 - used), "nothing");
+    if (b)
+        snprintf(text + used, (size_t)(256 - used), ", replayed %.60s of %lld bytes at %lld", b->call,
+                 (long long)b->size, (long long)b->offset);
+    else
+        snprintf(text + used, (size_t)(256 - used), ", not replayed");
+}
+
+// The nearest place behind where both go on alike.
+static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j)
+{
+    for (size_t distance = 1; distance <= LOOKAHEAD; distance++) {
+        for (size_t ahead = 0; ahead <= distance; ahead++) {
+            size_t x = *i + ahead, y = *j + distance - ahead;
+            if (x < a->count && y < b->count && same(&a->entry[x], &b->entry[y])) {
+                *i = x;
+                *j = y;
+                return;
+            }
+        }
+    }
+    if (*i < a->count) ++*i;
+    if (*j < b->count) ++*j;
+}
+
+static void compare(const struct entries *a, const struct entries *b, uint32_t rank, struct similarity *out)
+{
+    uint64_t alike = 0;
+    for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
+        if (i < a->count && j < b->count && same(&a->entry[i], &b->entry[j])) {
+            alike++, i++, j++;
+            continue;
+        }
+        describe(out->first, rank, i < a->count ? &a->entry[i] : NULL, j < b->count ? &b->entry[j] : NULL);
+        resume(a, b, &i, &j);
+    }
+    out->alike += alike;
+    out->ops += a->count > b->count ? a->count : b->count;
+    out->missing += a->count - alike;
+    out->extra += b->count - alike;
+}
+
+// What each thread of one process did, on one side.
+static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
+{
+    for (uint32_t t = 0; t < threads; t++) {
+        of_thread[t].count = 0;
+        FORWARD(model_expand(of_thread[t].model, program, rank, t, take, &of_thread[t]));
+    }
+    return 0;
+}
+
+// Threads have no names: each one of A goes with the one of B that begins alike, or else with one that is left.
+static uint32_t partner(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken)
+{
+    uint32_t left = UINT32_MAX;
+    for (uint32_t t = 0; t < threads; t++) {
+        if (taken[t]) continue;
+        if (a->count && b[t].count && same(a->entry, b[t].entry)) return t;
+        if (left == UINT32_MAX) left = t;
+    }
+    return left;
+}
+
+static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
+                           struct similarity *out)
+{
+    bool *taken = calloc(threads, sizeof *taken);
+    RETURN_IF(!taken, -ENOMEM);
+    for (uint32_t t = 0; t < threads; t++) {
+        uint32_t with = partner(&a[t], b, threads, taken);
+        taken[with] = true;
+        compare(&a[t], &b[with], rank, out);
+    }
+    free(taken);
+    return 0;
+}
+
+int similarity_compare(const struct model *a, uint32_t a_program, const struct model *b, uint32_t b_program,
+                       bool scaled, similarity_file *file, void *context, struct similarity *out)
+{
+    uint32_t threads = model_threads(a, a_program), threads_b = model_threads(b, b_program);
+    if (threads_b > threads) threads = threads_b;
+    struct entries *of_a = calloc(threads + 1, sizeof *of_a), *of_b = calloc(threads + 1, sizeof *of_b);
+    int code = of_a && of_b ? 0 : -ENOMEM;
+    *out = (struct similarity){0};
+    for (uint32_t t = 0; t < threads && !code; t++) {
+        of_a[t] = (struct entries){.model = a, .scaled = scaled};
+        of_b[t] = (struct entries){.model = b, .scaled = scaled, .file = file, .context = context};
+    }
+    for (uint32_t rank = 0; rank < a->program[a_program].np && !code; rank++) {
+        code = expand_threads(of_a, threads, a_program, rank);
+        if (!code) code = expand_threads(of_b, threads, b_program, rank);
+        if (!code) code = compare_process(of_a, of_b, threads, rank, out);
+    }
+    for (uint32_t t = 0; t < threads; t++) {
+        if (of_a) free(of_a[t].entry);
+        if (of_b) free(of_b[t].entry);
+    }
+    free(of_a);
+    free(of_b);
+    return code;
+}

@@ -1,0 +1,23 @@
+// How alike two runs are, operation by operation: a program and its replay.
+#ifndef IOSEER_MODEL_SIMILARITY_H
+#define IOSEER_MODEL_SIMILARITY_H
+
+#include "model/model.h"
+
+// Which file of A a name of B's stands for; false where it is none of them.
+typedef bool similarity_file(const char *name, uint32_t *set, uint32_t *member, void *context);
+
+struct similarity {
+    uint64_t ops;     // of the longer of the two
+    uint64_t alike;   // agree in order, call, size, offset and file
+    uint64_t extra;   // in B only
+    uint64_t missing; // in A only
+    char first[256];  // the first difference in words, empty where there is none
+};
+
+// Program `a_program` of A (scaled to B's processes) with program `b_program` of B. Where A was scaled, offsets in the
+// file behind views are not compared: the views are others.
+int similarity_compare(const struct model *a, uint32_t a_program, const struct model *b, uint32_t b_program,
+                       bool scaled, similarity_file *file, void *context, struct similarity *out);
+
+#endif

@@ -1,0 +1,62 @@
+// The runner's own command line, which only `ioseer replay` writes:
+//   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=cold] [null=DELAY_NS,RATE]
+//   [phases=LIST]
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/model_read.h"
+#include "model/scale.h"
+#include "replay/runner.h"
+#include "replay/world.h"
+
+static void parse_word(struct runner_options *options, const char *word)
+{
+    if (!strcmp(word, "verify")) options->verify = true;
+    if (!strcmp(word, "think")) options->think = true;
+    if (!strcmp(word, "prepare")) options->prepare = true;
+    if (!strcmp(word, "cache=cold")) options->cold = true;
+    if (!strncmp(word, "phases=", 7)) options->phases = word + 7;
+    if (!strncmp(word, "null=", 5)) {
+        char *rate;
+        options->null = true;
+        options->delay_ns = strtoll(word + 5, &rate, 10);
+        if (*rate == ',') options->delay_rate = strtod(rate + 1, NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct runner_options options = {0};
+    struct runner runner = {.options = &options};
+    struct json_in_error error;
+    if (argc < 6) {
+        fprintf(stderr, "%s: is started by ioseer replay\n", argv[0]);
+        return 2;
+    }
+    options.directory = argv[2];
+    options.result = argv[3];
+    options.program = (unsigned)strtoul(argv[4], NULL, 10);
+    for (int i = 6; i < argc; i++) parse_word(&options, argv[i]);
+    int np = atoi(argv[5]);
+    int code = model_read(&runner.model, argv[1], &error);
+    if (!code && options.program >= runner.model.programs) code = ERR_USAGE;
+    if (code < 0) {
+        fprintf(stderr, "ioseer replay: %s: %s\n", argv[1], err_text(code));
+        return 1;
+    }
+    int threads = (int)model_threads(&runner.model, options.program);
+    code = world_start(&argc, &argv, np, threads);
+    if (!code && options.prepare) {
+        code = runner_prepare(&runner);
+        if (code < 0) fprintf(stderr, "ioseer replay: %s: %s\n", options.directory, err_text(code));
+        return code < 0;
+    }
+    if (!code) code = model_scale(&runner.model, options.program, (uint32_t)world_size());
+    if (!code) code = runner_run(&runner);
+    if (code < 0) fprintf(stderr, "ioseer replay: rank %d: %s\n", world_rank(), err_text(code));
+    int status = world_end(code < 0);
+    model_free(&runner.model);
+    return status;
+}

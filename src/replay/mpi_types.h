@@ -1,0 +1,20 @@
+// What MPI needs besides calls: communicators, hints, file views.
+#ifndef IOSEER_REPLAY_MPI_TYPES_H
+#define IOSEER_REPLAY_MPI_TYPES_H
+
+#include <mpi.h>
+
+#include "replay/runner.h"
+
+// What is open of a file.
+struct mpi_open {
+    MPI_File handle;
+    int64_t etype_bytes;
+};
+
+// The processes that open the file together; to be freed unless it is a predefined one.
+MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file);
+MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind);
+int mpi_set_view(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
+
+#endif

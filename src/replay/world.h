@@ -1,0 +1,17 @@
+// The processes that replay together: MPI's, or forked ones where the program had no MPI.
+#ifndef IOSEER_REPLAY_WORLD_H
+#define IOSEER_REPLAY_WORLD_H
+
+#include <stddef.h>
+
+// `np` counts without MPI only. Returns 0 in every process, or a negative code.
+int world_start(int *argc, char ***argv, int np, int threads);
+int world_rank(void);
+int world_size(void);
+void world_barrier(void);
+void world_move(void);                                        // a little data: parts phases as the program did
+void world_gather(const void *mine, size_t bytes, void *all); // to rank 0
+// All processes' worst status; ends the world.
+int world_end(int status);
+
+#endif

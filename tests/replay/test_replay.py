@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""test_replay.py: a replay does what its program did, operation by operation, with as many processes and with others; it
+reads what it wrote, leaves nothing behind, and says what is wrong.
+"""
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+sys.dont_write_bytecode = True
+
+from harness import BUILD, CommandLineTest, main  # noqa: E402
+
+LAUNCHERS = {
+    'mpich': ['mpiexec.mpich'],
+    'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'],
+}
+
+# program, options, ranks recorded, another number of ranks, MPI
+EXAMPLES = [
+    ('madbench', '--bins 8 --size 4096', 4, 6, 'mpich'),
+    ('madbench', '--bins 4 --size 4096 --api async', 4, 2, 'openmpi'),
+    ('madbench', '--bins 4 --size 4096 --api posix --unique', 2, 3, 'mpich'),
+    ('madbench', '--bins 4 --size 4096 --api stdio', 2, 3, 'openmpi'),
+    ('btio', '--grid 10 --steps 6 --interval 2', 4, 6, 'mpich'),
+    ('btio', '--grid 10 --steps 6 --interval 2', 4, 2, 'openmpi'),
+    ('s3d', '--edge 4 --checkpoints 2', 4, 2, 'mpich'),
+    ('ior', '--block 32768 --transfer 4096 --random', 4, 6, 'openmpi'),
+    ('ior', '--block 32768 --transfer 4096 --collective', 4, 3, 'mpich'),
+    ('small', '--files 12 --first 740 --second 420 --third 240', 2, 4, 'mpich'),
+    ('metadata', '--files 10 --size 100', 2, 4, 'mpich'),
+]
+
+
+class Replays(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.target = self.path('target')
+        os.mkdir(self.target)
+
+    def replay(self, log, *options):
+        result = self.json('replay', log, '--on', self.target, '--json', *options)
+        self.assertEqual(os.listdir(self.target), [], 'left behind')
+        return result
+
+    def check(self, log, *options):
+        result = self.replay(log, '--verify', '--no-think', *options)
+        self.assertEqual((result['similarity'], result['difference'], result['wrong_bytes']), (1, None, 0), options)
+        return result
+
+    def test_examples(self):
+        for number, (program, options, ranks, others, mpi) in enumerate(EXAMPLES):
+            path = os.path.join(BUILD, 'examples', f'{program}-{mpi}')
+            if not os.path.exists(path) or not shutil.which(LAUNCHERS[mpi][0]):
+                continue
+            with self.subTest(program=program, options=options, mpi=mpi):
+                where = self.path(f'run{number}')
+                os.mkdir(where)
+                log = self.record(*LAUNCHERS[mpi], '-n', str(ranks), path, *options.split(), name=f'{number}.ioseer',
+                                  cwd=where)
+                phases = self.json('phases', '--json', log)['phases']
+                self.assertEqual([phase['id'] for phase in self.check(log)['phases']],
+                                 [phase['id'] for phase in phases])
+                self.assertEqual(self.check(log, '--np', str(others))['np'], others)
+
+    def write(self, *options):
+        """A log of a program that writes a file and, with conv=fsync, makes it durable."""
+        return self.record('dd', 'if=/dev/zero', 'of=x', 'bs=1000', 'count=50', 'status=none', *options, cwd=self.folder)
+
+    def test_without_mpi(self):
+        self.check(self.write('conv=fsync'))
+
+    def test_threads(self):
+        self.assertGreater(self.replay(self.record(os.path.join(BUILD, 'examples', 'checkpoint'), cwd=self.folder),
+                                       '--verify', '--no-think')['similarity'], 0.98)
+
+    def test_file_that_was_there(self):
+        with open(self.path('input'), 'wb') as out:
+            out.write(b'i' * 300000)
+        log = self.record('dd', 'if=input', 'of=/dev/null', 'bs=64k', 'status=none', cwd=self.folder)
+        result = self.check(log, '--cache', 'cold')
+        self.assertGreater(result['total'], 0)
+
+    def test_model_and_log_alike(self):
+        log = self.write()
+        model = self.path('x.model')
+        self.expect(0, 'model', log, '-o', model)
+        self.check(model)
+
+    def test_null_back_end_takes_its_time(self):
+        log = self.write()
+        total = self.replay(log, '--null', '1000000,1000000', '--no-think')['total']
+        self.assertGreaterEqual(total, 50 * (0.001 + 0.001))
+
+    def test_other_files_stay(self):
+        with open(os.path.join(self.target, 'mine'), 'w', encoding='utf-8') as out:
+            out.write('mine')
+        log = self.write()
+        self.expect(0, 'replay', log, '--on', self.target, '--json')
+        self.assertEqual(os.listdir(self.target), ['mine'])
+
+    def test_what_a_killed_replay_left_is_removed(self):
+        left = os.path.join(self.target, 'ioseer-replay.abcdef')
+        others = os.path.join(self.target, 'ioseer-replay.mine')
+        os.mkdir(left)
+        os.mkdir(others)
+        for name in ('ioseer-replay-in-use', 'file-a'):
+            with open(os.path.join(left, name), 'wb'):
+                pass
+        log = self.write()
+        self.expect(0, 'replay', log, '--on', self.target)
+        self.assertEqual(os.listdir(self.target), ['ioseer-replay.mine'])
+
+    def test_repeated(self):
+        log = self.write()
+        result = self.replay(log, '--repeat', '3')
+        self.assertEqual(result['runs'], 3)
+        self.assertLessEqual(result['low'], result['total'])
+        self.assertLessEqual(result['total'], result['high'])
+
+    def test_errors(self):
+        log = self.write()
+        self.expect_error(2, 'replay', log)
+        self.expect_error(2, 'replay', log, '--on', self.target, '--cache', 'lukewarm')
+        self.expect_error(1, 'replay', log, '--on', self.path('missing'))
+        self.expect_error(1, 'replay', self.path('missing'), '--on', self.target)
+        with open(self.path('text'), 'w', encoding='utf-8') as out:
+            json.dump({'ioseer_model': 1}, out)
+        self.expect_error(1, 'replay', self.path('text'), '--on', self.target)
+
+
+if __name__ == '__main__':
+    main()
