@@ -120,7 +120,7 @@ static struct rows rows_of(const struct info_mpi *mpi, const struct log_file *fi
             to = middle;
         }
     }
-    struct rows rows = {.row = mpi->row + from};
+    struct rows rows = {.row = mpi->count ? mpi->row + from : NULL};
     while (from + rows.count < mpi->count && rows.row[rows.count].file == file && rows.row[rows.count].kind == kind) {
         rows.count++;
     }

@@ -192,9 +192,10 @@ static bool is_twice(const struct folding *f, size_t at, size_t period, const st
     return !has_third || is_pair_like(f, at, at + 2, like) || (at > 1 && is_pair_like(f, at, at - 2, like));
 }
 
-static int64_t offset_at(const struct folding *f, size_t at)
+// Unsigned: offsets may be any 64 bits.
+static uint64_t offset_at(const struct folding *f, size_t at)
 {
-    return f->item[at].op.at[AT_OFFSET];
+    return (uint64_t)f->item[at].op.at[AT_OFFSET];
 }
 
 // Most attempts among single operations end here: neither the first two move alike, nor the first one steadily.
@@ -202,7 +203,7 @@ static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
 {
     const struct nest *a = f->item + at;
     if (period < 2 || a[0].type != NEST_OP || a[1].type != NEST_OP || a[period].type != NEST_OP) return false;
-    int64_t step = offset_at(f, at + period) - offset_at(f, at);
+    uint64_t step = offset_at(f, at + period) - offset_at(f, at);
     if (a[period + 1].type != NEST_OP || offset_at(f, at + period + 1) - offset_at(f, at + 1) == step) return false;
     if (f->count - at < 3 * period || a[2 * period].type != NEST_OP) return true;
     return offset_at(f, at + 2 * period) - offset_at(f, at + period) != step;

@@ -181,7 +181,7 @@ def check_program(tap, program, calls):
 
 def check_coverage(tap, tables, cases, absent):
     """Every name in the tables must have a case; those of a library that is not there are skipped."""
-    wanted = {name for call in tables.exported for name in gen.symbols(call)}
+    wanted = {name for call in tables.exported for name in call.symbols()}
     for call in tables.calls:
         numbers = [call.name] if call.is_sys else call.options.get('sys', [])
         wanted |= {f'syscall({number})' for number in numbers}
