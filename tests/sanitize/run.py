@@ -27,7 +27,7 @@ RUNS = os.path.join(PLACE, 'runs')
 SANITIZERS = {'address': 'address,undefined', 'thread': 'thread'}
 REPORTS = ('Sanitizer', 'runtime error:')
 REPORTED = 66  # exit status after a report; the default of some is 1, which is also ioseer's
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 900
 MAX_LINES = 60
 
 CASES = ('private', 'shared', 'streams', 'mappings', 'async', 'names', 'churn', 'limit', 'fork', 'signals', 'exit')
