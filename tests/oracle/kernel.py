@@ -394,6 +394,8 @@ class Model:
             file.transfers.append(fact)
         if group == "write":
             file.inode.writes.append(fact)
+        if result is None and group == "write":
+            file.inode.size = file.inode.content = None  # its thread was killed meanwhile: it may have been done or not
         if result is None or result < 0:
             return fact
         if at_position and where is not None:
