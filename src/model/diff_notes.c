@@ -13,6 +13,7 @@ enum {
     NOTES_MOST = 32, // of one pair
     ROWS_MOST = 64,  // of a phase that are compared one by one
     TEXT_BYTES = 64,
+    OPS_MOST = 64 << 20, // of a phase that are looked at one by one
 };
 
 int diff_noting_begin(struct diff_noting *noting, struct diff *diff)
@@ -118,15 +119,17 @@ static int view_ranks(struct arena *arena, const struct model *model, const stru
     return view->rank_text ? 0 : -ENOMEM;
 }
 
-static const struct family_view *view_family(struct diff_noting *noting, const struct model *model,
+static const struct family_view *view_family(struct diff_noting *noting, const struct digest *digest,
                                              struct family_view *views, uint32_t phase)
 {
+    const struct model *model = digest->model;
     const struct model_family *family = &model->family[model->phase[phase].family];
     struct family_view *view = &views[model->phase[phase].family];
     if (view->ready || noting->error) return view;
     view->ready = true;
-    noting->error = model_rows(model, family, &view->row, &view->rows);
-    if (!noting->error) noting->error = model_files_used(model, family, &view->use);
+    view->has_rows = digest->phase[phase].ops <= OPS_MOST;
+    if (view->has_rows) noting->error = model_rows(model, family, &view->row, &view->rows);
+    if (view->has_rows && !noting->error) noting->error = model_files_used(model, family, &view->use);
     if (!noting->error) noting->error = view_ranks(&noting->diff->arena, model, family, view);
     return view;
 }
@@ -232,7 +235,8 @@ static void note_others(struct diff_noting *noting, uint32_t a, uint32_t b, uint
     const struct model *in_a = noting->diff->a, *in_b = noting->diff->b;
     const struct model_phase *x = &in_a->phase[a], *y = &in_b->phase[b];
     uint64_t x_count[CLASS_COUNT] = {0}, y_count[CLASS_COUNT] = {0};
-    if (noting->error) return;
+    bool too_many = noting->diff->in_a.phase[a].others > OPS_MOST || noting->diff->in_b.phase[b].others > OPS_MOST;
+    if (noting->error || too_many) return;
     noting->error = model_count_others(in_a, &in_a->family[x->family], x->ph, x_count);
     if (!noting->error) noting->error = model_count_others(in_b, &in_b->family[y->family], y->ph, y_count);
     for (unsigned class = 0; class < CLASS_COUNT; class ++) {
@@ -290,15 +294,17 @@ static unsigned shown_since(const struct diff_noting *noting, size_t first)
 void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects)
 {
     const struct model *in_a = noting->diff->a, *in_b = noting->diff->b;
-    const struct family_view *x = view_family(noting, in_a, noting->a, a), *y = view_family(noting, in_b, noting->b, b);
+    const struct family_view *x = view_family(noting, &noting->diff->in_a, noting->a, a),
+                             *y = view_family(noting, &noting->diff->in_b, noting->b, b);
     uint32_t a_np = in_a->program[in_a->family[in_a->phase[a].family].program].np,
              b_np = in_b->program[in_b->family[in_b->phase[b].family].program].np;
     if (noting->error) return;
     size_t first = noting->notes;
     if (x->ranks != a_np || y->ranks != b_np) diff_note_text(noting, "ranks", NULL, x->rank_text, y->rank_text);
-    if (!diff_in_proportion(x->use.files, a_np, y->use.files, b_np))
+    bool has_rows = x->has_rows && y->has_rows;
+    if (has_rows && !diff_in_proportion(x->use.files, a_np, y->use.files, b_np))
         diff_note_count(noting, "files", NULL, x->use.files, y->use.files);
-    if (aspects->transfers) note_all_rows(noting, x, y);
+    if (aspects->transfers && has_rows) note_all_rows(noting, x, y);
     note_aspects(noting, aspects->transfers, NULL, shown_since(noting, first));
     if (aspects->others) note_others(noting, a, b, a_np, b_np);
     unsigned shown = shown_since(noting, first);

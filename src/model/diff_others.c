@@ -69,29 +69,16 @@ static int collect_part(struct collecting *c, const struct model_family *family,
     return 0;
 }
 
-static uint64_t ops_of(const struct model_part *part)
-{
-    uint64_t ops = 0;
-    for (size_t i = 0; i < part->items.count; i++) {
-        if (part->items.item[i].ops > OPS_MOST - ops) return OPS_MOST + 1;
-        ops += part->items.item[i].ops;
-    }
-    return ops;
-}
-
 int diff_others_collect(const struct digest *digest, uint32_t phase, struct diff_others *others)
 {
     const struct model *model = digest->model;
     const struct phase_digest *from = &digest->phase[phase];
     struct collecting c = {.model = model, .others = others};
-    uint64_t left = OPS_MOST;
     *others = (struct diff_others){0};
+    RETURN_IF(from->others > OPS_MOST, ERR_LIMIT);
     for (size_t i = 0; i < from->parts; i++) {
         const struct model_part *part = from->part[i]->part;
         if (!from->part[i]->is_other) continue;
-        uint64_t ops = ops_of(part) * part->ranks;
-        RETURN_IF(ops > left, ERR_LIMIT);
-        left -= ops;
         FORWARD(collect_part(&c, &model->family[model->phase[phase].family], part, model->phase[phase].ph));
     }
     if (others->count) qsort(others->op, others->count, sizeof *others->op, compare_others);

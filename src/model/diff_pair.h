@@ -43,6 +43,7 @@ unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b);
 // What the notes about a family are made from, found when it is first needed.
 struct family_view {
     bool ready;
+    bool has_rows; // not where they stand for too many operations
     struct model_row *row;
     size_t rows;
     struct model_use use;

@@ -213,6 +213,15 @@ static int keep_files(struct digesting *d, struct part_digest *to)
     return to->file || !d->files ? 0 : -ENOMEM;
 }
 
+static uint64_t count_ops(const struct model_part *part)
+{
+    uint64_t ops = 0;
+    for (size_t i = 0; i < part->items.count; i++) {
+        if (__builtin_add_overflow(ops, part->items.item[i].ops, &ops)) return UINT64_MAX;
+    }
+    return __builtin_mul_overflow(ops, part->ranks, &ops) ? UINT64_MAX : ops;
+}
+
 static int digest_part(struct digesting *d, uint32_t family, const struct model_part *part, bool is_other)
 {
     struct part_digest *to = &d->part[d->parts++];
@@ -222,6 +231,7 @@ static int digest_part(struct digesting *d, uint32_t family, const struct model_
     d->files = 0;
     to->fixed = mix(hash_ranks(part, np), hash_items(d, to, &part->items));
     to->fixed = mix(to->fixed, (uint64_t)part->thread << 1 | is_other);
+    uint64_t ops = count_ops(part);
     for (size_t i = 0; i < part->phs; i++) {
         RETURN_IF(part->ph[i] < 1 || part->ph[i] > count, ERR_FORMAT);
         struct phase_digest *phase = &d->digest->phase[d->phase_at[d->first_phase[family] + part->ph[i] - 1]];
@@ -229,6 +239,8 @@ static int digest_part(struct digesting *d, uint32_t family, const struct model_
         if (to->uses_ph) hash = mix(hash, part->ph[i]);
         phase->structure = mix(hash, hash_tables(d, &part->items, i * part->ranks, part->ranks));
         phase->part[phase->parts++] = to;
+        uint64_t *sum = is_other ? &phase->others : &phase->ops;
+        if (__builtin_add_overflow(*sum, ops, sum)) *sum = UINT64_MAX;
     }
     return keep_files(d, to);
 }
@@ -247,19 +259,13 @@ static int digest_family(struct digesting *d, uint32_t id)
 {
     const struct model_family *family = &d->model->family[id];
     struct look look = {0};
-    uint64_t ops = 0;
     look_at_parts(d->model, &look, family->part, family->parts);
     if (!family->parts) look_at_parts(d->model, &look, family->other, family->others);
-    for (size_t i = 0; i < family->parts; i++) {
-        const struct model_part *part = &family->part[i];
-        for (size_t k = 0; k < part->items.count; k++) ops += part->items.item[k].ops * part->ranks;
-    }
     count_parts(d, id, family->part, family->parts);
     count_parts(d, id, family->other, family->others);
     for (uint32_t i = 0; i < family->count; i++) {
         struct phase_digest *phase = &d->digest->phase[d->phase_at[d->first_phase[id] + i]];
         phase->look = look;
-        phase->ops = ops;
         phase->part = arena_alloc(&d->digest->arena, (phase->parts + 1) * sizeof *phase->part);
         RETURN_IF(!phase->part, -ENOMEM);
         phase->parts = 0;

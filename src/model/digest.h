@@ -37,7 +37,8 @@ struct look {
 struct phase_digest {
     uint64_t structure;
     struct look look;
-    uint64_t ops;                    // transfers of all processes
+    uint64_t ops;                    // transfers of all processes; the most where there are more than 64 bits tell
+    uint64_t others;                 // so too, of what is not a transfer
     const struct part_digest **part; // that it has: transfers, then others
     size_t parts;
 };

@@ -1,9 +1,10 @@
-// MODEL files: whatever is accepted can be expanded, and comes back the same through the writer.
+// MODEL files: whatever is accepted can be expanded, comes back the same through the writer, and can be compared.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
+#include "model/diff.h"
 #include "model/model_read.h"
 #include "model/model_write.h"
 
@@ -86,8 +87,33 @@ static char *written(const struct model *model, size_t *len)
     return text;
 }
 
+static bool are_equal(const struct model *a, const struct model *b)
+{
+    struct diff diff;
+    if (diff_make(&diff, a, b)) abort();
+    bool equal = diff.equal;
+    diff_free(&diff);
+    return equal;
+}
+
+// The model as it comes back through the writer.
+static struct model written_and_read(const struct model *model)
+{
+    struct model again;
+    struct json_in_error error;
+    size_t once_len, twice_len;
+    char *once = written(model, &once_len);
+    if (model_parse(&again, once, once_len, &error) < 0) abort();
+    char *twice = written(&again, &twice_len);
+    if (once_len != twice_len || memcmp(once, twice, once_len) != 0) abort();
+    free(once);
+    free(twice);
+    return again;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+    static struct model before; // the last one: something to compare with
     struct model model;
     struct json_in_error error;
     if (!is_small((const char *)data, len)) return 0;
@@ -97,14 +123,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     }
     if (is_short(&model)) {
         expand(&model);
-        size_t once_len, twice_len;
-        char *once = written(&model, &once_len);
-        model_free(&model);
-        if (model_parse(&model, once, once_len, &error) < 0) abort();
-        char *twice = written(&model, &twice_len);
-        if (once_len != twice_len || memcmp(once, twice, once_len) != 0) abort();
-        free(once);
-        free(twice);
+        struct model again = written_and_read(&model);
+        if (!are_equal(&again, &again)) abort();
+        if (are_equal(&before, &again) != are_equal(&again, &before)) abort();
+        are_equal(&model, &before);
+        model_free(&before);
+        before = again;
     }
     model_free(&model);
     return 0;

@@ -219,6 +219,17 @@ class Alone(DiffTest):
         self.assertTrue(diff['equal'], diff)
         self.assertEqual({d['what'] for phase in diff['phases'] for d in phase['differences']}, {'lookups'})
 
+    def test_fio(self):
+        if not shutil.which('fio'):
+            self.skipTest('fio is not installed')
+        logs = []
+        for folder in 'one', 'two':
+            os.makedirs(self.path(folder))
+            logs.append(self.record('fio', '--name=a', '--rw=randrw', '--bs=4k', '--size=512k', '--ioengine=psync',
+                                    '--randseed=3', '--numjobs=3', cwd=self.path(folder), name=folder + '.ioseer'))
+        diff = self.diff(*logs)
+        self.assertTrue(diff['equal'], diff)
+
     def test_sqlite(self):
         if not shutil.which('sqlite3'):
             self.skipTest('sqlite3 is not installed')

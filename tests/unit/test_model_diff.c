@@ -232,6 +232,16 @@ static void files(void **state)
         false, "1~1[files 1>4; write offset idP*8*rs>0]");
 }
 
+// Models stand for any number of operations, and these are not counted one by one.
+static void many_operations(void **state)
+{
+    (void)state;
+#define MANY(times, weight) FAMILY("1", weight, PART("0-3", LOOP("w", times, "0", "1")))
+    one_program(MANY("100000000000000", "400000000000000"), MANY("100000000000001", "400000000000004"), false,
+                "1~1[loops]");
+    one_program(MANY("100000000000000", "400000000000000"), MANY("100000000000000", "400000000000000"), true, "1=1");
+}
+
 // --- the order of phases
 
 static void order(void **state)
@@ -496,34 +506,34 @@ static void checks_without_times(void **state)
 
 static void bad_limits(void **state)
 {
-    static const char *const texts[] = {"",
-                                        "time",
-                                        "time>",
-                                        "tim>1",
-                                        "times>1",
-                                        "time>x",
-                                        "time>1x",
-                                        "time>1e3",
-                                        "time>0x10",
-                                        "time>inf",
-                                        "time>1.2.3",
-                                        "time>+-1",
-                                        "time>1 s 2",
-                                        "time=>1",
-                                        "time>1M",
-                                        "weight>1s",
-                                        "ops>1k",
-                                        "phase.phases>1",
-                                        "phase.structure",
-                                        "structure>1",
-                                        "structure and",
-                                        "and time>1",
-                                        "time>1 or time>2",
-                                        "time>1 time>2",
-                                        "phase.",
-                                        "phase.time",
-                                        "time>1 and time>2 and time>3 and time>4 and time>5 and time>6 and time>7 and "
-                                        "time>8 and time>9"};
+    static const char *const texts[] = {
+        "",
+        "time",
+        "time>",
+        "tim>1",
+        "times>1",
+        "time>x",
+        "time>1x",
+        "time>1e3",
+        "time>0x10",
+        "time>inf",
+        "time>1.2.3",
+        "time>+-1",
+        "time>1 s 2",
+        "time=>1",
+        "time>1M",
+        "weight>1s",
+        "ops>1k",
+        "phase.phases>1",
+        "phase.structure",
+        "structure>1",
+        "structure and",
+        "and time>1",
+        "time>1 or time>2",
+        "time>1 time>2",
+        "phase.",
+        "phase.time",
+        "ops>1 and ops>2 and ops>3 and ops>4 and ops>5 and ops>6 and ops>7 and ops>8 and ops>9"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct diff_limit limit;
@@ -547,13 +557,11 @@ static void percents(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal),      cmocka_unit_test(observed),
-        cmocka_unit_test(changes),    cmocka_unit_test(threads),
-        cmocka_unit_test(separators), cmocka_unit_test(others),
-        cmocka_unit_test(files),      cmocka_unit_test(order),
-        cmocka_unit_test(families),   cmocka_unit_test(processes),
-        cmocka_unit_test(programs),   cmocka_unit_test(alignments),
-        cmocka_unit_test(checks),     cmocka_unit_test(checks_without_times),
+        cmocka_unit_test(equal),      cmocka_unit_test(observed),        cmocka_unit_test(changes),
+        cmocka_unit_test(threads),    cmocka_unit_test(separators),      cmocka_unit_test(others),
+        cmocka_unit_test(files),      cmocka_unit_test(many_operations), cmocka_unit_test(order),
+        cmocka_unit_test(families),   cmocka_unit_test(processes),       cmocka_unit_test(programs),
+        cmocka_unit_test(alignments), cmocka_unit_test(checks),          cmocka_unit_test(checks_without_times),
         cmocka_unit_test(bad_limits), cmocka_unit_test(percents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
