@@ -14,7 +14,7 @@ enum {
     LIKE_SHAPE = 12,
     LIKE_LOOK = 3,   // the same kinds of operations
     LIKE_SOME = 1,   // some of them
-    TICK_BITS = 20,  // ticks only decide where the likeness does not
+    CLOCK_BITS = 20, // the clock only decides where the likeness does not
     LOOKAHEAD = 64,  // where the sequences are too long for the exact comparison
     CELLS = 1 << 24, // of that comparison, in all, and so many more for each segment:
     CELLS_EACH = 64,
@@ -34,7 +34,7 @@ struct class
 
 struct column {
     const struct segment *like; // the first that came
-    uint64_t tick;              // its
+    uint64_t comm_calls;        // of that one's lane, in all
     struct align_phase phase;
     size_t before, after; // columns, or NONE
 };
@@ -66,8 +66,10 @@ static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_l
     a->classes = 0;
     for (size_t i = first_lane; i < end_lane && !code; i++) {
         const struct lane_segments *of = &a->of_lane[i];
-        uint64_t hash = of->end - of->first;
-        for (size_t s = of->first; s < of->end; s++) hash = mix(hash, a->segments->segment[s].sizes);
+        uint64_t hash = mix(of->end - of->first, a->lanes->lane[i].comm_calls);
+        for (size_t s = of->first; s < of->end; s++) {
+            hash = mix(mix(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
+        }
         uint32_t at = lookup_find(&found, hash);
         if (at == LOOKUP_NONE) {
             at = (uint32_t)a->classes;
@@ -88,14 +90,12 @@ static const struct segment *segment_of(const struct aligning *a, const struct c
     return &a->segments->segment[a->of_lane[class->first_lane].first + k];
 }
 
-static uint64_t tick_of(const struct aligning *a, const struct class *class, size_t k)
-{
-    const struct lane *lane = &a->lanes->lane[class->first_lane];
-    const struct segment *segment = segment_of(a, class, k);
-    return segment->first < segment->end ? lane->tick[segment->first] : 0;
-}
-
 // --- laying one sequence over the columns
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
 
 static unsigned likeness(const struct segment *a, const struct segment *b)
 {
@@ -105,17 +105,24 @@ static unsigned likeness(const struct segment *a, const struct segment *b)
     return a->look & b->look ? LIKE_SOME : 0;
 }
 
+// Lanes that make equally many calls of communication are at the same place after the same number of them. Where they
+// do not, they may be as far apart as they are in the end.
 static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
-    return likeness(a->column[column].like, segment_of(a, class, k));
+    const struct column *here = &a->column[column];
+    const struct segment *segment = segment_of(a, class, k);
+    uint64_t most = distance(here->comm_calls, a->lanes->lane[class->first_lane].comm_calls);
+    bool is_collective = here->like->is_collective && segment->is_collective;
+    if (!is_collective && distance(here->like->clock, segment->clock) > most) return 0;
+    return likeness(here->like, segment);
 }
 
-// What it is worth to put a segment into a column: the likeness, and among equals the distance in ticks.
+// What it is worth to put a segment into a column: the likeness, and among equals the distance of the clocks.
 static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
-    uint64_t like = likeness_at(a, class, column, k), here = a->column[column].tick, there = tick_of(a, class, k);
-    uint64_t distance = here > there ? here - there : there - here, most = (UINT64_C(1) << (TICK_BITS - 1)) - 1;
-    return like ? (like << TICK_BITS) - (distance < most ? distance : most) : 0;
+    uint64_t like = likeness_at(a, class, column, k), most = (UINT64_C(1) << (CLOCK_BITS - 1)) - 1;
+    uint64_t apart = distance(a->column[column].like->clock, segment_of(a, class, k)->clock);
+    return like ? (like << CLOCK_BITS) - (apart < most ? apart : most) : 0;
 }
 
 // The alignment of some columns in a row with segments in a row that is worth the most: to[k] is a column, or NONE.
@@ -225,41 +232,44 @@ static int compare(struct aligning *a, const struct class *class, size_t *to)
 
 // --- columns
 
-static int add_column(struct aligning *a, const struct segment *like, uint64_t tick, uint32_t program, size_t before,
-                      size_t *id)
+static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id)
 {
+    const struct lane *lane = &a->lanes->lane[class->first_lane];
     FORWARD(grow(&a->column, &a->columns_room, a->columns, sizeof *a->column));
     size_t after = before == NONE ? a->first : a->column[before].after;
-    a->column[ *id = a->columns++] =
-        (struct column){.like = like, .tick = tick, .phase.program = program, .before = before, .after = after};
+    a->column[ *id = a->columns++] = (struct column){.like = segment_of(a, class, k),
+                                                     .comm_calls = lane->comm_calls,
+                                                     .phase.program = lane->program,
+                                                     .before = before,
+                                                     .after = after};
     *(before == NONE ? &a->first : &a->column[before].after) = *id;
     *(after == NONE ? &a->last : &a->column[after].before) = *id;
     return 0;
 }
 
-// The column that a new one of this tick comes behind: from `before` on, and before `limit`.
-static size_t place_of(const struct aligning *a, uint64_t tick, size_t before, size_t limit)
+// The column that a new one of this clock comes behind: from `before` on, and before `limit`.
+static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, size_t limit)
 {
     size_t latest = limit == NONE ? a->last : a->column[limit].before;
-    if (latest == NONE || a->column[latest].tick <= tick) return latest;
+    if (latest == NONE || a->column[latest].like->clock <= clock) return latest;
     for (size_t next; (next = before == NONE ? a->first : a->column[before].after) != limit; before = next) {
-        if (a->column[next].tick > tick) break;
+        if (a->column[next].like->clock > clock) break;
     }
     return before;
 }
 
 // Puts a class's segments into columns; to[k] becomes that of segment k. New ones come behind the columns of earlier
-// ticks, as far as the order allows it.
-static int lay(struct aligning *a, const struct class *class, uint32_t program, size_t *to)
+// clocks, as far as the order allows it.
+static int lay(struct aligning *a, const struct class *class, size_t *to)
 {
     FORWARD(compare(a, class, to));
     size_t before = NONE, match = 0; // the next one
     for (size_t k = 0; k < class->segments; k++) {
         if (to[k] == NONE) {
             for (match = match > k ? match : k; match < class->segments && to[match] == NONE;) match++;
-            uint64_t tick = tick_of(a, class, k);
-            before = place_of(a, tick, before, match < class->segments ? to[match] : NONE);
-            FORWARD(add_column(a, segment_of(a, class, k), tick, program, before, &to[k]));
+            uint64_t clock = segment_of(a, class, k)->clock;
+            before = place_of(a, clock, before, match < class->segments ? to[match] : NONE);
+            FORWARD(add_column(a, class, k, before, &to[k]));
         }
         before = to[k];
     }
@@ -282,7 +292,7 @@ static int compare_classes(const void *x, const void *y, void *context)
     return a->first_lane < b->first_lane ? -1 : a->first_lane > b->first_lane;
 }
 
-static int lay_classes(struct aligning *a, uint32_t program, size_t **to)
+static int lay_classes(struct aligning *a, size_t **to)
 {
     uint32_t *by_size = malloc(a->classes * sizeof *by_size);
     RETURN_IF(!by_size, -ENOMEM);
@@ -293,7 +303,7 @@ static int lay_classes(struct aligning *a, uint32_t program, size_t **to)
         const struct class *class = &a->class[by_size[i]];
         if (!class->transfers && a->columns) continue;
         to[by_size[i]] = malloc((class->segments + 1) * sizeof **to);
-        code = to[by_size[i]] ? lay(a, class, program, to[by_size[i]]) : -ENOMEM;
+        code = to[by_size[i]] ? lay(a, class, to[by_size[i]]) : -ENOMEM;
     }
     free(by_size);
     return code;
@@ -313,14 +323,13 @@ static int fill_columns(struct aligning *a, size_t first_lane, size_t end_lane, 
 
 static int align_program(struct aligning *a, struct align *align, size_t first_lane, size_t end_lane)
 {
-    uint32_t program = a->lanes->lane[first_lane].program;
     a->columns = 0;
     a->first = a->last = NONE;
     a->cells = CELLS + CELLS_EACH * (a->of_lane[end_lane - 1].end - a->of_lane[first_lane].first);
     FORWARD(sort_into_classes(a, first_lane, end_lane));
     size_t **to = calloc(a->classes, sizeof *to);
     RETURN_IF(!to, -ENOMEM);
-    int code = lay_classes(a, program, to);
+    int code = lay_classes(a, to);
     if (!code) code = fill_columns(a, first_lane, end_lane, to);
     for (size_t i = 0; i < a->classes; i++) free(to[i]);
     free(to);

@@ -1,12 +1,14 @@
 // The phases of a program: segments of its lanes that belong together, in one order that agrees with every lane's own.
 //
-// Lanes with the same sequence of segments are one class. Classes are laid over each other, the largest first, as texts
-// are compared: the alignment with the greatest likeness, where equal loops of equal sizes count most, equal loops
-// less, then the same kinds of operations, and some kinds in common least. Between alignments of equal likeness the
-// distance in ticks decides. Segments that find no partner are phases of their own lanes only.
-// Where two sequences have equally many segments, one by one of the same kinds, they go together as they are. The exact
-// comparison is for what is left, and has a limit that grows with the number of segments; past it each segment looks at
-// the next columns only.
+// A lane's clock counts its calls of communication, I/O left out. Lanes with the same sequence of segments at the same
+// clocks are one class. Classes are laid over each other, the largest first, as texts are compared: the alignment with
+// the greatest likeness, where equal loops of equal sizes count most, equal loops less, then the same kinds of
+// operations, and some kinds in common least. Only segments of the same clock belong together: two lanes that make
+// different numbers of calls in all may be that far apart anywhere. Calls that are collective need no clock. Between
+// alignments of equal likeness the distance of the clocks decides. Segments that find no partner are phases of their
+// own lanes only. Where two sequences have equally many segments, one by one of the same kinds, they go together as
+// they are. The exact comparison is for what is left, and has a limit that grows with the number of segments; past it
+// each segment looks at the next columns only.
 #ifndef IOSEER_MODEL_ALIGN_H
 #define IOSEER_MODEL_ALIGN_H
 

@@ -29,6 +29,11 @@ struct loading {
     unsigned layer;
     struct comm *comm; // by event
     size_t comms, comms_room;
+    struct tail {        // communication behind a thread's last event
+        uint64_t thread; // as in lane_of
+        uint64_t calls;
+    } * tail;
+    size_t tails, tails_room;
     struct lookup parents;   // events that are no transfers -> layer
     struct lookup lane_of;   // process and thread -> lane
     struct lookup kind_of;   // hash of a kind -> kind
@@ -71,10 +76,28 @@ static void add_comm(struct comm *sum, const struct comm *more)
     }
 }
 
+static uint64_t calls_of(const struct comm *comm)
+{
+    return comm->of[COMM_MOVING].count + comm->of[COMM_SYNCHRONISING].count;
+}
+
+static uint64_t thread_key(const struct loading *l, const struct log_process *process, uint32_t tid)
+{
+    return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
+}
+
+static int take_tail(struct loading *l, const struct log_comm *found)
+{
+    if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
+    FORWARD(grow(&l->tail, &l->tails_room, l->tails, sizeof *l->tail));
+    l->tail[l->tails++] = (struct tail){thread_key(l, found->process, found->tid), found->count};
+    return 0;
+}
+
 static int take_comm(const struct log_comm *found, void *context)
 {
     struct loading *l = context;
-    if (!found->has_event) return 0;
+    if (!found->has_event) return take_tail(l, found);
     if (!l->comms || l->comm[l->comms - 1].event != found->event) {
         FORWARD(grow(&l->comm, &l->comms_room, l->comms, sizeof *l->comm));
         l->comm[l->comms++] = (struct comm){.event = found->event};
@@ -287,7 +310,7 @@ static int make_barrier(struct loading *l, uint64_t count, struct op *op)
 static int find_lane(struct loading *l, const struct log_event *event, uint32_t *at)
 {
     struct lanes *lanes = l->lanes;
-    uint64_t key = lookup_pair((uint32_t)log_process_index(l->log, event->process), event->raw.tid);
+    uint64_t key = thread_key(l, event->process, event->raw.tid);
     *at = lookup_find(&l->lane_of, key);
     if (*at != LOOKUP_NONE) return 0;
     *at = (uint32_t)lanes->count;
@@ -370,6 +393,7 @@ static int take_event(struct loading *l, const struct log_event *event)
     struct carry *carry = &l->carry[at];
     const struct comm *comm = find_comm(l, carry, event->id);
     if (comm) add_comm(&carry->comm, comm);
+    if (comm) lane->comm_calls += calls_of(comm);
     if (!is_chosen(l, event)) return 0;
     struct lane_left *left = &l->lanes->left;
     if (event->process->is_launcher) {
@@ -464,6 +488,10 @@ static int load_events(struct loading *l)
         if (code < 0) break;
     }
     log_iter_close(iter);
+    for (size_t i = 0; i < l->tails && !code; i++) {
+        uint32_t lane = lookup_find(&l->lane_of, l->tail[i].thread);
+        if (lane != LOOKUP_NONE) l->lanes->lane[lane].comm_calls += l->tail[i].calls;
+    }
     return code;
 }
 
@@ -483,6 +511,7 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     lookup_free(&l.kind_of);
     free(l.call_name);
     free(l.comm);
+    free(l.tail);
     free(l.carry);
     if (code) lanes_free(lanes);
     return code;

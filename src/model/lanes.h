@@ -34,6 +34,7 @@ struct lane {
     struct op_time *other_time;
     bool *other_parted; // data moved between the operation before it and it
     size_t others, others_room, other_time_room, other_parted_room;
+    uint64_t comm_calls; // that moved data or synchronised, all of them: also behind the last operation
 };
 
 struct lane_program {

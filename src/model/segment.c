@@ -20,6 +20,7 @@ struct cutting {
     const struct lane *lane;
     struct arena *arena;
     int64_t pause_ns; // that cuts; INT64_MAX where communication does
+    uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
     int64_t *largest; // by set, for find_small
 };
@@ -223,6 +224,8 @@ static void join_many(struct item *items, size_t count, uint64_t bytes)
 // --- segments
 
 struct hashing {
+    const struct lanes *lanes;
+    bool is_collective;
     uint64_t look; // one bit for each kind, or shared: the order does not count
     uint64_t sizes;
     uint64_t list_sizes; // the same of the sizes in lists
@@ -235,17 +238,19 @@ static void hash_op(const struct op *op, const struct nest_step *step, const uin
     uint64_t size = (uint64_t)op->at[AT_SIZE];
     (void)step, (void)steps;
     h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
+    if (h->lanes->kind[op->kind].collective) h->is_collective = true;
     if (count)
         h->sizes = mix(h->sizes, size);
     else
         h->list_sizes |= UINT64_C(1) << (mix(1, size) & 63);
 }
 
-static void hash_segment(struct segment *segment)
+static void hash_segment(const struct cutting *c, struct segment *segment)
 {
-    struct hashing h = {0};
+    struct hashing h = {.lanes = c->lanes};
     nest_visit(&segment->ops, hash_op, &h);
     segment->look = h.look;
+    segment->is_collective = h.is_collective;
     segment->shape = mix(0, segment->ops.count);
     for (size_t i = 0; i < segment->ops.count; i++) segment->shape = mix(segment->shape, segment->ops.item[i].shape);
     segment->sizes = mix(mix(segment->shape, h.sizes), h.list_sizes);
@@ -253,10 +258,17 @@ static void hash_segment(struct segment *segment)
 
 static int add_segment(struct cutting *c, struct segment *segment)
 {
-    hash_segment(segment);
+    hash_segment(c, segment);
     FORWARD(grow(&c->out->segment, &c->out->room, c->out->count, sizeof *segment));
     c->out->segment[c->out->count++] = *segment;
     return 0;
+}
+
+static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)
+{
+    uint64_t before = c->clock;
+    for (size_t i = first; i < end; i++) c->clock += c->lane->gap[i].moving + c->lane->gap[i].synchronising;
+    return before + c->lane->gap[first].moving + c->lane->gap[first].synchronising;
 }
 
 static int cut_items(struct cutting *c, const struct nest_seq *seq, struct item *items, size_t first,
@@ -278,6 +290,7 @@ static int cut_items(struct cutting *c, const struct nest_seq *seq, struct item 
         }
         segment.end = first;
         segment.ops.count = end - i;
+        segment.clock = advance_clock(c, segment.first, segment.end);
         FORWARD(add_segment(c, &segment));
     }
     return 0;

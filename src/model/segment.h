@@ -28,9 +28,11 @@ struct segment {
     struct nest_seq ops;
     struct nest_seq others; // AT_POSITION counts from the segment's first transfer
     uint64_t bytes;
-    uint64_t look;  // of its kinds of transfers, however many and wherever
-    uint64_t shape; // of its loops as well
-    uint64_t sizes; // and of the request sizes
+    uint64_t clock;     // calls of communication that the lane made before it
+    uint64_t look;      // of its kinds of transfers, however many and wherever
+    uint64_t shape;     // of its loops as well
+    uint64_t sizes;     // and of the request sizes
+    bool is_collective; // some transfer is: then it is so for all who take part
 };
 
 struct segments {

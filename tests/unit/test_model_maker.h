@@ -101,6 +101,7 @@ static inline struct lane *maker_lane(struct lanes_maker *maker, const char *wor
         char *end = (char *)at + 1;
         if (*at == '|') gap.moving++, parted = true;
         if (*at == '=') gap.synchronising++;
+        lane->comm_calls += *at == '|' || *at == '=';
         if (*at == '_') gap.idle_ns += MAKER_PAUSE_NS;
         if (!strchr("|=_ ", *at)) {
             bool in_bytes = *end == '@';
