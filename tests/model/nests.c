@@ -1,12 +1,15 @@
-// nests PLAN: does the I/O that a plan describes, with MPI. A plan is words and numbers:
-//   open NAME BYTES            a file of all ranks, made as long as this
-//   own NAME BYTES             a file of each rank: NAME.RANK.dat
-//   barrier | move             all ranks: a barrier; a sum over all ranks, which moves data
-//   ranks FIRST END EACH       who does what follows: ranks FIRST, FIRST + EACH, ... below END; up to the next such
-//   line loop COUNT ... end         repeats what is between read|write FILE SIZE BASE RANK WIDTH ACROSS DOWN STEP...
-//                              a transfer by the FILE-th file that was opened, at BASE + RANK * rank + ACROSS * (rank %
-//                              WIDTH) + DOWN * (rank / WIDTH) + a STEP for each loop around it, the outermost first
-//   posix | mpiio              the calls that are used from here on
+/*
+ * nests --plan PLAN: does the I/O that a plan describes, with MPI. A plan is words and numbers:
+ *
+ * - `open NAME BYTES`: a file of all ranks, made as long as this;
+ * - `own NAME BYTES`: a file of each rank, NAME.RANK.dat;
+ * - `barrier`, `move`: all ranks: a barrier; a sum over all ranks, which moves data;
+ * - `ranks FIRST END EACH`: who does what follows: ranks FIRST, FIRST + EACH, ... below END;
+ * - `loop COUNT ... end`: repeats what is between;
+ * - `read` or `write` FILE SIZE BASE RANK WIDTH ACROSS DOWN STEP...: a transfer by the FILE-th file that was opened, at
+ *   BASE + RANK * rank + ACROSS * (rank % WIDTH) + DOWN * (rank / WIDTH) + a STEP for each loop around it, outermost first;
+ * - `posix`, `mpiio`: the calls that are used from here on.
+ */
 #include "common.h"
 
 #include <fcntl.h>
