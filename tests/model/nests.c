@@ -7,8 +7,8 @@
  * - `ranks FIRST END EACH`: who does what follows: ranks FIRST, FIRST + EACH, ... below END;
  * - `loop COUNT ... end`: repeats what is between;
  * - `read` or `write` FILE SIZE BASE RANK WIDTH ACROSS DOWN STEP...: a transfer by the FILE-th file that was opened, at
- *   BASE + RANK * rank + ACROSS * (rank % WIDTH) + DOWN * (rank / WIDTH) + a STEP for each loop around it, outermost
- * first;
+ *   BASE + RANK * rank + ACROSS * (rank % WIDTH) + DOWN * (rank / WIDTH) + a STEP for each loop around it, the
+ *   outermost first;
  * - `posix`, `mpiio`: the calls that are used from here on.
  */
 #include "common.h"

@@ -13,7 +13,9 @@
 #define CALL(name) MPI_File_##name
 #endif
 
-enum { COUNT = 12, BLOCK = 8, DISPLACEMENT = 64 };
+// MIXED_UP is the exit status where OMPIO, of Open MPI 4, has mixed up its own messages. On a busy machine it does so in
+// one of ten runs, after which it hangs or crashes; setting the atomicity is the first to fail.
+enum { COUNT = 12, BLOCK = 8, DISPLACEMENT = 64, MIXED_UP = 75 };
 
 struct run {
     struct example example;
@@ -22,6 +24,7 @@ struct run {
     int form;                  // number of the transfer, the same in writing and reading
     int rank;                  // in the data
     bool blocking_collectives; // without nonblocking ones, which Open MPI 4 does not have in all its ways
+    bool shared_writes;        // the shared pointer is not used for reading, which one of Open MPI's ways cannot do
 };
 
 static int value(const struct run *run, int i)
@@ -244,7 +247,7 @@ static void use_view_file(struct run *run)
     run->form = 0;
     read_explicit(run);
     read_individual(run);
-    MUST(MPI_File_set_atomicity(run->file, 1));
+    if (MPI_File_set_atomicity(run->file, 1) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, MIXED_UP);
     MUST(MPI_File_close(&run->file));
 }
 
@@ -255,9 +258,11 @@ static void use_shared_file(struct run *run)
     write_shared(run);
     MUST(MPI_File_sync(run->file));
     MUST(MPI_Barrier(MPI_COMM_WORLD));
-    MUST(MPI_File_seek_shared(run->file, 0, MPI_SEEK_SET));
-    run->form = 0;
-    read_shared(run);
+    if (!run->shared_writes) {
+        MUST(MPI_File_seek_shared(run->file, 0, MPI_SEEK_SET));
+        run->form = 0;
+        read_shared(run);
+    }
     MUST(MPI_File_close(&run->file));
 }
 
@@ -274,7 +279,10 @@ int main(int argc, char **argv)
 {
     struct run run = {0};
     const struct example_option options[] = {
-        {"blocking-collectives", OPTION_FLAG, &run.blocking_collectives, "without nonblocking ones", NULL}, {0}};
+        {"blocking-collectives", OPTION_FLAG, &run.blocking_collectives, "without nonblocking ones", NULL},
+        {"shared-writes", OPTION_FLAG, &run.shared_writes, "the shared pointer is for writing only", NULL},
+        {0},
+    };
     example_start(&run.example, &argc, &argv, "Reads and writes in every way.", options);
     use_view_file(&run);
     use_shared_file(&run);

@@ -7,6 +7,8 @@ the rank has begun: communication, completion and I/O.
 
 ANY = object()
 DOUBLE = 8
+COLLECTIVE = {f'MPI_File_{op}' for op in ('open', 'close', 'set_size', 'preallocate', 'set_info', 'set_atomicity', 'sync',
+                                          'set_view', 'seek_shared')}  # besides transfers
 
 
 class Rank:
@@ -37,9 +39,10 @@ class Rank:
     def _add(self, layer, op, kind, name, more):
         call = {'layer': layer, 'op': op, 'class': kind, 'file': name, 'tick': self.tick, 'errno': 0, 'result': 0,
                 'parent': None}
+        if layer == 'mpiio':
+            call['collective'] = op in COLLECTIVE or op.endswith('_all')
         if kind in ('read', 'write'):
             call['result'] = more['size']
-            call['collective'] = op.endswith('_all')
         if 'to' in more:
             call['result'] = more.pop('to')
         self.calls.append({**call, **more})
@@ -252,6 +255,29 @@ def metadata(rank, options):
         rank.posix('rmdir', 'meta', directory)
 
 
+# --- checkpoint: no MPI, but threads; the "ranks" are the main thread and two workers
+
+def checkpoint(rank, options):
+    steps, blocks, size = options.get('s', 4), options.get('n', 64), options.get('b', 65536)
+    data, log, position = 'checkpoint.dat', 'checkpoint.log', 0
+    if rank.number == 0:
+        rank.posix('open', 'open', data, result=ANY)
+        rank.stdio('fopen', 'open', log, result=ANY)
+        for step in range(steps):
+            line = len(f'step {step}: {2 * blocks} blocks\n')
+            rank.posix('fsync', 'sync', data)
+            rank.stdio('fprintf', 'write', log, offset=position, size=line)
+            position += line
+        rank.stdio('fclose', 'close', log)
+        rank.posix('close', 'close', data)
+        return
+    for verb in ('write', 'read'):
+        for step in range(steps):
+            for block in range(blocks):
+                offset = ((2 * step + rank.number - 1) * blocks + block) * size
+                rank.posix('p' + verb, verb, data, offset=offset, size=size)
+
+
 # --- forms: the program in this folder
 
 def _forms_transfers(rank, verb, nonblocking, add):
@@ -313,8 +339,9 @@ def forms(rank, options):
     _forms_shared(rank, 'write')
     rank.mpi('sync', 'sync', 'shared.dat')
     rank.communicate()
-    rank.mpi('seek_shared', 'meta', 'shared.dat')
-    _forms_shared(rank, 'read')
+    if 'shared-writes' not in options:
+        rank.mpi('seek_shared', 'meta', 'shared.dat')
+        _forms_shared(rank, 'read')
     rank.mpi('close', 'close', 'shared.dat')
     rank.mpi('open', 'open', 'deleted.dat')
     rank.mpi('close', 'close', 'deleted.dat')
@@ -323,12 +350,13 @@ def forms(rank, options):
 
 
 PROGRAMS = {'madbench': madbench, 'btio': btio, 's3d': s3d, 'ior': ior, 'small': small, 'metadata': metadata,
-            'forms': forms}
+            'checkpoint': checkpoint, 'forms': forms}
+THREADS = {'checkpoint': 3}  # of a program without MPI
 
 
 def of(program, ranks, options):
     """The calls of every rank; `program` may have the interface of MPI behind it, as in btio-f90."""
-    everyone = [Rank(number, ranks) for number in range(ranks)]
+    everyone = [Rank(number, ranks) for number in range(THREADS.get(program, ranks))]
     for rank in everyone:
         PROGRAMS[program.split('-')[0]](rank, options)
     return [rank.calls for rank in everyone]
