@@ -1,4 +1,4 @@
-// `ioseer emulate`: a directory mounted as storage of a given speed.
+// `ioseer emulate`: storage of a given speed.
 #include "cli/emulate.h"
 
 #include <errno.h>
@@ -9,7 +9,12 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 
-static struct emulate_words words = {.latency = -1, .meta_latency = -1, .seek_latency = -1, .cache = "none"};
+static struct emulate_words words = {
+    .latency = -1,
+    .meta_latency = -1,
+    .seek_latency = -1,
+    .cache = "none",
+};
 
 static const struct option_row rows[] = {
     {"preset", 0, OPTION_TEXT, &words.preset, "NAME", "hdd, ssd, nvme, nvm or nfs-1g; the options below change it"},
@@ -21,20 +26,19 @@ static const struct option_row rows[] = {
      "more, where a data request does not begin where the last one ended"},
     {"cache", 0, OPTION_TEXT, &words.cache, "WHICH",
      "none: every request reaches the device; kernel: the page cache lies above it (none)"},
+    {"block", 0, OPTION_SIZE, &words.block, "SIZE", "a new file system on a throttled device of that size; for root"},
+    {"fs", 0, OPTION_TEXT, &words.type, "TYPE", "with --block: xfs or ext4 (xfs)"},
+    {"dirty-limit", 0, OPTION_SIZE, &words.dirty_limit, "SIZE", "with --block: data not yet written, at most (64M)"},
+    {"memory", 0, OPTION_SIZE, &words.memory, "SIZE", "with --block: of all that --run runs, page cache included"},
+    {"run", 0, OPTION_FLAG, &words.run, NULL, "run a COMMAND with the limits of MOUNT: --run MOUNT -- COMMAND"},
     {"foreground", 0, OPTION_FLAG, &words.foreground, NULL, "serve until interrupted or the parent process ends"},
-    {"stop", 0, OPTION_FLAG, &words.stop, NULL, "unmount MOUNT, the only word"},
-    {"force", 0, OPTION_FLAG, &words.force, NULL, "with --stop: also while it is in use; its users get errors then"},
+    {"stop", 0, OPTION_FLAG, &words.stop, NULL, "unmount MOUNT, and remove all that was made for it"},
+    {"force", 0, OPTION_FLAG, &words.force, NULL, "with --stop: also while it is in use"},
     {"presets", 0, OPTION_FLAG, &words.list, NULL, "list the presets"},
     {"json", 0, OPTION_FLAG, &words.json, NULL, "with --presets: print JSON"},
     {"quiet", 'q', OPTION_FLAG, &words.quiet, NULL, "print nothing of ioseer's own"},
     {0},
 };
-
-int emulate_fail(const char *what, const char *why)
-{
-    fprintf(stderr, "ioseer emulate: %s: %s\n", what, why);
-    return STATUS_FAILURE;
-}
 
 // --- presets
 
@@ -100,16 +104,21 @@ static int emulate_run(int argc, char **argv)
 {
     if (words.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no words");
     if (words.stop) return argc == 2 ? emulate_end(&words, argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");
+    if (words.run && argc < 3) return cli_usage("emulate", "--run", "takes MOUNT and a COMMAND");
+    if (words.run) return emulate_run_in_group(argv[1], argv + 2);
     if (argc != 3) return cli_usage("emulate", "BACKING MOUNT", "two directories are needed");
-    return emulate_start(&words, argv[1], argv[2]);
+    if (!words.block && (words.type || words.dirty_limit || words.memory))
+        return cli_usage("emulate", "--fs, --dirty-limit, --memory", "go with --block");
+    return words.block ? emulate_start_block(&words, argv[1], argv[2]) : emulate_start_mount(&words, argv[1], argv[2]);
 }
 
 const struct verb verb_emulate = {
     .name = "emulate",
     .summary = "mount a directory as storage of a given speed",
-    .usage = "[OPTION]... BACKING MOUNT | --stop MOUNT",
+    .usage = "[OPTION]... BACKING MOUNT | --stop MOUNT | --run MOUNT -- COMMAND [ARG]...",
     .about = "Mounts BACKING on MOUNT, where reading and writing take as long as on storage with the bandwidths and\n"
-             "latencies given. It goes to the background and stays until --stop, or until MOUNT is unmounted.",
+             "latencies given. It goes to the background and stays until --stop, or until MOUNT is unmounted.\n"
+             "With --block, MOUNT is a new file system on a throttled device instead, whose data lies in BACKING.",
     .options = rows,
     .run = emulate_run,
 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "target/emulate_mounted.h"
 #include "target/emulate_private.h"
 
 enum {
@@ -68,11 +69,7 @@ struct emulate *emulate_of(fuse_req_t request)
 
 static void tell_outcome(struct emulate *emulate, int code, const char *why)
 {
-    struct emulate_outcome outcome = {.code = code};
-    if (emulate->outcome < 0) return;
-    snprintf(outcome.why, sizeof outcome.why, "%s", why);
-    if (write(emulate->outcome, &outcome, sizeof outcome) < 0) return;
-    close(emulate->outcome);
+    if (emulate->outcome >= 0) guard_tell(emulate->outcome, code, why);
     emulate->outcome = -1;
 }
 
@@ -168,14 +165,14 @@ static void be_punctual(void)
     sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 }
 
-static int serve(struct emulate *emulate, const struct emulate_mission *mission, const sigset_t *signals)
+static int serve(struct emulate *emulate, const struct emulate_options *options, pid_t guard, const sigset_t *signals)
 {
     struct hush hush;
-    char said[sizeof((struct emulate_outcome *)0)->why];
-    int code = open_backing(emulate, mission->options->backing);
+    char said[sizeof((struct target_outcome *)0)->why];
+    int code = open_backing(emulate, options->backing);
     RETURN_IF(code < 0, code);
     hush_begin(&hush);
-    code = mount_session(emulate, mission->options->mount, mission->guard);
+    code = mount_session(emulate, options->mount, guard);
     hush_end(&hush, said, sizeof said);
     if (code < 0) {
         tell_outcome(emulate, code, said);
@@ -188,20 +185,21 @@ static int serve(struct emulate *emulate, const struct emulate_mission *mission,
     return code;
 }
 
-int emulate_server(const struct emulate_mission *mission, const sigset_t *signals)
+int emulate_server(const struct emulate_options *options, pid_t guard, const struct way *way, const sigset_t *signals,
+                   int outcome)
 {
     struct emulate *emulate = calloc(1, sizeof *emulate);
     RETURN_IF(!emulate, -ENOMEM);
-    emulate->kernel_cache = mission->options->kernel_cache;
-    emulate->way = mission->way;
-    emulate->outcome = mission->outcome;
+    emulate->kernel_cache = options->kernel_cache;
+    emulate->way = way;
+    emulate->outcome = outcome;
     emulate->root.fd = -1;
     pthread_mutex_init(&emulate->lock, NULL);
-    device_init(&emulate->device, &mission->options->device);
+    device_init(&emulate->device, &options->device);
     clients_init(&emulate->clients);
     raise_descriptor_limit();
     umask(0);
-    int code = serve(emulate, mission, signals);
+    int code = serve(emulate, options, guard, signals);
     tell_outcome(emulate, code, "");
     emulate_forget_all(emulate);
     clients_free(&emulate->clients);

@@ -31,7 +31,7 @@ struct emulate {
     pthread_mutex_t lock; // of the nodes
     struct node *bucket[NODE_BUCKETS];
     const struct way *way;
-    int outcome; // to be written to the guard, -1 once it was
+    int outcome; // to be told to the guard, -1 once it was
     struct fuse_session *session;
     pthread_key_t arrival;   // of a thread's request, int64_t *
     atomic_flag is_spinning; // a thread awaits the end of its request without sleeping
@@ -64,20 +64,9 @@ int emulate_give_to_caller(fuse_req_t request, int directory, const char *name);
 void emulate_name_operations(struct fuse_lowlevel_ops *operations);
 void emulate_data_operations(struct fuse_lowlevel_ops *operations);
 
-// What stands as the source of a mount in the list of mounts.
-struct emulate_source {
-    char text[32];
-};
-struct emulate_source emulate_source(pid_t guard);
-
-// Mounts, writes a struct emulate_outcome to the descriptor and closes it, serves. The mount is gone afterwards.
-struct emulate_mission {
-    const struct emulate_options *options;
-    pid_t guard;
-    const struct way *way;
-    int outcome;
-};
-int emulate_server(const struct emulate_mission *mission, const sigset_t *signals);
+// Mounts, tells the outcome, serves. The mount is gone afterwards.
+int emulate_server(const struct emulate_options *options, pid_t guard, const struct way *way, const sigset_t *signals,
+                   int outcome);
 
 // Serves requests until the mount is gone, or one of the signals comes (which all threads have blocked).
 int emulate_loop(struct emulate *emulate, const sigset_t *signals);

@@ -92,7 +92,8 @@ void users_text(const char *mount, char *text, size_t size)
     text[0] = 0;
     if (!processes) return;
     while (found <= NAMED_MOST && (entry = readdir(processes))) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || !uses(entry->d_name, mount)) continue;
+        bool is_other = isdigit((unsigned char)entry->d_name[0]) && atoi(entry->d_name) != getpid();
+        if (!is_other || !uses(entry->d_name, mount)) continue;
         if (++found <= NAMED_MOST) add_name(entry->d_name, text, size);
     }
     size_t used = strlen(text);

@@ -1,0 +1,108 @@
+#include "target/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+const struct target_outcome target_killed = {-EIO, "killed while it was made"};
+
+static sigset_t ending_signals(void)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+void guard_tell(int outcome, int code, const char *why)
+{
+    struct target_outcome told = {.code = code};
+    snprintf(told.why, sizeof told.why, "%s", why);
+    if (write(outcome, &told, sizeof told) < 0) return; // the guard is gone; a signal will say so
+    close(outcome);
+}
+
+static int be_keeper(const struct guard_work *work, pid_t guard, int outcome)
+{
+    sigset_t signals = ending_signals();
+    setsid(); // what hits the guard's terminal or process group does not hit both
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != guard) return 1;
+    signal(SIGPIPE, SIG_IGN);
+    return work->keep(work->context, &signals, outcome) < 0;
+}
+
+// Starts the keeper and waits for its word. Gives its process id or a negative code.
+static pid_t start_keeper(const struct guard_work *work, struct target_outcome *outcome)
+{
+    int ends[2];
+    RETURN_IF(pipe2(ends, O_CLOEXEC) < 0, -errno);
+    pid_t guard = getpid(), keeper = fork();
+    int code = -errno;
+    if (!keeper) {
+        close(ends[0]);
+        _exit(be_keeper(work, guard, ends[1]));
+    }
+    close(ends[1]);
+    if (keeper > 0 && read(ends[0], outcome, sizeof *outcome) != sizeof *outcome) *outcome = target_killed;
+    close(ends[0]);
+    outcome->why[sizeof outcome->why - 1] = 0;
+    return keeper < 0 ? code : keeper;
+}
+
+// Waits for the keeper, and for helpers that it had started.
+static void await_end(const struct guard_work *work, pid_t keeper, const sigset_t *signals)
+{
+    for (;;) {
+        int number = sigwaitinfo(signals, NULL);
+        if (number > 0 && number != SIGCHLD && work->end(work->context) < 0) kill(keeper, SIGTERM);
+        pid_t ended;
+        while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) continue;
+        if (ended < 0 && errno == ECHILD) return;
+    }
+}
+
+int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context)
+{
+    struct target_outcome outcome = {0};
+    sigset_t signals = ending_signals();
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1UL);
+    pid_t keeper = start_keeper(work, &outcome);
+    if (keeper < 0) outcome.code = keeper;
+    if (!outcome.code && work->came) work->came(work->context);
+    if (ready(&outcome, ready_context) < 0) kill(getpid(), SIGTERM); // waits to be seen in await_end()
+    if (keeper > 0) await_end(work, keeper, &signals);
+    work->clean(work->context);
+    return outcome.code;
+}
+
+bool guard_ends_within(int guard_process, int timeout_ms)
+{
+    return poll(&(struct pollfd){.fd = guard_process, .events = POLLIN}, 1, timeout_ms) > 0;
+}
+
+int guard_open(pid_t guard)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)guard);
+    int process = (int)syscall(SYS_pidfd_open, guard, 0);
+    RETURN_IF(process < 0, -errno);
+    FILE *file = fopen(path, "re");
+    bool ours = file && fgets(name, sizeof name, file) && !strcmp(name, "ioseer\n");
+    if (file) fclose(file);
+    if (ours && !guard_ends_within(process, 0)) return process;
+    close(process);
+    return -ESRCH;
+}
