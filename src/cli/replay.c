@@ -144,6 +144,13 @@ static struct interval phase_interval(const struct outcome *o, size_t phase, dou
     return interval_of(scratch, o->runs);
 }
 
+// Operations that are no transfers.
+static double other_median(const struct outcome *o, size_t phase, double *scratch)
+{
+    for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].phase[phase].others;
+    return interval_of(scratch, o->runs).median;
+}
+
 static struct interval total_interval(const struct outcome *o, double *scratch)
 {
     for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].total;
@@ -176,6 +183,8 @@ static void print_json(const struct outcome *o, struct json_out *json, double *s
         key_double(json, "low", time.low);
         key_double(json, "high", time.high);
         key_double(json, "recorded", (double)o->model->phase[i].duration_ns / 1e9);
+        key_double(json, "other", other_median(o, i, scratch));
+        key_double(json, "other_recorded", (double)o->model->phase[i].other_ns / 1e9);
         json_close(json);
     }
     json_close(json);

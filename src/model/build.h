@@ -37,7 +37,7 @@ int build_families(struct building *b);
 int build_parts(struct building *b, uint32_t family, bool others);
 // Pauses before the operations of a part with these pieces, and of all families how regularly they come
 // (build_observed.c).
-int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count);
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others);
 int build_periods(struct building *b);
 // Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
 int build_numbers(struct building *b, struct log *log);

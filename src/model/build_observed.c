@@ -65,8 +65,7 @@ int build_periods(struct building *b)
 
 // Gathers the times before the operations of each leaf.
 struct thinking {
-    const struct lane *lane;
-    size_t next; // transfer
+    const struct op_time *time; // of the next operation
     int64_t **think_ns;
     size_t *count;
 };
@@ -75,7 +74,7 @@ static int take_think(const struct op *op, size_t leaf, void *context)
 {
     struct thinking *t = context;
     (void)op;
-    t->think_ns[leaf][t->count[leaf]++] = t->lane->time[t->next++].think_ns;
+    t->think_ns[leaf][t->count[leaf]++] = t->time++->think_ns;
     return 0;
 }
 
@@ -109,7 +108,7 @@ static void count_ops(const struct model_items *items, uint64_t around, uint64_t
     }
 }
 
-int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count)
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
 {
     size_t leaves = count_leaves(&part->items, NULL), next = 0;
     struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
@@ -127,9 +126,9 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
     }
     for (size_t i = 0; i < count && !code; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
-        t.lane = &b->lanes.lane[pieces[i].lane];
-        t.next = segment->first;
-        nest_walk(&segment->ops, take_think, &t);
+        const struct lane *lane = &b->lanes.lane[pieces[i].lane];
+        t.time = others ? &lane->other_time[segment->other_first] : &lane->time[segment->first];
+        nest_walk(others ? &segment->others : &segment->ops, take_think, &t);
     }
     for (size_t i = 0; i < leaves && !code; i++) {
         struct model_pause pause = pause_of(t.think_ns[i], t.count[i]);

@@ -235,7 +235,7 @@ static int make_part(struct building *b, const struct model_family *family, cons
                         .is_whole = is_whole,
                         .np = model->program[family->program].np};
     FORWARD(fit_part(&f, part));
-    return others ? 0 : build_think(b, part, pieces, count);
+    return build_think(b, part, pieces, count, others);
 }
 
 static int split_parts(struct building *b, const struct model_family *family, struct piece *pieces, size_t count,

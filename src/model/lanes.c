@@ -406,9 +406,11 @@ static int take_event(struct loading *l, const struct log_event *event)
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
     if (barriers) {
-        struct op_time none = {.start_ns = event->start_ns};
+        // Where in the pause they were is not known: mostly one waits for the others when one's own work is done.
+        struct op_time before = {.start_ns = event->start_ns, .think_ns = time.think_ns};
         FORWARD(make_barrier(l, barriers, &op));
-        FORWARD(add_other(lane, &op, &none, parted));
+        FORWARD(add_other(lane, &op, &before, parted));
+        time.think_ns = 0;
     }
     FORWARD(make_op(l, event, &op));
     l->lanes->ops++;

@@ -124,14 +124,14 @@ static struct model_item *find_leaf(const struct model_items *items, uint64_t *n
     return NULL;
 }
 
-static int read_think(struct reading *r, const struct json_value *value, const struct model_family *family)
+static int read_think(struct reading *r, const struct json_value *value, const struct model_part *parts, size_t count)
 {
     uint64_t part, op;
     int64_t mean_ns;
     const struct json_value *quartiles;
-    FORWARD(read_count(r, value, "part", 1, family->parts, &part));
+    FORWARD(read_count(r, value, "part", 1, count, &part));
     FORWARD(read_count(r, value, "op", 1, UINT32_MAX, &op));
-    struct model_item *item = find_leaf(&family->part[part - 1].items, &op);
+    struct model_item *item = find_leaf(&parts[part - 1].items, &op);
     if (!item) return json_in_fail(r->error, value, "there is no such operation in part %" PRIu64, part);
     struct model_pause *think = item->think = arena_alloc(&r->model->arena, sizeof *think);
     RETURN_IF(!think, -ENOMEM);
@@ -148,19 +148,26 @@ static int read_think(struct reading *r, const struct json_value *value, const s
     return 0;
 }
 
+static int read_parts_think(struct reading *r, const struct json_value *value, const char *key,
+                            const struct model_part *parts, size_t count)
+{
+    const struct json_value *think = NULL;
+    FORWARD(read_optional_array(r, value, key, &think));
+    for (size_t i = 0; i < json_in_length(think); i++) FORWARD(read_think(r, json_in_at(think, i), parts, count));
+    return 0;
+}
+
 static int read_family(struct reading *r, const struct json_value *value)
 {
     uint64_t id;
-    const struct json_value *think = NULL;
     FORWARD(read_count(r, value, "family", 1, r->model->families, &id));
     struct model_family *family = &r->model->family[id - 1];
     family->has_period = json_in_type(json_in_member(value, "period")) != JSON_NULL;
     FORWARD(read_optional_ns(r, value, "period", &family->period_ns));
     FORWARD(read_optional_count(r, value, "period_ticks", 0, UINT64_MAX, &family->period_ticks));
     FORWARD(read_double(r, value, "irregularity", &family->irregularity));
-    FORWARD(read_optional_array(r, value, "think", &think));
-    for (size_t i = 0; i < json_in_length(think); i++) FORWARD(read_think(r, json_in_at(think, i), family));
-    return 0;
+    FORWARD(read_parts_think(r, value, "think", family->part, family->parts));
+    return read_parts_think(r, value, "think_others", family->other, family->others);
 }
 
 int read_observed(struct reading *r)

@@ -99,7 +99,7 @@ static void write_think(struct writing *w, size_t part, const struct model_items
             continue;
         }
         ++*op;
-        if (!item->think || !item->think->count) continue;
+        if (!item->think || !item->think->total_ns) continue;
         json_fold(w->json);
         json_object(w->json);
         write_unsigned(w, "part", part);
@@ -119,16 +119,35 @@ static bool has_think(const struct model_items *items)
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         struct model_items body = {item->body, item->length};
-        if (item->type == NEST_LOOP ? has_think(&body) : item->think && item->think->count) return true;
+        if (item->type == NEST_LOOP ? has_think(&body) : item->think && item->think->total_ns) return true;
     }
     return false;
+}
+
+static bool parts_think(const struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (has_think(&parts[i].items)) return true;
+    }
+    return false;
+}
+
+static void write_parts_think(struct writing *w, const char *key, const struct model_part *parts, size_t count)
+{
+    if (!parts_think(parts, count)) return;
+    json_key(w->json, key);
+    json_array(w->json);
+    for (size_t i = 0; i < count; i++) {
+        size_t op = 0;
+        write_think(w, i + 1, &parts[i].items, &op);
+    }
+    json_close(w->json);
 }
 
 static void write_family(struct writing *w, size_t id)
 {
     const struct model_family *family = &w->model->family[id];
-    bool thinks = false;
-    for (size_t i = 0; i < family->parts && !thinks; i++) thinks = has_think(&family->part[i].items);
+    bool thinks = parts_think(family->part, family->parts) || parts_think(family->other, family->others);
     if (!thinks && !family->has_period) return;
     json_object(w->json);
     write_unsigned(w, "family", id + 1);
@@ -138,15 +157,8 @@ static void write_family(struct writing *w, size_t id)
         json_key(w->json, "irregularity");
         json_double(w->json, family->irregularity);
     }
-    if (thinks) {
-        json_key(w->json, "think");
-        json_array(w->json);
-        for (size_t i = 0; i < family->parts; i++) {
-            size_t op = 0;
-            write_think(w, i + 1, &family->part[i].items, &op);
-        }
-        json_close(w->json);
-    }
+    write_parts_think(w, "think", family->part, family->parts);
+    write_parts_think(w, "think_others", family->other, family->others);
     json_close(w->json);
 }
 

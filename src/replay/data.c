@@ -18,6 +18,11 @@ void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint6
     unsigned char *to = data;
     uint64_t file = file_key(set, member);
     while (bytes) {
+        for (; offset % 8 == 0 && bytes >= 8; to += 8, offset += 8, bytes -= 8) {
+            uint64_t whole = word_at(file, offset / 8);
+            memcpy(to, &whole, 8);
+        }
+        if (!bytes) break;
         uint64_t word = word_at(file, offset / 8), skip = offset % 8, part = 8 - skip < bytes ? 8 - skip : bytes;
         memcpy(to, (unsigned char *)&word + skip, part);
         to += part;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 #include "model/model_read.h"
 #include "replay/world.h"
 
-enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, PREPARE_BYTES = 1 << 20 };
+enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, PREPARE_BYTES = 1 << 20 };
 
 double runner_now(void)
 {
@@ -119,17 +120,37 @@ static const struct replay_backend *backend_of(const struct runner *runner, unsi
     }
 }
 
-// A value of the distribution, another one each time, so that all of them together are the distribution again.
-static double think_seconds(const struct model_pause *think, uint64_t ordinal)
+// How steeply the last quarter of a distribution rises to its largest value, so that the mean comes out right: one
+// long pause among many short ones must not become many long ones.
+static double steepness(const struct model_pause *pause)
 {
-    if (!think || !think->count) return 0;
-    double place = (double)ordinal * 0.6180339887498949 + 0.5;
+    const int64_t *quantile = pause->quantile_ns;
+    double mean = (double)pause->total_ns / (double)pause->count, rise = (double)(quantile[4] - quantile[3]);
+    double others = (double)quantile[0] / 2 + (double)quantile[1] + (double)quantile[2] + (double)quantile[3] / 2;
+    double last = 4 * mean - others - (double)quantile[3];
+    if (last <= 0 || rise <= 0) return INFINITY;
+    return rise > last ? rise / last - 1 : 0;
+}
+
+// A value of the distribution, at another place each time, so that all of them together are the distribution again.
+static double think_seconds(const struct model_pause *pause, uint64_t number)
+{
+    double place = (double)number * 0.6180339887498949 + 0.5;
     place = (place - (double)(uint64_t)place) * 4;
-    unsigned below = (unsigned)place;
-    if (below > 3) below = 3;
-    const int64_t *quantile = think->quantile_ns;
-    double from = (double)quantile[below], to = (double)quantile[below + 1];
-    return (from + (to - from) * (place - below)) / 1e9;
+    unsigned below = place < 3 ? (unsigned)place : 3;
+    const int64_t *quantile = pause->quantile_ns;
+    double from = (double)quantile[below], to = (double)quantile[below + 1], part = place - below;
+    if (below == 3) part = pow(part, steepness(pause));
+    return (from + (to - from) * part) / 1e9;
+}
+
+static double next_pause(struct lane_run *lane, const struct model_pause *pause)
+{
+    if (!pause || !pause->count) return 0;
+    uint32_t taken = lookup_find(&lane->pauses, (uintptr_t)pause);
+    if (taken == LOOKUP_NONE) taken = 0;
+    if (lookup_set(&lane->pauses, (uintptr_t)pause, taken + 1) < 0) return 0;
+    return think_seconds(pause, (uint64_t)taken * lane->runner->np + lane->runner->rank);
 }
 
 static void note_failure(struct lane_run *lane, const struct model_step *step, const struct replay_file *file,
@@ -144,16 +165,19 @@ static void note_failure(struct lane_run *lane, const struct model_step *step, c
     pthread_mutex_unlock(&runner->lock);
 }
 
-static int reserve_buffer(struct lane_run *lane, size_t bytes)
+// Memory as malloc gives it: large pieces begin a little behind a page, which makes one page more of each transfer.
+static int reserve_buffer(struct lane_run *lane, const struct replay_file *file, size_t bytes)
 {
-    if (bytes <= lane->buffer_bytes) return 0;
-    free(lane->buffer);
-    lane->buffer_bytes = 0;
-    size_t room = (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
-    lane->buffer = aligned_alloc(BUFFER_ALIGN, room);
-    RETURN_IF(!lane->buffer, -ENOMEM);
-    memset(lane->buffer, 0, room);
-    lane->buffer_bytes = room;
+    size_t room = (bytes + 2 * BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
+    if (room > lane->buffer_bytes) {
+        free(lane->buffer);
+        lane->buffer_bytes = 0;
+        lane->buffer = aligned_alloc(BUFFER_ALIGN, room);
+        RETURN_IF(!lane->buffer, -ENOMEM);
+        data_fill(lane->buffer, 0, 0, 0, room);
+        lane->buffer_bytes = room;
+    }
+    lane->data = (unsigned char *)lane->buffer + (file->flags & O_DIRECT ? 0 : MALLOC_OFFSET);
     return 0;
 }
 
@@ -172,30 +196,53 @@ static void complete_pending(struct lane_run *lane)
 static int64_t do_step(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
                        const struct model_step *step, bool transfers)
 {
-    if (transfers) return backend->transfer(lane, file, step, lane->buffer);
+    if (transfers) return backend->transfer(lane, file, step, lane->data);
     if (step->kind->class == CLASS_OPEN && file) return backend->open(lane, file, step);
     if (step->kind->class == CLASS_CLOSE && file) return backend->close(lane, file, step);
     return backend->other(lane, file, step);
+}
+
+// The whole pattern takes time that the program may not have taken: where nobody checks it, every page gets some of it.
+static void prepare_data(struct lane_run *lane, const struct replay_file *file, const struct model_step *step)
+{
+    uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
+    if (lane->runner->options->verify) {
+        data_of_step(lane->data, file, step, bytes, false);
+        return;
+    }
+    for (uint64_t at = 0; at < bytes; at += BUFFER_ALIGN) {
+        uint64_t part = bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
+        data_fill(lane->data + at, file->set, file->member, offset + at, part);
+    }
 }
 
 static void verify(struct lane_run *lane, const struct model_step *step, const struct replay_file *file, int64_t moved)
 {
     if (!lane->runner->options->verify || step->kind->class != CLASS_READ || moved <= 0 || lane->pending > 0) return;
     if (!step->kind->has_offset) return; // a shared pointer: nobody knows where
-    uint64_t wrong = data_of_step(lane->buffer, file, step, (uint64_t)moved, true);
+    uint64_t wrong = data_of_step(lane->data, file, step, (uint64_t)moved, true);
     __atomic_fetch_add(&lane->runner->wrong_bytes, wrong, __ATOMIC_RELAXED);
 }
 
-static void run_barriers(struct lane_run *lane, const struct model_step *step)
+// Works as long as the program worked before this operation; what was done since the last one counts.
+static void think(struct lane_run *lane, const struct model_step *step)
 {
-    if (lane->thread || !lane->runner->barriers[step->phase]) return;
-    for (int64_t i = 0; i < step->op->at[AT_SIZE]; i++) world_barrier();
-    lane->free_at = runner_now();
+    if (!lane->runner->options->think) return;
+    double until = lane->free_at + next_pause(lane, step->think);
+    while (runner_now() < until) continue;
 }
 
-static void spin_until(double until)
+// Of several barriers the last stands before what comes, the others behind what was: the pause lies between.
+static void run_barriers(struct lane_run *lane, const struct model_step *step)
 {
-    while (runner_now() < until) continue;
+    bool takes_part = !lane->thread && lane->runner->barriers[step->phase];
+    int64_t count = step->op->at[AT_SIZE];
+    for (int64_t i = 1; takes_part && i < count; i++) world_barrier();
+    if (takes_part && count > 1) lane->free_at = runner_now();
+    think(lane, step);
+    if (!takes_part) return;
+    world_barrier();
+    lane->free_at = runner_now();
 }
 
 static int take_step(const struct model_step *step, void *context)
@@ -214,15 +261,12 @@ static int take_step(const struct model_step *step, void *context)
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
     if (transfers && !file) return 0;
     if (transfers) {
-        FORWARD(reserve_buffer(lane, (size_t)step->op->at[AT_SIZE]));
+        FORWARD(reserve_buffer(lane, file, (size_t)step->op->at[AT_SIZE]));
         if (!runner->options->null && !is_open(file)) wait_for_open(runner, file);
-        if (kind->class == CLASS_WRITE) {
-            data_of_step(lane->buffer, file, step, (uint64_t)step->op->at[AT_SIZE], false);
-        }
+        if (kind->class == CLASS_WRITE) prepare_data(lane, file, step);
     }
     const struct replay_backend *backend = backend_of(runner, kind->layer);
-    if (runner->options->think)
-        spin_until(lane->free_at + think_seconds(step->think, lane->ordinal++ + runner->rank * 7));
+    think(lane, step);
     double start = runner_now();
     int64_t result = do_step(lane, backend, file, step, transfers);
     double end = runner_now();
@@ -237,7 +281,7 @@ static int take_step(const struct model_step *step, void *context)
     bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
     if (result < 0 && !kind->error && counts) note_failure(lane, step, file, result);
     if (transfers) verify(lane, step, file, result);
-    lane->free_at = runner_now();
+    lane->free_at = end; // what checking took is part of the next pause
     return 0;
 }
 
@@ -271,7 +315,6 @@ static void *run_lane(void *context)
             world_move();
             lane->free_at = runner_now();
         }
-        lane->ordinal = 0;
         if (phase_is_chosen(runner, i)) {
             lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread, take_step, lane);
         }
@@ -296,6 +339,7 @@ static int run_lanes(struct runner *runner)
         if (lane[i].status && !code) code = lane[i].status;
         free(lane[i].buffer);
         free(lane[i].mpi_request);
+        lookup_free(&lane[i].pauses);
     }
     free(lane);
     free(thread);

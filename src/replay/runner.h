@@ -88,9 +88,10 @@ struct lane_run {
     uint32_t thread;
     void *buffer;
     size_t buffer_bytes;
-    uint64_t ordinal; // of the operation in its phase
-    double free_at;   // since when the lane has been thinking
-    double pending;   // start of a nonblocking transfer that is under way; 0 for none
+    unsigned char *data;  // of the transfer, in the buffer
+    struct lookup pauses; // distribution of pauses -> how many were taken of it
+    double free_at;       // since when the lane has been thinking
+    double pending;       // start of a nonblocking transfer that is under way; 0 for none
     uint32_t pending_phase;
     void *mpi_request; // of the MPI back end; NULL: none
     int status;
