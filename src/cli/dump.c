@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/json_out.h"
+#include "cli/dump_devices.h"
 #include "cli/log_argument.h"
 #include "cli/mpi_words.h"
 #include "cli/output.h"
@@ -19,6 +20,7 @@ static struct {
     bool json;
     bool quiet;
     bool comm;
+    bool devices;
     const char *layer;
     const char *class;
     uint64_t rank;
@@ -39,6 +41,7 @@ static const struct option_row rows[] = {
     {"from", 0, OPTION_DURATION, &options.from, "T", "only what began at T or later, since the job's start"},
     {"to", 0, OPTION_DURATION, &options.to, "T", "only what began at T or earlier"},
     {"comm", 0, OPTION_FLAG, &options.comm, NULL, "print the communication between events instead"},
+    {"devices", 0, OPTION_FLAG, &options.devices, NULL, "print what the devices under the files did instead"},
     {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
     {0},
@@ -367,13 +370,18 @@ static int dump_events(struct log *log, const struct log_filter *filter, struct 
     return code;
 }
 
+static int dump_what(struct log *log, const struct log_filter *filter, struct output *output)
+{
+    if (options.devices) return dump_devices(log, filter, options.json, output);
+    return options.comm ? dump_comm(log, filter, output) : dump_events(log, filter, output);
+}
+
 static int dump_log(struct log_argument *argument, const struct log_filter *filter)
 {
     struct output output;
     int status = log_argument_output(argument, &output, options.output);
     if (status == STATUS_OK) {
-        int code =
-            options.comm ? dump_comm(argument->log, filter, &output) : dump_events(argument->log, filter, &output);
+        int code = dump_what(argument->log, filter, &output);
         if (code < 0) cli_fail("dump", argument->path, code);
         status = output_close(&output, code < 0);
         if (status == STATUS_OK && !options.quiet) log_argument_warn(argument);
@@ -385,6 +393,7 @@ static int dump_run(int argc, char **argv)
 {
     struct log_filter filter;
     struct log_argument argument;
+    if (options.comm && options.devices) return cli_usage("dump", "--comm", "not with --devices");
     int status = filter_make(&filter);
     if (status == STATUS_OK) status = log_argument_open(&argument, "dump", argc, argv);
     if (status != STATUS_OK) return status;

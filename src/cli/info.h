@@ -2,6 +2,7 @@
 #ifndef IOSEER_CLI_INFO_H
 #define IOSEER_CLI_INFO_H
 
+#include "base/json_out.h"
 #include "cli/coverage.h"
 #include "cli/info_mpi.h"
 #include "cli/log_argument.h"
@@ -49,6 +50,10 @@ int info_gather_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);
 int info_json(const struct info *info, struct output *output);
+
+// The devices under the files.
+void info_devices_text(const struct log *log, FILE *out);
+void info_devices_json(const struct log *log, struct json_out *json);
 
 // Something cannot be read, in the log or in what it was made from.
 bool info_is_damaged(const struct info *info);

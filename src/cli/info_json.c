@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
 #include "cli/info.h"
 #include "cli/words.h"
 
@@ -317,6 +316,7 @@ int info_json(const struct info *info, struct output *output)
     print_worlds(json, info->log);
     print_ranks(json, info);
     print_files(json, info);
+    info_devices_json(info->log, json);
     json_key(json, "layers");
     json_array(json);
     for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {

@@ -332,6 +332,7 @@ void info_text(const struct info *info, bool all, FILE *out)
     print_ranks(info, all, out);
     print_files(info, all, out);
     print_mpi_files(info, all, out);
+    info_devices_text(info->log, out);
     print_events(info, out);
     print_coverage(info, out);
     print_log(info, out);

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/settings.h"
 #include "cli/pack_report.h"
+#include "cli/record_devices.h"
 #include "cli/record_guard.h"
 #include "cli/record_job.h"
 #include "cli/record_run.h"
@@ -40,6 +41,7 @@ static const struct option_row rows[] = {
     {"file-cap", 0, OPTION_NUMBER, &options.file_cap, "N",
      "files of one process that have a record of their own (default: 16384)"},
     {"callsites", 0, OPTION_FLAG, &options.callsites, NULL, "note the source line of the calls"},
+    {"no-devices", 0, OPTION_FLAG, &options.no_devices, NULL, "do not watch the devices under the files"},
     {"keep-spill", 0, OPTION_FLAG, &options.keep_spill, NULL, "do not remove the spill files once LOG is there"},
     {"env", 0, OPTION_LIST, &options.env, "NAME", "store the value of this environment variable"},
     {0},
@@ -175,7 +177,10 @@ static void stand_in(struct record_job *job, const struct record_guard *guard, c
 static int run_recorded(struct record_job *job, const struct record_plan *plan, const char *log_path)
 {
     struct record_run run;
+    struct record_devices devices;
+    record_devices_start(&devices, options.no_devices ? NULL : job->spill_dir, job->host);
     int code = record_run(&run, plan);
+    record_devices_stop(&devices, job->host);
     int status = command_status(run.status);
     bool shared = record_ranks_several(&job->ranks);
     bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, &run, options.wait_seconds);

@@ -18,6 +18,7 @@ struct record_options {
     bool no_trace;
     bool callsites;
     bool keep_spill;
+    bool no_devices;
     double wait_seconds;
     uint64_t trace_cap_bytes;
     uint64_t file_cap;

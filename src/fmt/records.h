@@ -24,6 +24,7 @@ enum record_kind {
     RECORD_HINTS = 15,
     RECORD_PROCESS_DATATYPE = 16, // log only, as RECORD_PROCESS_FILE
     RECORD_PROCESS_HINTS = 17,
+    RECORD_DEVICE = 18, // a block device, and what it did while the job ran
 };
 
 enum job_key {
@@ -180,6 +181,18 @@ enum datatype_key {
 
 // Each pair is one field: name, a zero byte, value.
 enum hints_key { HINTS_ID = 1, HINTS_ASKED = 2, HINTS_IN_FORCE = 3 };
+
+enum device_key {
+    DEVICE_ID = 1,     // log only
+    DEVICE_NAME = 2,   // "sda"
+    DEVICE_NUMBER = 3, // as st_dev has it
+    DEVICE_HOST = 4,
+    DEVICE_START_NS = 5, // log only: from when on it was watched
+    DEVICE_SAMPLES = 6,  // fmt/device.h
+    DEVICE_UNDER = 7,    // st_dev of the files that lie on it, one field each; in a log only of files that occur there
+    DEVICE_MONO_NS = 8,  // spill only: from when on it was watched
+    DEVICE_EPOCH_NS = 9,
+};
 
 // The index holds one of these per block; the summary of an event block lets a viewer draw it without reading it.
 enum index_key {

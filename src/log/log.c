@@ -141,10 +141,11 @@ void log_close(struct log *log)
         &log->processes,      &log->worlds,    &log->files,  &log->calls,         &log->losses,
         &log->loss_processes, &log->settings,  &log->places, &log->streams,       &log->callsites,
         &log->counters,       &log->datatypes, &log->hints,  &log->process_files, &log->process_datatypes,
-        &log->process_hints};
-    struct lookup *lookups[] = {
-        &log->process_by_id,  &log->file_by_id,     &log->stream_by_id, &log->stream_by_local,   &log->file_by_local,
-        &log->callsite_by_id, &log->datatype_by_id, &log->hints_by_id,  &log->datatype_by_local, &log->hints_by_local};
+        &log->process_hints,  &log->devices};
+    struct lookup *lookups[] = {&log->process_by_id,   &log->file_by_id,    &log->stream_by_id,
+                                &log->stream_by_local, &log->file_by_local, &log->callsite_by_id,
+                                &log->datatype_by_id,  &log->hints_by_id,   &log->datatype_by_local,
+                                &log->hints_by_local,  &log->device_by_id};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) free(tables[i]->item);
     for (size_t i = 0; i < sizeof lookups / sizeof *lookups; i++) lookup_free(lookups[i]);
     datatype_free(&log->scratch);
@@ -247,6 +248,16 @@ size_t log_hints_count(const struct log *log)
 const struct log_hints *log_hints_at(const struct log *log, size_t i)
 {
     return (const struct log_hints *)log->hints.item + i;
+}
+
+size_t log_device_count(const struct log *log)
+{
+    return log->devices.count;
+}
+
+const struct log_device *log_device_at(const struct log *log, size_t i)
+{
+    return (const struct log_device *)log->devices.item + i;
 }
 
 size_t log_loss_count(const struct log *log)

@@ -13,6 +13,7 @@
 #include "fmt/call.h"
 #include "fmt/clock_map.h"
 #include "fmt/datatype.h"
+#include "fmt/device.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
@@ -157,6 +158,18 @@ struct log_loss {
     const char *text; // or NULL
 };
 
+// A block device under files of the job, and what it did, whoever made it do that.
+struct log_device {
+    uint32_t id;
+    const char *name;                 // never NULL
+    const char *host;                 // NULL where it is not known
+    uint64_t number;                  // as st_dev has it
+    int64_t start_ns;                 // from when on it was watched
+    struct device_samples_in samples; // good ones, for device_samples_next
+    size_t sample_count;
+    struct device_sample sum;
+};
+
 struct log_setting {
     const char *name;
     const char *value; // or NULL
@@ -212,6 +225,8 @@ size_t log_datatype_count(const struct log *log);
 const struct log_datatype *log_datatype_at(const struct log *log, size_t i);
 size_t log_hints_count(const struct log *log);
 const struct log_hints *log_hints_at(const struct log *log, size_t i);
+size_t log_device_count(const struct log *log);
+const struct log_device *log_device_at(const struct log *log, size_t i);
 size_t log_loss_count(const struct log *log);
 const struct log_loss *log_loss_at(const struct log *log, size_t i);
 size_t log_setting_count(const struct log *log);

@@ -69,6 +69,7 @@ struct log {
     struct table streams;
     struct table datatypes;
     struct table hints;
+    struct table devices;
     struct table process_files; // struct link_row
     struct table process_datatypes;
     struct table process_hints;
@@ -83,6 +84,7 @@ struct log {
     struct lookup file_by_local;   // process, the process's own number
     struct lookup datatype_by_id;
     struct lookup hints_by_id;
+    struct lookup device_by_id;
     struct lookup datatype_by_local;
     struct lookup hints_by_local;
     struct lookup callsite_by_id; // process, number
@@ -108,9 +110,11 @@ int log_find_blocks(struct log *log);
 int log_take_records(struct log *log, const struct bytes *raw);
 // Of one record; what the files of this folder that take records share.
 int log_take_text(struct log *log, const struct field *field, const char **text);
+int64_t log_take_ns(int64_t ns);
 void *log_find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key);
 int log_take_datatype(struct log *log, struct fields_in body);
 int log_take_hints(struct log *log, struct fields_in body);
+int log_take_device(struct log *log, struct fields_in body);
 
 // Turns numbers into pointers once all records are there.
 int log_link(struct log *log);

@@ -37,7 +37,7 @@ static int take_word(struct log *log, const struct field *field, struct log_word
 }
 
 // Times far out of reach are damage; kept small so that sums of them stay in range.
-static int64_t take_ns(int64_t ns)
+int64_t log_take_ns(int64_t ns)
 {
     const int64_t limit = INT64_MAX / 4;
     if (ns > limit) return limit;
@@ -128,7 +128,7 @@ static int take_rank_and_time_field(struct log *log, struct log_process *process
     case PROCESS_MPI: return log_take_text(log, field, &process->mpi);
     case PROCESS_MPI_SIZE: process->mpi_size = field->number; return 0;
     case PROCESS_CLOCK_UNITS: process->clock.origin_units = field->number; return 0;
-    case PROCESS_CLOCK_NS: process->clock.origin_ns = take_ns(varint_unfold(field->number)); return 0;
+    case PROCESS_CLOCK_NS: process->clock.origin_ns = log_take_ns(varint_unfold(field->number)); return 0;
     case PROCESS_CLOCK_SPAN_UNITS: process->clock.span_units = field->number; return 0;
     case PROCESS_CLOCK_SPAN_NS: process->clock.span_ns = field->number; return 0;
     case PROCESS_COMM_CALLS:
@@ -136,7 +136,7 @@ static int take_rank_and_time_field(struct log *log, struct log_process *process
     case PROCESS_COMM_NS: return take_comm_field(process, field);
     case PROCESS_IO_NS:
         process->io_known = true;
-        process->io_ns = take_ns((int64_t)field->number);
+        process->io_ns = log_take_ns((int64_t)field->number);
         return 0;
     default: return take_bytes_field(process, field);
     }
@@ -153,10 +153,10 @@ static int take_process_field(struct log *log, struct log_process *process, cons
     case PROCESS_EXE: return log_take_text(log, field, &process->exe);
     case PROCESS_ARG: return take_word(log, field, &process->args);
     case PROCESS_CWD: return log_take_text(log, field, &process->cwd);
-    case PROCESS_START_NS: process->start_ns = take_ns((int64_t)field->number); return 0;
+    case PROCESS_START_NS: process->start_ns = log_take_ns((int64_t)field->number); return 0;
     case PROCESS_END_NS:
         process->has_end = true;
-        process->end_ns = take_ns((int64_t)field->number);
+        process->end_ns = log_take_ns((int64_t)field->number);
         return 0;
     case PROCESS_EXIT: process->exit = (unsigned)field->number; return 0;
     case PROCESS_EXIT_VALUE: process->exit_value = (uint32_t)field->number; return 0;
@@ -378,6 +378,7 @@ static int take_record(struct log *log, unsigned kind, struct fields_in body)
     case RECORD_PROCESS_DATATYPE: return take_link(&log->process_datatypes, body);
     case RECORD_HINTS: return log_take_hints(log, body);
     case RECORD_PROCESS_HINTS: return take_link(&log->process_hints, body);
+    case RECORD_DEVICE: return log_take_device(log, body);
     case RECORD_CALLSITE: return take_callsite(log, body);
     case RECORD_LOSS: return take_loss(log, body);
     case RECORD_COUNTERS: return take_counters(log, body);

@@ -127,6 +127,14 @@ int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
     return 0;
 }
 
+bool file_table_has_device(const struct file_table *table, uint64_t device)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->row[i].number[FILE_DEVICE] == device) return true;
+    }
+    return false;
+}
+
 int file_table_write(const struct file_table *table, struct log_writer *w)
 {
     for (size_t i = 0; i < table->count; i++) {

@@ -2,6 +2,7 @@
 #ifndef IOSEER_PACK_FILE_TABLE_H
 #define IOSEER_PACK_FILE_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,7 +10,7 @@
 #include "base/lookup.h"
 #include "fmt/fields.h"
 #include "pack/log_writer.h"
-#include "pack/mounts.h"
+#include "base/mounts.h"
 
 struct file_row;
 
@@ -27,6 +28,9 @@ int file_table_add(struct file_table *table, struct fields_in body, uint64_t *lo
 
 // Says of each file where its file system is mounted and of which type it is, where the list tells.
 int file_table_set_mounts(struct file_table *table, const struct mounts *mounts);
+
+// Whether a file lies on this device, as st_dev has it.
+bool file_table_has_device(const struct file_table *table, uint64_t device);
 
 int file_table_write(const struct file_table *table, struct log_writer *w);
 

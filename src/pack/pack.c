@@ -101,6 +101,7 @@ static int find_spills(struct pack *pack)
     while (code == 0 && (entry = readdir(dir))) {
         if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
         if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
+        if (ends_in(entry->d_name, PACK_DEVICES_SUFFIX)) code = pack_load_devices(pack, entry->d_name);
     }
     closedir(dir);
     return code;
@@ -196,6 +197,7 @@ static int write_log(struct pack *pack)
     FORWARD(file_table_write(&pack->files, &pack->writer));
     FORWARD(shared_table_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE));
     FORWARD(shared_table_write(&pack->hints, &pack->writer, RECORD_HINTS));
+    FORWARD(pack_write_devices(pack));
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     for (size_t i = 0; i < pack->process_count; i++) {
         FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
@@ -242,6 +244,7 @@ static void free_pack(struct pack *pack)
     shared_table_free(&pack->datatypes);
     shared_table_free(&pack->hints);
     callsites_free(&pack->callsites);
+    bytes_free(&pack->devices);
     bytes_free(&pack->saved_job);
     bytes_free(&pack->payload);
     if (pack->dir_fd >= 0) close(pack->dir_fd);

@@ -71,12 +71,24 @@ void pack_find_start(struct pack *pack)
     mark_local(pack, start);
 }
 
+static uint64_t since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment)
+{
+    uint64_t now = is_local ? moment->mono_ns : moment->epoch_ns;
+    uint64_t start = is_local ? pack->start_mono_ns : pack->start_epoch_ns;
+    return (int64_t)(now - start) > 0 ? now - start : 0;
+}
+
 uint64_t pack_since_start(const struct pack *pack, const struct pack_process *process,
                           const struct spill_moment *moment)
 {
-    uint64_t now = process->is_local ? moment->mono_ns : moment->epoch_ns;
-    uint64_t start = process->is_local ? pack->start_mono_ns : pack->start_epoch_ns;
-    return (int64_t)(now - start) > 0 ? now - start : 0;
+    return since_start(pack, process->is_local, moment);
+}
+
+uint64_t pack_since_start_on(const struct pack *pack, const char *host, const struct spill_moment *moment)
+{
+    struct spill_moment start = {.mono_ns = pack->start_mono_ns, .epoch_ns = pack->start_epoch_ns};
+    bool same_host = !host[0] || !strcmp(host, pack->host);
+    return since_start(pack, same_host && same_boot(moment, &start), moment);
 }
 
 static void take_longer(struct reference *best, const struct spill_moment *from, const struct spill_moment *to,

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "pack/pack_private.h"
 
-enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_JOB_FILE_BYTES = 8 << 20 };
+enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_FILE_BYTES = 64 << 20 };
 
 static size_t room_for(const char *text)
 {
@@ -142,8 +142,18 @@ static int read_whole(int fd, struct bytes *out)
         RETURN_IF(got < 0, -errno);
         if (got == 0) return 0;
         out->len += (size_t)got;
-        RETURN_IF(out->len > MAX_JOB_FILE_BYTES, ERR_LIMIT);
+        RETURN_IF(out->len > MAX_FILE_BYTES, ERR_LIMIT);
     }
+}
+
+int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
+{
+    int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    int code = read_whole(fd, out);
+    close(fd);
+    if (code < 0) out->len = 0;
+    return code;
 }
 
 int pack_load_job(struct pack *pack)
@@ -152,11 +162,7 @@ int pack_load_job(struct pack *pack)
         if (pack->job->host) strncat(pack->host, pack->job->host, sizeof pack->host - 1);
         return 0;
     }
-    int fd = openat(pack->dir_fd, PACK_JOB_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return 0;
-    int code = read_whole(fd, &pack->saved_job);
-    close(fd);
-    if (code < 0) pack->saved_job.len = 0;
+    int code = pack_read_file(pack, PACK_JOB_FILE, &pack->saved_job);
     struct fields_in records = {.at = pack->saved_job.data, .end = pack->saved_job.data + pack->saved_job.len};
     struct fields_in body;
     unsigned kind;

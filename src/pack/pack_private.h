@@ -76,6 +76,7 @@ struct pack {
     struct pack_child_end *child_end;
     size_t child_end_count;
     size_t child_end_capacity;
+    struct bytes devices; // RECORD_DEVICE records as the hosts' monitors left them
     uint32_t streams;
     bool *call_written;        // by number: the log has its row
     struct bytes payload;      // of the chunk under way
@@ -93,7 +94,12 @@ int pack_read_records(struct pack *pack, struct pack_process *process);
 
 // pack_job.c: what the log says of the job.
 int pack_load_job(struct pack *pack);
+int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
 int pack_write_job(struct pack *pack);
+
+// pack_devices.c: what the devices under the job's files did.
+int pack_load_devices(struct pack *pack, const char *name);
+int pack_write_devices(struct pack *pack);
 
 // pack_write.c: what the log says besides the events.
 int pack_write_call(struct pack *pack, uint32_t id);
@@ -115,5 +121,7 @@ int pack_write_counters(struct pack *pack, struct pack_process *process);
 // A moment on the job's time axis; what lies before its start counts as its start.
 uint64_t pack_since_start(const struct pack *pack, const struct pack_process *process,
                           const struct spill_moment *moment);
+// The same for what no process saw; a host without a name is the job's.
+uint64_t pack_since_start_on(const struct pack *pack, const char *host, const struct spill_moment *moment);
 
 #endif

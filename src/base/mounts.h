@@ -1,7 +1,7 @@
 // Where the machine's file systems are mounted, from the kernel's list: no file system is asked, one that hangs cannot
-// hold up the packing.
-#ifndef IOSEER_PACK_MOUNTS_H
-#define IOSEER_PACK_MOUNTS_H
+// hold up the caller.
+#ifndef IOSEER_BASE_MOUNTS_H
+#define IOSEER_BASE_MOUNTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,8 @@
 struct mount {
     uint64_t device; // st_dev of its files
     char *point;
-    char *type; // "ext4" …
+    char *type;   // "ext4" …
+    char *source; // "/dev/sda1", "host:/home" …
 };
 
 struct mounts {
@@ -24,5 +25,8 @@ void mounts_free(struct mounts *mounts);
 
 // The innermost mount of the device whose point the absolute name lies under; NULL where there is none.
 const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len);
+
+// The same, of whatever device.
+const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len);
 
 #endif

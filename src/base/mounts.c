@@ -1,4 +1,4 @@
-#include "pack/mounts.h"
+#include "base/mounts.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/err.h"
+#include "base/grow.h"
 
 static bool is_octal(char digit)
 {
@@ -31,15 +32,16 @@ static void unescape(char *text)
 
 static int add(struct mounts *mounts, const struct mount *mount)
 {
-    if (mounts->count == mounts->capacity) {
-        size_t capacity = mounts->capacity ? mounts->capacity * 2 : 64;
-        struct mount *grown = realloc(mounts->item, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        mounts->item = grown;
-        mounts->capacity = capacity;
-    }
+    FORWARD(grow(&mounts->item, &mounts->capacity, mounts->count, sizeof *mount));
     mounts->item[mounts->count++] = *mount;
     return 0;
+}
+
+static void free_mount(struct mount *mount)
+{
+    free(mount->point);
+    free(mount->type);
+    free(mount->source);
 }
 
 // "36 35 98:0 /root /point options optional… - type source options"
@@ -49,17 +51,15 @@ static int take_line(struct mounts *mounts, const char *line)
     unsigned major_number, minor_number;
     const char *dash = strstr(line, " - ");
     bool good = dash && sscanf(line, "%*u %*u %u:%u %*s %ms", &major_number, &minor_number, &mount.point) == 3 &&
-                sscanf(dash + 3, "%ms", &mount.type) == 1;
+                sscanf(dash + 3, "%ms %ms", &mount.type, &mount.source) == 2;
     int code = 0;
     if (good) {
         mount.device = makedev(major_number, minor_number);
         unescape(mount.point);
+        unescape(mount.source);
         code = add(mounts, &mount);
     }
-    if (!good || code < 0) {
-        free(mount.point);
-        free(mount.type);
-    }
+    if (!good || code < 0) free_mount(&mount);
     return code;
 }
 
@@ -80,10 +80,7 @@ int mounts_read(struct mounts *mounts, const char *path)
 
 void mounts_free(struct mounts *mounts)
 {
-    for (size_t i = 0; i < mounts->count; i++) {
-        free(mounts->item[i].point);
-        free(mounts->item[i].type);
-    }
+    for (size_t i = 0; i < mounts->count; i++) free_mount(&mounts->item[i]);
     free(mounts->item);
     *mounts = (struct mounts){0};
 }
@@ -95,16 +92,27 @@ static bool lies_under(const char *name, size_t name_len, const char *point, siz
            (name_len == point_len || name[point_len] == '/');
 }
 
-const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len)
+static const struct mount *find(const struct mounts *mounts, const uint64_t *device, const char *name, size_t name_len)
 {
     const struct mount *found = NULL;
     size_t longest = 0;
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount *mount = &mounts->item[i];
         size_t len = strlen(mount->point);
-        if (mount->device != device || len < longest || !lies_under(name, name_len, mount->point, len)) continue;
+        if (device && mount->device != *device) continue;
+        if (len < longest || !lies_under(name, name_len, mount->point, len)) continue;
         found = mount;
         longest = len;
     }
     return found;
+}
+
+const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len)
+{
+    return find(mounts, &device, name, name_len);
+}
+
+const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len)
+{
+    return find(mounts, NULL, name, name_len);
 }

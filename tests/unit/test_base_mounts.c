@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "pack/mounts.h"
+#include "base/mounts.h"
 
 static const char list[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
                            "30 22 8:1 /sub /data rw - ext4 /dev/sda1 rw\n"
@@ -43,6 +43,10 @@ static void the_innermost_mount_of_the_device_counts(void **state)
     assert_null(find(&mounts, makedev(0, 50), "/elsewhere"));
     assert_null(find(&mounts, makedev(9, 9), "/data/file"));
     assert_null(find(&mounts, makedev(8, 1), "relative"));
+    assert_string_equal(find(&mounts, makedev(8, 1), "/data")->source, "/dev/sda1");
+    assert_string_equal(mounts_find_name(&mounts, "/with space/file", 16)->source, "host:/");
+    assert_string_equal(mounts_find_name(&mounts, "/elsewhere", 10)->point, "/");
+    assert_null(mounts_find_name(&mounts, "relative", 8));
     mounts_free(&mounts);
     assert_true(mounts_read(&mounts, "/nonexistent") < 0);
 }

@@ -1,0 +1,72 @@
+#include <inttypes.h>
+#include <sys/sysmacros.h>
+
+#include "cli/info.h"
+#include "cli/words.h"
+
+static void print_device(const struct log_device *device, FILE *out)
+{
+    const struct device_sample *sum = &device->sum;
+    fprintf(out, "  %10s  %10s", words_bytes(sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES).text,
+            words_bytes(sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES).text);
+    fprintf(out, "  %7s  %7.2f  %7s in %-10s  ", words_percent(device_utilisation(sum)).text, device_queue(sum),
+            words_count(device->sample_count, "").text, words_seconds((int64_t)sum->span_ns).text);
+    words_print_name(out, device->name);
+    if (device->host) {
+        fputs(" on ", out);
+        words_print_name(out, device->host);
+    }
+    fputc('\n', out);
+}
+
+void info_devices_text(const struct log *log, FILE *out)
+{
+    size_t count = log_device_count(log);
+    if (!count) return;
+    fprintf(out, "\nDevices    %s under these files, with all that the machine did on them\n",
+            words_count(count, "").text);
+    fprintf(out, "  %10s  %10s  %7s  %7s  %-21s  %s\n", "READ", "WRITTEN", "BUSY", "QUEUE", "SAMPLES", "DEVICE");
+    for (size_t i = 0; i < count; i++) print_device(log_device_at(log, i), out);
+}
+
+static void key_number(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void json_device(struct json_out *json, const struct log_device *device)
+{
+    const struct device_sample *sum = &device->sum;
+    char number[32];
+    snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
+    json_object(json);
+    json_key(json, "name");
+    json_text(json, device->name);
+    json_key(json, "host");
+    json_text(json, device->host);
+    json_key(json, "number");
+    json_text(json, number);
+    key_number(json, "reads", sum->count[DEVICE_READS]);
+    key_number(json, "writes", sum->count[DEVICE_WRITES]);
+    key_number(json, "bytes_read", sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);
+    key_number(json, "bytes_written", sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
+    json_key(json, "utilisation");
+    json_double(json, device_utilisation(sum));
+    json_key(json, "queue");
+    json_double(json, device_queue(sum));
+    json_key(json, "start");
+    json_seconds(json, device->start_ns);
+    json_key(json, "span");
+    json_seconds(json, (int64_t)sum->span_ns);
+    key_number(json, "samples", device->sample_count);
+    json_close(json);
+}
+
+void info_devices_json(const struct log *log, struct json_out *json)
+{
+    json_key(json, "devices");
+    json_array(json);
+    for (size_t i = 0; i < log_device_count(log); i++) json_device(json, log_device_at(log, i));
+    json_close(json);
+}
