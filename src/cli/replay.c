@@ -28,7 +28,7 @@ static struct {
     const char *cache;
     const char *null;
     bool verify, no_think, keep, no_similarity, json, quiet;
-    const char *output;
+    const char *output, *log;
 } options = {.repeat = 1, .cache = "as-recorded"};
 
 static const struct option_row rows[] = {
@@ -45,6 +45,7 @@ static const struct option_row rows[] = {
      "do no I/O: each operation waits NS nanoseconds, and its bytes at RATE bytes per second"},
     {"keep", 0, OPTION_FLAG, &options.keep, NULL, "leave the files"},
     {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL, "do not record a run to compare it"},
+    {"log", 0, OPTION_TEXT, &options.log, "LOG", "keep the log of the run that is recorded"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
     {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
@@ -339,6 +340,13 @@ static int check_space(const struct model *model)
     return STATUS_FAILURE;
 }
 
+static int check_log(void)
+{
+    if (!options.log) return STATUS_OK;
+    if (options.no_similarity || options.null) return cli_usage("replay", "--log", "no run is recorded");
+    return access(options.log, F_OK) ? STATUS_OK : cli_fail("replay", options.log, ERR_EXISTS);
+}
+
 static int replay_run_verb(int argc, char **argv)
 {
     struct model_argument argument;
@@ -347,13 +355,15 @@ static int replay_run_verb(int argc, char **argv)
         return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
     }
     if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
-    int status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
+    int status = check_log();
+    if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     struct model *model = &argument.model;
     struct replay_settings settings = {.target = options.on,
                                        .launcher = options.launcher,
                                        .phases = options.phases,
                                        .null = options.null,
+                                       .log = options.log,
                                        .cache = options.cache,
                                        .verify = options.verify,
                                        .think = !options.no_think,

@@ -87,6 +87,12 @@ static int name_in(const char *folder, const char *name, char **path)
     return asprintf(path, "%s/%s", folder, name) < 0 ? -ENOMEM : 0;
 }
 
+static int copy_name(const char *name, char **path)
+{
+    *path = strdup(name);
+    return *path ? 0 : -ENOMEM;
+}
+
 static int save_model(const char *path, const struct model *model)
 {
     FILE *out = fopen(path, "we");
@@ -107,7 +113,7 @@ int replay_place_make(struct replay_place *place, const struct replay_settings *
     FORWARD(lock_folder(place->work));
     FORWARD(name_in(place->work, "model.json", &place->model));
     FORWARD(name_in(place->work, "result.json", &place->result));
-    FORWARD(name_in(place->work, "replay.ioseer", &place->log));
+    FORWARD(settings->log ? copy_name(settings->log, &place->log) : name_in(place->work, "replay.ioseer", &place->log));
     FORWARD(name_in(place->work, "error", &place->error));
     return save_model(place->model, model);
 }

@@ -13,6 +13,7 @@ struct replay_settings {
     const char *phases;   // or NULL
     const char *null;     // settings of the back end that does nothing, or NULL
     const char *cache;    // cold, warm or as-recorded
+    const char *log;      // where the log of a recorded run stays, or NULL
     uint32_t program;
     uint32_t np;
     bool verify;

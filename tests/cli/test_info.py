@@ -2,7 +2,9 @@
 import glob
 import os
 import socket
+import subprocess
 import sys
+import tempfile
 
 import harness
 
@@ -123,6 +125,77 @@ class Losses(harness.CommandLineTest):
         log = self.record_python(ASKER)
         self.assertEqual(self.losses(log), {})
         self.assertGreater(self.json('info', '--json', log)['events'], 300000)
+
+
+SYNCED_WRITER = ('import os, sys\n'
+                 'fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n'
+                 'os.write(fd, os.urandom(1 << 20))\n'
+                 'os.fsync(fd)\n')
+
+
+def device_under(folder):
+    """The number of the block device on which the folder lies; None where the kernel has none."""
+    device = os.stat(folder).st_dev
+    number = [str(os.major(device)), str(os.minor(device))]
+    try:
+        with open('/proc/diskstats', encoding='ascii') as lines:
+            return ':'.join(number) if any(line.split()[:2] == number for line in lines) else None
+    except OSError:
+        return None
+
+
+class Devices(harness.CommandLineTest):
+    def check_device(self, log):
+        devices = self.json('info', '--json', log)['devices']
+        own = [device for device in devices if device['number'] == device_under(self.folder)]
+        self.assertEqual(len(own), 1, devices)
+        self.assertGreaterEqual(own[0]['bytes_written'], 1 << 20)
+        self.assertLessEqual(own[0]['utilisation'], 1)
+        self.assertGreaterEqual(own[0]['start'], 0)
+        samples = [sample for sample in self.json('dump', '--devices', '--json', log)
+                   if (sample['device'], sample['host']) == (own[0]['name'], own[0]['host'])]
+        self.assertEqual(len(samples), own[0]['samples'])
+        for key in ('reads', 'writes', 'bytes_read', 'bytes_written'):
+            self.assertEqual(sum(sample[key] for sample in samples), own[0][key])
+        self.assertAlmostEqual(sum(sample['duration'] for sample in samples), own[0]['span'], places=6)
+        for before, after in zip(samples, samples[1:]):
+            self.assertAlmostEqual(before['start'] + before['duration'], after['start'], places=6)
+        return own[0]
+
+    def test_are_watched(self):
+        if not device_under(self.folder):
+            self.skipTest('no block device under the folder of temporary files')
+        log = self.record_python(SYNCED_WRITER, 'data')
+        device = self.check_device(log)
+        self.assertRegex(self.expect(0, 'info', log).stdout.decode(), f'(?m)^Devices .*\\n.*\\n.* {device["name"]} on ')
+        lines = self.expect(0, 'dump', '--devices', log).stdout.decode().splitlines()
+        self.assertGreater(len(lines), device['samples'])
+        late = self.json('dump', '--devices', '--json', '--from', '100s', log)
+        self.assertEqual(late, [])
+
+    def test_of_several_records_on_a_host_one_watches(self):
+        if not device_under(self.folder):
+            self.skipTest('no block device under the folder of temporary files')
+        log = self.path('log')
+        runs = [subprocess.Popen([harness.IOSEER, 'record', '-q', '-o', log, '--', sys.executable, '-I', '-S', '-c',
+                                  SYNCED_WRITER, self.path(f'data{rank}')],
+                                 env={**os.environ, 'PMI_RANK': str(rank), 'PMI_SIZE': '3'}) for rank in range(3)]
+        self.assertEqual([run.wait(harness.TIMEOUT_SECONDS) for run in runs], [0, 0, 0])
+        self.check_device(log)
+
+    def test_nothing_is_watched_where_nobody_wants_it(self):
+        log = self.record_python(SYNCED_WRITER, 'data', options=('--no-devices',))
+        self.assertEqual(self.json('info', '--json', log)['devices'], [])
+        self.assertEqual(self.json('dump', '--devices', '--json', log), [])
+        self.assertNotIn(b'Devices', self.expect(0, 'info', log).stdout)
+
+    def test_memory_has_none(self):
+        with tempfile.TemporaryDirectory(dir='/dev/shm') as folder:
+            name = os.path.join(folder, 'data')
+            log = self.record('dd', 'if=/dev/zero', f'of={name}', 'bs=1M', 'count=1', 'conv=fsync', 'status=none')
+        info = self.json('info', '--json', log)
+        self.assertEqual([file['name'] for file in info['files']], [name])
+        self.assertEqual(info['devices'], [])
 
 
 class Texts(harness.CommandLineTest):

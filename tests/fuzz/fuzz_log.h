@@ -3,6 +3,7 @@
 #define IOSEER_FUZZ_LOG_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "fuzz.h"
 #include "log/log.h"
@@ -57,6 +58,19 @@ static inline void fuzz_read_datatypes(struct log *log)
     }
 }
 
+// All sums were checked when the log was opened.
+static inline void fuzz_read_devices(const struct log *log)
+{
+    for (size_t i = 0; i < log_device_count(log); i++) {
+        struct device_samples_in samples = log_device_at(log, i)->samples;
+        struct device_sample sample, sum = {0};
+        while (device_samples_next(&samples, &sample) > 0) {
+            if (device_sample_add(&sum, &sample) < 0) abort();
+        }
+        if (memcmp(&sum, &log_device_at(log, i)->sum, sizeof sum) != 0) abort();
+    }
+}
+
 static inline void fuzz_read_log(const uint8_t *data, size_t len)
 {
     struct log *log;
@@ -66,6 +80,7 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len)
     fuzz_file_name(name, fd);
     if (log_open(&log, name) != 0) return;
     fuzz_read_datatypes(log);
+    fuzz_read_devices(log);
     fuzz_read_events(log);
     fuzz_read_stats(log);
     log_reduce(log, NULL, false, fuzz_take_record, NULL);
