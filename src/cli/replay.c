@@ -344,7 +344,7 @@ static int check_log(void)
 {
     if (!options.log) return STATUS_OK;
     if (options.no_similarity || options.null) return cli_usage("replay", "--log", "no run is recorded");
-    return access(options.log, F_OK) ? STATUS_OK : cli_fail("replay", options.log, ERR_EXISTS);
+    return access(options.log, F_OK) ? STATUS_OK : cli_fail("replay", options.log, -EEXIST);
 }
 
 static int replay_run_verb(int argc, char **argv)

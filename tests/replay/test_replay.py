@@ -119,6 +119,14 @@ class Replays(CommandLineTest):
         self.assertLessEqual(result['low'], result['total'])
         self.assertLessEqual(result['total'], result['high'])
 
+    def test_its_log_can_be_kept(self):
+        log, kept = self.write(), self.path('kept.ioseer')
+        self.replay(log, '--repeat', '2', '--log', kept)
+        files = self.json('info', '--json', kept)['files']
+        self.assertEqual([file['bytes_written'] for file in files], [50000])
+        self.expect_error(1, 'replay', log, '--on', self.target, '--log', kept)
+        self.expect_error(2, 'replay', log, '--on', self.target, '--log', self.path('other'), '--no-similarity')
+
     def test_errors(self):
         log = self.write()
         self.expect_error(2, 'replay', log)
