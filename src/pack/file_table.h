@@ -8,9 +8,9 @@
 
 #include "base/bytes.h"
 #include "base/lookup.h"
+#include "base/mounts.h"
 #include "fmt/fields.h"
 #include "pack/log_writer.h"
-#include "base/mounts.h"
 
 struct file_row;
 

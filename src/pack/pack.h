@@ -8,7 +8,7 @@
 
 #include "fmt/spill.h"
 
-#define PACK_JOB_FILE "job" // in the spill directory: what `record` knew at the start, for a rescue
+#define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, for a rescue
 #define PACK_DEVICES_SUFFIX ".devices" // of a file there: RECORD_DEVICE records of one host
 
 struct pack_setting {

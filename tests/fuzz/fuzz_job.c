@@ -1,4 +1,5 @@
-// A spill directory whose job file and samples of devices are whatever bytes: what others can write there must not hurt a rescue.
+// A spill directory whose job file and samples of devices are whatever bytes: what others can write there must not hurt
+// a rescue.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
