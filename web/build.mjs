@@ -1,0 +1,58 @@
+// node build.mjs OUTPUT: makes the page, one HTML file that needs no other. What it shows is put in later, in the place
+// of the two markers (README.md).
+import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const libraries = ['echarts', 'echarts-gl', 'zrender', 'claygl', 'tslib'];
+const markers = ['@IOSEER_DATA@', '@IOSEER_SERVER@'];
+
+// ECharts GL asks for files of ECharts without their ending, which ECharts' list of exports no longer allows.
+const withEnding = {
+  name: 'with-ending',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^echarts\/lib\// }, ({ path }) =>
+      path.endsWith('.js') ? null : { path: join(here, 'node_modules', `${path}.js`), sideEffects: false });
+  },
+};
+
+async function bundle(entry, options) {
+  const result = await build({
+    entryPoints: [join(here, entry)], bundle: true, minify: true, write: false, legalComments: 'none',
+    target: 'es2020', charset: 'utf8', logLevel: 'warning', ...options,
+  });
+  return result.outputFiles[0].text;
+}
+
+// Comments cannot hold two hyphens in a row.
+function licences() {
+  const texts = libraries.map((name) => {
+    const text = readFileSync(join(here, 'node_modules', name, name === 'tslib' ? 'LICENSE.txt' : 'LICENSE'), 'utf8');
+    return `${name}\n\n${text.trim()}`;
+  });
+  return `The page contains parts of these libraries.\n\n${texts.join('\n\n\n')}`.replace(/--+/g, '==');
+}
+
+function fill(template, parts) {
+  return template.replace(/\{\{(\w+)\}\}/g, (whole, name) => {
+    if (!(name in parts)) throw new Error(`page.html: nothing is known of ${whole}`);
+    return parts[name];
+  });
+}
+
+const script = (await bundle('src/main.mjs', { format: 'iife', plugins: [withEnding] })).trim()
+  .replace(/<(?=\/script|!--|script)/gi, '\\x3C');
+const page = fill(readFileSync(join(here, 'page.html'), 'utf8'), {
+  style: (await bundle('style.css', {})).trim(),
+  script,
+  // Nothing but this very script may run, whatever the data are.
+  hash: createHash('sha256').update(script).digest('base64'),
+  licences: licences(),
+});
+for (const marker of markers) {
+  if (page.split(marker).length !== 2) throw new Error(`the page must have ${marker} once`);
+}
+writeFileSync(process.argv[2], page);
