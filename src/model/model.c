@@ -232,3 +232,16 @@ uint32_t model_threads(const struct model *model, uint32_t program)
     }
     return threads;
 }
+
+void model_plain_name(const struct model *model, uint32_t file, uint32_t member, char name[MODEL_PLAIN_NAME_BYTES])
+{
+    char letters[8];
+    unsigned used = 0;
+    for (uint64_t left = (uint64_t)file + 1; left; left = (left - 1) / 26)
+        letters[used++] = (char)('a' + (left - 1) % 26);
+    letters[used] = 0;
+    if (model->file[file].set->member_count == 1)
+        snprintf(name, MODEL_PLAIN_NAME_BYTES, "file-%s", letters);
+    else
+        snprintf(name, MODEL_PLAIN_NAME_BYTES, "file-%s.%u", letters, (unsigned)member);
+}

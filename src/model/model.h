@@ -110,6 +110,12 @@ struct model_file {
     uint64_t size_after;        // observed: as far as the transfers reached
 };
 
+// A name for files that stand for the program's: letters for the set and a number for the member, so that they form the
+// same sets again.
+enum { MODEL_PLAIN_NAME_BYTES = 32 };
+struct model;
+void model_plain_name(const struct model *model, uint32_t file, uint32_t member, char name[MODEL_PLAIN_NAME_BYTES]);
+
 struct model_hint {
     const char *name;
     const char *value;

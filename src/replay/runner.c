@@ -24,19 +24,13 @@ double runner_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// --- files: named by letters for the set and a number for the member, so that they form the same sets again
+// --- files
 
 static char *path_of(const struct runner *runner, uint32_t set, uint32_t member)
 {
-    char letters[8];
-    unsigned used = 0;
-    for (uint32_t left = set + 1; left; left = (left - 1) / 26) letters[used++] = (char)('a' + (left - 1) % 26);
-    letters[used] = 0;
-    char *path = NULL;
-    bool alone = runner->model.file[set].set->member_count == 1;
-    int length = alone ? asprintf(&path, "%s/file-%s", runner->options->directory, letters)
-                       : asprintf(&path, "%s/file-%s.%u", runner->options->directory, letters, member);
-    return length < 0 ? NULL : path;
+    char name[MODEL_PLAIN_NAME_BYTES], *path = NULL;
+    model_plain_name(&runner->model, set, member, name);
+    return asprintf(&path, "%s/%s", runner->options->directory, name) < 0 ? NULL : path;
 }
 
 static struct replay_file *find_file(struct runner *runner, uint32_t set, uint32_t member)
