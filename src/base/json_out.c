@@ -49,7 +49,7 @@ static void before_member(struct json_out *j)
     if (j->started & bit) put_byte(j, ',');
     if (is_unfolded(j)) {
         new_line(j);
-    } else if (j->started & bit) {
+    } else if (j->started & bit && !j->tight) {
         put_byte(j, ' ');
     }
     j->started |= bit;
@@ -72,6 +72,7 @@ void json_out_begin(struct json_out *j, FILE *out, unsigned unfold)
     j->unfold = unfold;
     j->folded = 0;
     j->after_key = false;
+    j->tight = false;
     j->started = 0;
     j->objects = 0;
     j->used = 0;
@@ -127,7 +128,7 @@ void json_key(struct json_out *j, const char *name)
     before_member(j);
     put_byte(j, '"');
     put(j, name, strlen(name));
-    put(j, "\": ", 3);
+    put(j, "\": ", j->tight ? 2 : 3);
     j->after_key = true;
 }
 
@@ -233,9 +234,10 @@ static void put_escape(struct json_out *j, uint8_t byte)
     }
 }
 
+// '<' is escaped so that JSON can stand in a page: nothing in it ends a script.
 static inline bool is_plain(uint8_t byte)
 {
-    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<';
 }
 
 static void put_quoted(struct json_out *j, const void *data, size_t len)
@@ -267,7 +269,7 @@ void json_key_text(struct json_out *j, const char *name)
 {
     before_member(j);
     put_quoted(j, name, strlen(name));
-    put(j, ": ", 2);
+    put(j, ": ", j->tight ? 1 : 2);
     j->after_key = true;
 }
 

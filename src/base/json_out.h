@@ -17,6 +17,7 @@ struct json_out {
     unsigned unfold;  // objects and arrays less deep than this have each member on a line of its own
     unsigned folded;  // but not those from this depth on, until that one is closed; 0 for none
     bool after_key;   // the next value belongs to a key
+    bool tight;       // no spaces; false unless set after json_out_begin
     uint64_t started; // bit n: the container of depth n has a member already
     uint64_t objects; // bit n: the container of depth n is an object
     size_t used;

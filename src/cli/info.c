@@ -33,18 +33,10 @@ bool info_may_lack_events(const struct info *info)
     return health->truncated || health->bytes_skipped || health->records_damaged || info->spill_damaged_bytes;
 }
 
-// Opens proper: Darshan's counters include what was derived from an open file.
-static uint64_t true_opens(const struct log_stats_record *record)
-{
-    const uint64_t *value = record->counters.value;
-    uint64_t derived =
-        record->layer == LAYER_POSIX ? value[COUNTER_FILENOS] + value[COUNTER_DUPS] : value[COUNTER_FDOPENS];
-    return value[COUNTER_OPENS] > derived ? value[COUNTER_OPENS] - derived : 0;
-}
-
 static int take_record(const struct log_stats_record *record, void *context)
 {
     struct info *info = context;
+    if (info->also) FORWARD(info->also(record, info->also_context));
     coverage_add(&info->coverage, record);
     info->layer_used[record->layer] = true; // without a trace there is nothing else to tell
     if (!record->file) return 0;
@@ -59,7 +51,7 @@ static int take_record(const struct log_stats_record *record, void *context)
     if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
     sum->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
     sum->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    sum->opens += true_opens(record);
+    sum->opens += counters_true_opens(&record->counters, record->layer);
     return 0;
 }
 
@@ -125,13 +117,33 @@ static void gather_job(struct info *info)
     count_hosts(info);
 }
 
-static int gather(struct info *info)
+int info_gather(struct info *info, const struct log_argument *argument, log_stats_take *also, void *context)
 {
+    *info = (struct info){.argument = argument, .log = argument->log, .also = also, .also_context = context};
     FORWARD(gather_files(info));
     FORWARD(info_gather_ranks(info));
     FORWARD(coverage_finish(&info->coverage, info->log));
     // Last, when all blocks have been read: only then it is known which are damaged.
     gather_job(info);
+    return 0;
+}
+
+void info_free(struct info *info)
+{
+    free(info->files);
+    free(info->processes);
+    free(info->ranks);
+    info_mpi_free(&info->mpi_files);
+}
+
+static int print_json(const struct info *info, struct output *output)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    json_out_begin(json, output->out, 2);
+    info_json(info, json, SIZE_MAX);
+    output->error = json_out_end(json);
+    free(json);
     return 0;
 }
 
@@ -142,7 +154,7 @@ static int info_print(const struct info *info)
     if (status != STATUS_OK) return status;
     int code = 0;
     if (options.json) {
-        code = info_json(info, &output);
+        code = print_json(info, &output);
     } else {
         info_text(info, options.all, output.out);
     }
@@ -155,13 +167,10 @@ static int info_run(int argc, char **argv)
     struct log_argument argument;
     int status = log_argument_open(&argument, "info", argc, argv);
     if (status != STATUS_OK) return status;
-    struct info info = {.argument = &argument, .log = argument.log};
-    int code = gather(&info);
+    struct info info;
+    int code = info_gather(&info, &argument, NULL, NULL);
     status = code < 0 ? cli_fail("info", argument.path, code) : info_print(&info);
-    free(info.files);
-    free(info.processes);
-    free(info.ranks);
-    info_mpi_free(&info.mpi_files);
+    info_free(&info);
     log_argument_close(&argument);
     return status;
 }

@@ -43,13 +43,20 @@ struct info {
     uint64_t nprocs;
     uint64_t host_count;
     struct coverage coverage;
+    log_stats_take *also; // or NULL
+    void *also_context;
 };
+
+// Reads all events and counters. `also` (or NULL) gets the counters as well.
+int info_gather(struct info *info, const struct log_argument *argument, log_stats_take *also, void *context);
+void info_free(struct info *info);
 
 // Fills processes, ranks, rank_count and mpi_files.
 int info_gather_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);
-int info_json(const struct info *info, struct output *output);
+// One object. No list has more than `most` members; with SIZE_MAX long words are whole, too.
+void info_json(const struct info *info, struct json_out *json, size_t most);
 
 // The devices under the files.
 void info_devices_text(const struct log *log, FILE *out);

@@ -1,16 +1,19 @@
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-#include "base/err.h"
 #include "cli/info.h"
 #include "cli/words.h"
 
-static void key_words(struct json_out *json, const char *key, const struct log_words *words)
+// A script on a command line is one long word.
+static void key_words(struct json_out *json, const char *key, const struct log_words *words, size_t most)
 {
+    enum { LONGEST = 1000 };
     json_key(json, key);
     json_array(json);
-    for (size_t i = 0; i < words->count; i++) json_text(json, words->word[i]);
+    for (size_t i = 0; i < words->count && i < most; i++) {
+        size_t len = strlen(words->word[i]);
+        json_bytes(json, words->word[i], len > LONGEST && most != SIZE_MAX ? LONGEST : len);
+    }
     json_close(json);
 }
 
@@ -46,13 +49,13 @@ static void key_exit_status(struct json_out *json, bool known, int64_t status)
     }
 }
 
-static void print_job(struct json_out *json, const struct info *info)
+static void print_job(struct json_out *json, const struct info *info, size_t most)
 {
     const struct log_job *job = log_job(info->log);
     int status = job->exit_status;
     json_key(json, "job");
     json_object(json);
-    key_words(json, "command", &job->command);
+    key_words(json, "command", &job->command, most);
     key_seconds(json, "start", true, (int64_t)job->start_ns);
     key_seconds(json, "end", job->end_ns, (int64_t)job->end_ns);
     key_unsigned(json, "nprocs", info->nprocs);
@@ -99,11 +102,11 @@ static void print_worlds(struct json_out *json, const struct log *log)
     json_close(json);
 }
 
-static void print_ranks(struct json_out *json, const struct info *info)
+static void print_ranks(struct json_out *json, const struct info *info, size_t most)
 {
     json_key(json, "ranks");
     json_array(json);
-    for (size_t i = 0; i < info->rank_count; i++) {
+    for (size_t i = 0; i < info->rank_count && i < most; i++) {
         const struct info_rank *rank = &info->ranks[i];
         json_object(json);
         json_key(json, "rank");
@@ -119,7 +122,7 @@ static void print_ranks(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
-static void print_process(struct json_out *json, const struct log_process *process)
+static void print_process(struct json_out *json, const struct log_process *process, size_t most)
 {
     bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
     json_object(json);
@@ -135,7 +138,7 @@ static void print_process(struct json_out *json, const struct log_process *proce
     key_exit_status(json, has_status, process->exit_value);
     key_unsigned(json, "ppid", process->ppid);
     key_text(json, "exe", process->exe);
-    key_words(json, "command", &process->args);
+    key_words(json, "command", &process->args, most);
     json_key(json, "world");
     if (process->has_rank) {
         json_unsigned(json, process->world);
@@ -155,11 +158,11 @@ static void print_process(struct json_out *json, const struct log_process *proce
     json_close(json);
 }
 
-static void print_files(struct json_out *json, const struct info *info)
+static void print_files(struct json_out *json, const struct info *info, size_t most)
 {
     json_key(json, "files");
     json_array(json);
-    for (size_t i = 0; i < info->file_count; i++) {
+    for (size_t i = 0; i < info->file_count && i < most; i++) {
         const struct info_file *file = &info->files[i];
         json_object(json);
         key_text(json, "name", file->file->name);
@@ -180,11 +183,11 @@ static void print_files(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
-static void print_losses(struct json_out *json, const struct info *info)
+static void print_losses(struct json_out *json, const struct info *info, size_t most)
 {
     json_key(json, "losses");
     json_array(json);
-    for (size_t i = 0; i < log_loss_count(info->log); i++) {
+    for (size_t i = 0; i < log_loss_count(info->log) && i < most; i++) {
         const struct log_loss *loss = log_loss_at(info->log, i);
         json_object(json);
         key_text(json, "reason", words_loss(loss->reason));
@@ -301,21 +304,18 @@ static void print_damage(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
-int info_json(const struct info *info, struct output *output)
+void info_json(const struct info *info, struct json_out *json, size_t most)
 {
-    struct json_out *json = malloc(sizeof *json);
-    RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, output->out, 2);
     json_object(json);
-    print_job(json, info);
+    print_job(json, info, most);
     print_settings(json, info->log);
     json_key(json, "processes");
     json_array(json);
-    for (size_t i = 0; i < log_process_count(info->log); i++) print_process(json, info->processes[i]);
+    for (size_t i = 0; i < log_process_count(info->log) && i < most; i++) print_process(json, info->processes[i], most);
     json_close(json);
     print_worlds(json, info->log);
-    print_ranks(json, info);
-    print_files(json, info);
+    print_ranks(json, info, most);
+    print_files(json, info, most);
     info_devices_json(info->log, json);
     json_key(json, "layers");
     json_array(json);
@@ -325,13 +325,10 @@ int info_json(const struct info *info, struct output *output)
     json_close(json);
     key_unsigned(json, "events", log_events(info->log));
     key_unsigned(json, "lost_events", info->lost_events);
-    print_losses(json, info);
+    print_losses(json, info, most);
     print_coverage(json, info);
     print_damage(json, info);
     json_key(json, "spill_directory");
     json_bool(json, info->argument->is_directory);
     json_close(json);
-    output->error = json_out_end(json);
-    free(json);
-    return 0;
 }

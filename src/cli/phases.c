@@ -8,6 +8,7 @@
 #include "base/json_out.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
+#include "cli/phases.h"
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "model/model.h"
@@ -112,21 +113,22 @@ static void key_value(struct json_out *json, const char *key, const struct model
 
 // Of one phase of the family: where no expression says it.
 static void print_table(struct json_out *json, const struct model_row *row, const struct model_value *value,
-                        uint32_t ph)
+                        uint32_t ph, size_t most)
 {
     size_t place = model_place(row->part->ph, row->part->phs, ph);
     if (value->text || !value->table || place == SIZE_MAX) return;
     json_key(json, "offset_table");
     json_array(json);
-    for (size_t i = 0; i < row->part->ranks; i++) json_signed(json, value->table[place * row->part->ranks + i]);
+    for (size_t i = 0; i < row->part->ranks && i < most; i++)
+        json_signed(json, value->table[place * row->part->ranks + i]);
     json_close(json);
 }
 
-static void print_ranks(struct json_out *json, const uint32_t *rank, size_t count)
+static void print_ranks(struct json_out *json, const uint32_t *rank, size_t count, size_t most)
 {
     json_key(json, "ranks");
     json_array(json);
-    for (size_t i = 0; i < count; i++) json_unsigned(json, rank[i]);
+    for (size_t i = 0; i < count && i < most; i++) json_unsigned(json, rank[i]);
     json_close(json);
 }
 
@@ -141,7 +143,8 @@ static void print_sizes(struct json_out *json, const struct model_row *row)
     key_value(json, "size_expr", &row->item->at[AT_SIZE]);
 }
 
-static void print_row(struct json_out *json, const struct model_row *row, const struct used *used, uint32_t ph)
+static void print_row(struct json_out *json, const struct model_row *row, const struct used *used, uint32_t ph,
+                      size_t most)
 {
     const struct model_item *item = row->item;
     bool is_op = item->type == NEST_OP;
@@ -150,7 +153,7 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
     json_text(json, call_class_name(row->class));
     json_key(json, "call");
     json_text(json, row->kind->call);
-    if (row->part->ranks < used->ranks) print_ranks(json, row->part->rank, row->part->ranks);
+    if (row->part->ranks < used->ranks) print_ranks(json, row->part->rank, row->part->ranks, most);
     key_unsigned(json, "rep", row->rep);
     print_sizes(json, row);
     json_key(json, "disp");
@@ -160,7 +163,7 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
         json_null(json);
     json_key(json, "offset_expr");
     json_text(json, is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
-    if (is_op) print_table(json, row, &item->at[AT_OFFSET], ph);
+    if (is_op) print_table(json, row, &item->at[AT_OFFSET], ph, most);
     json_key(json, "view_expr");
     json_text(json, is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
     key_value(json, "logical_expr", &item->logical);
@@ -198,7 +201,7 @@ static void print_others(struct json_out *json, const struct model *model, const
 }
 
 static void print_phase(struct json_out *json, const struct model *model, size_t id, const struct model_row *row,
-                        size_t row_count, const struct used *used)
+                        size_t row_count, const struct used *used, size_t most)
 {
     const struct model_phase *phase = &model->phase[id];
     const struct model_family *family = &model->family[phase->family];
@@ -210,10 +213,10 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     json_key(json, "access");
     json_text(json, used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
     key_unsigned(json, "np", used->ranks);
-    print_ranks(json, used->rank, used->ranks);
+    print_ranks(json, used->rank, used->ranks, most);
     json_key(json, "ops");
     json_array(json);
-    for (size_t i = 0; i < row_count; i++) print_row(json, &row[i], used, phase->ph);
+    for (size_t i = 0; i < row_count && i < most; i++) print_row(json, &row[i], used, phase->ph, most);
     json_close(json);
     print_others(json, model, family, phase->ph);
     key_unsigned(json, "weight", family->weight);
@@ -345,6 +348,7 @@ struct printing {
     FILE *out;
     struct json_out *json;
     int64_t total_ns;
+    size_t most; // members of any list in JSON
 };
 
 static int print_phases(const struct printing *p)
@@ -359,8 +363,8 @@ static int print_phases(const struct printing *p)
         struct used used;
         FORWARD(model_rows(model, family, &row, &row_count));
         int code = find_used(model, family, row, row_count, &used);
-        for (size_t i = first; p->json && i <= last && !code; i++)
-            print_phase(p->json, model, i, row, row_count, &used);
+        for (size_t i = first; p->json && i <= last && i < p->most && !code; i++)
+            print_phase(p->json, model, i, row, row_count, &used, p->most);
         if (!p->json && !code) print_block(p->out, model, first, last, row, row_count, &used, p->total_ns);
         free(used.rank);
         free(row);
@@ -369,12 +373,9 @@ static int print_phases(const struct printing *p)
     return 0;
 }
 
-static int print_json(struct printing *p, struct output *output)
+int phases_json(const struct model *model, struct json_out *json, size_t most)
 {
-    struct json_out *json = malloc(sizeof *json);
-    RETURN_IF(!json, -ENOMEM);
-    p->json = json;
-    json_out_begin(json, output->out, 4);
+    const struct printing printing = {.model = model, .json = json, .most = most}, *p = &printing;
     json_object(json);
     json_key(json, "phases");
     json_array(json);
@@ -382,8 +383,10 @@ static int print_json(struct printing *p, struct output *output)
     json_close(json);
     json_key(json, "families");
     json_array(json);
-    for (size_t i = 0; i < p->model->families; i++) {
-        if (p->model->family[i].count > 1) print_family(json, p->model, i);
+    for (size_t i = 0, shown = 0; i < p->model->families && shown < most; i++) {
+        if (p->model->family[i].count < 2) continue;
+        print_family(json, p->model, i);
+        shown++;
     }
     json_close(json);
     key_ns(json, "gap", p->model->gap_ns);
@@ -396,6 +399,15 @@ static int print_json(struct printing *p, struct output *output)
     key_unsigned(json, "untraced", p->model->unphased_untraced);
     json_close(json);
     json_close(json);
+    return code;
+}
+
+static int print_json(const struct model *model, struct output *output)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    json_out_begin(json, output->out, 4);
+    int code = phases_json(model, json, SIZE_MAX);
     output->error = json_out_end(json);
     free(json);
     return code;
@@ -430,9 +442,10 @@ static int print_text(struct printing *p)
 
 static int print_model(const struct model *model, struct output *output)
 {
+    if (options.json) return print_json(model, output);
     struct printing p = {.model = model, .out = output->out};
     for (size_t i = 0; i < model->phases; i++) p.total_ns += model->phase[i].duration_ns;
-    return options.json ? print_json(&p, output) : print_text(&p);
+    return print_text(&p);
 }
 
 static int phases_run(int argc, char **argv)

@@ -43,18 +43,20 @@ static const struct log_file *first_file(struct log_cursor *cursor, uint32_t loc
     return cursor->recent[at].file;
 }
 
-static bool time_passes(const struct log_cursor *cursor, uint64_t start)
+static bool time_passes(const struct log_cursor *cursor, const struct stream_event *raw)
 {
     const struct log_filter *filter = &cursor->sieve->filter;
-    int64_t start_ns = clock_map_ns_at(&cursor->place->process->clock, cursor->clock_rate, start);
-    return (!filter->has_from || start_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
+    const struct clock_map *clock = &cursor->place->process->clock;
+    int64_t start_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start), last_ns = start_ns;
+    if (filter->under_way) last_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start + raw->duration);
+    return (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
 static bool passes(struct log_cursor *cursor, const struct stream_event *raw)
 {
     const struct log_sieve *sieve = cursor->sieve;
     if (sieve->calls && !(raw->call < sieve->call_ids && sieve->calls[raw->call])) return false;
-    if (sieve->has_time && !time_passes(cursor, raw->start)) return false;
+    if (sieve->has_time && !time_passes(cursor, raw)) return false;
     if (!sieve->files) return true;
     return file_passes(cursor, first_file(cursor, raw->file)) || file_passes(cursor, second_file(cursor, raw));
 }

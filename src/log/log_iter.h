@@ -18,6 +18,7 @@ struct log_filter {
     const char *file_glob; // base/glob.h; either file of a call with two
     bool has_from;
     int64_t from_ns; // events that start then or later
+    bool under_way;  // and those that end then or later
     bool has_to;
     int64_t to_ns; // events that start then or earlier
 };

@@ -28,7 +28,7 @@ struct building {
     struct lane_segments *of_lane;
     struct align align;
     struct pieces *family; // by family: in the order of phases and lanes
-    size_t family_room, families_room, phases_room;
+    size_t family_room, families_room, phases_room, stays_room;
 };
 
 // Gives each aligned phase its family and what was observed of it (build_families.c).

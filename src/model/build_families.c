@@ -90,6 +90,28 @@ static int add_pieces(struct building *b, struct pieces *to, const struct align_
     return 0;
 }
 
+static int add_stays(struct building *b, const struct align_phase *from, uint32_t phase)
+{
+    struct model *model = b->model;
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct lane *lane = &b->lanes.lane[from->part[i].lane];
+        const struct segment *segment = &b->segments.segment[from->part[i].segment];
+        if (segment->first == segment->end) continue;
+        FORWARD(grow(&model->stay, &b->stays_room, model->stays, sizeof *model->stay));
+        model->stay[model->stays++] =
+            (struct model_stay){lane->process->id, lane->tid, lane->rank, phase, lane->time[segment->first].start_ns};
+    }
+    return 0;
+}
+
+static int compare_stays(const void *a, const void *b)
+{
+    const struct model_stay *left = a, *right = b;
+    if (left->process != right->process) return left->process < right->process ? -1 : 1;
+    if (left->tid != right->tid) return left->tid < right->tid ? -1 : 1;
+    return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+}
+
 static enum segment_cut cut_before(const struct building *b, const struct align_phase *phase)
 {
     for (size_t i = 0; i < phase->parts; i++) {
@@ -122,7 +144,9 @@ int build_families(struct building *b)
         *phase = (struct model_phase){.family = id, .ph = ++family->count};
         observe_phase(b, from, phase);
         code = add_pieces(b, &b->family[id], from, phase->ph);
+        if (!code) code = add_stays(b, from, (uint32_t)model->phases - 1);
     }
+    if (model->stays > 1) qsort(model->stay, model->stays, sizeof *model->stay, compare_stays);
     lookup_free(&families);
     return code;
 }

@@ -30,6 +30,7 @@ void model_free(struct model *model)
     }
     free(model->family);
     free(model->phase);
+    free(model->stay);
     types_free(&model->types);
     file_sets_free(&model->sets);
     arena_free(&model->arena);

@@ -81,6 +81,15 @@ struct model_phase {
     uint64_t comm_bytes;
 };
 
+// From when on a thread was in a phase, with its first transfer there.
+struct model_stay {
+    uint32_t process; // id in the log
+    uint32_t tid;
+    uint32_t rank; // in its program
+    uint32_t phase;
+    int64_t start_ns;
+};
+
 struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
@@ -147,6 +156,8 @@ struct model {
     size_t families;
     struct model_phase *phase; // program after program, each in its order
     size_t phases;
+    struct model_stay *stay; // observed, of a model made from a log: by process, thread and start
+    size_t stays;
     uint64_t bytes;    // of all phases
     uint64_t unphased; // observed: bytes in the log that are in none, the sum of these:
     uint64_t unphased_launchers;

@@ -1,0 +1,45 @@
+// The data of the page (doc/page.md): what it is made of, and how it is written.
+#ifndef IOSEER_CLI_PAGE_H
+#define IOSEER_CLI_PAGE_H
+
+#include <stdio.h>
+
+#include "base/texts.h"
+#include "cli/info.h"
+#include "cli/log_argument.h"
+#include "model/model.h"
+#include "report/collect.h"
+
+struct page {
+    const struct log_argument *argument;
+    struct info info;
+    struct collect collect;
+    struct model model;
+    bool has_model;
+    struct texts predictions; // JSON documents, checked
+    struct texts sentences;   // of the summary
+    struct texts not_captured;
+    struct texts cut;
+};
+
+// Reads the log. 0 or a negative code; page_free in both cases.
+int page_gather(struct page *page, const struct log_argument *argument);
+void page_free(struct page *page);
+
+// Adds a document of `ioseer predict --json`; ERR_FORMAT where it is none.
+int page_add_prediction(struct page *page, const char *path);
+// The one beside the log, if there is one.
+int page_find_prediction(struct page *page);
+
+// What is said of the job in words (page_words.c).
+int page_say(struct page *page);
+
+// The whole document.
+int page_json(struct page *page, FILE *out);
+// While the log is being read: what its index tells. `done` of it, 0 to 1.
+int page_pending_json(const struct log_argument *argument, double done, FILE *out);
+
+// The timeline as text is a line of characters (page_text.c).
+int page_text(struct page *page, FILE *out);
+
+#endif

@@ -1,0 +1,131 @@
+// What the page says of a job in words.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/page.h"
+#include "cli/words.h"
+
+static struct words words_rate(uint64_t bytes, int64_t ns)
+{
+    double rate = ns > 0 ? (double)bytes * 1e9 / (double)ns : 0;
+    struct words words = words_bytes(rate < 1e18 ? (uint64_t)rate : UINT64_C(1000000000000000000));
+    strcat(words.text, "/s");
+    return words;
+}
+
+// The program's name, without control characters and not too long; to be freed.
+static char *program_name(const struct log *log)
+{
+    enum { LONGEST = 60 };
+    const struct log_job *job = log_job(log);
+    const char *path = job->command.count ? job->command.word[0] : "The program";
+    for (size_t i = 0; i < log_process_count(log); i++) { // the application, not its launcher
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_rank && process->exe) {
+            path = process->exe;
+            break;
+        }
+    }
+    const char *slash = strrchr(path, '/');
+    char *text = NULL;
+    size_t len;
+    char *part = strndup(slash && slash[1] ? slash + 1 : path, LONGEST);
+    FILE *out = part ? open_memstream(&text, &len) : NULL;
+    if (out) words_print_name(out, part);
+    if (out && fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    free(part);
+    return text;
+}
+
+static int say_run(struct page *page)
+{
+    const struct summary *summary = &page->collect.summary;
+    const struct info *info = &page->info;
+    char *name = program_name(page->argument->log);
+    RETURN_IF(!name, -ENOMEM);
+    struct words who = info->rank_count ? words_count(info->nprocs, "rank")
+                                        : words_count(summary->processes ? summary->processes : 1, "process");
+    int code =
+        summary->io_share >= 0
+            ? texts_add(&page->sentences,
+                        "%s ran for %s as %s and spent %s of that in I/O: %s on average, %s in the process with "
+                        "the most.",
+                        name, words_seconds(summary->run_ns).text, who.text, words_percent(summary->io_share).text,
+                        words_seconds(summary->io_mean_ns).text, words_seconds(summary->io_most_ns).text)
+            : texts_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name,
+                        words_seconds(summary->run_ns).text);
+    free(name);
+    return code;
+}
+
+static int say_bytes(struct page *page)
+{
+    const struct summary *summary = &page->collect.summary;
+    uint64_t bytes = summary->bytes[0] + summary->bytes[1];
+    if (!bytes) return 0;
+    return texts_add(&page->sentences, "It read %s and wrote %s with %s, at %s while a transfer was under way (%s).",
+                     words_bytes(summary->bytes[0]).text, words_bytes(summary->bytes[1]).text,
+                     words_count(summary->calls, "call").text, words_rate(bytes, summary->transfer_ns).text,
+                     words_seconds(summary->transfer_ns).text);
+}
+
+// --- what is not there
+
+static int say_coverage(struct page *page, unsigned direction)
+{
+    static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
+    const struct coverage *coverage = &page->info.coverage;
+    uint64_t unseen = coverage_remainder(coverage, direction);
+    double fraction;
+    if (!unseen || !coverage_fraction(coverage, direction, &fraction) || fraction > 0.9995) return 0;
+    return texts_add(&page->not_captured, "%s %s (%s of all) went by unseen: %s.", words_bytes(unseen).text,
+                     verb[direction], words_percent(1 - fraction).text, COVERAGE_REMAINDER);
+}
+
+static int say_losses(struct page *page)
+{
+    const struct log *log = page->argument->log;
+    uint64_t ended = 0;
+    for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
+    if (page->info.lost_events)
+        FORWARD(texts_add(&page->not_captured, "%s were lost; the section on the job says why.",
+                          words_count(page->info.lost_events, "event").text));
+    if (ended)
+        FORWARD(texts_add(&page->not_captured,
+                          "The trace of %s ended early: timeline, phases and findings stop there, counters do not.",
+                          words_count(ended, "process").text));
+    if (page->info.coverage.mappings)
+        FORWARD(texts_add(&page->not_captured, "Memory accesses to mapped files (mmap) are not seen: %s were made.",
+                          words_count(page->info.coverage.mappings, "mapping").text));
+    if (page->info.coverage.raw_rings)
+        FORWARD(texts_add(&page->not_captured, "io_uring without liburing is not seen: %s were made.",
+                          words_count(page->info.coverage.raw_rings, "ring").text));
+    if (info_is_damaged(&page->info)) FORWARD(texts_add(&page->not_captured, "Parts of the log cannot be read."));
+    return 0;
+}
+
+static int say_cuts(struct page *page)
+{
+    const struct collect *collect = &page->collect;
+    if (collect->files.left_out)
+        FORWARD(texts_add(&page->cut, "files: %s with less time than those shown",
+                          words_count(collect->files.left_out, "file").text));
+    if (collect->timeline.lanes_left_out)
+        FORWARD(texts_add(&page->cut, "timeline: %s with little time in calls",
+                          words_count(collect->timeline.lanes_left_out, "thread").text));
+    return 0;
+}
+
+int page_say(struct page *page)
+{
+    FORWARD(say_run(page));
+    FORWARD(say_bytes(page));
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(say_coverage(page, direction));
+    FORWARD(say_losses(page));
+    return say_cuts(page);
+}

@@ -1,0 +1,97 @@
+// `ioseer report`: what a log tells, as one page, as text, or as the page's data.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/output.h"
+#include "cli/page.h"
+#include "cli/verb.h"
+
+static struct {
+    const char *format;
+    const char *output;
+    struct option_list predictions;
+    bool quiet;
+} options;
+
+static const struct option_row rows[] = {
+    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: what FILE ends in, else text)"},
+    {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
+     "show what ioseer predict --json printed (also LOG.predict.json)"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    {0},
+};
+
+typedef int write_page(struct page *page, FILE *out);
+
+static const struct format {
+    const char *name;
+    const char *ending;
+    write_page *write;
+} formats[] = {
+    {"json", ".json", page_json},
+};
+
+static const struct format *find_format(void)
+{
+    size_t len = options.output ? strlen(options.output) : 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const struct format *format = &formats[i];
+        size_t ending = strlen(format->ending);
+        if (options.format ? !strcmp(options.format, format->name)
+                           : len > ending && !strcmp(options.output + len - ending, format->ending))
+            return format;
+    }
+    return options.format ? NULL : &formats[0];
+}
+
+static int add_predictions(struct page *page)
+{
+    for (size_t i = 0; i < options.predictions.count; i++) {
+        int code = page_add_prediction(page, options.predictions.item[i]);
+        if (code < 0) return cli_fail("report", options.predictions.item[i], code);
+    }
+    int code = page_find_prediction(page);
+    return code < 0 ? cli_fail("report", page->argument->path, code) : STATUS_OK;
+}
+
+static int write_report(struct page *page, const struct format *format)
+{
+    struct output output;
+    int status = add_predictions(page);
+    if (status == STATUS_OK) status = log_argument_output(page->argument, &output, options.output);
+    if (status != STATUS_OK) return status;
+    int code = format->write(page, output.out);
+    bool failed = code < 0 && !output_failed(&output);
+    if (failed) cli_fail("report", page->argument->path, code);
+    return output_close(&output, failed);
+}
+
+static int report_run(int argc, char **argv)
+{
+    const struct format *format = find_format();
+    if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
+    struct log_argument argument;
+    int status = log_argument_open(&argument, "report", argc, argv);
+    if (status != STATUS_OK) return status;
+    struct page page;
+    int code = page_gather(&page, &argument);
+    status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, format);
+    if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
+    page_free(&page);
+    log_argument_close(&argument);
+    return status;
+}
+
+const struct verb verb_report = {
+    .name = "report",
+    .summary = "say what a job did and what is wrong with it, as a page or as text",
+    .usage = "[OPTION]... LOG",
+    .about =
+        "Says what the job did, what is wrong with its I/O, ranked by the time at stake, and shows when and where\n"
+        "it happened. With -o X.html the report is one file for a browser, which needs nothing else.",
+    .options = rows,
+    .run = report_run,
+};

@@ -1,0 +1,64 @@
+#include "report/devices.h"
+
+#include <stdio.h>
+#include <sys/sysmacros.h>
+
+#include "report/keys.h"
+
+static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
+{
+    json_array(json);
+    json_seconds(json, start_ns);
+    json_seconds(json, (int64_t)sample->span_ns);
+    json_unsigned(json, sample->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);
+    json_unsigned(json, sample->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
+    json_unsigned(json, sample->count[DEVICE_READS]);
+    json_unsigned(json, sample->count[DEVICE_WRITES]);
+    json_double(json, device_utilisation(sample));
+    json_double(json, device_queue(sample));
+    json_close(json);
+}
+
+static void samples_json(const struct log_device *device, struct json_out *json, size_t most)
+{
+    struct device_samples_in in = device->samples;
+    struct device_sample sum = {0}, sample;
+    size_t together = most ? (device->sample_count + most - 1) / most : 1, held = 0;
+    int64_t start_ns = device->start_ns;
+    while (most && device_samples_next(&in, &sample) > 0) {
+        device_sample_add(&sum, &sample);
+        if (++held < together) continue;
+        sample_json(start_ns, &sum, json);
+        start_ns += (int64_t)sum.span_ns;
+        sum = (struct device_sample){0};
+        held = 0;
+    }
+    if (held) sample_json(start_ns, &sum, json);
+}
+
+void devices_json(const struct log *log, struct json_out *json, size_t most)
+{
+    static const char *const column[] = {"start", "span",   "bytes_read",  "bytes_written",
+                                         "reads", "writes", "utilisation", "queue"};
+    json_array(json);
+    for (size_t i = 0; i < log_device_count(log); i++) {
+        const struct log_device *device = log_device_at(log, i);
+        char number[32];
+        snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
+        json_object(json);
+        key_text(json, "name", device->name);
+        key_text(json, "host", device->host);
+        key_text(json, "number", number);
+        key_seconds(json, "start", device->start_ns);
+        json_key(json, "columns");
+        json_array(json);
+        for (size_t k = 0; k < sizeof column / sizeof column[0]; k++) json_text(json, column[k]);
+        json_close(json);
+        json_key(json, "samples");
+        json_array(json);
+        samples_json(device, json, most);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}

@@ -1,0 +1,155 @@
+#include "report/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "report/summary.h"
+
+// --- columns of the heat map
+
+struct process_order {
+    size_t process;
+    int64_t start_ns;
+};
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct process_order *left = a, *right = b;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->process < right->process ? -1 : 1;
+}
+
+// Ranks are their own columns; without MPI the processes in the order in which they began.
+static int find_positions(struct files *files)
+{
+    const struct log *log = files->log;
+    size_t count = log_process_count(log), others = 0;
+    struct process_order *order = malloc((count + 1) * sizeof *order);
+    files->position = calloc(count + 1, sizeof *files->position);
+    if (!order || !files->position) {
+        free(order);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_rank) {
+            files->position[i] = (uint32_t)process->rank;
+            if ((uint64_t)process->rank + 1 > files->positions) files->positions = (uint64_t)process->rank + 1;
+        } else if (summary_counts(log, process)) {
+            order[others++] = (struct process_order){i, process->start_ns};
+        }
+    }
+    if (others > 1) qsort(order, others, sizeof *order, compare_starts);
+    for (size_t i = 0; i < others; i++) files->position[order[i].process] = (uint32_t)i;
+    if (others > files->positions) files->positions = others;
+    files->group = (files->positions + FILES_HEAT - 1) / FILES_HEAT;
+    if (!files->group) files->group = 1;
+    free(order);
+    return 0;
+}
+
+// --- which files
+
+int files_init(struct files *files, const struct log *log)
+{
+    *files = (struct files){.log = log};
+    files->own_ns = calloc(log_file_count(log) + 1, sizeof *files->own_ns);
+    files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
+    RETURN_IF(!files->own_ns || !files->row_of, -ENOMEM);
+    return find_positions(files);
+}
+
+void files_free(struct files *files)
+{
+    for (size_t i = 0; i < files->rows; i++) {
+        for (unsigned layer = 0; layer < LAYER_COUNT; layer++) free(files->row[i].of[layer]);
+    }
+    free(files->row);
+    free(files->own_ns);
+    free(files->row_of);
+    free(files->position);
+}
+
+// One nanosecond more, so that a file that was touched is not one that was not.
+void files_take_event(struct files *files, const struct log_step *step)
+{
+    const struct log_event *event = step->event;
+    if (!event->file || event->process->is_launcher) return;
+    files->own_ns[log_file_index(files->log, event->file)] += 1 + (step->is_own ? log_event_busy_ns(event) : 0);
+}
+
+struct file_order {
+    size_t file;
+    int64_t ns;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct file_order *left = a, *right = b;
+    if (left->ns != right->ns) return left->ns > right->ns ? -1 : 1;
+    return left->file < right->file ? -1 : 1;
+}
+
+int files_choose(struct files *files)
+{
+    size_t all = log_file_count(files->log), used = 0;
+    struct file_order *order = malloc((all + 1) * sizeof *order);
+    RETURN_IF(!order, -ENOMEM);
+    for (size_t i = 0; i < all; i++) {
+        if (files->own_ns[i]) order[used++] = (struct file_order){i, files->own_ns[i]};
+    }
+    if (used > 1) qsort(order, used, sizeof *order, compare_times);
+    files->rows = used < FILES_SHOWN ? used : FILES_SHOWN;
+    files->left_out = used - files->rows;
+    files->row = calloc(files->rows + 1, sizeof *files->row);
+    for (size_t i = 0; files->row && i < files->rows; i++) {
+        files->row[i].file = log_file_at(files->log, order[i].file);
+        files->row_of[order[i].file] = (uint32_t)i + 1;
+    }
+    free(order);
+    if (!files->row) files->rows = 0;
+    return files->row ? 0 : -ENOMEM;
+}
+
+// --- counters
+
+static void add_heat(struct files *files, struct files_row *row, const struct log_stats_record *record)
+{
+    size_t column = files->position[log_process_index(files->log, record->process)] / files->group;
+    struct files_heat *heat = &row->heat[record->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
+    heat->bytes[0] += record->counters.value[COUNTER_BYTES_READ];
+    heat->bytes[1] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    heat->ns += (int64_t)counters_time(&record->counters);
+}
+
+int files_take_record(struct files *files, const struct log_stats_record *record)
+{
+    if (!record->file || !record->process || record->process->is_launcher) return 0;
+    uint32_t place = files->row_of[log_file_index(files->log, record->file)];
+    if (!place) return 0;
+    struct files_row *row = &files->row[place - 1];
+    if (row->last != record->process) {
+        row->processes++;
+        row->ranks += record->has_rank;
+        row->last = record->process;
+    }
+    struct counters **sum = &row->of[record->layer];
+    if (*sum) {
+        counters_merge_rank(*sum, &record->counters, NULL);
+    } else {
+        *sum = malloc(sizeof **sum);
+        RETURN_IF(!*sum, -ENOMEM);
+        **sum = record->counters;
+    }
+    add_heat(files, row, record);
+    // MPI-IO moves its bytes through POSIX; of the two others the one with more bytes is the program's.
+    if (record->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
+    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
+    row->bytes[0] += record->counters.value[COUNTER_BYTES_READ];
+    row->bytes[1] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    row->opens += counters_true_opens(&record->counters, record->layer);
+    if (row->layer != LAYER_MPIIO && (!row->layer || counters_bytes(*sum) > counters_bytes(row->of[row->layer])))
+        row->layer = record->layer;
+    return 0;
+}

@@ -1,0 +1,50 @@
+// The files with the most time, with their counters and who used them.
+#ifndef IOSEER_REPORT_FILES_H
+#define IOSEER_REPORT_FILES_H
+
+#include "base/json_out.h"
+#include "log/log_stats.h"
+#include "log/log_walk.h"
+
+enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
+
+struct files_heat {
+    uint64_t bytes[2]; // read, written
+    int64_t ns;
+};
+
+struct files_row {
+    const struct log_file *file;
+    struct counters *of[LAYER_COUNT]; // NULL where the layer was not used
+    uint64_t bytes[2];                // as `info` counts them
+    uint64_t opens;
+    uint64_t processes;
+    uint64_t ranks;
+    const struct log_process *last; // that was counted: a process's records come together
+    unsigned layer;                 // the highest that the program used
+    struct files_heat heat[LAYER_COUNT][FILES_HEAT];
+};
+
+struct files {
+    const struct log *log;
+    int64_t *own_ns;       // by place in the log's table: time in calls that the program made, filled by events
+    uint32_t *row_of;      // so too: place in `row` + 1, 0 for none; once chosen
+    struct files_row *row; // the most time first
+    size_t rows;
+    uint64_t left_out;  // files that were used and are not shown
+    uint32_t *position; // of a process, by place in the log's table: its column before grouping
+    uint64_t positions;
+    uint64_t group; // processes that share a column
+};
+
+int files_init(struct files *files, const struct log *log);
+// First all events, then, after files_choose, all records of log_stats.
+void files_take_event(struct files *files, const struct log_step *step);
+int files_choose(struct files *files);
+int files_take_record(struct files *files, const struct log_stats_record *record);
+void files_free(struct files *files);
+
+// A list of at most `most` objects.
+void files_json(const struct files *files, struct json_out *json, size_t most);
+
+#endif

@@ -1,0 +1,62 @@
+// Where the time went, layer by layer: inclusive (in calls of a layer) and exclusive (without the calls below them),
+// per process and per call, and the longest calls of all.
+#ifndef IOSEER_REPORT_LAYERS_H
+#define IOSEER_REPORT_LAYERS_H
+
+#include "base/json_out.h"
+#include "log/log_walk.h"
+
+struct layer_time {
+    int64_t inclusive_ns;
+    int64_t exclusive_ns;
+    uint64_t calls;
+};
+
+struct layer_process {
+    struct layer_time of[LAYER_COUNT];
+    int64_t own_ns; // in calls that the program made
+};
+
+struct layer_call {
+    int64_t inclusive_ns;
+    int64_t exclusive_ns;
+    int64_t longest_ns;
+    uint64_t calls;
+    uint64_t bytes;
+    struct {
+        int64_t ns;
+        uint64_t calls;
+        uint64_t bytes;
+    } below[LAYER_COUNT];
+};
+
+enum { LAYERS_SLOWEST = 16, LAYERS_TREE = 120 };
+
+struct layer_slow {
+    uint64_t id;
+    const struct log_process *process;
+    int64_t start_ns;
+    int64_t duration_ns;
+};
+
+struct layers {
+    struct log *log;
+    struct layer_process *process; // by place in the log's table
+    struct layer_call *call;       // by the log's id
+    uint32_t call_ids;
+    struct layer_slow slow[LAYERS_SLOWEST]; // the longest first
+    size_t slow_count;
+};
+
+int layers_init(struct layers *layers, struct log *log);
+void layers_take(struct layers *layers, const struct log_step *step);
+void layers_free(struct layers *layers);
+
+// An object: at most `ranks` processes, `trees` of the slowest calls with `most` calls each.
+int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most);
+
+// An object: one call and what is below it; reads the blocks of its process at its time. ERR_NOTHING where it is not
+// there.
+int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json);
+
+#endif

@@ -1,0 +1,258 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "report/keys.h"
+#include "report/layers.h"
+
+// What runs below a nonblocking call may outlast it.
+static int64_t not_negative(int64_t ns)
+{
+    return ns > 0 ? ns : 0;
+}
+
+static void who_json(const struct log_process *process, struct json_out *json)
+{
+    key_signed(json, "rank", process->has_rank, process->rank);
+    key_number(json, "pid", process->pid);
+}
+
+// --- processes
+
+struct process_order {
+    const struct log_process *process;
+    const struct layer_process *time;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct process_order *left = a, *right = b;
+    if (left->time->own_ns != right->time->own_ns) return left->time->own_ns > right->time->own_ns ? -1 : 1;
+    return left->process < right->process ? -1 : 1;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct process_order *left = a, *right = b;
+    if (left->process->world != right->process->world) return left->process->world < right->process->world ? -1 : 1;
+    if (left->process->has_rank && left->process->rank != right->process->rank)
+        return left->process->rank < right->process->rank ? -1 : 1;
+    return left->process < right->process ? -1 : 1;
+}
+
+static void process_json(const struct process_order *order, struct json_out *json)
+{
+    json_object(json);
+    who_json(order->process, json);
+    json_key(json, "layers");
+    json_array(json);
+    for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
+        const struct layer_time *time = &order->time->of[layer];
+        if (!time->calls) continue;
+        json_object(json);
+        key_text(json, "layer", call_layer_name(layer));
+        key_seconds(json, "inclusive", time->inclusive_ns);
+        key_seconds(json, "exclusive", not_negative(time->exclusive_ns));
+        key_number(json, "calls", time->calls);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static int processes_json(const struct layers *layers, struct json_out *json, size_t most)
+{
+    size_t all = log_process_count(layers->log), count = 0;
+    struct process_order *order = malloc((all + 1) * sizeof *order);
+    RETURN_IF(!order, -ENOMEM);
+    for (size_t i = 0; i < all; i++) {
+        bool used = false;
+        for (unsigned layer = 0; layer < LAYER_COUNT; layer++) used = used || layers->process[i].of[layer].calls;
+        if (used) order[count++] = (struct process_order){log_process_at(layers->log, i), &layers->process[i]};
+    }
+    if (count > 1) qsort(order, count, sizeof *order, compare_times);
+    size_t shown = count < most ? count : most;
+    if (shown > 1) qsort(order, shown, sizeof *order, compare_ranks);
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < shown; i++) process_json(&order[i], json);
+    json_close(json);
+    key_number(json, "ranks_left_out", count - shown);
+    free(order);
+    return 0;
+}
+
+// --- calls
+
+struct call_order {
+    const struct log_call *call;
+    const struct layer_call *sum;
+};
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct call_order *left = a, *right = b;
+    if (left->sum->inclusive_ns != right->sum->inclusive_ns)
+        return left->sum->inclusive_ns > right->sum->inclusive_ns ? -1 : 1;
+    return left->call->id < right->call->id ? -1 : 1;
+}
+
+static void call_json(const struct call_order *order, struct json_out *json)
+{
+    const struct layer_call *sum = order->sum;
+    json_object(json);
+    key_text(json, "op", order->call->name);
+    key_text(json, "layer", call_layer_name(order->call->layer));
+    key_text(json, "class", call_class_name(order->call->class));
+    key_number(json, "calls", sum->calls);
+    key_number(json, "bytes", sum->bytes);
+    key_seconds(json, "inclusive", sum->inclusive_ns);
+    key_seconds(json, "exclusive", not_negative(sum->exclusive_ns));
+    key_seconds(json, "longest", sum->longest_ns);
+    json_key(json, "below");
+    json_array(json);
+    for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
+        if (!sum->below[layer].calls) continue;
+        json_object(json);
+        key_text(json, "layer", call_layer_name(layer));
+        key_number(json, "calls", sum->below[layer].calls);
+        key_number(json, "bytes", sum->below[layer].bytes);
+        key_seconds(json, "seconds", sum->below[layer].ns);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static int calls_json(const struct layers *layers, struct json_out *json)
+{
+    enum { MOST = 150 };
+    struct call_order *order = malloc(((size_t)layers->call_ids + 1) * sizeof *order);
+    size_t count = 0;
+    RETURN_IF(!order, -ENOMEM);
+    for (uint32_t id = 0; id < layers->call_ids; id++) {
+        const struct log_call *call = log_call_find(layers->log, id);
+        if (call && layers->call[id].calls) order[count++] = (struct call_order){call, &layers->call[id]};
+    }
+    if (count > 1) qsort(order, count, sizeof *order, compare_calls);
+    json_key(json, "calls");
+    json_array(json);
+    for (size_t i = 0; i < count && i < MOST; i++) call_json(&order[i], json);
+    json_close(json);
+    free(order);
+    return 0;
+}
+
+// --- trees
+
+static void event_json(const struct log_event *event, struct json_out *json)
+{
+    json_object(json);
+    key_number(json, "id", event->id);
+    key_signed(json, "parent", event->has_parent, (int64_t)event->parent);
+    key_text(json, "op", event->call->name);
+    key_text(json, "layer", call_layer_name(event->call->layer));
+    key_text(json, "class", call_class_name(event->call->class));
+    key_seconds(json, "start", event->start_ns);
+    key_seconds(json, "duration", event->duration_ns);
+    bool has_offset = event->raw.has_offset && event->call->traits & CALL_HAS_OFFSET;
+    key_signed(json, "offset", has_offset, (int64_t)event->raw.offset);
+    key_signed(json, "size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size);
+    key_signed(json, "result", event->raw.has_result, event->raw.result);
+    key_text(json, "file", event->file ? event->file->name : NULL);
+    key_text(json, "line", event->line);
+    json_close(json);
+}
+
+// The call and what is below it, in the order of their starts: what is below comes after what is around it.
+struct tree {
+    uint64_t id;
+    size_t most;
+    uint64_t found;
+    struct lookup inside; // events
+    struct json_out *json;
+    bool begun;
+};
+
+static void begin_tree(struct tree *tree, const struct log_event *event)
+{
+    struct json_out *json = tree->json;
+    tree->begun = true;
+    json_object(json);
+    key_number(json, "id", event->id);
+    key_text(json, "op", event->call->name);
+    who_json(event->process, json);
+    key_seconds(json, "start", event->start_ns);
+    key_seconds(json, "duration", event->duration_ns);
+    json_key(json, "tree");
+    json_array(json);
+}
+
+static int take_event(struct tree *tree, const struct log_event *event)
+{
+    bool is_root = event->id == tree->id;
+    if (!is_root && (!event->has_parent || lookup_find(&tree->inside, event->parent) == LOOKUP_NONE)) return 0;
+    if (is_root) begin_tree(tree, event);
+    FORWARD(lookup_set(&tree->inside, event->id, 1));
+    if (tree->found++ < tree->most) event_json(event, tree->json);
+    return 0;
+}
+
+static int read_tree(struct log *log, const struct log_filter *filter, struct tree *tree)
+{
+    struct log_iter *iter;
+    const struct log_event *event;
+    struct log_filter own = *filter;
+    FORWARD(log_iter_open(&iter, log, &own));
+    int more, code = 0;
+    int64_t end_ns = INT64_MAX;
+    while (!code && (more = log_iter_next(iter, &event)) > 0 && event->start_ns <= end_ns) {
+        if (event->id == tree->id) end_ns = event->start_ns + event->duration_ns;
+        code = take_event(tree, event);
+    }
+    log_iter_close(iter);
+    return code < 0 ? code : more < 0 ? more : 0;
+}
+
+static int tree_json(struct log *log, uint64_t id, const struct log_process *process, int64_t at_ns, size_t most,
+                     struct json_out *json)
+{
+    struct tree tree = {.id = id, .most = most, .json = json};
+    const struct log_filter filter = {.process = process, .has_from = true, .from_ns = at_ns};
+    int code = read_tree(log, &filter, &tree);
+    lookup_free(&tree.inside);
+    if (!tree.begun) return code < 0 ? code : ERR_NOTHING;
+    json_close(json);
+    key_number(json, "tree_cut", tree.found > most ? tree.found - most : 0);
+    json_close(json);
+    return code;
+}
+
+int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json)
+{
+    const struct log_process *process = NULL;
+    for (size_t i = 0; i < log_place_count(log) && !process; i++) {
+        const struct log_place *place = log_place_at(log, i);
+        if (place->type == BLOCK_EVENTS && place->stream == id >> 32) process = place->process;
+    }
+    if (!process) return ERR_NOTHING;
+    return tree_json(log, id, process, at_ns, most, json);
+}
+
+int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most)
+{
+    json_object(json);
+    FORWARD(processes_json(layers, json, ranks));
+    FORWARD(calls_json(layers, json));
+    json_key(json, "slowest");
+    json_array(json);
+    for (size_t i = 0; i < layers->slow_count && i < trees; i++) {
+        const struct layer_slow *slow = &layers->slow[i];
+        FORWARD(tree_json(layers->log, slow->id, slow->process, slow->start_ns, most, json));
+    }
+    json_close(json);
+    json_close(json);
+    return 0;
+}

@@ -1,0 +1,136 @@
+#include "report/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "report/keys.h"
+#include "report/names.h"
+
+enum { ROOM = 2 * SPACE_POINTS };
+
+int space_init(struct space *space, const struct log *log)
+{
+    *space = (struct space){.log = log, .every = 1};
+    space->point = malloc(ROOM * sizeof *space->point);
+    RETURN_IF(!space->point, -ENOMEM);
+    return 0;
+}
+
+void space_free(struct space *space)
+{
+    free(space->point);
+    free(space->transfers);
+}
+
+// Lanes begin at different numbers, so that many lanes of few transfers thin out as well.
+static bool is_kept(uint64_t every, uint32_t lane, uint64_t number)
+{
+    return (number + lane) % every == 0;
+}
+
+static void thin_out(struct space *space)
+{
+    size_t kept = 0;
+    space->every *= 2;
+    for (size_t i = 0; i < space->count; i++) {
+        if (is_kept(space->every, space->point[i].lane, space->point[i].number)) space->point[kept++] = space->point[i];
+    }
+    space->count = kept;
+}
+
+int space_take(struct space *space, const struct log_step *step)
+{
+    const struct log_event *event = step->event;
+    if (!step->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
+    while (space->lanes <= step->lane) {
+        FORWARD(grow(&space->transfers, &space->lanes_room, space->lanes, sizeof *space->transfers));
+        space->transfers[space->lanes++] = 0;
+    }
+    uint64_t number = space->transfers[step->lane]++;
+    if (!is_kept(space->every, step->lane, number)) return 0;
+    while (space->count == ROOM) thin_out(space);
+    if (!is_kept(space->every, step->lane, number)) return 0;
+    space->point[space->count++] = (struct space_point){
+        .process = event->process->id,
+        .tid = event->raw.tid,
+        .lane = step->lane,
+        .number = number,
+        .start_ns = event->start_ns,
+        .tick = event->raw.tick,
+        .offset = event->raw.offset,
+        .size = event->raw.size,
+        .file = (uint32_t)log_file_index(space->log, event->file),
+        .is_write = event->call->class == CLASS_WRITE,
+    };
+    return 0;
+}
+
+// The last stay of the thread that began before the moment, or NULL.
+static const struct model_stay *find_stay(const struct model *model, const struct space_point *point)
+{
+    size_t low = 0, high = model ? model->stays : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct model_stay *stay = &model->stay[middle];
+        bool before = stay->process != point->process ? stay->process < point->process
+                      : stay->tid != point->tid       ? stay->tid < point->tid
+                                                      : stay->start_ns <= point->start_ns;
+        if (before) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (!low) return NULL;
+    const struct model_stay *stay = &model->stay[low - 1];
+    return stay->process == point->process && stay->tid == point->tid ? stay : NULL;
+}
+
+static void point_json(const struct space *space, const struct space_point *point, const struct model_stay *stay,
+                       int file, struct json_out *json)
+{
+    const struct log_process *process = log_process_find(space->log, point->process);
+    json_array(json);
+    json_signed(json, stay ? (int64_t)stay->phase + 1 : -1);
+    json_signed(json, stay ? (int64_t)stay->rank : process && process->has_rank ? process->rank : 0);
+    json_unsigned(json, point->tick);
+    json_unsigned(json, point->offset);
+    json_unsigned(json, point->size);
+    json_unsigned(json, point->is_write);
+    json_signed(json, file);
+    json_close(json);
+}
+
+int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
+               size_t name_bytes)
+{
+    struct report_names files = {.room_bytes = name_bytes};
+    uint64_t every = space->every;
+    size_t count = space->count;
+    int code = 0;
+    while (count > most) {
+        every *= 2;
+        count = 0;
+        for (size_t i = 0; i < space->count; i++) count += is_kept(every, space->point[i].lane, space->point[i].number);
+    }
+    json_object(json);
+    json_key(json, "points");
+    json_array(json);
+    for (size_t i = 0; i < space->count && !code; i++) {
+        const struct space_point *point = &space->point[i];
+        if (!is_kept(every, point->lane, point->number)) continue;
+        int file = report_names_place(&files, point->file, log_file_at(space->log, point->file)->name);
+        if (file == -ENOMEM) code = file;
+        point_json(space, point, find_stay(model, point), file, json);
+    }
+    json_close(json);
+    report_names_json(&files, json, "files");
+    json_key(json, "sampled");
+    json_bool(json, every > 1);
+    key_number(json, "every", every);
+    json_close(json);
+    report_names_free(&files);
+    return code;
+}

@@ -1,0 +1,37 @@
+// What the job did in a few numbers.
+#ifndef IOSEER_REPORT_SUMMARY_H
+#define IOSEER_REPORT_SUMMARY_H
+
+#include "log/log_walk.h"
+
+struct summary_process {
+    int64_t io_ns; // in calls that it made itself; those of several threads at once count once
+    int64_t busy_until_ns;
+    uint64_t bytes[2]; // read, written
+    uint64_t calls;
+};
+
+struct summary {
+    const struct log *log;
+    struct summary_process *process; // by place in the log's table
+    uint64_t bytes[2];
+    uint64_t calls;
+    int64_t transfer_ns; // during which any process was in a transfer
+    int64_t transfer_until_ns;
+    // Once all events are there:
+    int64_t run_ns;
+    uint64_t processes; // that did I/O
+    int64_t io_mean_ns;
+    int64_t io_most_ns;
+    double io_share; // below 0 where it is not known
+};
+
+int summary_init(struct summary *summary, const struct log *log);
+void summary_take(struct summary *summary, const struct log_step *step);
+void summary_finish(struct summary *summary);
+void summary_free(struct summary *summary);
+
+// Processes whose I/O is the application's: with MPI its ranks, else all but launchers.
+bool summary_counts(const struct log *log, const struct log_process *process);
+
+#endif

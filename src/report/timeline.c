@@ -1,0 +1,316 @@
+#include "report/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+#define NO_LANE UINT32_MAX
+#define NO_FILE UINT32_MAX
+
+enum { MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
+
+struct timeline_window timeline_whole(const struct log *log)
+{
+    const struct log_job *job = log_job(log);
+    int64_t end_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
+    for (size_t i = 0; i < log_place_count(log); i++) {
+        const struct log_place *place = log_place_at(log, i);
+        if (place->type == BLOCK_EVENTS && place->end_ns < INT64_MAX && (int64_t)place->end_ns > end_ns)
+            end_ns = (int64_t)place->end_ns;
+    }
+    return (struct timeline_window){0, end_ns > 0 ? end_ns : 1, 0};
+}
+
+// --- which processes are shown: those with the most time in calls, as the index says
+
+struct process_time {
+    size_t process;
+    uint64_t ns;
+    uint32_t streams;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct process_time *left = a, *right = b;
+    if (left->ns != right->ns) return left->ns > right->ns ? -1 : 1;
+    return left->process < right->process ? -1 : 1;
+}
+
+static bool place_counts(const struct log_place *place)
+{
+    return place->type == BLOCK_EVENTS && place->process && !place->process->is_launcher;
+}
+
+// Blocks of a stream mostly lie apart, so streams are counted by the highest number of blocks with one start: cheap,
+// and only the number of pixels depends on it.
+static void add_place(struct process_time *time, const struct log_place *place, uint32_t *last_stream)
+{
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) time->ns += place->class_ns[class];
+    if (time->streams && place->stream == *last_stream) return;
+    if (time->streams < TIMELINE_MAX_LANES) time->streams++;
+    *last_stream = place->stream;
+}
+
+static int choose_processes(struct timeline *timeline)
+{
+    const struct log *log = timeline->log;
+    size_t count = log_process_count(log), lanes = 0;
+    struct process_time *time = calloc(count + 1, sizeof *time);
+    uint32_t *last_stream = calloc(count + 1, sizeof *last_stream);
+    timeline->process_shown = calloc(count + 1, sizeof *timeline->process_shown);
+    if (time && last_stream && timeline->process_shown) {
+        for (size_t i = 0; i < count; i++) time[i].process = i;
+        for (size_t i = 0; i < log_place_count(log); i++) {
+            const struct log_place *place = log_place_at(log, i);
+            if (!place_counts(place)) continue;
+            size_t process = log_process_index(log, place->process);
+            add_place(&time[process], place, &last_stream[process]);
+        }
+        if (count > 1) qsort(time, count, sizeof *time, compare_times);
+        for (size_t i = 0; i < count && lanes < TIMELINE_MAX_LANES; i++) {
+            timeline->process_shown[time[i].process] = time[i].streams > 0;
+            lanes += time[i].streams > 0;
+        }
+    }
+    bool failed = !time || !last_stream || !timeline->process_shown;
+    free(time);
+    free(last_stream);
+    RETURN_IF(failed, -ENOMEM);
+    if (!timeline->columns) timeline->columns = TIMELINE_CELLS / (lanes ? lanes : 1);
+    if (timeline->columns > MOST_COLUMNS) timeline->columns = MOST_COLUMNS;
+    if (timeline->columns < LEAST_COLUMNS) timeline->columns = LEAST_COLUMNS;
+    return 0;
+}
+
+int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window)
+{
+    *timeline =
+        (struct timeline){.log = log, .from_ns = window->from_ns, .to_ns = window->to_ns, .columns = window->columns};
+    if (timeline->to_ns <= timeline->from_ns) timeline->to_ns = timeline->from_ns + 1;
+    for (unsigned i = 0; i < 2; i++) {
+        timeline->bytes[i] = calloc(TIMELINE_BINS, sizeof *timeline->bytes[i]);
+        RETURN_IF(!timeline->bytes[i], -ENOMEM);
+    }
+    return choose_processes(timeline);
+}
+
+void timeline_free(struct timeline *timeline)
+{
+    for (size_t i = 0; i < timeline->lanes; i++) free(timeline->lane[i].cell);
+    free(timeline->lane);
+    free(timeline->lane_of);
+    free(timeline->process_shown);
+    free(timeline->longer.span);
+    free(timeline->alone.span);
+    free(timeline->bytes[0]);
+    free(timeline->bytes[1]);
+    *timeline = (struct timeline){0};
+}
+
+// --- lanes
+
+static int add_lane(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *lane)
+{
+    *lane = NO_LANE;
+    if (!timeline->process_shown[log_process_index(timeline->log, process)] || timeline->lanes >= TIMELINE_MAX_LANES) {
+        timeline->lanes_left_out++;
+        return 0;
+    }
+    FORWARD(grow(&timeline->lane, &timeline->lanes_room, timeline->lanes, sizeof *timeline->lane));
+    struct timeline_lane *new = &timeline->lane[timeline->lanes];
+    *new = (struct timeline_lane){process, tid, 0, calloc(timeline->columns, sizeof *new->cell)};
+    RETURN_IF(!new->cell, -ENOMEM);
+    *lane = (uint32_t)timeline->lanes++;
+    return 0;
+}
+
+// The walk numbers its lanes from 0 on, each when its first event comes.
+static int find_lane(struct timeline *timeline, const struct log_step *step, uint32_t *lane)
+{
+    const struct log_event *event = step->event;
+    while (timeline->lane_of_count <= step->lane) {
+        FORWARD(grow(&timeline->lane_of, &timeline->lane_of_room, timeline->lane_of_count, sizeof *timeline->lane_of));
+        uint32_t *place = &timeline->lane_of[timeline->lane_of_count];
+        *place = NO_LANE;
+        if (timeline->lane_of_count == step->lane) FORWARD(add_lane(timeline, event->process, event->raw.tid, place));
+        timeline->lane_of_count++;
+    }
+    *lane = timeline->lane_of[step->lane];
+    return 0;
+}
+
+// --- spans
+
+static void merge(struct timeline_span *into, const struct timeline_span *span)
+{
+    if (!into->calls) {
+        *into = *span;
+        return;
+    }
+    if (span->start_ns < into->start_ns) into->start_ns = span->start_ns;
+    if (span->end_ns > into->end_ns) into->end_ns = span->end_ns;
+    into->calls += span->calls;
+    into->bytes += span->bytes;
+    if (span->best_ns <= into->best_ns) return;
+    into->best_ns = span->best_ns;
+    into->event = span->event;
+    into->call = span->call;
+    into->file = span->file;
+    into->class = span->class;
+}
+
+static int append(struct timeline_spans *spans, const struct timeline_span *span)
+{
+    FORWARD(grow(&spans->span, &spans->room, spans->count, sizeof *span));
+    spans->span[spans->count++] = *span;
+    return 0;
+}
+
+static int add_span(struct timeline *timeline, const struct timeline_span *span)
+{
+    int64_t width_ns = (timeline->to_ns - timeline->from_ns) / (int64_t)timeline->columns;
+    if (timeline->alone.count < TIMELINE_ALONE) {
+        FORWARD(append(&timeline->alone, span));
+    } else {
+        timeline->too_many = true;
+    }
+    if (span->end_ns - span->start_ns > width_ns) {
+        if (timeline->longer.count < MOST_LONGER) return append(&timeline->longer, span);
+        timeline->too_long++;
+    }
+    double at = (double)(span->start_ns - timeline->from_ns) / (double)(timeline->to_ns - timeline->from_ns);
+    size_t column = at > 0 ? (size_t)(at * (double)timeline->columns) : 0;
+    if (column >= timeline->columns) column = timeline->columns - 1;
+    merge(&timeline->lane[span->lane].cell[column], span);
+    return 0;
+}
+
+// Spreads bytes over the bins that the call lasted in.
+static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes)
+{
+    double width = (double)(timeline->to_ns - timeline->from_ns) / TIMELINE_BINS;
+    double from = (double)(start_ns - timeline->from_ns) / width, to = (double)(end_ns - timeline->from_ns) / width;
+    double *bin = timeline->bytes[direction];
+    double each = to > from ? (double)bytes / (to - from) : 0;
+    if (from < 0) from = 0;
+    if (to > TIMELINE_BINS) to = TIMELINE_BINS;
+    if (from >= TIMELINE_BINS || to < 0) return;
+    if (each == 0 || (size_t)from == (size_t)to) {
+        bin[(size_t)from] += each > 0 ? each * (to - from) : (double)bytes;
+        return;
+    }
+    for (size_t i = (size_t)from; (double)i < to && i < TIMELINE_BINS; i++) {
+        double low = (double)i > from ? (double)i : from, high = (double)(i + 1) < to ? (double)(i + 1) : to;
+        bin[i] += each * (high - low);
+    }
+}
+
+int timeline_take(struct timeline *timeline, const struct log_step *step)
+{
+    const struct log_event *event = step->event;
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (event->process->is_launcher) return 0;
+    if (step->moves)
+        add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns, log_event_bytes(event));
+    if (!step->is_own) return 0;
+    uint32_t lane;
+    FORWARD(find_lane(timeline, step, &lane));
+    if (lane == NO_LANE) return 0;
+    timeline->lane[lane].busy_ns += log_event_busy_ns(event);
+    const struct timeline_span span = {
+        .start_ns = event->start_ns,
+        .end_ns = end_ns,
+        .best_ns = event->duration_ns,
+        .event = event->id,
+        .call = event->call->id,
+        .file = event->file ? (uint32_t)log_file_index(timeline->log, event->file) : NO_FILE,
+        .lane = lane,
+        .class = event->call->class,
+        .calls = 1,
+        .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0,
+    };
+    return add_span(timeline, &span);
+}
+
+// --- from the index
+
+static int take_place(struct timeline *timeline, const struct log_place *place, struct lookup *lanes)
+{
+    uint64_t key = lookup_pair((uint32_t)log_process_index(timeline->log, place->process), place->stream);
+    uint32_t lane = lookup_find(lanes, key);
+    struct timeline_span span = {.start_ns = (int64_t)place->start_ns,
+                                 .end_ns = (int64_t)place->end_ns,
+                                 .file = NO_FILE,
+                                 .call = UINT32_MAX,
+                                 .calls = place->events};
+    if (lane == LOOKUP_NONE) {
+        FORWARD(add_lane(timeline, place->process, 0, &lane));
+        FORWARD(lookup_set(lanes, key, lane == NO_LANE ? NO_LANE - 1 : lane));
+    }
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        if ((int64_t)place->class_ns[class] < span.best_ns) continue;
+        span.best_ns = (int64_t)place->class_ns[class];
+        span.class = (uint8_t) class;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t bytes = place->class_bytes[i ? CLASS_WRITE : CLASS_READ];
+        add_bytes(timeline, i, span.start_ns, span.end_ns, bytes);
+        span.bytes += bytes;
+    }
+    if (lane >= NO_LANE - 1) return 0;
+    span.lane = lane;
+    for (unsigned class = 0; class < CLASS_COUNT; class ++)
+        timeline->lane[lane].busy_ns += (int64_t)place->class_ns[class];
+    return add_span(timeline, &span);
+}
+
+static bool overlaps(const struct timeline *timeline, const struct log_place *place)
+{
+    return place_counts(place) && place->end_ns < INT64_MAX && (int64_t)place->end_ns >= timeline->from_ns &&
+           place->start_ns <= (uint64_t)timeline->to_ns;
+}
+
+int timeline_from_index(struct timeline *timeline, struct log *log)
+{
+    struct lookup lanes = {0};
+    int code = 0;
+    timeline->from_index = true;
+    timeline->too_many = true; // a span is a block of many calls
+    for (size_t i = 0; i < log_place_count(log) && !code; i++) {
+        const struct log_place *place = log_place_at(log, i);
+        if (overlaps(timeline, place)) code = take_place(timeline, place, &lanes);
+    }
+    lookup_free(&lanes);
+    return code;
+}
+
+// --- a window of a log
+
+static uint64_t events_in(const struct timeline *timeline, const struct log *log)
+{
+    uint64_t events = 0;
+    for (size_t i = 0; i < log_place_count(log); i++) {
+        const struct log_place *place = log_place_at(log, i);
+        if (overlaps(timeline, place)) events += place->events;
+    }
+    return events;
+}
+
+int timeline_read(struct timeline *timeline, struct log *log)
+{
+    if (events_in(timeline, log) > MOST_EVENTS_READ) return timeline_from_index(timeline, log);
+    const struct log_filter filter = {
+        .has_from = true, .from_ns = timeline->from_ns, .under_way = true, .has_to = true, .to_ns = timeline->to_ns};
+    struct log_walk walk;
+    struct log_step step;
+    int more = log_walk_open(&walk, log, &filter);
+    while (more >= 0 && (more = log_walk_next(&walk, &step)) > 0) {
+        int code = timeline_take(timeline, &step);
+        if (code < 0) more = code;
+    }
+    log_walk_close(&walk);
+    return more;
+}

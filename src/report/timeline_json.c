@@ -1,0 +1,192 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "report/keys.h"
+#include "report/names.h"
+#include "report/timeline.h"
+
+// --- lanes
+
+struct lane_order {
+    uint32_t lane;
+    const struct log_process *process;
+};
+
+static int compare_lanes(const void *a, const void *b)
+{
+    const struct lane_order *left = a, *right = b;
+    if (left->process->world != right->process->world) return left->process->world < right->process->world ? -1 : 1;
+    if (left->process->has_rank && left->process->rank != right->process->rank)
+        return left->process->rank < right->process->rank ? -1 : 1;
+    if (left->process->start_ns != right->process->start_ns)
+        return left->process->start_ns < right->process->start_ns ? -1 : 1;
+    if (left->process != right->process) return left->process < right->process ? -1 : 1;
+    return left->lane < right->lane ? -1 : 1;
+}
+
+static void lane_json(const struct timeline_lane *lane, unsigned number_in_process, size_t id, struct json_out *json)
+{
+    char name[64], thread[32] = "";
+    const struct log_process *process = lane->process;
+    if (number_in_process) snprintf(thread, sizeof thread, ", thread %u", number_in_process + 1);
+    snprintf(name, sizeof name, process->has_rank ? "rank %lld%s" : "process %lld%s",
+             (long long)(process->has_rank ? process->rank : process->pid), thread);
+    json_object(json);
+    key_number(json, "id", id);
+    key_signed(json, "rank", process->has_rank, process->rank);
+    key_number(json, "pid", process->pid);
+    key_signed(json, "tid", lane->tid, lane->tid);
+    key_text(json, "host", process->host);
+    key_text(json, "name", name);
+    key_seconds(json, "seconds", lane->busy_ns);
+    json_close(json);
+}
+
+// Writes the lanes in their order; gives each one's place in it.
+static int lanes_json(const struct timeline *timeline, struct json_out *json, uint32_t *place)
+{
+    struct lane_order *order = malloc((timeline->lanes + 1) * sizeof *order);
+    RETURN_IF(!order, -ENOMEM);
+    for (uint32_t i = 0; i < timeline->lanes; i++) order[i] = (struct lane_order){i, timeline->lane[i].process};
+    if (timeline->lanes > 1) qsort(order, timeline->lanes, sizeof *order, compare_lanes);
+    json_key(json, "lanes");
+    json_array(json);
+    unsigned number = 0;
+    for (size_t i = 0; i < timeline->lanes; i++) {
+        number = i && order[i].process == order[i - 1].process ? number + 1 : 0;
+        place[order[i].lane] = (uint32_t)i;
+        lane_json(&timeline->lane[order[i].lane], number, i, json);
+    }
+    json_close(json);
+    free(order);
+    return 0;
+}
+
+// --- spans
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct timeline_span *left = a, *right = b;
+    if (left->lane != right->lane) return left->lane < right->lane ? -1 : 1;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
+}
+
+static int compare_lengths(const void *a, const void *b)
+{
+    const struct timeline_span *left = a, *right = b;
+    int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
+    return left_ns > right_ns ? -1 : left_ns < right_ns;
+}
+
+// All that are to be shown, in one array.
+static int gather(const struct timeline *timeline, size_t most, struct timeline_spans *out)
+{
+    const struct timeline_spans *from = timeline->too_many ? &timeline->longer : &timeline->alone;
+    size_t cells = timeline->too_many ? timeline->lanes * timeline->columns : 0;
+    out->span = malloc((from->count + cells + 1) * sizeof *out->span);
+    RETURN_IF(!out->span, -ENOMEM);
+    if (from->count) memcpy(out->span, from->span, from->count * sizeof *out->span);
+    out->count = from->count;
+    for (size_t i = 0; timeline->too_many && i < timeline->lanes; i++) {
+        for (size_t column = 0; column < timeline->columns; column++) {
+            const struct timeline_span *cell = &timeline->lane[i].cell[column];
+            if (cell->calls) out->span[out->count++] = *cell;
+        }
+    }
+    if (out->count > most) { // the longest ones show most
+        qsort(out->span, out->count, sizeof *out->span, compare_lengths);
+        out->count = most;
+    }
+    return 0;
+}
+
+static void span_json(const struct timeline_span *span, int call, int file, struct json_out *json)
+{
+    json_array(json);
+    json_unsigned(json, span->lane);
+    json_seconds(json, span->start_ns);
+    json_seconds(json, span->end_ns - span->start_ns);
+    json_unsigned(json, span->class);
+    json_unsigned(json, span->calls);
+    json_unsigned(json, span->bytes);
+    json_signed(json, call);
+    json_signed(json, file);
+    json_unsigned(json, span->event);
+    json_close(json);
+}
+
+static int spans_json(const struct timeline *timeline, struct json_out *json, const uint32_t *place, size_t most,
+                      size_t name_bytes)
+{
+    struct timeline_spans spans = {0};
+    struct report_names calls = {.room_bytes = name_bytes}, files = {.room_bytes = name_bytes};
+    int code = gather(timeline, most, &spans);
+    for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].lane = place[spans.span[i].lane];
+    if (spans.count > 1) qsort(spans.span, spans.count, sizeof *spans.span, compare_spans);
+    json_key(json, "spans");
+    json_array(json);
+    for (size_t i = 0; i < spans.count && !code; i++) {
+        const struct timeline_span *span = &spans.span[i];
+        const struct log_call *call = log_call_find(timeline->log, span->call);
+        int call_place = report_names_place(&calls, span->call, call ? call->name : NULL);
+        const struct log_file *file =
+            span->file < log_file_count(timeline->log) ? log_file_at(timeline->log, span->file) : NULL;
+        int file_place = report_names_place(&files, span->file, file ? file->name : NULL);
+        if (call_place == -ENOMEM || file_place == -ENOMEM) code = -ENOMEM;
+        span_json(span, call_place, file_place, json);
+    }
+    json_close(json);
+    report_names_json(&calls, json, "call_names");
+    report_names_json(&files, json, "files");
+    json_key(json, "complete");
+    json_bool(json, !timeline->too_many && spans.count == timeline->alone.count && !timeline->lanes_left_out);
+    report_names_free(&calls);
+    report_names_free(&files);
+    free(spans.span);
+    return code;
+}
+
+static void bins_json(const struct timeline *timeline, struct json_out *json)
+{
+    static const char *const key[2] = {"read_bytes", "write_bytes"};
+    json_key(json, "bins");
+    json_object(json);
+    json_key(json, "seconds");
+    json_double(json, (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS);
+    json_key(json, "count");
+    json_unsigned(json, TIMELINE_BINS);
+    for (unsigned i = 0; i < 2; i++) {
+        json_key(json, key[i]);
+        json_array(json);
+        for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
+        json_close(json);
+    }
+    json_close(json);
+}
+
+int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes)
+{
+    uint32_t *place = calloc(timeline->lanes + 1, sizeof *place);
+    RETURN_IF(!place, -ENOMEM);
+    json_object(json);
+    key_seconds(json, "from", timeline->from_ns);
+    key_seconds(json, "to", timeline->to_ns);
+    int code = lanes_json(timeline, json, place);
+    json_key(json, "lanes_left_out");
+    json_unsigned(json, timeline->lanes_left_out);
+    bins_json(timeline, json);
+    json_key(json, "classes");
+    json_array(json);
+    for (unsigned class = 0; class < CLASS_COUNT; class ++)
+        json_text(json, class == CLASS_NONE ? "none" : call_class_name(class));
+    json_close(json);
+    if (!code) code = spans_json(timeline, json, place, most, name_bytes);
+    json_key(json, "source");
+    json_text(json, timeline->from_index ? "index" : "events");
+    json_close(json);
+    free(place);
+    return code;
+}
