@@ -39,7 +39,13 @@ int page_json(struct page *page, FILE *out);
 // While the log is being read: what its index tells. `done` of it, 0 to 1.
 int page_pending_json(const struct log_argument *argument, double done, FILE *out);
 
-// The timeline as text is a line of characters (page_text.c).
+// The page with its data (page_html.c). A build without npm has no template.
+bool page_has_template(void);
+int page_html(struct page *page, FILE *out);
+// The template with JSON in its two places, none of which has a '<'.
+int page_fill_template(const char *data, const char *server, FILE *out);
+
+// The same story in a terminal (page_text.c).
 int page_text(struct page *page, FILE *out);
 
 #endif

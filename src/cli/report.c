@@ -31,6 +31,7 @@ static const struct format {
     const char *ending;
     write_page *write;
 } formats[] = {
+    {"html", ".html", page_html},
     {"json", ".json", page_json},
 };
 
@@ -44,7 +45,7 @@ static const struct format *find_format(void)
                            : len > ending && !strcmp(options.output + len - ending, format->ending))
             return format;
     }
-    return options.format ? NULL : &formats[0];
+    return options.format ? NULL : &formats[sizeof formats / sizeof formats[0] - 1];
 }
 
 static int add_predictions(struct page *page)
@@ -73,6 +74,8 @@ static int report_run(int argc, char **argv)
 {
     const struct format *format = find_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
+    if (format->write == page_html && !page_has_template())
+        return cli_usage("report", "html", "this ioseer was built without the page (npm was missing)");
     struct log_argument argument;
     int status = log_argument_open(&argument, "report", argc, argv);
     if (status != STATUS_OK) return status;
