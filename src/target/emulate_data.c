@@ -140,6 +140,15 @@ static void end(struct emulate *emulate)
     device_end(&emulate->device, clock_now_ns());
 }
 
+// The reply copies the data once more, which takes as long as the first time; not so where a disk below was waited for.
+enum { COPY_MOST_PS_PER_BYTE = 500 };
+
+static int64_t copy_ns(int64_t began_ns, uint64_t bytes)
+{
+    int64_t took_ns = clock_now_ns() - began_ns, most_ns = (int64_t)(bytes * COPY_MOST_PS_PER_BYTE / 1000);
+    return took_ns < most_ns ? took_ns : most_ns;
+}
+
 static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file)
 {
     struct emulate *emulate = emulate_of(request);
@@ -150,9 +159,10 @@ static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t of
     }
     int64_t done_ns = admit(request, false, number, offset, bytes);
     char *buffer = malloc(size);
+    int64_t began_ns = clock_now_ns();
     ssize_t got = buffer ? pread((int)file->fh, buffer, size, offset) : -1;
     int error = !buffer ? ENOMEM : got < 0 ? errno : 0;
-    emulate_wait(request, done_ns);
+    emulate_wait(request, done_ns - copy_ns(began_ns, bytes));
     if (error) {
         fuse_reply_err(request, error);
     } else {

@@ -6,7 +6,8 @@
 #include "target/clock.h"
 
 enum {
-    REQUESTS = 15,         // to take the median of
+    REQUESTS = 15,
+    FASTER = 2,            // than the one that counts
     COST_MOST_NS = 200000, // more than this is not the way but something in it
 };
 
@@ -31,6 +32,8 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+// A fast one of several counts. On a busy machine the others have waited for a processor, and what they needed, taken
+// off, would make the storage faster than was asked for whenever a processor is free.
 static int measure_point(int64_t wait_ns, way_request *request, void *context, int64_t *cost_ns)
 {
     int64_t needed_ns[REQUESTS];
@@ -41,8 +44,8 @@ static int measure_point(int64_t wait_ns, way_request *request, void *context, i
         needed_ns[i] = clock_now_ns() - began_ns - wait_ns;
     }
     qsort(needed_ns, REQUESTS, sizeof *needed_ns, compare);
-    int64_t median_ns = needed_ns[REQUESTS / 2];
-    *cost_ns = median_ns < 0 ? 0 : median_ns > COST_MOST_NS ? COST_MOST_NS : median_ns;
+    int64_t fast_ns = needed_ns[FASTER];
+    *cost_ns = fast_ns < 0 ? 0 : fast_ns > COST_MOST_NS ? COST_MOST_NS : fast_ns;
     return 0;
 }
 

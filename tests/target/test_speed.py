@@ -102,7 +102,7 @@ class Bandwidth(SpeedTest):
 
 class Latency(SpeedTest):
     def test_data(self):
-        for latency in (0.0003, 0.002):
+        for latency in (0.001, 0.004):
             self.emulate('--latency', f'{int(latency * 1e6)}us', '--read-bw', '2000M')
             fd, page = self.open(), mmap.mmap(-1, 4096)
             for deed in (os.preadv, os.pwritev):
