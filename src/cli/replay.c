@@ -229,7 +229,8 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
         fputc('\n', out);
     }
     if (o->run[o->runs - 1].skipped) {
-        fprintf(out, "%" PRIu64 " operations have no replay and were left out\n", o->run[o->runs - 1].skipped);
+        fprintf(out, "%" PRIu64 " operations have no replay and were left out; the first: %s\n",
+                o->run[o->runs - 1].skipped, o->run[o->runs - 1].first_skipped);
     }
 }
 
@@ -274,7 +275,7 @@ static void print_runner_error(const char *path)
 
 static int fail(const struct replay_place *place, const struct replay_result *result, int code)
 {
-    if (code == -EINTR) return 128 + 2;
+    if (code == -EINTR) return 128 + place->signal;
     if (code == ERR_NOTHING) {
         print_runner_error(place->error);
         return STATUS_FAILURE;
@@ -297,17 +298,41 @@ static int check_run(const struct replay_result *result)
     return STATUS_OK;
 }
 
-static int run_all(const struct replay_place *place, const struct replay_settings *settings, struct outcome *o)
+// --- progress, on a terminal
+
+static struct {
+    size_t run, runs;
+    size_t phases;
+} progress;
+
+static void show_progress(const struct replay_place *place)
 {
-    bool progress = !options.quiet && isatty(STDERR_FILENO);
+    unsigned phase = 0;
+    FILE *in = fopen(place->phase, "re");
+    if (in && fscanf(in, "%u", &phase) != 1) phase = 0;
+    if (in) fclose(in);
+    fprintf(stderr, "\rreplay %zu of %zu: ", progress.run, progress.runs);
+    if (phase)
+        fprintf(stderr, "phase %u of %zu\033[K", phase, progress.phases);
+    else
+        fprintf(stderr, "making files\033[K");
+    fflush(stderr);
+}
+
+static int run_all(struct replay_place *place, const struct replay_settings *settings, struct outcome *o)
+{
     size_t runs = options.repeat ? (size_t)options.repeat : 1;
     o->run = calloc(runs, sizeof *o->run);
     if (!o->run) return cli_fail("replay", "memory", -ENOMEM);
+    progress.runs = runs;
+    progress.phases = o->model->program[o->program].end;
+    if (!options.quiet && isatty(STDERR_FILENO)) place->progress = show_progress;
     for (size_t i = 0; i < runs; i++) {
         bool recorded = i == 0 && !options.no_similarity && !settings->null;
-        if (progress) fprintf(stderr, "\rreplay %zu of %zu", i + 1, runs);
+        progress.run = i + 1;
+        unlink(place->phase);
         int code = replay_run(place, settings, o->model, recorded, &o->run[i]);
-        if (progress) fputs("\r\033[K", stderr);
+        if (place->progress) fputs("\r\033[K", stderr);
         o->runs = i + 1;
         if (code < 0) return fail(place, &o->run[i], code);
         int status = check_run(&o->run[i]);
@@ -320,8 +345,8 @@ static int run_all(const struct replay_place *place, const struct replay_setting
     return print_outcome(o);
 }
 
-// The files of the program as large as they became, twice where some were there before.
-static int check_space(const struct model *model)
+// The files of the program as large as they became, of more processes accordingly more.
+static int check_space(const struct model *model, double copies)
 {
     struct statvfs about;
     uint64_t needed = 0;
@@ -333,6 +358,7 @@ static int check_space(const struct model *model)
         const struct model_file *file = &model->file[i];
         needed += file->size_after > file->size_before ? file->size_after : file->size_before;
     }
+    if (copies > 1) needed = (uint64_t)((double)needed * copies);
     uint64_t there = (uint64_t)about.f_bavail * about.f_frsize;
     if (needed <= there) return STATUS_OK;
     fprintf(stderr, "ioseer replay: %s: needs %s, %s are free\n", options.on, words_bytes(needed).text,
@@ -369,9 +395,12 @@ static int replay_run_verb(int argc, char **argv)
                                        .think = !options.no_think,
                                        .keep = options.keep};
     settings.program = main_program(model);
-    status = !model->phases ? cli_fail("replay", argv[1], ERR_NOTHING) : options.null ? STATUS_OK : check_space(model);
+    uint32_t np = model->phases ? model->program[settings.program].np : 1;
+    settings.np = options.np ? (uint32_t)options.np : np;
+    status = !model->phases ? cli_fail("replay", argv[1], ERR_NOTHING)
+             : options.null ? STATUS_OK
+                            : check_space(model, (double)settings.np / np);
     if (status == STATUS_OK) {
-        settings.np = options.np ? (uint32_t)options.np : model->program[settings.program].np;
         bool scaled = settings.np != model->program[settings.program].np;
         struct replay_place place;
         int code = replay_place_make(&place, &settings, model);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -21,29 +20,21 @@
 
 static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked as long as the replay runs; nothing else is ours
+static const char lock_text[] = "A replay's folder; the next one removes it if this one could not.\n";
 
 // --- folders
 
-static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
-{
-    (void)about, (void)type, (void)where;
-    remove(path);
-    return 0;
-}
-
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-// Whether the folder is a replay's whose ioseer is gone: it holds the lock file, and nobody the lock.
+// Whether the folder is a replay's whose ioseer is gone: it holds our lock file, and nobody the lock.
 static bool is_stale(const char *folder)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], text[sizeof lock_text] = "";
+    struct stat about;
     if (snprintf(path, sizeof path, "%s/%s", folder, lock_name) >= (int)sizeof path) return false;
+    if (lstat(folder, &about) < 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid()) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) return false;
-    bool stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    bool is_ours = read(fd, text, sizeof text) == sizeof lock_text - 1 && !strcmp(text, lock_text);
+    bool stale = is_ours && flock(fd, LOCK_EX | LOCK_NB) == 0;
     close(fd);
     return stale;
 }
@@ -54,9 +45,10 @@ static void remove_stale(const char *target)
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
         char path[PATH_MAX];
-        if (strncmp(entry->d_name, folder_prefix, sizeof folder_prefix - 1)) continue;
+        size_t length = sizeof folder_prefix - 1;
+        if (strncmp(entry->d_name, folder_prefix, length) || strlen(entry->d_name) != length + 6) continue;
         if (snprintf(path, sizeof path, "%s/%s", target, entry->d_name) < (int)sizeof path && is_stale(path))
-            remove_tree(path);
+            replay_remove_tree(path);
     }
     if (directory) closedir(directory);
 }
@@ -73,13 +65,17 @@ static int make_folder(const char *in, char **folder)
     return 0;
 }
 
+// The file gets its name when it is locked: nobody finds it without the lock. It stays open until ioseer ends.
 static int lock_folder(const char *folder)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", folder, lock_name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); // stays open until ioseer ends
+    char path[PATH_MAX], early[PATH_MAX];
+    RETURN_IF(snprintf(path, sizeof path, "%s/%s", folder, lock_name) >= (int)sizeof path, -ENAMETOOLONG);
+    RETURN_IF(snprintf(early, sizeof early, "%s/.%s", folder, lock_name) >= (int)sizeof early, -ENAMETOOLONG);
+    int fd = open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     RETURN_IF(fd < 0, -errno);
-    return flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+    RETURN_IF(flock(fd, LOCK_EX | LOCK_NB) < 0, -errno);
+    RETURN_IF(write(fd, lock_text, sizeof lock_text - 1) != sizeof lock_text - 1, -ENOSPC);
+    return rename(early, path) < 0 ? -errno : 0;
 }
 
 static int name_in(const char *folder, const char *name, char **path)
@@ -105,30 +101,49 @@ static int save_model(const char *path, const struct model *model)
 int replay_place_make(struct replay_place *place, const struct replay_settings *settings, const struct model *model)
 {
     const char *temporary = getenv("TMPDIR");
-    *place = (struct replay_place){0};
-    remove_stale(settings->target);
-    FORWARD(make_folder(settings->target, &place->folder));
+    char target[PATH_MAX];
+    *place = (struct replay_place){.guard.end = -1};
+    RETURN_IF(!realpath(settings->target, target), -errno); // the runner may change its directory
+    remove_stale(target);
+    if (!temporary || !*temporary) temporary = "/tmp";
+    remove_stale(temporary);
+    FORWARD(make_folder(target, &place->folder));
     FORWARD(lock_folder(place->folder));
-    FORWARD(make_folder(temporary && *temporary ? temporary : "/tmp", &place->work));
+    FORWARD(make_folder(temporary, &place->work));
     FORWARD(lock_folder(place->work));
+    replay_guard_start(&place->guard, place->folder, place->work);
     FORWARD(name_in(place->work, "model.json", &place->model));
     FORWARD(name_in(place->work, "result.json", &place->result));
     FORWARD(settings->log ? copy_name(settings->log, &place->log) : name_in(place->work, "replay.ioseer", &place->log));
     FORWARD(name_in(place->work, "error", &place->error));
+    FORWARD(name_in(place->work, "phase", &place->phase));
     return save_model(place->model, model);
+}
+
+// A folder that is kept is the user's: without its lock file no replay takes it for one that was left behind.
+static void release_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, lock_name) < (int)sizeof path) unlink(path);
 }
 
 void replay_place_remove(struct replay_place *place, bool keep_files)
 {
-    if (place->folder && !keep_files) remove_tree(place->folder);
-    if (place->work) remove_tree(place->work);
+    if (place->work) replay_end_processes(place->work);
+    if (place->folder && keep_files)
+        release_folder(place->folder);
+    else if (place->folder)
+        replay_remove_tree(place->folder);
+    if (place->work) replay_remove_tree(place->work);
+    replay_guard_dismiss(&place->guard);
     free(place->folder);
     free(place->work);
     free(place->model);
     free(place->result);
     free(place->log);
     free(place->error);
-    *place = (struct replay_place){0};
+    free(place->phase);
+    *place = (struct replay_place){.guard.end = -1};
 }
 
 // The runner's files of the run before.
@@ -138,9 +153,9 @@ static void empty_folder(const char *folder)
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
         char path[PATH_MAX];
-        if (!strncmp(entry->d_name, "file-", 5) &&
+        if (*entry->d_name != '.' && strcmp(entry->d_name, lock_name) &&
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path) {
-            remove_tree(path);
+            replay_remove_tree(path);
         }
     }
     if (directory) closedir(directory);
@@ -233,6 +248,8 @@ static int add_runner(struct command *command, const struct replay_place *place,
         snprintf(text, sizeof text, "null=%s", settings->null);
         FORWARD(add_word(command, text));
     }
+    snprintf(text, sizeof text, "progress=%s", place->phase);
+    if (place->progress && !prepare) FORWARD(add_word(command, text));
     if (settings->phases) {
         snprintf(text, sizeof text, "phases=%s", settings->phases);
         FORWARD(add_word(command, text));
@@ -261,6 +278,7 @@ static void become(const struct replay_place *place, struct command *command)
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("TMPDIR", place->work, 1); // what a launcher that is killed leaves there goes with it
     int null = open("/dev/null", O_RDWR), error = open(place->error, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(null, 0);
     dup2(null, 1);
@@ -274,24 +292,26 @@ static void become(const struct replay_place *place, struct command *command)
 }
 
 // Waits for the child; a signal to us ends it. Returns its status as waitpid gives it, or -EINTR.
-static int wait_for(pid_t child, const sigset_t *caught)
+static int wait_for(struct replay_place *place, pid_t child, const sigset_t *caught)
 {
+    static const struct timespec often = {.tv_nsec = 200000000};
     int status;
     for (;;) {
         pid_t ended = waitpid(child, &status, WNOHANG);
         if (ended == child) return status;
-        siginfo_t info;
-        int signal = sigwaitinfo(caught, &info);
+        int signal = sigtimedwait(caught, NULL, &often);
+        if (place->progress) place->progress(place);
         if (signal == SIGCHLD || signal < 0) continue;
         kill(-child, SIGTERM);
-        for (unsigned i = 0; i < 50 && waitpid(child, &status, WNOHANG) != child; i++) usleep(100000);
+        replay_end_processes(place->work);
         kill(-child, SIGKILL);
-        waitpid(child, &status, WNOHANG);
+        waitpid(child, &status, 0);
+        place->signal = signal;
         return -EINTR;
     }
 }
 
-static int run_command(const struct replay_place *place, struct command *command)
+static int run_command(struct replay_place *place, struct command *command)
 {
     sigset_t caught, before;
     sigemptyset(&caught);
@@ -302,7 +322,7 @@ static int run_command(const struct replay_place *place, struct command *command
     sigprocmask(SIG_BLOCK, &caught, &before);
     pid_t child = fork();
     if (!child) become(place, command);
-    int status = child < 0 ? -errno : wait_for(child, &caught);
+    int status = child < 0 ? -errno : wait_for(place, child, &caught);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
@@ -330,12 +350,22 @@ static int read_result(const char *path, const struct model *model, struct repla
     const char *failure;
     if (json_in_text(json_in_member(json.root, "first_failure"), &failure, NULL) == 0)
         snprintf(result->first_failure, sizeof result->first_failure, "%s", failure);
+    if (json_in_text(json_in_member(json.root, "first_skipped"), &failure, NULL) == 0)
+        snprintf(result->first_skipped, sizeof result->first_skipped, "%s", failure);
     json_in_free(&json);
     return code;
 }
 
+static void note_signal(const struct replay_place *place, int signal)
+{
+    FILE *out = fopen(place->error, "we");
+    if (!out) return;
+    fprintf(out, "ioseer replay: it was ended by signal %d (%s)\n", signal, strsignal(signal));
+    fclose(out);
+}
+
 // ERR_NOTHING where the runner failed: place->error says why.
-static int start(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+static int start(struct replay_place *place, const struct replay_settings *settings, const struct model *model,
                  bool recorded, bool prepare)
 {
     struct command command = {0};
@@ -344,25 +374,20 @@ static int start(const struct replay_place *place, const struct replay_settings 
     int status = code ? code : run_command(place, &command);
     for (size_t i = 0; i < command.owned; i++) free(command.memory[i]);
     if (status < 0) return status;
-    return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : ERR_NOTHING;
+    if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
+    replay_end_processes(place->work); // a launcher that was killed may leave ranks behind
+    if (WIFSIGNALED(status)) note_signal(place, WTERMSIG(status));
+    return ERR_NOTHING;
 }
 
-static bool needs_files(const struct model *model)
-{
-    for (size_t i = 0; i < model->files; i++) {
-        if (model->file[i].existed) return true;
-    }
-    return false;
-}
-
-int replay_run(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+int replay_run(struct replay_place *place, const struct replay_settings *settings, const struct model *model,
                bool recorded, struct replay_result *result)
 {
     *result = (struct replay_result){.phase = calloc(model->phases + 1, sizeof *result->phase)};
     RETURN_IF(!result->phase, -ENOMEM);
     empty_folder(place->folder);
     unlink(place->result);
-    if (needs_files(model) && !settings->null) FORWARD(start(place, settings, model, false, true));
+    if (!settings->null) FORWARD(start(place, settings, model, false, true));
     FORWARD(start(place, settings, model, recorded, false));
     return read_result(place->result, model, result);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/replay_guard.h"
 #include "model/model.h"
 
 struct replay_settings {
@@ -33,6 +34,7 @@ struct replay_result {
     uint64_t failed;
     uint64_t skipped;
     char first_failure[256];
+    char first_skipped[64]; // call
 };
 
 struct replay_place {
@@ -42,6 +44,10 @@ struct replay_place {
     char *result; // file
     char *log;    // of a recorded run
     char *error;  // what the runner said
+    char *phase;  // file with the number of the phase that it is in
+    struct replay_guard guard;
+    int signal;                                         // that ended it; 0: none
+    void (*progress)(const struct replay_place *place); // called now and then while it runs; or NULL
 };
 
 // Makes the folders and writes the model; a replay's folders that a killed ioseer left there are removed first.
@@ -49,7 +55,7 @@ int replay_place_make(struct replay_place *place, const struct replay_settings *
 void replay_place_remove(struct replay_place *place, bool keep_files);
 
 // Runs once; recorded into place->log where asked for. The result's phases are to be freed.
-int replay_run(const struct replay_place *place, const struct replay_settings *settings, const struct model *model,
+int replay_run(struct replay_place *place, const struct replay_settings *settings, const struct model *model,
                bool recorded, struct replay_result *result);
 
 #endif

@@ -55,23 +55,50 @@ static void number_parts(struct numbering *n, struct model_part *part, size_t co
     for (size_t i = 0; i < count; i++) number_items(n, &part[i].items, part[i].phs * part[i].ranks);
 }
 
-static void fill_files(struct building *b, struct log *log)
+// A member that was there before, with its size. Until all are known, places are members and sizes are one too large.
+static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes)
+{
+    size_t room = file->set->member_count;
+    if (!file->before_bytes) {
+        file->before = arena_alloc(&model->arena, room * sizeof *file->before);
+        file->before_bytes = arena_alloc(&model->arena, room * sizeof *file->before_bytes);
+        RETURN_IF(!file->before || !file->before_bytes, -ENOMEM);
+    }
+    if (!file->before_bytes[member]) file->before_bytes[member] = (int64_t)bytes + 1;
+    return 0;
+}
+
+static void close_up_before(struct model_file *file)
+{
+    for (size_t i = 0; file->before_bytes && i < file->set->member_count; i++) {
+        if (!file->before_bytes[i]) continue;
+        file->before[file->existed] = (uint32_t)i;
+        file->before_bytes[file->existed++] = file->before_bytes[i] - 1;
+    }
+}
+
+static int fill_files(struct building *b, struct log *log)
 {
     struct model *model = b->model;
+    int code = 0;
     uint32_t *file_of = malloc((model->sets.set_count + 1) * sizeof *file_of);
-    if (!file_of) return;
+    RETURN_IF(!file_of, -ENOMEM);
     memset(file_of, 0xff, (model->sets.set_count + 1) * sizeof *file_of);
     for (size_t i = 0; i < model->files; i++) file_of[model->file[i].set - model->sets.set] = (uint32_t)i;
-    for (size_t i = 0; i < log_file_count(log); i++) {
+    for (size_t i = 0; i < log_file_count(log) && !code; i++) {
         uint32_t at = file_of[model->sets.place[i].set];
         if (at == UINT32_MAX) continue;
-        model->file[at].existed += b->lanes.file[i].existed;
-        model->file[at].size_before += b->lanes.file[i].size_before;
-        model->file[at].size_after += b->lanes.file[i].reach > b->lanes.file[i].size_before
-                                          ? b->lanes.file[i].reach
-                                          : b->lanes.file[i].size_before;
+        const struct lane_file *from = &b->lanes.file[i];
+        struct model_file *to = &model->file[at];
+        to->size_before += from->size_before;
+        to->size_after += from->reach > from->size_before ? from->reach : from->size_before;
+        to->read_before += from->read_before;
+        to->read_cached += from->read_cached;
+        if (from->existed) code = add_before(model, to, model->sets.place[i].member, from->size_before);
     }
+    for (size_t i = 0; i < model->files; i++) close_up_before(&model->file[i]);
     free(file_of);
+    return code;
 }
 
 static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to, size_t *count)
@@ -125,6 +152,5 @@ int build_numbers(struct building *b, struct log *log)
     }
     free(n.kind_of);
     free(n.file_of);
-    if (!code) fill_files(b, log);
-    return code;
+    return code ? code : fill_files(b, log);
 }

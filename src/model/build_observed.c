@@ -68,12 +68,18 @@ struct thinking {
     const struct op_time *time; // of the next operation
     int64_t **think_ns;
     size_t *count;
+    int64_t **ahead;     // of asynchronous transfers; NULL where there are none
+    int64_t *overlap_ns; // so too: sums
 };
 
 static int take_think(const struct op *op, size_t leaf, void *context)
 {
     struct thinking *t = context;
     (void)op;
+    if (t->ahead) {
+        t->ahead[leaf][t->count[leaf]] = (int64_t)t->time->ahead;
+        t->overlap_ns[leaf] += t->time->overlap_ns;
+    }
     t->think_ns[leaf][t->count[leaf]++] = t->time++->think_ns;
     return 0;
 }
@@ -108,21 +114,65 @@ static void count_ops(const struct model_items *items, uint64_t around, uint64_t
     }
 }
 
+static bool has_async(const struct building *b)
+{
+    for (size_t i = 0; i < b->lanes.kinds; i++) {
+        if (b->lanes.kind[i].nonblocking) return true;
+    }
+    return false;
+}
+
+static int make_room(struct thinking *t, size_t leaves, const uint64_t *ops, size_t count)
+{
+    for (size_t i = 0; i < leaves; i++) {
+        t->think_ns[i] = malloc(ops[i] * count * sizeof **t->think_ns);
+        RETURN_IF(!t->think_ns[i], -ENOMEM);
+        if (!t->ahead) continue;
+        t->ahead[i] = malloc(ops[i] * count * sizeof **t->ahead);
+        RETURN_IF(!t->ahead[i], -ENOMEM);
+    }
+    return 0;
+}
+
+static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item)
+{
+    struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
+    item->think = arena_copy(&b->model->arena, &pause, sizeof pause);
+    RETURN_IF(!item->think, -ENOMEM);
+    bool is_async = item->type == NEST_OP && b->lanes.kind[item->kind].nonblocking && t->count[leaf];
+    if (!t->ahead || !is_async) return 0;
+    struct model_pause ahead = pause_of(t->ahead[leaf], t->count[leaf]);
+    struct model_async async = {.ahead = (uint64_t)ahead.quantile_ns[2],
+                                .overlap_ns = t->overlap_ns[leaf] / (int64_t)t->count[leaf]};
+    item->async = arena_copy(&b->model->arena, &async, sizeof async);
+    return item->async ? 0 : -ENOMEM;
+}
+
+static void free_thinking(struct thinking *t, size_t leaves)
+{
+    for (size_t i = 0; i < leaves && t->think_ns; i++) free(t->think_ns[i]);
+    for (size_t i = 0; i < leaves && t->ahead; i++) free(t->ahead[i]);
+    free(t->think_ns);
+    free(t->ahead);
+    free(t->overlap_ns);
+    free(t->count);
+}
+
 int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
 {
     size_t leaves = count_leaves(&part->items, NULL), next = 0;
+    bool async = !others && has_async(b);
     struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
     uint64_t *ops = calloc(leaves + 1, sizeof *ops);
     struct thinking t = {.think_ns = calloc(leaves + 1, sizeof *t.think_ns),
-                         .count = calloc(leaves + 1, sizeof *t.count)};
-    int code = leaf && ops && t.think_ns && t.count ? 0 : -ENOMEM;
+                         .count = calloc(leaves + 1, sizeof *t.count),
+                         .ahead = async ? calloc(leaves + 1, sizeof *t.ahead) : NULL,
+                         .overlap_ns = calloc(leaves + 1, sizeof *t.overlap_ns)};
+    int code = leaf && ops && t.think_ns && t.count && t.overlap_ns && (t.ahead || !async) ? 0 : -ENOMEM;
     if (!code) {
         count_leaves(&part->items, leaf);
         count_ops(&part->items, 1, ops, &next);
-    }
-    for (size_t i = 0; i < leaves && !code; i++) {
-        t.think_ns[i] = malloc(ops[i] * count * sizeof **t.think_ns);
-        if (!t.think_ns[i]) code = -ENOMEM;
+        code = make_room(&t, leaves, ops, count);
     }
     for (size_t i = 0; i < count && !code; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
@@ -130,14 +180,8 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
         t.time = others ? &lane->other_time[segment->other_first] : &lane->time[segment->first];
         nest_walk(others ? &segment->others : &segment->ops, take_think, &t);
     }
-    for (size_t i = 0; i < leaves && !code; i++) {
-        struct model_pause pause = pause_of(t.think_ns[i], t.count[i]);
-        leaf[i]->think = arena_copy(&b->model->arena, &pause, sizeof pause);
-        if (!leaf[i]->think) code = -ENOMEM;
-    }
-    for (size_t i = 0; i < leaves && t.think_ns; i++) free(t.think_ns[i]);
-    free(t.think_ns);
-    free(t.count);
+    for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, leaf[i]);
+    free_thinking(&t, leaves);
     free(leaf);
     free(ops);
     return code;

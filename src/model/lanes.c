@@ -21,7 +21,7 @@ struct comm {
     struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
 };
 
-enum { RECENT_KINDS = 256 };
+enum { RECENT_KINDS = 256, MAX_AHEAD = 1024 };
 
 struct loading {
     struct lanes *lanes;
@@ -42,7 +42,9 @@ struct loading {
         struct lane_gap gap; // the last transfer
         int64_t end_ns;
         bool begun;
-        size_t comm_at; // where the next event's is expected
+        bool is_async;   // the last operation was an asynchronous transfer
+        int64_t seen_ns; // when its end was seen
+        size_t comm_at;  // where the next event's is expected
     } * carry;
     size_t carries_room;
     const char **call_name;        // by call
@@ -366,20 +368,70 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event)
     return think_ns;
 }
 
+// Whether the call makes the name that it is about.
+static bool creates(const struct log_event *event)
+{
+    static const char *const calls[] = {"mkdir", "mkdirat", "mkdtemp", "symlink", "symlinkat",
+                                        "mknod", "mknodat", "mkfifo",  "mkfifoat"};
+    if (event->call->class == CLASS_OPEN) {
+        return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (!strcmp(event->call->name, calls[i])) return true;
+    }
+    return false;
+}
+
+// The first call on a name tells whether it was there before; what a call with two names makes is the second.
+static void look_at_names(struct loading *l, const struct log_event *event)
+{
+    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    int error = event->raw.error;
+    if (event->file2 && !error) l->lanes->file[log_file_index(l->log, event->file2)].seen = true;
+    if (!file->seen && (!error || error == ENOENT || error == EEXIST)) {
+        file->seen = true;
+        file->existed = error ? error == EEXIST : !creates(event);
+    }
+    if (file->existed && !file->sized && !error && event->call->class == CLASS_OPEN) {
+        file->sized = true;
+        if (!file->reach) file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
+    }
+}
+
+// A read takes at least this long from storage: what is faster comes from memory.
+static int64_t memory_ns(uint64_t bytes)
+{
+    return 20000 + (int64_t)bytes; // 1 GB/s
+}
+
 // Whatever the layer: only the lowest one sees how large a file was.
 static void look_at_file(struct loading *l, const struct log_event *event)
 {
-    if (!event->file || event->raw.error) return;
+    if (!event->file) return;
+    if (event->call->layer < LAYER_MPIIO) look_at_names(l, event);
+    uint64_t moved = moved_bytes(event);
+    if (event->raw.error || !transfers(event->call) || !moved) return;
     struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
-    if (event->call->class == CLASS_OPEN && event->call->layer < LAYER_MPIIO && !file->opened) {
-        file->opened = true;
-        file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
-        file->existed = file->size_before || !(attribute(event, ATTRIBUTE_FLAGS) & O_CREAT);
-    }
-    if (!transfers(event->call) || !moved_bytes(event)) return;
     if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
-    uint64_t end = event->raw.offset + moved_bytes(event);
+    if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
+        event->raw.offset < file->size_before) {
+        file->read_before += moved;
+        if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
+    }
+    uint64_t end = event->raw.offset + moved;
     if (event->raw.has_offset && end > file->reach) file->reach = end;
+}
+
+// What was done before the end of an asynchronous transfer was seen belongs to it; the pause is what came after.
+static void split_pause(struct lane *lane, const struct carry *carry, int64_t start_ns, int64_t others_ns,
+                        struct op_time *time)
+{
+    if (!carry->is_async || carry->seen_ns > start_ns) return;
+    int64_t after_ns = start_ns - carry->seen_ns - others_ns;
+    if (after_ns < 0) after_ns = 0;
+    if (after_ns >= time->think_ns) return;
+    lane->time[lane->transfers - 1].overlap_ns = time->think_ns - after_ns;
+    time->think_ns = after_ns;
 }
 
 static int take_event(struct loading *l, const struct log_event *event)
@@ -402,7 +454,12 @@ static int take_event(struct loading *l, const struct log_event *event)
     }
     if (transfers(event->call) && !transfer) left->unnamed += moved_bytes(event);
     struct op op;
-    struct op_time time = {event->start_ns, event->duration_ns, close_gap(carry, event)};
+    int64_t others_ns = (int64_t)(carry->comm.of[COMM_SYNCHRONISING].units + carry->comm.of[COMM_MOVING].units);
+    struct op_time time = {.start_ns = event->start_ns, .duration_ns = event->duration_ns};
+    time.think_ns = close_gap(carry, event);
+    split_pause(lane, carry, event->start_ns, others_ns, &time);
+    carry->is_async = transfer && event->call->traits & CALL_ASYNC;
+    carry->seen_ns = event->start_ns + event->duration_ns;
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
     if (barriers) {
@@ -419,6 +476,34 @@ static int take_event(struct loading *l, const struct log_event *event)
     int code = add_transfer(lane, &op, &time, &carry->gap, event->raw.tick);
     carry->gap = (struct lane_gap){0};
     return code;
+}
+
+// --- asynchronous transfers
+
+// How many of these, whose starts ascend, began before the time; only so many are looked at.
+static uint64_t count_before(const struct op_time *time, size_t count, int64_t before_ns)
+{
+    size_t n = 0;
+    while (n < count && n < MAX_AHEAD && time[n].start_ns < before_ns) n++;
+    return n;
+}
+
+// How many operations each lane began while one was under way.
+static void count_ahead(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->lane[i];
+        size_t other = 0;
+        for (size_t k = 0; k < lane->transfers; k++) {
+            if (!lanes->kind[lane->transfer[k].kind].nonblocking) continue;
+            int64_t seen_ns = lane->time[k].start_ns + lane->time[k].duration_ns;
+            while (other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)k) other++;
+            lane->time[k].ahead = count_before(lane->time + k + 1, lane->transfers - k - 1, seen_ns);
+            if (lane->others) {
+                lane->time[k].ahead += count_before(lane->other_time + other, lane->others - other, seen_ns);
+            }
+        }
+    }
 }
 
 // --- past the trace
@@ -508,6 +593,7 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     if (!code) code = count_untraced(&l);
     if (!code) code = order_types(lanes);
     if (!code) code = lanes_find_programs(lanes, log);
+    if (!code) count_ahead(lanes);
     lookup_free(&l.parents);
     lookup_free(&l.lane_of);
     lookup_free(&l.kind_of);

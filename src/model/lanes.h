@@ -48,9 +48,12 @@ struct lane_program {
 
 // What is known of a file besides its name.
 struct lane_file {
-    bool opened;
-    bool existed;         // before the job's first open of it
+    bool seen;
+    bool existed;         // before the job's first call on it
+    bool sized;           // it is known how large it was
     uint64_t size_before; // then
+    uint64_t read_before; // bytes read of what was there before
+    uint64_t read_cached; // of these, so fast that they came from memory
     uint64_t reach;       // end of the furthest transfer
     bool by_mpi;          // MPI-IO moved bytes of it
 };

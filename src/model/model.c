@@ -111,9 +111,9 @@ struct expanding {
     const struct model *model;
     struct arena arena;
     uint32_t rank, thread, phase;
-    struct op *op;                    // transfers, then others
-    const struct model_pause **think; // beside them
-    size_t ops, room, think_room;
+    struct op *op;                  // transfers, then others
+    const struct model_item **from; // beside them: the items that they come from
+    size_t ops, room, from_room;
     const struct model_item **leaf; // of the part that is being expanded
     size_t leaves, leaves_room;
     model_take *take;
@@ -124,8 +124,8 @@ static int keep_op(const struct op *op, size_t leaf, void *context)
 {
     struct expanding *e = context;
     FORWARD(grow(&e->op, &e->room, e->ops, sizeof *op));
-    FORWARD(grow(&e->think, &e->think_room, e->ops, sizeof *e->think));
-    e->think[e->ops] = e->leaf[leaf]->think;
+    FORWARD(grow(&e->from, &e->from_room, e->ops, sizeof *e->from));
+    e->from[e->ops] = e->leaf[leaf];
     e->op[e->ops++] = *op;
     return 0;
 }
@@ -165,8 +165,11 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
 
 static int give(const struct expanding *e, size_t i)
 {
-    struct model_step step = {
-        .kind = &e->model->kind[e->op[i].kind], .op = &e->op[i], .phase = e->phase, .think = e->think[i]};
+    struct model_step step = {.kind = &e->model->kind[e->op[i].kind],
+                              .op = &e->op[i],
+                              .phase = e->phase,
+                              .think = e->from[i]->think,
+                              .async = e->from[i]->async};
     return e->take(&step, e->context);
 }
 
@@ -195,7 +198,7 @@ static int end_expanding(struct expanding *e, int stop)
 {
     arena_free(&e->arena);
     free(e->op);
-    free(e->think);
+    free(e->from);
     free(e->leaf);
     return stop;
 }

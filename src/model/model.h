@@ -42,6 +42,13 @@ struct model_item {
     struct model_item *body;
     struct op **list;          // [as a table]: `count` operations
     struct model_pause *think; // observed, before each operation; NULL where it is not known
+    struct model_async *async; // observed; NULL where operations end before they return
+};
+
+// Between the beginning of an asynchronous transfer and the moment when its end was seen.
+struct model_async {
+    uint64_t ahead;     // operations that the lane began meanwhile: median
+    int64_t overlap_ns; // work that it did meanwhile, where it began no operation: mean
 };
 
 // A distribution of times.
@@ -116,6 +123,10 @@ struct model_file {
     const struct file_set *set; // names; structure counts the members only
     uint64_t size_before;       // observed: of all members when they were first opened
     uint64_t existed;           // observed: members that were there before
+    uint32_t *before;           // which, ascending; NULL: the first ones
+    int64_t *before_bytes;      // of each of these; NULL: all alike
+    uint64_t read_before;       // observed: bytes read of what was there before
+    uint64_t read_cached;       // of these, so fast that they came from memory
     uint64_t size_after;        // observed: as far as the transfers reached
 };
 
@@ -191,6 +202,7 @@ struct model_step {
     const struct op *op;             // AT_POSITION is meaningless
     uint32_t phase;                  // place in model.phase
     const struct model_pause *think; // before operations of this kind; NULL where it is not known
+    const struct model_async *async; // so too
 };
 typedef int model_take(const struct model_step *step, void *context);
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,

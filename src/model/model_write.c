@@ -55,7 +55,7 @@ static int write_all(struct writing *w)
     json_close(json);
     json_key(json, "observed");
     json_object(json);
-    write_observed(w);
+    FORWARD(write_observed(w));
     json_close(json);
     json_close(json);
     return 0;

@@ -60,6 +60,29 @@ static int read_program_names(struct reading *r)
     return 0;
 }
 
+// Which members were there before, and how large: the first ones, all alike, if nothing else is said.
+static int read_before(struct reading *r, const struct json_value *value, struct model_file *file)
+{
+    const struct json_value *members = json_in_member(value, "existed_members");
+    const struct json_value *sizes = json_in_member(value, "sizes_before");
+    size_t count;
+    if (json_in_type(members) != JSON_NULL) {
+        uint32_t most = (uint32_t)file->set->member_count - 1;
+        FORWARD(read_ranges(r, members, "existed_members", 0, most, &file->before, &count));
+        if (count != file->existed)
+            return json_in_fail(r->error, members, "%zu members, but existed says otherwise", count);
+    }
+    if (json_in_type(sizes) == JSON_NULL) return 0;
+    FORWARD(read_charge(r, sizes, file->existed));
+    file->before_bytes = arena_alloc(&r->model->arena, (file->existed + 1) * sizeof *file->before_bytes);
+    RETURN_IF(!file->before_bytes, -ENOMEM);
+    FORWARD(read_numbers(r, sizes, "sizes_before", file->existed, file->before_bytes));
+    for (size_t i = 0; i < file->existed; i++) {
+        if (file->before_bytes[i] < 0) return json_in_fail(r->error, sizes, "a size is negative");
+    }
+    return 0;
+}
+
 // Their names and folders were read with the structure.
 static int read_file_sizes(struct reading *r)
 {
@@ -72,6 +95,9 @@ static int read_file_sizes(struct reading *r)
         FORWARD(read_optional_count(r, value, "existed", 0, file->set->member_count, &file->existed));
         FORWARD(read_optional_count(r, value, "size_before", 0, UINT64_MAX, &file->size_before));
         FORWARD(read_optional_count(r, value, "size_after", 0, UINT64_MAX, &file->size_after));
+        FORWARD(read_optional_count(r, value, "read_before", 0, UINT64_MAX, &file->read_before));
+        FORWARD(read_optional_count(r, value, "read_cached", 0, file->read_before, &file->read_cached));
+        FORWARD(read_before(r, value, file));
     }
     return 0;
 }
@@ -145,7 +171,12 @@ static int read_think(struct reading *r, const struct json_value *value, const s
     for (unsigned q = 0; q < 5; q++) {
         FORWARD(read_ns(r, json_in_at(quartiles, q), "quartiles", &think->quantile_ns[q]));
     }
-    return 0;
+    if (json_in_type(json_in_member(value, "ahead")) == JSON_NULL) return 0;
+    item->async = arena_alloc(&r->model->arena, sizeof *item->async);
+    RETURN_IF(!item->async, -ENOMEM);
+    *item->async = (struct model_async){0};
+    FORWARD(read_count(r, value, "ahead", 0, UINT32_MAX, &item->async->ahead));
+    return read_optional_ns(r, value, "overlap", &item->async->overlap_ns);
 }
 
 static int read_parts_think(struct reading *r, const struct json_value *value, const char *key,

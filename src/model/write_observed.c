@@ -1,6 +1,7 @@
 // `observed`: what one run on one machine saw.
 #include <string.h>
 
+#include "base/err.h"
 #include "model/model_words.h"
 #include "model/writing.h"
 
@@ -40,7 +41,22 @@ static void write_programs(struct writing *w)
     json_close(w->json);
 }
 
-static void write_files(struct writing *w)
+// Which members of a set were there before and how large each was, where that is not said by their number and sum.
+static int write_before(struct writing *w, const struct model_file *file)
+{
+    if (!file->existed) return 0;
+    if (file->before && file->before[file->existed - 1] != file->existed - 1) {
+        write_ranges(w, "existed_members", file->before, file->existed);
+    }
+    for (size_t i = 1; file->before_bytes && i < file->existed; i++) {
+        if (file->before_bytes[i] == file->before_bytes[0]) continue;
+        json_key(w->json, "sizes_before");
+        return write_numbers(w, file->before_bytes, file->existed);
+    }
+    return 0;
+}
+
+static int write_files(struct writing *w)
 {
     json_key(w->json, "files");
     json_array(w->json);
@@ -54,9 +70,15 @@ static void write_files(struct writing *w)
         write_unsigned(w, "existed", file->existed);
         write_unsigned(w, "size_before", file->size_before);
         write_unsigned(w, "size_after", file->size_after);
+        FORWARD(write_before(w, file));
+        if (file->read_before) {
+            write_unsigned(w, "read_before", file->read_before);
+            write_unsigned(w, "read_cached", file->read_cached);
+        }
         json_close(w->json);
     }
     json_close(w->json);
+    return 0;
 }
 
 static void write_phase(struct writing *w, size_t id)
@@ -88,6 +110,11 @@ static void write_phase(struct writing *w, size_t id)
 
 // --- families
 
+static bool has_something(const struct model_item *item)
+{
+    return item->think && item->think->count && (item->think->total_ns || item->async);
+}
+
 // The pauses before the operations of a part, in the order in which it names them.
 static void write_think(struct writing *w, size_t part, const struct model_items *items, size_t *op)
 {
@@ -99,7 +126,7 @@ static void write_think(struct writing *w, size_t part, const struct model_items
             continue;
         }
         ++*op;
-        if (!item->think || !item->think->total_ns) continue;
+        if (!has_something(item)) continue;
         json_fold(w->json);
         json_object(w->json);
         write_unsigned(w, "part", part);
@@ -110,6 +137,10 @@ static void write_think(struct writing *w, size_t part, const struct model_items
         json_array(w->json);
         for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
         json_close(w->json);
+        if (item->async) {
+            write_unsigned(w, "ahead", item->async->ahead);
+            write_ns(w, "overlap", item->async->overlap_ns);
+        }
         json_close(w->json);
     }
 }
@@ -119,7 +150,7 @@ static bool has_think(const struct model_items *items)
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         struct model_items body = {item->body, item->length};
-        if (item->type == NEST_LOOP ? has_think(&body) : item->think && item->think->total_ns) return true;
+        if (item->type == NEST_LOOP ? has_think(&body) : has_something(item)) return true;
     }
     return false;
 }
@@ -162,11 +193,11 @@ static void write_family(struct writing *w, size_t id)
     json_close(w->json);
 }
 
-void write_observed(struct writing *w)
+int write_observed(struct writing *w)
 {
     write_job(w);
     write_programs(w);
-    write_files(w);
+    FORWARD(write_files(w));
     if (w->model->hints_count) write_hints(w, true);
     json_key(w->json, "phases");
     json_array(w->json);
@@ -176,4 +207,5 @@ void write_observed(struct writing *w)
     json_array(w->json);
     for (size_t i = 0; i < w->model->families; i++) write_family(w, i);
     json_close(w->json);
+    return 0;
 }

@@ -176,7 +176,7 @@ static int write_programs(struct writing *w)
 // --- families
 
 // Ascending numbers as ranges: 0-15, 0-12:4 (every fourth), 3.
-static void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count)
+void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count)
 {
     char *text = NULL;
     size_t len = 0;

@@ -21,7 +21,8 @@ int write_items(struct writing *w, const struct model_part *part);            //
 int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count); // write_items.c: an array, or packed
 int write_types(struct writing *w);                                           // write_types.c
 void write_hints(struct writing *w, bool in_force); // so too: those in force, or those asked for
-void write_observed(struct writing *w);             // write_observed.c
+int write_observed(struct writing *w);              // write_observed.c
+void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count); // write_structure.c
 size_t
 write_directory_len(const struct file_set *set); // bytes of the pattern that are the folders no member differs in
 

@@ -5,7 +5,7 @@
 static uint64_t word_at(uint64_t file, uint64_t index)
 {
     uint64_t word = (file << 48 ^ index) * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x2545f4914f6cdd1d);
-    return word ^ word >> 31;
+    return (word ^ word >> 31) | UINT64_C(0x8080808080808080); // text for stdio too: no zeros, no ends of lines
 }
 
 static uint64_t file_key(uint32_t set, uint32_t member)

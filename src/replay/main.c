@@ -1,6 +1,6 @@
 // The runner's own command line, which only `ioseer replay` writes:
-//   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=cold] [null=DELAY_NS,RATE]
-//   [phases=LIST]
+//   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=STATE] [null=DELAY_NS,RATE]
+//   [phases=LIST] [progress=FILE]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,10 @@ static void parse_word(struct runner_options *options, const char *word)
     if (!strcmp(word, "verify")) options->verify = true;
     if (!strcmp(word, "think")) options->think = true;
     if (!strcmp(word, "prepare")) options->prepare = true;
-    if (!strcmp(word, "cache=cold")) options->cold = true;
+    if (!strcmp(word, "cache=cold")) options->cache = CACHE_COLD;
+    if (!strcmp(word, "cache=warm")) options->cache = CACHE_WARM;
     if (!strncmp(word, "phases=", 7)) options->phases = word + 7;
+    if (!strncmp(word, "progress=", 9)) options->progress = word + 9;
     if (!strncmp(word, "null=", 5)) {
         char *rate;
         options->null = true;

@@ -148,7 +148,7 @@ int mpi_set_view(struct lane_run *lane, struct replay_file *file, const struct m
     int64_t place = step->op->at[AT_SECOND];
     uint32_t etype_bytes = step->kind->etype_bytes;
     if (!etype_bytes || place < 0 || (uint64_t)place >= model->types.count || model->types.type[place].cut) {
-        lane->runner->skipped++;
+        runner_skip(lane->runner, step);
         return MPI_SUCCESS;
     }
     const struct model_type *type = &model->types.type[place];

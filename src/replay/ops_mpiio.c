@@ -24,12 +24,11 @@ static struct form form_of(const struct op_kind *kind)
                          .split = strstr(call, "_begin") != NULL};
 }
 
-struct under_way { // of a lane: one nonblocking or split transfer
+struct under_way { // a nonblocking or split transfer
     MPI_Request request;
     MPI_File file;
     struct form form;
     void *data;
-    bool active;
 };
 
 static MPI_File handle_of(const struct replay_file *file)
@@ -175,14 +174,14 @@ static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked)
     return MPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count != MPI_UNDEFINED ? count : asked;
 }
 
-static int64_t mpiio_complete(struct lane_run *lane)
+static int64_t mpiio_complete(void *request)
 {
-    struct under_way *u = lane->mpi_request;
+    struct under_way *u = request;
     MPI_Status status;
-    if (!u || !u->active) return 0;
-    u->active = false;
     int code = u->form.split ? end_split(u, &status) : MPI_Wait(&u->request, &status);
-    return moved_bytes(code, &status, 0);
+    int64_t moved = moved_bytes(code, &status, 0);
+    free(u);
+    return moved;
 }
 
 static int64_t mpiio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
@@ -198,13 +197,15 @@ static int64_t mpiio_transfer(struct lane_run *lane, struct replay_file *file, c
     if (!form.nonblocking && !form.split) {
         return moved_bytes(blocking(fh, at, data, size, form, &status), &status, size);
     }
-    if (!lane->mpi_request) lane->mpi_request = calloc(1, sizeof(struct under_way));
-    struct under_way *u = lane->mpi_request;
+    struct under_way *u = malloc(sizeof *u);
     if (!u) return -ENOMEM;
-    *u = (struct under_way){.file = fh, .form = form, .data = data, .active = true};
+    *u = (struct under_way){.file = fh, .form = form, .data = data};
     int code =
         form.split ? start_split(fh, at, data, size, form) : start_nonblocking(fh, at, data, size, form, &u->request);
-    if (code != MPI_SUCCESS) u->active = false;
+    if (code == MPI_SUCCESS)
+        lane->submitted = u;
+    else
+        free(u);
     return code == MPI_SUCCESS ? size : mpi_error(code);
 }
 
@@ -225,7 +226,7 @@ static int64_t mpiio_other(struct lane_run *lane, struct replay_file *file, cons
         if (!strcmp(call, "MPI_File_set_atomicity")) return mpi_error(MPI_File_set_atomicity(fh, 1));
         if (!strcmp(call, "MPI_File_set_view")) return mpi_error(mpi_set_view(lane, file, step));
     }
-    lane->runner->skipped++;
+    runner_skip(lane->runner, step);
     return 0;
 }
 

@@ -1,9 +1,16 @@
 // POSIX calls: by the name that the program called where there is a simple way, else by pread and pwrite.
 #include <aio.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -11,14 +18,40 @@
 
 enum { FAR = 256 }; // from descriptors that are in use
 
+static int descriptor_of(const struct replay_file *file)
+{
+    if (file->fd >= 0) return file->fd;
+    if (file->directory) return dirfd(file->directory);
+    return file->stream ? fileno(file->stream) : file->spare;
+}
+
+static bool is_call(const struct model_step *step, const char *name)
+{
+    return !strcmp(step->kind->call, name);
+}
+
+// --- open and close
+
+static int64_t directory_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+{
+    bool adopts = is_call(step, "fdopendir") && file->fd >= 0;
+    DIR *directory = adopts ? fdopendir(file->fd) : opendir(file->path);
+    if (!directory) return -errno;
+    if (adopts) file->fd = -1;
+    if (file->directory) closedir(file->directory);
+    file->directory = directory;
+    runner_opened(lane->runner, file);
+    return 0;
+}
+
 static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
-    const char *call = step->kind->call;
     int flags = (int)step->kind->flags;
-    if (!strcmp(call, "creat")) flags = O_WRONLY | O_CREAT | O_TRUNC;
+    if (is_call(step, "opendir") || is_call(step, "fdopendir")) return directory_open(lane, file, step);
+    if (is_call(step, "creat")) flags = O_WRONLY | O_CREAT | O_TRUNC;
     if (file->fd >= 0 && file->spare < 0) file->spare = file->fd; // opened twice: the older one serves nobody by name
-    int fd = !strcmp(call, "creat")    ? creat(file->path, 0600)
-             : !strcmp(call, "openat") ? openat(AT_FDCWD, file->path, flags, 0600)
+    int fd = is_call(step, "creat")    ? creat(file->path, 0600)
+             : is_call(step, "openat") ? openat(AT_FDCWD, file->path, flags, 0600)
                                        : open(file->path, flags, 0600);
     if (fd < 0) return -errno;
     file->fd = fd;
@@ -28,10 +61,36 @@ static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const
     return 0;
 }
 
+// As dup, but through a socket: the program did not do it, so nobody shall see it.
+static int duplicate_unseen(int fd)
+{
+    int pair[2], copy = -1;
+    char byte = 0;
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof fd)];
+    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)}};
+    struct iovec piece = {&byte, 1};
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0) return -1;
+    if (sendmsg(pair[0], &message, 0) == 1 && recvmsg(pair[1], &message, 0) == 1 && message.msg_controllen) {
+        memcpy(&copy, CMSG_DATA(&control.header), sizeof copy);
+    }
+    close(pair[0]);
+    close(pair[1]);
+    return copy;
+}
+
 static int64_t posix_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
-    (void)lane, (void)step;
     int fd = file->fd;
+    if (is_call(step, "closedir")) {
+        DIR *directory = file->directory;
+        file->directory = NULL;
+        return directory && closedir(directory) < 0 ? -errno : 0;
+    }
     if (fd < 0) return 0;
     if (file->duplicated) { // goes on under another number
         file->duplicated = false;
@@ -40,19 +99,38 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
         return close(fd) < 0 ? -errno : 0;
     }
     if (file->spare < 0 && model_threads(&lane->runner->model, lane->runner->options->program) > 1)
-        file->spare = dup(fd);
+        file->spare = duplicate_unseen(fd);
     file->fd = -1;
     return close(fd) < 0 ? -errno : 0;
 }
 
-static int64_t by_aio(int fd, bool is_write, void *data, size_t size, off_t offset)
+// --- transfers
+
+static int64_t submit(struct lane_run *lane, int fd, const struct model_step *step, void *data)
 {
-    struct aiocb control = {.aio_fildes = fd, .aio_buf = data, .aio_nbytes = size, .aio_offset = offset};
-    const struct aiocb *const list[] = {&control};
-    if ((is_write ? aio_write(&control) : aio_read(&control)) < 0) return -errno;
-    while (aio_error(&control) == EINPROGRESS) aio_suspend(list, 1, NULL);
-    int error = aio_error(&control);
-    ssize_t moved = aio_return(&control);
+    struct aiocb *block = calloc(1, sizeof *block);
+    if (!block) return -ENOMEM;
+    *block = (struct aiocb){.aio_fildes = fd,
+                            .aio_buf = data,
+                            .aio_nbytes = (size_t)step->op->at[AT_SIZE],
+                            .aio_offset = step->op->at[AT_OFFSET]};
+    if ((step->kind->class == CLASS_WRITE ? aio_write(block) : aio_read(block)) < 0) {
+        int error = errno;
+        free(block);
+        return -error;
+    }
+    lane->submitted = block;
+    return step->op->at[AT_SIZE];
+}
+
+static int64_t posix_complete(void *request)
+{
+    struct aiocb *block = request;
+    const struct aiocb *const list[] = {block};
+    while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
+    int error = aio_error(block);
+    ssize_t moved = aio_return(block);
+    free(block);
     return error ? -error : moved;
 }
 
@@ -75,69 +153,207 @@ static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, c
                               void *data)
 {
     const char *call = step->kind->call;
-    int fd = file->fd >= 0 ? file->fd : file->spare;
+    int fd = descriptor_of(file);
     bool is_write = step->kind->class == CLASS_WRITE;
     size_t size = (size_t)step->op->at[AT_SIZE];
     off_t offset = step->op->at[AT_OFFSET];
     ssize_t moved;
-    (void)lane;
     if (fd < 0) return -EBADF;
-    if (!strncmp(call, "aio_", 4)) return by_aio(fd, is_write, data, size, offset);
+    if (step->kind->nonblocking) return submit(lane, fd, step, data);
     if (!strcmp(call, "read") || !strcmp(call, "write") || !strcmp(call, "readv") || !strcmp(call, "writev")) {
         return at_position(file, fd, step, data);
     }
     if (!strncmp(call, "preadv", 6) || !strncmp(call, "pwritev", 7)) {
         struct iovec piece = {data, size};
-        moved = is_write ? pwritev(fd, &piece, 1, offset) : preadv(fd, &piece, 1, offset);
+        bool second = strchr(call, '2') != NULL;
+        moved = second     ? is_write ? pwritev2(fd, &piece, 1, offset, 0) : preadv2(fd, &piece, 1, offset, 0)
+                    : is_write ? pwritev(fd, &piece, 1, offset)
+                           : preadv(fd, &piece, 1, offset);
     } else {
         moved = is_write ? pwrite(fd, data, size, offset) : pread(fd, data, size, offset);
     }
     return moved < 0 ? -errno : moved;
 }
 
-// Calls that need an open file.
-static int64_t on_open_file(struct replay_file *file, int fd, const struct model_step *step, bool *known)
+// --- calls on an open file; each gives 0 or more, or -1 with errno
+
+static int64_t do_dup(struct replay_file *file, int fd, const struct model_step *step)
 {
     const char *call = step->kind->call;
-    int64_t size = step->op->at[AT_SIZE];
-    *known = true;
-    if (!strncmp(call, "dup", 3)) {
-        // dup2 and dup3 name a number: one that nothing else has.
-        file->spare = call[3] == '2' ? dup2(fd, fd + FAR) : call[3] == '3' ? dup3(fd, fd + FAR, 0) : dup(fd);
-        file->duplicated = file->spare >= 0;
-        return file->spare < 0 ? -errno : 0;
-    }
-    if (!strcmp(call, "lseek")) {
-        off_t to = lseek(fd, step->op->at[AT_OFFSET], SEEK_SET);
-        if (to >= 0) file->position = to;
-        return to < 0 ? -errno : 0;
-    }
-    if (!strcmp(call, "fsync")) return fsync(fd) < 0 ? -errno : 0;
-    if (!strcmp(call, "fdatasync")) return fdatasync(fd) < 0 ? -errno : 0;
-    if (!strcmp(call, "ftruncate")) return ftruncate(fd, size) < 0 ? -errno : 0;
-    if (!strcmp(call, "fstat")) {
-        struct stat about;
-        return fstat(fd, &about) < 0 ? -errno : 0;
-    }
-    *known = false;
-    return 0;
+    // dup2 and dup3 name a number: one that nothing else has.
+    file->spare = call[3] == '2' ? dup2(fd, fd + FAR) : call[3] == '3' ? dup3(fd, fd + FAR, 0) : dup(fd);
+    file->duplicated = file->spare >= 0;
+    return file->spare;
 }
 
-static int64_t on_name(struct lane_run *lane, struct replay_file *file, const struct model_step *step, bool *known)
+static int64_t do_lseek(struct replay_file *file, int fd, const struct model_step *step)
 {
-    const char *call = step->kind->call;
+    off_t to = lseek(fd, step->op->at[AT_OFFSET], SEEK_SET);
+    if (to >= 0) file->position = to;
+    return to;
+}
+
+static int64_t do_fsync(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return fsync(fd);
+}
+
+static int64_t do_fdatasync(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return fdatasync(fd);
+}
+
+static int64_t do_syncfs(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return syncfs(fd);
+}
+
+static int64_t do_sync_range(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    return sync_file_range(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE], all);
+}
+
+static int64_t do_ftruncate(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    return ftruncate(fd, step->op->at[AT_SIZE]);
+}
+
+static int64_t do_fallocate(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    if (is_call(step, "fallocate")) return fallocate(fd, 0, step->op->at[AT_OFFSET], step->op->at[AT_SIZE]);
+    errno = posix_fallocate(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE]);
+    return errno ? -1 : 0;
+}
+
+static int64_t do_advise(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    if (is_call(step, "readahead")) return readahead(fd, step->op->at[AT_OFFSET], (size_t)step->op->at[AT_SIZE]);
+    errno = posix_fadvise(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE], POSIX_FADV_NORMAL);
+    return errno ? -1 : 0;
+}
+
+static int64_t do_fstat(struct replay_file *file, int fd, const struct model_step *step)
+{
     struct stat about;
+    (void)file, (void)step;
+    return fstat(fd, &about);
+}
+
+static int64_t do_fstatfs(struct replay_file *file, int fd, const struct model_step *step)
+{
+    struct statfs about;
+    struct statvfs more;
+    (void)file;
+    return is_call(step, "fstatfs") ? fstatfs(fd, &about) : fstatvfs(fd, &more);
+}
+
+static int64_t do_fcntl(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return fcntl(fd, F_GETFL);
+}
+
+// Shared: nobody waits for ever.
+static int64_t do_lock(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    return is_call(step, "flock") ? flock(fd, LOCK_SH) : lockf(fd, F_TEST, step->op->at[AT_SIZE]);
+}
+
+static int64_t do_fchmod(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file;
+    return is_call(step, "fchmod") ? fchmod(fd, 0700) : fchown(fd, (uid_t)-1, (gid_t)-1);
+}
+
+static int64_t do_futimens(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return futimens(fd, NULL);
+}
+
+// What a program does with mapped memory is not in the log: the mapping is made and not touched.
+static int64_t do_mmap(struct replay_file *file, int fd, const struct model_step *step)
+{
+    int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
+    void *at = mmap(NULL, (size_t)step->op->at[AT_SIZE], protection, MAP_SHARED, fd, step->op->at[AT_OFFSET]);
+    if (at == MAP_FAILED)
+        at = mmap(NULL, (size_t)step->op->at[AT_SIZE], protection, MAP_PRIVATE, fd, step->op->at[AT_OFFSET]);
+    file->mapping = at == MAP_FAILED ? NULL : at;
+    file->mapped_bytes = (size_t)step->op->at[AT_SIZE];
+    return file->mapping ? 0 : -1;
+}
+
+static int64_t do_getdents(struct replay_file *file, int fd, const struct model_step *step)
+{
+    char entries[4096];
+    (void)file, (void)step;
+    return getdents64(fd, entries, sizeof entries);
+}
+
+static const struct {
+    const char *call;
+    int64_t (*run)(struct replay_file *file, int fd, const struct model_step *step);
+} open_calls[] = {
+    {"dup", do_dup},
+    {"dup2", do_dup},
+    {"dup3", do_dup},
+    {"lseek", do_lseek},
+    {"fsync", do_fsync},
+    {"fdatasync", do_fdatasync},
+    {"syncfs", do_syncfs},
+    {"ftruncate", do_ftruncate},
+    {"sync_file_range", do_sync_range},
+    {"fstat", do_fstat},
+    {"fallocate", do_fallocate},
+    {"posix_fallocate", do_fallocate},
+    {"readahead", do_advise},
+    {"posix_fadvise", do_advise},
+    {"fstatfs", do_fstatfs},
+    {"fstatvfs", do_fstatfs},
+    {"fcntl", do_fcntl},
+    {"flock", do_lock},
+    {"lockf", do_lock},
+    {"fchmod", do_fchmod},
+    {"fchown", do_fchmod},
+    {"futimens", do_futimens},
+    {"aio_fsync", do_fsync},
+    {"io_submit_sync", do_fsync},
+    {"io_uring_sync", do_fsync},
+    {"mmap", do_mmap},
+    {"getdents64", do_getdents},
+};
+
+// --- the rest
+
+// On what is not a descriptor: mappings and directories.
+static int64_t on_other(struct replay_file *file, const struct model_step *step, bool *known)
+{
     *known = true;
-    if (!strcmp(call, "stat")) return stat(file->path, &about) < 0 ? -errno : 0;
-    if (!strcmp(call, "lstat")) return lstat(file->path, &about) < 0 ? -errno : 0;
-    if (!strcmp(call, "access")) return access(file->path, F_OK) < 0 ? -errno : 0;
-    if (!strcmp(call, "unlink")) return unlink(file->path) < 0 ? -errno : 0;
-    if (!strcmp(call, "mkdir")) return mkdir(file->path, 0700) < 0 ? -errno : 0;
-    if (!strcmp(call, "rmdir")) return rmdir(file->path) < 0 ? -errno : 0;
-    if (!strcmp(call, "truncate")) return truncate(file->path, step->op->at[AT_SIZE]) < 0 ? -errno : 0;
-    if (!strcmp(call, "rename") && step->kind->set2 != OP_NO_SET) {
-        struct replay_file *to = runner_file(lane->runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
-        return !to ? -ENOMEM : rename(file->path, to->path) < 0 ? -errno : 0;
+    if (is_call(step, "munmap") && file->mapping) {
+        void *mapping = file->mapping;
+        file->mapping = NULL;
+        return munmap(mapping, file->mapped_bytes) < 0 ? -errno : 0;
+    }
+    if (is_call(step, "msync") && file->mapping) {
+        return msync(file->mapping, file->mapped_bytes, MS_SYNC) < 0 ? -errno : 0;
+    }
+    if (is_call(step, "readdir") && file->directory) {
+        readdir(file->directory);
+        return 0;
+    }
+    if (is_call(step, "rewinddir") && file->directory) {
+        rewinddir(file->directory);
+        return 0;
     }
     *known = false;
     return 0;
@@ -146,11 +362,19 @@ static int64_t on_name(struct lane_run *lane, struct replay_file *file, const st
 static int64_t posix_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     bool known = false;
-    int64_t result = 0;
-    int fd = file ? file->fd >= 0 ? file->fd : file->spare : -1;
-    if (fd >= 0) result = on_open_file(file, fd, step, &known);
-    if (!known && file) result = on_name(lane, file, step, &known);
-    if (!known) lane->runner->skipped++;
+    if (is_call(step, "sync")) {
+        sync();
+        return 0;
+    }
+    for (size_t i = 0; file && i < sizeof open_calls / sizeof *open_calls; i++) {
+        if (!is_call(step, open_calls[i].call)) continue;
+        if (descriptor_of(file) < 0) runner_open_inherited(lane->runner, file, LAYER_POSIX);
+        int fd = descriptor_of(file);
+        return fd < 0 ? -EBADF : open_calls[i].run(file, fd, step) < 0 ? -errno : 0;
+    }
+    int64_t result = file ? on_other(file, step, &known) : 0;
+    if (!known && file) result = names_call(lane, file, step, &known);
+    if (!known) runner_skip(lane->runner, step);
     return result;
 }
 
@@ -158,6 +382,10 @@ static void posix_end_file(struct replay_file *file)
 {
     if (file->fd >= 0) close(file->fd);
     file->fd = -1; // a spare one ends with the process: the program had none to close
+    if (file->directory) closedir(file->directory);
+    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
+    file->directory = NULL;
+    file->mapping = NULL;
 }
 
 const struct replay_backend replay_posix = {
@@ -166,5 +394,6 @@ const struct replay_backend replay_posix = {
     .close = posix_close,
     .transfer = posix_transfer,
     .other = posix_other,
+    .complete = posix_complete,
     .end_file = posix_end_file,
 };

@@ -1,6 +1,8 @@
 // Buffered streams.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "replay/runner.h"
@@ -42,6 +44,51 @@ static int64_t stdio_close(struct lane_run *lane, struct replay_file *file, cons
     return stream && fclose(stream) ? -errno : 0;
 }
 
+static int print(FILE *stream, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vfprintf(stream, format, list);
+    va_end(list);
+    return length;
+}
+
+// By the program's own call where bytes and their number say all about it. The data is text.
+static size_t write_by(const char *call, FILE *stream, char *data, size_t size)
+{
+    if (size == 1 && !strcmp(call, "fputc")) return fputc((unsigned char)*data, stream) != EOF;
+    if (size == 1 && !strcmp(call, "putc")) return putc((unsigned char)*data, stream) != EOF;
+    if (size == 1 && !strcmp(call, "putc_unlocked")) return putc_unlocked((unsigned char)*data, stream) != EOF;
+    bool formats = !strcmp(call, "fprintf") || !strcmp(call, "vfprintf"), puts_text = !strcmp(call, "fputs");
+    if (size > INT_MAX || !(formats || puts_text)) return fwrite(data, 1, size, stream);
+    if (formats) {
+        int length = call[0] == 'v' ? print(stream, "%.*s", (int)size, data) : fprintf(stream, "%.*s", (int)size, data);
+        return length < 0 ? 0 : (size_t)length;
+    }
+    char behind = data[size];
+    data[size] = 0;
+    bool put = fputs(data, stream) >= 0;
+    data[size] = behind;
+    return put ? size : 0;
+}
+
+static size_t read_by(const char *call, FILE *stream, char *data, size_t size)
+{
+    int byte = EOF;
+    if (size == 1 && !strcmp(call, "fgetc"))
+        byte = fgetc(stream);
+    else if (size == 1 && !strcmp(call, "getc"))
+        byte = getc(stream);
+    else if (size == 1 && !strcmp(call, "getc_unlocked"))
+        byte = getc_unlocked(stream);
+    else if (size && size < INT_MAX && !strcmp(call, "fgets"))
+        return fgets(data, (int)size + 1, stream) ? strlen(data) : 0;
+    else
+        return fread(data, 1, size, stream);
+    *data = (char)byte;
+    return byte != EOF;
+}
+
 static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
@@ -51,9 +98,10 @@ static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, c
     if (step->kind->has_offset && ftello(file->stream) != step->op->at[AT_OFFSET]) {
         if (fseeko(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0) return -errno;
     }
-    size_t moved =
-        step->kind->class == CLASS_WRITE ? fwrite(data, 1, size, file->stream) : fread(data, 1, size, file->stream);
-    return moved < size && ferror(file->stream) ? -EIO : (int64_t)moved;
+    size_t moved = step->kind->class == CLASS_WRITE ? write_by(step->kind->call, file->stream, data, size)
+                                                    : read_by(step->kind->call, file->stream, data, size);
+    if (moved < size && ferror(file->stream)) return errno ? -errno : -EIO;
+    return (int64_t)moved;
 }
 
 static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
@@ -63,12 +111,13 @@ static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, cons
         if (!strcmp(call, "fseek")) return fseek(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0 ? -errno : 0;
         if (!strcmp(call, "fseeko")) return fseeko(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0 ? -errno : 0;
         if (!strcmp(call, "fflush")) return fflush(file->stream) < 0 ? -errno : 0;
+        if (!strcmp(call, "fileno")) return fileno(file->stream) < 0 ? -errno : 0;
         if (!strcmp(call, "rewind")) {
             rewind(file->stream);
             return 0;
         }
     }
-    lane->runner->skipped++;
+    runner_skip(lane->runner, step);
     return 0;
 }
 

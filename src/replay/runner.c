@@ -15,7 +15,9 @@
 #include "model/model_read.h"
 #include "replay/world.h"
 
-enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, PREPARE_BYTES = 1 << 20 };
+enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
+
+#define LEAST_SLEEP 0.002 // seconds
 
 double runner_now(void)
 {
@@ -25,13 +27,6 @@ double runner_now(void)
 }
 
 // --- files
-
-static char *path_of(const struct runner *runner, uint32_t set, uint32_t member)
-{
-    char name[MODEL_PLAIN_NAME_BYTES], *path = NULL;
-    model_plain_name(&runner->model, set, member, name);
-    return asprintf(&path, "%s/%s", runner->options->directory, name) < 0 ? NULL : path;
-}
 
 static struct replay_file *find_file(struct runner *runner, uint32_t set, uint32_t member)
 {
@@ -43,7 +38,7 @@ static struct replay_file *find_file(struct runner *runner, uint32_t set, uint32
         return NULL;
     }
     *file = (struct replay_file){.set = set, .member = member, .fd = -1, .spare = -1};
-    file->path = path_of(runner, set, member);
+    file->path = paths_of(&runner->paths, set, member);
     if (!file->path || lookup_set(&runner->file_of, lookup_pair(set, member), (uint32_t)runner->files) < 0) {
         free(file->path);
         free(file);
@@ -82,21 +77,46 @@ static void free_files(struct runner *runner)
     }
     free(runner->file);
     lookup_free(&runner->file_of);
+    paths_free(&runner->paths);
+    free(runner->link_target);
+    free(runner->opened_somewhere);
 }
 
 static bool is_open(const struct replay_file *file)
 {
-    return file->fd >= 0 || file->spare >= 0 || file->stream || file->mpi;
+    return file->fd >= 0 || file->spare >= 0 || file->stream || file->mpi || file->directory;
+}
+
+void runner_skip(struct runner *runner, const struct model_step *step)
+{
+    pthread_mutex_lock(&runner->lock);
+    if (!runner->skipped++) snprintf(runner->first_skipped, sizeof runner->first_skipped, "%s", step->kind->call);
+    pthread_mutex_unlock(&runner->lock);
+}
+
+void runner_open_inherited(struct runner *runner, struct replay_file *file, unsigned layer)
+{
+    int flags = O_RDWR | O_CREAT | O_CLOEXEC;
+    if (is_open(file) || runner->opened_somewhere[file->set]) return;
+    int fd = open(file->path, flags, 0600);
+    if (fd < 0) return;
+    file->flags = flags;
+    if (layer == LAYER_STDIO)
+        file->stream = fdopen(fd, "r+");
+    else
+        file->fd = fd;
 }
 
 // Another thread may have to open it first.
-static void wait_for_open(struct runner *runner, const struct replay_file *file)
+static void wait_for_open(struct runner *runner, struct replay_file *file, unsigned layer)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += OPEN_WAIT_SECONDS;
+    bool threads = model_threads(&runner->model, runner->options->program) > 1;
     pthread_mutex_lock(&runner->lock);
-    while (!is_open(file) && pthread_cond_timedwait(&runner->opened, &runner->lock, &until) == 0) continue;
+    runner_open_inherited(runner, file, layer);
+    while (threads && !is_open(file) && pthread_cond_timedwait(&runner->opened, &runner->lock, &until) == 0) continue;
     pthread_mutex_unlock(&runner->lock);
 }
 
@@ -162,38 +182,18 @@ static void note_failure(struct lane_run *lane, const struct model_step *step, c
 // Memory as malloc gives it: large pieces begin a little behind a page, which makes one page more of each transfer.
 static int reserve_buffer(struct lane_run *lane, const struct replay_file *file, size_t bytes)
 {
+    struct buffer *buffer = &lane->buffer;
     size_t room = (bytes + 2 * BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
-    if (room > lane->buffer_bytes) {
-        free(lane->buffer);
-        lane->buffer_bytes = 0;
-        lane->buffer = aligned_alloc(BUFFER_ALIGN, room);
-        RETURN_IF(!lane->buffer, -ENOMEM);
-        data_fill(lane->buffer, 0, 0, 0, room);
-        lane->buffer_bytes = room;
+    if (!buffer->memory && lane->spares) *buffer = lane->spare[--lane->spares];
+    if (room > buffer->bytes) {
+        free(buffer->memory);
+        *buffer = (struct buffer){.memory = aligned_alloc(BUFFER_ALIGN, room)};
+        RETURN_IF(!buffer->memory, -ENOMEM);
+        data_fill(buffer->memory, 0, 0, 0, room);
+        buffer->bytes = room;
     }
-    lane->data = (unsigned char *)lane->buffer + (file->flags & O_DIRECT ? 0 : MALLOC_OFFSET);
+    lane->data = (unsigned char *)buffer->memory + (file->flags & O_DIRECT ? 0 : MALLOC_OFFSET);
     return 0;
-}
-
-static void complete_pending(struct lane_run *lane)
-{
-#ifdef IOSEER_REPLAY_MPI
-    if (lane->pending <= 0) return;
-    replay_mpiio.complete(lane);
-    lane->runner->time[lane->pending_phase].seconds += runner_now() - lane->pending;
-    lane->pending = 0;
-#else
-    (void)lane;
-#endif
-}
-
-static int64_t do_step(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
-                       const struct model_step *step, bool transfers)
-{
-    if (transfers) return backend->transfer(lane, file, step, lane->data);
-    if (step->kind->class == CLASS_OPEN && file) return backend->open(lane, file, step);
-    if (step->kind->class == CLASS_CLOSE && file) return backend->close(lane, file, step);
-    return backend->other(lane, file, step);
 }
 
 // The whole pattern takes time that the program may not have taken: where nobody checks it, every page gets some of it.
@@ -210,19 +210,78 @@ static void prepare_data(struct lane_run *lane, const struct replay_file *file, 
     }
 }
 
-static void verify(struct lane_run *lane, const struct model_step *step, const struct replay_file *file, int64_t moved)
+static void verify(struct runner *runner, const struct model_step *step, const struct replay_file *file, void *data,
+                   int64_t moved)
 {
-    if (!lane->runner->options->verify || step->kind->class != CLASS_READ || moved <= 0 || lane->pending > 0) return;
+    if (!runner->options->verify || step->kind->class != CLASS_READ || moved <= 0) return;
     if (!step->kind->has_offset) return; // a shared pointer: nobody knows where
-    uint64_t wrong = data_of_step(lane->data, file, step, (uint64_t)moved, true);
-    __atomic_fetch_add(&lane->runner->wrong_bytes, wrong, __ATOMIC_RELAXED);
+    uint64_t wrong = data_of_step(data, file, step, (uint64_t)moved, true);
+    __atomic_fetch_add(&runner->wrong_bytes, wrong, __ATOMIC_RELAXED);
 }
 
-// Works as long as the program worked before this operation; what was done since the last one counts.
+// --- nonblocking transfers
+
+static int keep_pending(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
+                        const struct model_step *step, double start, double end)
+{
+    FORWARD(grow(&lane->pending, &lane->pendings_room, lane->pendings, sizeof *lane->pending));
+    FORWARD(grow(&lane->spare, &lane->spares_room, lane->pendings + lane->spares, sizeof *lane->spare));
+    bool works = step->async && lane->runner->options->think;
+    lane->pending[lane->pendings++] = (struct pending){
+        .request = lane->submitted,
+        .backend = backend,
+        .file = file,
+        .kind = step->kind,
+        .op = *step->op,
+        .buffer = lane->buffer,
+        .data = lane->data,
+        .start = start,
+        .busy_until = end + (works ? (double)step->async->overlap_ns / 1e9 : 0),
+        .ahead = step->async ? step->async->ahead : 0,
+        .phase = step->phase,
+    };
+    lane->submitted = NULL;
+    lane->buffer = (struct buffer){0};
+    return 0;
+}
+
+static void complete(struct lane_run *lane, const struct pending *pending)
+{
+    struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
+    while (runner_now() < pending->busy_until) continue;
+    int64_t result = pending->backend->complete(pending->request);
+    double end = runner_now();
+    lane->runner->time[pending->phase].seconds += end - pending->start;
+    lane->free_at = end;
+    lane->spare[lane->spares++] = pending->buffer;
+    if (result < 0 && !pending->kind->error) note_failure(lane, &step, pending->file, result);
+    verify(lane->runner, &step, pending->file, pending->data, result);
+}
+
+// Waits for the transfers whose turn it is before the next operation; for all of a file that is to be closed, and for
+// all where there is none.
+static void complete_pending(struct lane_run *lane, const struct replay_file *closed, bool all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < lane->pendings; i++) {
+        struct pending *pending = &lane->pending[i];
+        if (all || !pending->ahead || pending->file == closed) {
+            complete(lane, pending);
+        } else {
+            pending->ahead--;
+            lane->pending[kept++] = *pending;
+        }
+    }
+    lane->pendings = kept;
+}
+
+// Works as long as the program worked before this operation; what was done since the last one counts. More threads than
+// processors cannot all have worked: they sleep through most of it.
 static void think(struct lane_run *lane, const struct model_step *step)
 {
     if (!lane->runner->options->think) return;
-    double until = lane->free_at + next_pause(lane, step->think);
+    double until = lane->free_at + next_pause(lane, step->think), left = until - runner_now();
+    if (lane->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (runner_now() < until) continue;
 }
 
@@ -239,13 +298,54 @@ static void run_barriers(struct lane_run *lane, const struct model_step *step)
     lane->free_at = runner_now();
 }
 
+static void add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
+{
+    struct phase_time *time = &runner->time[step->phase];
+    *(transfers ? &time->seconds : &time->others) += seconds;
+}
+
+static int take_transfer(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
+                         const struct model_step *step)
+{
+    struct runner *runner = lane->runner;
+    int64_t size = step->op->at[AT_SIZE], moved = size - step->op->at[AT_SHORT];
+    struct op op = *step->op;
+    struct model_step smaller = *step;
+    if (size < 0 || size > LARGEST_BUFFER) { // as much as there is, which was less
+        smaller.op = &op;
+        op.at[AT_SIZE] = moved;
+        op.at[AT_SHORT] = 0;
+        step = &smaller;
+    }
+    FORWARD(reserve_buffer(lane, file, (size_t)step->op->at[AT_SIZE]));
+    if (!runner->options->null && !is_open(file)) wait_for_open(runner, file, step->kind->layer);
+    if (step->kind->class == CLASS_WRITE) prepare_data(lane, file, step);
+    think(lane, step);
+    double start = runner_now();
+    int64_t result = backend->transfer(lane, file, step, lane->data);
+    double end = runner_now();
+    lane->free_at = end; // what checking takes is part of the next pause
+    if (lane->submitted) return keep_pending(lane, backend, file, step, start, end);
+    add_time(runner, step, true, end - start);
+    if (result < 0 && !step->kind->error) note_failure(lane, step, file, result);
+    verify(runner, step, file, lane->data, result);
+    return 0;
+}
+
+static int64_t do_other(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
+                        const struct model_step *step)
+{
+    if (step->kind->class == CLASS_OPEN && file) return backend->open(lane, file, step);
+    if (step->kind->class == CLASS_CLOSE && file) return backend->close(lane, file, step);
+    return backend->other(lane, file, step);
+}
+
 static int take_step(const struct model_step *step, void *context)
 {
     struct lane_run *lane = context;
     struct runner *runner = lane->runner;
     const struct op_kind *kind = step->kind;
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
-    complete_pending(lane);
     if (kind->class == CLASS_NONE) {
         run_barriers(lane, step);
         return 0;
@@ -254,28 +354,17 @@ static int take_step(const struct model_step *step, void *context)
         kind->set == OP_NO_SET ? NULL : runner_file(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
     if (transfers && !file) return 0;
-    if (transfers) {
-        FORWARD(reserve_buffer(lane, file, (size_t)step->op->at[AT_SIZE]));
-        if (!runner->options->null && !is_open(file)) wait_for_open(runner, file);
-        if (kind->class == CLASS_WRITE) prepare_data(lane, file, step);
-    }
+    complete_pending(lane, kind->class == CLASS_CLOSE ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind->layer);
+    if (transfers) return take_transfer(lane, backend, file, step);
     think(lane, step);
     double start = runner_now();
-    int64_t result = do_step(lane, backend, file, step, transfers);
-    double end = runner_now();
-    if (transfers && kind->nonblocking && backend->complete) {
-        lane->pending = start;
-        lane->pending_phase = step->phase;
-    } else {
-        struct phase_time *time = &runner->time[step->phase];
-        *(transfers ? &time->seconds : &time->others) += end - start;
-    }
+    int64_t result = do_other(lane, backend, file, step);
+    lane->free_at = runner_now();
+    add_time(runner, step, false, lane->free_at - start);
     // What only looks at names may find them otherwise than the program did: the comparison tells.
-    bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
+    bool counts = kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
     if (result < 0 && !kind->error && counts) note_failure(lane, step, file, result);
-    if (transfers) verify(lane, step, file, result);
-    lane->free_at = end; // what checking took is part of the next pause
     return 0;
 }
 
@@ -295,6 +384,23 @@ static bool phase_is_chosen(const struct runner *runner, size_t phase)
     return false;
 }
 
+static void tell_progress(const struct runner *runner, size_t phase)
+{
+    FILE *out = runner->options->progress && !runner->rank ? fopen(runner->options->progress, "we") : NULL;
+    if (!out) return;
+    fprintf(out, "%zu\n", phase + 1);
+    fclose(out);
+}
+
+static void free_lane(struct lane_run *lane)
+{
+    for (size_t i = 0; i < lane->spares; i++) free(lane->spare[i].memory);
+    free(lane->spare);
+    free(lane->pending);
+    free(lane->buffer.memory);
+    lookup_free(&lane->pauses);
+}
+
 static void *run_lane(void *context)
 {
     struct lane_run *lane = context;
@@ -304,16 +410,17 @@ static void *run_lane(void *context)
     for (size_t i = program->first; i < program->end && !lane->status; i++) {
         const struct model_family *family = &runner->model.family[runner->model.phase[i].family];
         bool parted = family->cut == CUT_COMMUNICATION && i > program->first;
-        complete_pending(lane);
+        if (parted) complete_pending(lane, NULL, true);
         if (parted && !lane->thread && program->is_mpi) {
             world_move();
             lane->free_at = runner_now();
         }
+        if (!lane->thread) tell_progress(runner, i);
         if (phase_is_chosen(runner, i)) {
             lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread, take_step, lane);
         }
     }
-    complete_pending(lane);
+    complete_pending(lane, NULL, true);
     return NULL;
 }
 
@@ -331,9 +438,7 @@ static int run_lanes(struct runner *runner)
     for (uint32_t i = 1; i < started && thread; i++) pthread_join(thread[i], NULL);
     for (uint32_t i = 0; i < count && lane; i++) {
         if (lane[i].status && !code) code = lane[i].status;
-        free(lane[i].buffer);
-        free(lane[i].mpi_request);
-        lookup_free(&lane[i].pauses);
+        free_lane(&lane[i]);
     }
     free(lane);
     free(thread);
@@ -395,45 +500,6 @@ static int choose_barriers(struct runner *runner)
     return code;
 }
 
-// --- what was there before
-
-static int prepare_file(struct runner *runner, uint32_t set, uint32_t member, uint64_t bytes)
-{
-    struct replay_file *file = runner_file(runner, set, member);
-    unsigned char *data = malloc(PREPARE_BYTES);
-    int fd = file && data ? open(file->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-    int code = !file || !data ? -ENOMEM : fd < 0 ? -errno : 0;
-    for (uint64_t offset = 0; offset < bytes && !code;) {
-        size_t part = bytes - offset < PREPARE_BYTES ? (size_t)(bytes - offset) : PREPARE_BYTES;
-        data_fill(data, set, member, offset, part);
-        ssize_t put = pwrite(fd, data, part, (off_t)offset);
-        if (put < 0)
-            code = -errno;
-        else
-            offset += (uint64_t)put;
-    }
-    // Cold: the data must be on the device before the page cache lets go of it.
-    if (!code && runner->options->cold && (fsync(fd) < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED)))
-        code = -errno;
-    if (fd >= 0) close(fd);
-    free(data);
-    return code;
-}
-
-int runner_prepare(struct runner *runner)
-{
-    pthread_mutex_init(&runner->lock, NULL);
-    int code = 0;
-    for (uint32_t set = 0; set < runner->model.files && !code; set++) {
-        const struct model_file *file = &runner->model.file[set];
-        for (uint64_t member = 0; member < file->existed && !code; member++) {
-            code = prepare_file(runner, set, (uint32_t)member, file->size_before / file->existed);
-        }
-    }
-    free_files(runner);
-    return code;
-}
-
 // --- the result
 
 static void write_result(const struct runner *runner, const struct phase_time *all, const uint64_t *counts, FILE *out)
@@ -469,6 +535,8 @@ static void write_result(const struct runner *runner, const struct phase_time *a
         json_key(json, names[k]);
         json_unsigned(json, sum);
     }
+    json_key(json, "first_skipped");
+    json_text(json, *runner->first_skipped ? runner->first_skipped : NULL);
     json_key(json, "first_failure");
     json_text(json, *runner->first_failure ? runner->first_failure : NULL);
     json_close(json);
@@ -497,6 +565,21 @@ static int report(const struct runner *runner)
 
 // --- the whole
 
+static int set_up_files(struct runner *runner)
+{
+    const struct model *model = &runner->model;
+    const char *folder = runner->options->directory;
+    runner->sleeps = model_threads(model, runner->options->program) > sysconf(_SC_NPROCESSORS_ONLN);
+    runner->opened_somewhere = calloc(model->files + 1, sizeof *runner->opened_somewhere);
+    RETURN_IF(!runner->opened_somewhere, -ENOMEM);
+    RETURN_IF(asprintf(&runner->link_target, "%s/%s", folder, LINK_TARGET) < 0, -ENOMEM);
+    for (size_t i = 0; i < model->kinds; i++) {
+        const struct op_kind *kind = &model->kind[i];
+        if (kind->class == CLASS_OPEN && kind->set != OP_NO_SET) runner->opened_somewhere[kind->set] = true;
+    }
+    return paths_make(&runner->paths, model, folder);
+}
+
 int runner_run(struct runner *runner)
 {
     pthread_mutex_init(&runner->lock, NULL);
@@ -505,7 +588,8 @@ int runner_run(struct runner *runner)
     runner->np = (uint32_t)world_size();
     runner->time = calloc(runner->model.phases + 1, sizeof *runner->time);
     RETURN_IF(!runner->time, -ENOMEM);
-    int code = choose_barriers(runner);
+    int code = set_up_files(runner);
+    if (!code) code = choose_barriers(runner);
     world_barrier();
     if (!code) code = run_lanes(runner);
     free_files(runner);

@@ -3,12 +3,14 @@
 #ifndef IOSEER_REPLAY_RUNNER_H
 #define IOSEER_REPLAY_RUNNER_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/lookup.h"
 #include "model/model.h"
+#include "replay/paths.h"
 
 struct runner;
 struct lane_run;
@@ -23,6 +25,9 @@ struct replay_file {
     int spare;       // a duplicate for threads that go on after another one's close; -1: none
     bool duplicated; // by the program: the spare one is its
     off_t position;
+    DIR *directory; // NULL: not open
+    void *mapping;  // the last one; NULL: none
+    size_t mapped_bytes;
     FILE *stream; // NULL: not open
     void *mpi;    // of the MPI back end; NULL: not open
     bool has_view;
@@ -36,8 +41,8 @@ struct replay_backend {
     int64_t (*close)(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
     int64_t (*transfer)(struct lane_run *lane, struct replay_file *file, const struct model_step *step, void *data);
     int64_t (*other)(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
-    // Ends what is under way (nonblocking transfers); may be NULL.
-    int64_t (*complete)(struct lane_run *lane);
+    // Waits for the end of a nonblocking transfer that `transfer` left in lane->submitted; NULL: there are none.
+    int64_t (*complete)(void *request);
     void (*end_file)(struct replay_file *file); // closes whatever is left; may be NULL
 };
 
@@ -46,18 +51,26 @@ extern const struct replay_backend replay_posix, replay_stdio, replay_null;
 extern const struct replay_backend replay_mpiio;
 #endif
 
+// Calls about names and attributes, of which some need no open file.
+int64_t names_call(struct lane_run *lane, const struct replay_file *file, const struct model_step *step, bool *known);
+
+enum cache_state { CACHE_AS_RECORDED, CACHE_COLD, CACHE_WARM };
+
+#define LINK_TARGET "link-target" // where symbolic links lead
+
 struct runner_options {
     const char *directory; // made for this replay alone
     const char *result;    // file that rank 0 writes
     bool verify;
-    bool prepare;      // do nothing but make the files that were there before
-    bool cold;         // and drop them from the page cache
+    bool prepare; // do nothing but make the files that were there before
+    enum cache_state cache;
     bool think;        // wait between operations as the program did
     bool null;         // do nothing but wait
     int64_t delay_ns;  // of an operation of the null back end
     double delay_rate; // bytes per second of it, 0: no limit
     unsigned program;
-    const char *phases; // numbers and ranges, or NULL for all
+    const char *phases;   // numbers and ranges, or NULL for all
+    const char *progress; // file for the number of the phase that rank 0 is in, or NULL
 };
 
 struct phase_time {
@@ -71,7 +84,10 @@ struct runner {
     uint32_t rank, np;
     pthread_mutex_t lock;
     pthread_cond_t opened;
-    struct lookup file_of; // set and member -> file
+    struct paths paths;
+    char *link_target;      // a file in the replay's folder
+    bool *opened_somewhere; // by set: the program has calls that open it
+    struct lookup file_of;  // set and member -> file
     struct replay_file **file;
     size_t files, files_room;
     struct phase_time *time; // by phase, of this process
@@ -79,21 +95,44 @@ struct runner {
     uint64_t failed;         // operations that failed where the program's did not
     uint64_t skipped;        // operations that no back end knows
     char first_failure[256];
-    bool *barriers; // by phase: all processes have the same number of them
+    char first_skipped[64]; // its call
+    bool sleeps;            // there are more threads than processors
+    bool *barriers;         // by phase: all processes have the same number of them
+};
+
+struct buffer {
+    void *memory;
+    size_t bytes;
+};
+
+// A nonblocking transfer that is under way.
+struct pending {
+    void *request;
+    const struct replay_backend *backend;
+    struct replay_file *file;
+    const struct op_kind *kind;
+    struct op op;
+    struct buffer buffer;
+    unsigned char *data; // in the buffer
+    double start;
+    double busy_until; // work that the program did before it waited
+    uint64_t ahead;    // operations that come before it is waited for
+    uint32_t phase;
 };
 
 // One thread of the replay.
 struct lane_run {
     struct runner *runner;
     uint32_t thread;
-    void *buffer;
-    size_t buffer_bytes;
+    struct buffer buffer;
     unsigned char *data;  // of the transfer, in the buffer
+    struct buffer *spare; // that nothing uses
+    size_t spares, spares_room;
     struct lookup pauses; // distribution of pauses -> how many were taken of it
     double free_at;       // since when the lane has been thinking
-    double pending;       // start of a nonblocking transfer that is under way; 0 for none
-    uint32_t pending_phase;
-    void *mpi_request; // of the MPI back end; NULL: none
+    void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
+    struct pending *pending;
+    size_t pendings, pendings_room;
     int status;
 };
 
@@ -107,6 +146,10 @@ double runner_now(void); // seconds
 // Of the file, made known if need be. Waits for another thread to open it where `open` is asked for.
 struct replay_file *runner_file(struct runner *runner, uint32_t set, uint32_t member);
 void runner_opened(struct runner *runner, struct replay_file *file);
+// A descriptor that the program had from its parent, which no call of its own opens.
+void runner_open_inherited(struct runner *runner, struct replay_file *file, unsigned layer);
+// An operation that no back end knows.
+void runner_skip(struct runner *runner, const struct model_step *step);
 
 // --- data: bytes that say where in which file they belong
 

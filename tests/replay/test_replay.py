@@ -105,9 +105,11 @@ class Replays(CommandLineTest):
         others = os.path.join(self.target, 'ioseer-replay.mine')
         os.mkdir(left)
         os.mkdir(others)
-        for name in ('ioseer-replay-in-use', 'file-a'):
-            with open(os.path.join(left, name), 'wb'):
-                pass
+        for folder in (left, others):
+            with open(os.path.join(folder, 'ioseer-replay-in-use'), 'w', encoding='utf-8') as out:
+                out.write("A replay's folder; the next one removes it if this one could not.\n" if folder == left else '')
+        with open(os.path.join(left, 'file-a'), 'wb'):
+            pass
         log = self.write()
         self.expect(0, 'replay', log, '--on', self.target)
         self.assertEqual(os.listdir(self.target), ['ioseer-replay.mine'])

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""test_endings.py: whatever ends a replay early, it says so and leaves nothing behind: no file, no folder, no process."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+sys.dont_write_bytecode = True
+
+from harness import BUILD, IOSEER, CommandLineTest, main  # noqa: E402
+
+PATIENCE_SECONDS = 60
+LAUNCHERS = {
+    'mpich': ['mpiexec.mpich'],
+    'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'],
+}
+
+
+def processes(*words):
+    """Processes with all the words in their command lines."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as file:
+                line = file.read().decode(errors='replace')
+        except OSError:
+            continue
+        if all(word in line for word in words):
+            found.append(int(pid))
+    return found
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+class Endings(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.target, self.work = self.path('target'), self.path('work')
+        os.mkdir(self.target)
+        os.mkdir(self.work)
+        random.seed(5)
+
+    def log(self, mpi=None):
+        if not mpi:  # its replay takes some seconds
+            return self.record_python("""import os, time
+fd = os.open('x', os.O_RDWR | os.O_CREAT)
+for _ in range(40):
+    os.write(fd, bytes(10000))
+    time.sleep(0.05)
+""")
+        program = os.path.join(BUILD, 'examples', f'madbench-{mpi}')
+        if not os.path.exists(program) or not shutil.which(LAUNCHERS[mpi][0]):
+            self.skipTest(f'no {mpi}')
+        return self.record(*LAUNCHERS[mpi], '-n', '2', program, '--bins', '4', '--size', '4096', cwd=self.folder)
+
+    def start(self, log):
+        return subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--repeat', '10000'], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': self.work})
+
+    def check_nothing_left(self):
+        self.assertTrue(wait_until(lambda: not os.listdir(self.target)), os.listdir(self.target))
+        self.assertTrue(wait_until(lambda: not os.listdir(self.work)), os.listdir(self.work))
+        self.assertTrue(wait_until(lambda: not processes(self.target)), processes(self.target))
+
+    def kill_one(self, number, words):
+        for pid in processes(self.target, *words)[:1]:  # runs are short: it may be over
+            try:
+                os.kill(pid, number)
+                return True
+            except ProcessLookupError:
+                pass
+        return False
+
+    def end(self, log, number, *words):
+        """Sends the signal to the replay, or to a process with these words; returns its status and what it said."""
+        replay = self.start(log)
+        wait_until(lambda: processes('ioseer-replay-', self.target, *words) or replay.poll() is not None)
+        time.sleep(random.random() / 2)
+        if words:
+            wait_until(lambda: self.kill_one(number, words) or replay.poll() is not None)
+        else:
+            replay.send_signal(number)
+        _, errors = replay.communicate(timeout=PATIENCE_SECONDS)
+        self.check_nothing_left()
+        return replay.returncode, errors
+
+    def test_interrupted(self):
+        log = self.log()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.assertEqual(self.end(log, number)[0], 128 + number)
+
+    def test_killed(self):
+        log = self.log()
+        for _ in range(4):
+            self.assertEqual(self.end(log, signal.SIGKILL)[0], -signal.SIGKILL)
+
+    def test_runner_killed(self):
+        status, errors = self.end(self.log(), signal.SIGKILL, 'ioseer-replay-serial')
+        self.assertEqual(status, 1, errors)
+        self.assertRegex(errors, '^ioseer replay: .*(signal 9|failed)')
+
+    def check_mpi(self, mpi):
+        log = self.log(mpi)
+        self.assertEqual(self.end(log, signal.SIGKILL)[0], -signal.SIGKILL)
+        self.assertEqual(self.end(log, signal.SIGINT)[0], 128 + signal.SIGINT)
+        for words in ([f'ioseer-replay-{mpi}', 'mpiexec'], [f'src/replay/ioseer-replay-{mpi}\0']):
+            status, errors = self.end(log, signal.SIGKILL, *words)
+            self.assertEqual(status, 1, errors)
+            self.assertRegex(errors, '^ioseer replay: the runner failed: .')
+
+    def test_mpich(self):
+        self.check_mpi('mpich')
+
+    def test_open_mpi(self):
+        self.check_mpi('openmpi')
+
+    def on_tmpfs(self, options, *replay):
+        """Replays on a file system in memory that nobody else sees; returns status, errors and what is left there."""
+        if os.geteuid() or not shutil.which('unshare'):
+            self.skipTest('needs root')
+        script = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && "$@"; status=$?; ls -A "$0"; exit $status'
+        done = subprocess.run(['unshare', '-m', 'sh', '-c', script, self.target, options, self.target, IOSEER, 'replay',
+                               *replay, '--on', self.target, '-o', '/dev/null'], capture_output=True, text=True,
+                              timeout=PATIENCE_SECONDS, env={**os.environ, 'TMPDIR': self.work})
+        self.assertEqual(os.listdir(self.work), [])
+        return done.returncode, done.stderr, done.stdout
+
+    def test_too_little_space(self):
+        status, errors, left = self.on_tmpfs('size=64k', self.log())
+        self.assertEqual((status, left), (1, ''), errors)
+        self.assertRegex(errors, r'^ioseer replay: \S+: needs .* are free\n$')
+
+    def test_full(self):
+        # Room for bytes, but not for names: a target that fills up while the replay runs.
+        status, errors, left = self.on_tmpfs('size=8M,nr_inodes=4', self.log())
+        self.assertEqual((status, left), (1, ''), errors)
+        self.assertRegex(errors, r'^ioseer replay: .*No space left on device\n$')
+
+    def test_read_only(self):
+        status, errors, left = self.on_tmpfs('ro', self.log())
+        self.assertEqual((status, left), (1, ''), errors)
+        self.assertRegex(errors, r'^ioseer replay: \S+: Read-only file system\n$')
+
+    def test_kept_files_stay(self):
+        log = self.log()
+        self.expect(0, 'replay', log, '--on', self.target, '--keep', '-q')
+        kept = os.listdir(self.target)
+        self.assertEqual(len(kept), 1)
+        self.expect(0, 'replay', log, '--on', self.target)
+        self.assertEqual(os.listdir(self.target), kept)
+
+
+if __name__ == '__main__':
+    main()
