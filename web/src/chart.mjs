@@ -8,6 +8,7 @@ import { CanvasRenderer } from 'echarts/renderers';
 import { Scatter3DChart } from 'echarts-gl/charts';
 import { Grid3DComponent } from 'echarts-gl/components';
 import { h } from './dom.mjs';
+import { bytes } from './format.mjs';
 import { colour, onTheme } from './theme.mjs';
 
 echarts.use([BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, DataZoomComponent, GridComponent,
@@ -148,6 +149,24 @@ export function axis(more = {}) {
     splitLine: { show: true, lineStyle: { color: colour('line') }, ...splitLine },
     nameTextStyle: { color: colour('muted'), fontSize: 11, ...nameTextStyle },
     ...rest,
+  };
+}
+
+// Times, all in the unit of the largest one; digits as the visible part of the axis needs them.
+export function timeScale(largest, visible = largest) {
+  const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs'];
+  const digits = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(visible / divisor || 1))));
+  return {
+    axisLabel: { formatter: (value) => `${value === 0 ? 0 : Number((value / divisor).toFixed(digits))} ${unit}` },
+  };
+}
+
+// Bytes: steps of 1, 2, 4, 8 ..., which are round numbers of KiB and MiB.
+export function byteScale(largest, steps, format = bytes) {
+  const interval = 2 ** Math.ceil(Math.log2(Math.max(largest, 1) / steps));
+  return {
+    min: 0, max: Math.max(1, Math.ceil(largest / interval)) * interval, interval,
+    axisLabel: { formatter: (value) => format(value).replace('.0 ', ' ') },
   };
 }
 

@@ -1,5 +1,5 @@
 // Several logs side by side: their numbers, and their phases aligned.
-import { axis, clipRectByRect, figure, tip, tooltip } from './chart.mjs';
+import { axis, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { printable, h, section } from './dom.mjs';
 import { baseName, bytes, percent, plural, rate, seconds, shorten, unknown } from './format.mjs';
 import { table } from './table.mjs';
@@ -100,7 +100,7 @@ function buildAligned(documents, rows) {
       formatter: ({ value: [log, , , index] }) => tip(`${documents[log].log}: phase ${rows[index][log].id}`,
         documents.map((document, at) => [document.log, rows[index][at] ? `${seconds(rows[index][at].duration)}, ${rate(rows[index][at].bandwidth)}` : 'no such phase'])),
     }),
-    xAxis: axis({ type: 'value', min: 0, max: cursor, axisLabel: { formatter: seconds } }),
+    xAxis: axis({ type: 'value', min: 0, max: cursor, ...timeScale(cursor) }),
     yAxis: axis({ type: 'category', inverse: true, data: documents.map(({ log }) => printable(log)), splitLine: { show: false }, axisLabel: { width: 116, overflow: 'truncate' } }),
     series: [{
       type: 'custom', data, dimensions: ['log', 'start', 'end', 'row'], encode: { x: [1, 2], y: 0 },

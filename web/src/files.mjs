@@ -1,7 +1,7 @@
 // The files: a table, and of the chosen one its request sizes, strides, ranks and counters.
 import { axis, figure, legend, tip, tooltip } from './chart.mjs';
 import { h, replace, section } from './dom.mjs';
-import { bytes, count, percent, plural, seconds, shorten, times } from './format.mjs';
+import { bytes, count, path, percent, plural, seconds, shorten, times } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { classColour, colour } from './theme.mjs';
 
@@ -10,7 +10,7 @@ const spent = ({ seconds: time }) => time.read + time.write + time.meta;
 function columns() {
   const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
   return [
-    { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => h('span', { class: 'path', title: name }, shorten(name, 46)) },
+    { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => path(name) },
     number('Read', (file) => file.bytes_read, bytes),
     number('Written', (file) => file.bytes_written, bytes),
     number('Opens', (file) => file.opens, count),
@@ -102,7 +102,7 @@ function heatMessage({ heat }, isMpi) {
   const unit = isMpi ? 'ranks' : 'processes';
   const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
   if (groups === 1) return `One of the ${unit} used it: ${seconds(heat.seconds[0])}.`;
-  return `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean.`;
+  return `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean. Each row is shaded by its own largest value.`;
 }
 
 // --- counters

@@ -58,7 +58,7 @@ function card(finding, index, actions) {
 const firstShown = 6;
 
 export function findingsSection(document, { actions }) {
-  const { findings } = document;
+  const findings = document.findings ?? [];
   if (findings.length === 0) {
     return section('findings', 'Findings', h('p', { class: 'quiet' },
       'Nothing stands out: no pattern that is known to cost time cost any here.'));

@@ -1,5 +1,5 @@
 // Numbers in words, as ioseer prints them in a terminal.
-import { printable } from './dom.mjs';
+import { h, printable } from './dom.mjs';
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
@@ -22,8 +22,9 @@ export function rate(value) {
 export function seconds(value) {
   if (value === null || value === undefined) return unknown;
   const magnitude = Math.abs(value);
-  if (magnitude >= 1 || magnitude === 0) return `${value.toFixed(3)} s`;
-  return magnitude >= 1e-3 ? `${(value * 1e3).toFixed(3)} ms` : `${(value * 1e6).toFixed(3)} us`;
+  if (magnitude === 0) return '0 s';
+  if (magnitude >= 1) return `${value.toFixed(3)} s`;
+  return magnitude >= 1e-3 ? `${(value * 1e3).toFixed(3)} ms` : `${(value * 1e6).toFixed(3)} µs`;
 }
 
 export function percent(fraction) {
@@ -54,15 +55,19 @@ export function shorten(name, length = 48) {
   return `${text.slice(0, head)}…${text.slice(text.length - (length - 1 - head))}`;
 }
 
+// A file in two lines: its name, and where it is.
+export function path(name, length = 40) {
+  const at = name.lastIndexOf('/') + 1;
+  if (at === 0 || at === name.length) return h('span', { class: 'path', title: name }, shorten(name, length));
+  return h('span', { class: 'path', title: name }, shorten(name.slice(at), length),
+    h('span', { class: 'folder' }, shorten(name.slice(0, at), length + 8)));
+}
+
 export function baseName(name) {
   return name.slice(name.lastIndexOf('/') + 1) || name;
 }
 
-// A step of an axis in the unit of its largest value: [divisor, unit].
-export function timeUnit(largest) {
-  if (largest >= 1) return [1, 's'];
-  return largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'us'];
-}
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Ranks in few words: 0-3, 7.
 export function ranges(numbers) {

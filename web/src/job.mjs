@@ -1,5 +1,5 @@
 // The job itself: how it was run, its processes, what was lost.
-import { axis, figure, legend, tip, tooltip } from './chart.mjs';
+import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
 import { bytes, count, percent, plural, seconds } from './format.mjs';
 import { facts, table } from './table.mjs';
@@ -16,7 +16,7 @@ function buildTimes(ranks) {
       formatter: ([{ dataIndex }]) => tip(`rank ${ranks[dataIndex].rank}`,
         [...parts.map(([key, word]) => [word, seconds(ranks[dataIndex][key])]), ['run time', seconds(ranks[dataIndex].run)]]),
     }),
-    xAxis: axis({ type: 'value', axisLine: { show: false }, axisLabel: { formatter: seconds } }),
+    xAxis: axis({ type: 'value', axisLine: { show: false }, ...timeScale(Math.max(...ranks.map(({ run }) => run))) }),
     yAxis: axis({ type: 'category', inverse: true, data: ranks.map(({ rank }) => `rank ${rank}`), splitLine: { show: false } }),
     series: parts.map(([key, name, index]) => ({
       type: 'bar', name, stack: 'time', barMaxWidth: 20, data: ranks.map((rank) => rank[key]),

@@ -1,7 +1,7 @@
 // Where the time goes below the program: per process, per call, and in one call.
-import { axis, figure, legend, tip, tooltip } from './chart.mjs';
+import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { choice, h, printable, replace, section, select } from './dom.mjs';
-import { baseName, bytes, count, percent, plural, seconds, shorten, times } from './format.mjs';
+import { baseName, bytes, capital, count, percent, plural, seconds, shorten, times } from './format.mjs';
 import { table } from './table.mjs';
 import { layerColour } from './theme.mjs';
 
@@ -23,7 +23,7 @@ function barAxis(names, more = {}) {
     axisLabel: { width: 160, overflow: 'truncate', interval: names.length > 40 ? 'auto' : 0 }, ...more });
 }
 
-const timeAxis = () => axis({ type: 'value', axisLine: { show: false }, axisLabel: { formatter: seconds } });
+const timeAxis = (largest) => axis({ type: 'value', axisLine: { show: false }, ...timeScale(largest) });
 
 function buildRanks(layers, kind) {
   const names = layersOf(layers);
@@ -38,7 +38,7 @@ function buildRanks(layers, kind) {
         return [name, layer && `${seconds(layer[kind])} ${kind}, ${plural(layer.calls, 'call')}`];
       })),
     }),
-    xAxis: timeAxis(),
+    xAxis: timeAxis(Math.max(...layers.ranks.map((rank) => rank.layers.reduce((most, layer) => Math.max(most, layer.inclusive), 0)))),
     yAxis: barAxis(layers.ranks.map(rankName)),
     series: names.map((name) => ({
       type: 'bar', name, stack: kind === 'exclusive' ? 'time' : undefined, barMaxWidth: 22, barGap: '10%',
@@ -58,7 +58,8 @@ function rankMessage({ ranks }) {
   const share = percent(mean > 0 ? top[1] / (mean * all.length) : 0);
   const text = `${share} of the time is spent in ${top[0]} itself.`;
   if (all.length === 1) return text;
-  return `${text} ${rankName(ranks[most])} spends the most: ${seconds(all[most])}, ${times(all[most], mean)} the mean.`;
+  if (all[most] < mean * 1.05) return `${text} All spend about as much: ${seconds(mean)}.`;
+  return `${text} ${capital(rankName(ranks[most]))} spends the most: ${seconds(all[most])}, ${times(all[most], mean)} the mean.`;
 }
 
 function ranksFigure(layers) {
@@ -97,7 +98,7 @@ function buildCalls(calls, kind) {
           ...call.below.map((below) => [`below: ${below.layer}`, `${seconds(below.seconds)}, ${plural(below.calls, 'call')}`])]);
       },
     }),
-    xAxis: timeAxis(),
+    xAxis: timeAxis(Math.max(...calls.map(({ inclusive }) => inclusive))),
     yAxis: barAxis(calls.map(({ op }) => op)),
     series: names.map((name) => ({
       type: 'bar', name, stack: kind === 'exclusive' ? 'time' : undefined, barMaxWidth: 18, barGap: '10%',

@@ -4,7 +4,7 @@ import { compareSection } from './compare.mjs';
 import { button, h, replace, select } from './dom.mjs';
 import { filesSection } from './files.mjs';
 import { findingsSection } from './findings.mjs';
-import { percent, shorten } from './format.mjs';
+import { baseName, percent, shorten } from './format.mjs';
 import { jobSection } from './job.mjs';
 import { layersSection } from './layers.mjs';
 import { phasesSection } from './phases.mjs';
@@ -24,6 +24,16 @@ const name = h('span', { class: 'log-name' });
 function context(server) {
   const nothing = () => {};
   return { server, actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
+}
+
+// The program and its arguments, without what launched it.
+function headline(document) {
+  const programs = document.job.processes.filter(({ launcher, command }) => !launcher && command?.length > 0);
+  const program = programs.find(({ rank }) => rank === 0) ?? programs[0];
+  const [name, ...rest] = program?.command ?? document.job.job.command;
+  const words = [baseName(name ?? 'ioseer'), ...rest];
+  const shown = words.slice(0, 12).map((word) => h('span', { class: 'word' }, `${shorten(word, 60)} `));
+  return h('h1', { title: words.join(' ') }, shown, words.length > 12 && '…');
 }
 
 const makers = [summarySection, findingsSection, timelineSection, phasesSection, layersSection, filesSection,
@@ -72,7 +82,7 @@ function show(document, server, all = [document]) {
   replace(name, document.title ?? document.log ?? '');
   const wanted = document.pending === undefined ? makers : early;
   const [summary, ...others] = wanted.map((maker) => make(maker, document, shared));
-  replace(main, h('h1', {}, document.title ?? document.log ?? 'ioseer'), pendingNote(document), summary,
+  replace(main, headline(document), pendingNote(document), summary,
     all.length > 1 && make(() => compareSection(all), document, shared), others);
   showLinks();
   page.actions = shared.actions;

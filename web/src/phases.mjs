@@ -1,6 +1,6 @@
 // The phases of the program's I/O: a table, and their space of tick, process and offset (space.mjs).
 import { button, h, section, swatch } from './dom.mjs';
-import { bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
+import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
 import { spaceFigures } from './space.mjs';
 import { phaseSeriesIndex } from './theme.mjs';
 
@@ -23,15 +23,17 @@ function expression(op) {
   return [h('code', {}, main), physical && h('code', { class: 'second', title: 'first byte in the file' }, op.offset_expr)];
 }
 
+const manner = ({ collective, blocking, pointer, mode }) => [collective && 'collective', blocking === false && 'nonblocking',
+  pointer && `${pointer} offset`, mode].filter(Boolean).join(', ');
+
 function operation(op) {
   return [h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'),
-    op.call ?? op.op, op.collective === true && h('span', { class: 'mark' }, 'collective')];
+    op.call ?? op.op, h('span', { class: 'second' }, manner(op))];
 }
 
 function operationCells(op) {
   return [h('td', { class: 'operation' }, operation(op)), h('td', { class: 'expression' }, expression(op)),
-    h('td', { class: 'number' }, count(op.rep)),
-    h('td', { class: 'number' }, op.size === null ? op.size_expr ?? 'varies' : bytes(op.size))];
+    h('td', { class: 'number' }, op.rep === null ? '' : `${count(op.rep)} × `, op.size === null ? op.size_expr ?? 'varying' : bytes(op.size))];
 }
 
 // The rows of a phase, or of several that repeat: one for each operation, the numbers of the phase in the first.
@@ -51,20 +53,20 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
     number(count(phase.np)),
   ];
   const tail = [
-    number(bytes(weight)), number(seconds(duration)), number(rate(duration > 0 ? weight / duration : null)),
-    number(percent(total > 0 ? duration / total : 0)),
-    h('td', { rowspan, class: 'file', title: phase.file }, phase.file ? shorten(phase.file, 30) : '',
+    number(bytes(weight)), number([seconds(duration), h('span', { class: 'second' }, percent(total > 0 ? duration / total : 0))]),
+    number(rate(duration > 0 ? weight / duration : null)),
+    h('td', { rowspan, class: 'file', title: phase.file }, phase.file ? shorten(baseName(phase.file), 30) : '',
       phase.files > 1 && h('span', { class: 'quiet' }, ` ${count(phase.files)} files`)),
   ];
   const others = () => Object.entries(phase.others).map(([other, calls]) => `${count(calls)} ${other}`).join(', ');
   const rows = phase.ops.length === 0
-    ? h('tr', {}, head, h('td', { colspan: 4, class: 'quiet' }, others()), tail)
+    ? h('tr', {}, head, h('td', { colspan: 3, class: 'quiet' }, others()), tail)
     : phase.ops.map((op, index) => h('tr', {}, index === 0 && head, operationCells(op), index === 0 && tail));
   return h('tbody', { ...attributes, 'data-first': phase.id, 'data-last': last.id }, rows);
 }
 
-const titles = [['Phase'], ['Ranks', 1], ['Operation'], ['Initial offset'], ['Rep', 1], ['Request', 1], ['Weight', 1],
-  ['Time', 1], ['Bandwidth', 1], ['Share', 1], ['File']];
+const titles = [['Phase'], ['Ranks', 1], ['Operation'], ['Initial offset'], ['Rep × request', 1], ['Weight', 1],
+  ['Time, share', 1], ['Bandwidth', 1], ['File']];
 
 function phaseTable({ phases }, colourOf, actions) {
   const total = sum(phases, 'duration');

@@ -1,12 +1,12 @@
 // Every transfer as a point of tick x process x offset: in 3-D, and seen from three sides.
-import { axis, figure, tip, tooltip } from './chart.mjs';
+import { axis, byteScale, figure, tip, tooltip } from './chart.mjs';
 import { button, h, select, swatch } from './dom.mjs';
 import { baseName, bytes, count, plural, shorten } from './format.mjs';
 import { colour, phaseColours, phaseSeriesIndex } from './theme.mjs';
 
 const [PHASE, RANK, TICK, OFFSET, SIZE, IS_WRITE, FILE] = [0, 1, 2, 3, 4, 5, 6];
 const symbols = ['triangle', 'circle']; // of reads and writes
-const home = { alpha: 22, beta: 35, distance: 235 };
+const home = { alpha: 18, beta: 30, distance: 250 };
 
 function hasWebGL() {
   try {
@@ -36,18 +36,19 @@ function pointSeries(points, document, place, more) {
 }
 
 const axes = {
-  tick: { name: 'tick', index: TICK, format: count },
+  tick: { name: 'tick', index: TICK, format: count, minInterval: 1, max: 'dataMax' },
   process: { name: 'process', index: RANK, format: count, minInterval: 1 },
   offset: { name: 'offset', index: OFFSET, format: bytes },
 };
 
 // --- in 3-D
 
-function axis3D({ name, format, minInterval }) {
+// Text needs a high line: ECharts GL cuts off what is above it.
+function axis3D({ name, format, minInterval, max }, scale) {
   return {
-    type: 'value', name, nameGap: 26, minInterval,
-    nameTextStyle: { color: colour('text'), fontSize: 13 },
-    axisLabel: { color: colour('muted'), fontSize: 11, formatter: format },
+    type: 'value', name, nameGap: 26, minInterval, max, ...scale,
+    nameTextStyle: { color: colour('text'), fontSize: 13, lineHeight: 22 },
+    axisLabel: { color: colour('muted'), fontSize: 11, lineHeight: 20, formatter: format, ...scale?.axisLabel },
     axisLine: { lineStyle: { color: colour('line-strong'), width: 1 } },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: colour('line'), width: 1 } },
@@ -60,14 +61,14 @@ function buildSpace(points, document, view) {
   return {
     tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), files) }),
     grid3D: {
-      boxWidth: 130, boxDepth: 80, boxHeight: 80, top: -10,
-      viewControl: { ...view, autoRotate: false, damping: 0, zoomSensitivity: 0, panSensitivity: 0, minDistance: 60, maxDistance: 600, animation: false },
+      boxWidth: 190, boxDepth: 100, boxHeight: 90,
+      viewControl: { ...view, center: [0, -10, 0], autoRotate: false, damping: 0, zoomSensitivity: 0, panSensitivity: 0, minDistance: 60, maxDistance: 600, animation: false },
       light: { main: { intensity: 1 }, ambient: { intensity: 0.4 } },
       environment: 'none', postEffect: { enable: false },
     },
     xAxis3D: axis3D(axes.tick),
     yAxis3D: axis3D(axes.process),
-    zAxis3D: axis3D(axes.offset),
+    zAxis3D: axis3D(axes.offset, byteScale(extent(points, OFFSET)[1], 5)),
     series: pointSeries(points, document, (point) => [point[TICK], point[RANK], point[OFFSET]],
       { type: 'scatter3D', symbolSize: points.length > 2000 ? 5 : 9 }),
   };
@@ -91,7 +92,7 @@ function spaceFigure(state, message) {
   };
   const tool = (text, key, label) => button(text, () => turn(key), { 'aria-label': label, title: label });
   const space = figure({
-    id: 'space', title: 'Tick × process × offset', message, height: 460, build: () => buildSpace(state.points(), state.document, view),
+    id: 'space', title: 'Tick × process × offset', message, height: 480, build: () => buildSpace(state.points(), state.document, view),
     controls: h('div', { class: 'tools', role: 'group', 'aria-label': 'Turn the space' },
       tool('◀', 'ArrowLeft', 'Turn left'), tool('▶', 'ArrowRight', 'Turn right'), tool('▲', 'ArrowUp', 'Tilt up'),
       tool('▼', 'ArrowDown', 'Tilt down'), tool('+', '+', 'Nearer'), tool('−', '-', 'Farther'), tool('Reset', 'Home', 'As at first')),
@@ -110,8 +111,9 @@ function spaceFigure(state, message) {
 // --- from three sides
 
 function buildSide(points, document, [across, up]) {
-  const side = ({ name, format, minInterval }) => axis({
-    type: 'value', name, minInterval, nameLocation: 'middle', nameGap: 28, scale: true, axisLabel: { formatter: format },
+  const side = ({ name, format, minInterval, index }) => axis({
+    type: 'value', name, minInterval, nameLocation: 'middle', nameGap: 28, axisLabel: { formatter: format },
+    ...(index === OFFSET ? byteScale(extent(points, OFFSET)[1], 5) : {}),
   });
   return {
     grid: { left: 64, right: 14, top: 12, bottom: 46 },
@@ -119,7 +121,7 @@ function buildSide(points, document, [across, up]) {
     xAxis: side(axes[across]),
     yAxis: { ...side(axes[up]), nameGap: 50 },
     series: pointSeries(points, document, (point) => [point[axes[across].index], point[axes[up].index]],
-      { type: 'scatter', symbolSize: points.length > 2000 ? 3 : 6 }),
+      { type: 'scatter', clip: false, symbolSize: points.length > 2000 ? 3 : 6 }),
   };
 }
 
@@ -167,7 +169,6 @@ function legend(document) {
     [...seen].map(([index, ids]) => h('span', {}, swatch(`var(--series-${index})`), `phase ${name(ids)}`)));
 }
 
-// The file with the most points is shown first: offsets of different files have nothing to do with each other.
 function filesByPoints({ points, files }) {
   const numbers = new Map();
   for (const point of points) numbers.set(point[FILE], (numbers.get(point[FILE]) ?? 0) + 1);
@@ -178,7 +179,8 @@ export function spaceFigures(document) {
   const { space } = document;
   if (!space || space.points.length === 0) return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is no space to show.');
   const files = filesByPoints(space);
-  let shown = files[0].file;
+  // Offsets of different files have nothing to do with each other; but of many files one alone says little.
+  let shown = files[0].number * 4 >= space.points.length ? files[0].file : null;
   const state = { document, points: () => space.points.filter((point) => shown === null || point[FILE] === shown) };
   const said = messages(state.points());
   const view = hasWebGL() ? spaceFigure(state, said.space) : null;

@@ -1,7 +1,7 @@
 // Rank by time: every call, the bandwidth, the phases above and the devices below. One window for all of them.
-import { axis, clipRectByRect, figure, tip, tooltip } from './chart.mjs';
+import { axis, byteScale, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { button, h, printable, replace, section, swatch } from './dom.mjs';
-import { baseName, bytes, count, percent, plural, rate, seconds, shorten, timeUnit } from './format.mjs';
+import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
 import { table } from './table.mjs';
 import { classColour, colour, phaseColours } from './theme.mjs';
 
@@ -21,14 +21,14 @@ function layOut(timeline, phaseRows, devices, width) {
   const rows = [];
   let top = 4;
   const add = (name, height, gap) => {
-    rows.push({ name, top, height, left, right: 20 });
+    rows.push({ name, top, height, left, right: 28 });
     top += height + gap;
   };
   if (phaseRows > 0) add('phases', phaseRows * 18, 8);
-  add('lanes', Math.round(lanes * laneHeight), 26);
-  add('bandwidth', 96, 26);
-  for (const device of devices) add(device.name, 56, 26);
-  return { rows, height: top + 34 };
+  add('lanes', Math.round(lanes * laneHeight), 48);
+  add('bandwidth', 96, 32);
+  for (const device of devices) add(device.name, 56, 32);
+  return { rows, height: top };
 }
 
 // Phases at the same time lie below one another, as far as there is room.
@@ -101,7 +101,7 @@ function phaseSeries(placed, rows, colourOf, axes) {
 
 function area(name, fill, data, axes, more = {}) {
   return {
-    type: 'line', name, data, step: 'end', symbol: 'none', xAxisIndex: axes, yAxisIndex: axes, sampling: 'max',
+    type: 'line', name, data, step: 'end', symbol: 'none', xAxisIndex: axes, yAxisIndex: axes,
     lineStyle: { width: 1.5, color: fill }, itemStyle: { color: fill }, areaStyle: { color: fill, opacity: 0.18 }, ...more,
   };
 }
@@ -114,6 +114,14 @@ function bandwidthSeries(timeline, axes) {
     return data;
   };
   return [area('read', classColour('read'), points(read), axes), area('write', classColour('write'), points(written), axes)];
+}
+
+function bandwidthMost({ bins }) {
+  return Math.max(...bins.read_bytes, ...bins.write_bytes, 0) / bins.seconds;
+}
+
+function deviceMost({ samples }) {
+  return Math.max(...samples.map(([, span, read, written]) => (span > 0 ? Math.max(read, written) / span : 0)), 0);
 }
 
 function deviceSeries(device, axes) {
@@ -165,6 +173,12 @@ function deviceTip(device, time) {
     ['under way', queue?.toFixed(1)]]);
 }
 
+function lanesInWords(lanes) {
+  const distinct = (key) => new Set(lanes.map((lane) => lane[key])).size === lanes.length;
+  if (lanes.every(({ rank }) => rank !== null) && distinct('rank')) return plural(lanes.length, 'rank');
+  return distinct('pid') ? plural(lanes.length, 'process', 'processes') : plural(lanes.length, 'thread');
+}
+
 function message(timeline, phases) {
   const { bins, lanes } = timeline;
   let peak = 0;
@@ -175,7 +189,7 @@ function message(timeline, phases) {
     if (moved > bins.read_bytes[peak] + bins.write_bytes[peak]) peak = index;
   }
   const shown = phases?.phases.length ? `, ${plural(phases.phases.length, 'phase')}` : '';
-  const scene = `${plural(lanes.length, 'process or thread', 'processes and threads')} over ${seconds(timeline.to - timeline.from)}${shown}.`;
+  const scene = `${lanesInWords(lanes)} over ${seconds(timeline.to - timeline.from)}${shown}.`;
   if (total === 0) return `${scene} No bytes were moved.`;
   const most = bins.read_bytes[peak] + bins.write_bytes[peak];
   return `${scene} The most bytes moved at ${seconds(timeline.from + peak * bins.seconds)}: ${rate(most / bins.seconds)}.`;
@@ -255,10 +269,11 @@ function yAxes(timeline, devices, layout) {
         splitLine: { show: false }, axisLabel: { width: left - 14, overflow: 'truncate', interval: lanesShown > 24 ? 'auto' : 0 },
       });
     }
+    const device = devices[index - layout.bandwidthAt - 1];
     return axis({
-      gridIndex, type: 'value', min: 0, splitNumber: name === 'bandwidth' ? 3 : 1, axisLine: { show: false },
-      axisLabel: { formatter: rate }, name: name === 'bandwidth' ? 'all processes' : printable(name),
-      nameLocation: 'end', nameGap: 6, nameTextStyle: { align: 'right', padding: [0, 6, 0, 0] },
+      gridIndex, type: 'value', ...byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate),
+      axisLine: { show: false }, name: device ? `Device ${printable(name)}` : 'Bandwidth of all processes',
+      nameLocation: 'end', nameGap: 8, nameTextStyle: { align: 'left', color: colour('text') },
     });
   });
 }
@@ -283,33 +298,32 @@ export function timelineSection(document, { server, actions }) {
 
   function build(width) {
     layout = { ...layOut(whole, phaseRows, devices, width), phaseRows };
-    const [divisor, unit] = timeUnit(view.to);
     const names = layout.rows.map(({ name }) => name);
     const lanesAt = names.indexOf('lanes');
-    const bandwidthAt = names.indexOf('bandwidth');
-    const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10((view.to - view.from) / divisor)) + 2));
+    const bandwidthAt = layout.rows.length - devices.length - 1;
+    layout.bandwidthAt = bandwidthAt;
     return {
       grid: layout.rows.map(({ top, height, left, right, name }) => ({
-        top, height, left, right, show: true, borderColor: colour('line'), backgroundColor: name === 'phases' ? 'transparent' : colour('plot'),
+        top, height, left, right, outerBoundsMode: 'none', show: true, borderColor: colour('line'), backgroundColor: name === 'phases' ? 'transparent' : colour('plot'),
         tooltip: name === 'lanes' || name === 'phases' ? undefined : { trigger: 'axis' },
       })),
       xAxis: layout.rows.map(({ name }, gridIndex) => axis({
         gridIndex, type: 'value', min: view.from, max: view.to, splitLine: { show: name !== 'phases' }, axisLine: { show: false },
         axisLabel: {
           show: gridIndex === layout.rows.length - 1 || name === 'lanes', showMinLabel: gridIndex === layout.rows.length - 1,
-          formatter: (value) => `${(value / divisor).toFixed(digits)} ${unit}`,
+          ...timeScale(view.to, view.to - view.from).axisLabel,
         },
         axisPointer: { show: name !== 'phases', lineStyle: { color: colour('muted') }, label: { show: false } },
       })),
       axisPointer: { link: [{ xAxisIndex: 'all' }], triggerTooltip: false },
-      yAxis: yAxes(whole, devices, layout),
+      yAxis: yAxes(timeline, devices, layout),
       dataZoom: whole.lanes.length > maxLanes ? [{
         type: 'slider', yAxisIndex: lanesAt, right: 0, width: 12, top: layout.rows[lanesAt].top, height: layout.rows[lanesAt].height,
         startValue: 0, endValue: maxLanes - 1, showDetail: false, brushSelect: false, filterMode: 'none',
       }] : [],
       tooltip: tooltip({
         trigger: 'item',
-        formatter: (params) => (Array.isArray(params) ? momentTip(params, names) : itemTip(params)),
+        formatter: (params) => (Array.isArray(params) ? momentTip(params) : itemTip(params)),
       }),
       series: [
         ...(phaseRows > 0 ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), names.indexOf('phases'))] : []),
@@ -326,8 +340,8 @@ export function timelineSection(document, { server, actions }) {
     return tip(spanTitle(timeline, span), spanFacts(timeline, span));
   }
 
-  function momentTip(params, names) {
-    const device = devices[params[0].axisIndex - names.indexOf('bandwidth') - 1];
+  function momentTip(params) {
+    const device = devices[params[0].axisIndex - layout.bandwidthAt - 1];
     const time = params[0].axisValue;
     if (device) return deviceTip(device, time);
     const { bins } = timeline;
