@@ -1,5 +1,5 @@
 // node build.mjs OUTPUT: makes the page, one HTML file that needs no other. What it shows is put in later, in the place
-// of a marker (doc/page.md).
+// of two markers (doc/page.md).
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const libraries = ['echarts', 'echarts-gl', 'zrender', 'claygl', 'tslib'];
-const marker = '@IOSEER_DATA@';
+const markers = ['@IOSEER_DATA@', '@IOSEER_SERVER@'];
 
 // ECharts GL asks for files of ECharts and ZRender without their ending, which their lists of exports no longer allow.
 const withEnding = {
@@ -65,5 +65,7 @@ const page = fill(readFileSync(join(here, 'page.html'), 'utf8'), {
   hash: createHash('sha256').update(script).digest('base64'),
   licences: licences(),
 });
-if (page.split(marker).length !== 2) throw new Error(`the page must have ${marker} once`);
+for (const marker of markers) {
+  if (page.split(marker).length !== 2) throw new Error(`the page must have ${marker} once`);
+}
 writeFileSync(process.argv[2], page);

@@ -94,7 +94,7 @@ async function showServed(logs) {
   const finished = () => documents.filter((document) => document && document.pending === undefined);
   const showChosen = () => documents[chosen] && show(documents[chosen], serverOf(chosen), finished());
   if (logs.length > 1) {
-    replace(choices, select('Log', logs.map((log, at) => [at, shorten(log.name, 40)]), 0, (at) => {
+    replace(choices, select('Log', logs.map((log, at) => [at, shorten(log, 40)]), 0, (at) => {
       chosen = at;
       showChosen();
     }));
@@ -108,7 +108,7 @@ async function showServed(logs) {
     try {
       await follow(at);
     } catch (error) {
-      replace(main, h('p', { class: 'note' }, `${logs[at].name} cannot be shown: ${error.message}`));
+      replace(main, h('p', { class: 'note' }, `${logs[at]} cannot be shown: ${error.message}`));
     }
   }
 }
@@ -131,6 +131,7 @@ window.ioseerPage = page;
 addEventListener('beforeprint', drawAll);
 startTheme();
 frame();
-const given = JSON.parse(document.getElementById('ioseer-data').textContent);
-if (given.served) showServed(given.served);
-else show(given, null);
+const given = (id) => JSON.parse(document.getElementById(id).textContent);
+const server = given('ioseer-server');
+if (server) showServed(server.logs);
+else show(given('ioseer-data'), null);

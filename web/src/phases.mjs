@@ -26,15 +26,18 @@ function expression(op) {
 const manner = ({ collective, blocking, pointer, mode }) => [collective && 'collective', blocking === false && 'nonblocking',
   pointer && `${pointer} offset`, mode].filter(Boolean).join(', ');
 
-function operation(op) {
-  return [h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'),
-    op.call ?? op.op, h('span', { class: 'second' }, manner(op))];
+function operation(op, file) {
+  return [h('span', { class: 'call-name' },
+    h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'), op.call ?? op.op),
+  h('span', { class: 'second' }, manner(op)), file && h('span', { class: 'second' }, file)];
 }
 
-function operationCells(op) {
-  return [h('td', { class: 'operation' }, operation(op)), h('td', { class: 'expression' }, expression(op)),
+function operationCells(op, file) {
+  return [h('td', { class: 'operation' }, operation(op, file)), h('td', { class: 'expression' }, expression(op)),
     h('td', { class: 'number' }, op.rep === null ? '' : `${count(op.rep)} × `, op.size === null ? op.size_expr ?? 'varying' : bytes(op.size))];
 }
+
+const fileWords = ({ file, files }) => `${shorten(baseName(file), 36)}${files > 1 ? `, ${count(files)} files` : ''}`;
 
 // The rows of a phase, or of several that repeat: one for each operation, the numbers of the phase in the first.
 function rowsOf(phases, total, colourOf, actions, attributes) {
@@ -55,18 +58,17 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
   const tail = [
     number(bytes(weight)), number([seconds(duration), h('span', { class: 'second' }, percent(total > 0 ? duration / total : 0))]),
     number(rate(duration > 0 ? weight / duration : null)),
-    h('td', { rowspan, class: 'file', title: phase.file }, phase.file ? shorten(baseName(phase.file), 30) : '',
-      phase.files > 1 && h('span', { class: 'quiet' }, ` ${count(phase.files)} files`)),
   ];
+  const file = phase.file && h('span', { title: phase.file }, fileWords(phase));
   const others = () => Object.entries(phase.others).map(([other, calls]) => `${count(calls)} ${other}`).join(', ');
   const rows = phase.ops.length === 0
     ? h('tr', {}, head, h('td', { colspan: 3, class: 'quiet' }, others()), tail)
-    : phase.ops.map((op, index) => h('tr', {}, index === 0 && head, operationCells(op), index === 0 && tail));
+    : phase.ops.map((op, index) => h('tr', {}, index === 0 && head, operationCells(op, index === 0 && file), index === 0 && tail));
   return h('tbody', { ...attributes, 'data-first': phase.id, 'data-last': last.id }, rows);
 }
 
 const titles = [['Phase'], ['Ranks', 1], ['Operation'], ['Initial offset'], ['Rep × request', 1], ['Weight', 1],
-  ['Time, share', 1], ['Bandwidth', 1], ['File']];
+  ['Time, share', 1], ['Bandwidth', 1]];
 
 function phaseTable({ phases }, colourOf, actions) {
   const total = sum(phases, 'duration');
