@@ -39,6 +39,7 @@ int page_gather(struct page *page, const struct log_argument *argument)
     FORWARD(collect_events(&page->collect));
     FORWARD(info_gather(&page->info, argument, take_record, page));
     FORWARD(make_model(page));
+    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL));
     return page_say(page);
 }
 
@@ -46,6 +47,7 @@ void page_free(struct page *page)
 {
     info_free(&page->info);
     collect_free(&page->collect);
+    findings_free(&page->findings);
     if (page->has_model) model_free(&page->model);
     texts_free(&page->predictions);
     texts_free(&page->sentences);

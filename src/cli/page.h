@@ -7,6 +7,7 @@
 #include "base/texts.h"
 #include "cli/info.h"
 #include "cli/log_argument.h"
+#include "findings/findings.h"
 #include "model/model.h"
 #include "report/collect.h"
 
@@ -16,6 +17,7 @@ struct page {
     struct collect collect;
     struct model model;
     bool has_model;
+    struct findings findings;
     struct texts predictions; // JSON documents, checked
     struct texts sentences;   // of the summary
     struct texts not_captured;

@@ -8,6 +8,7 @@
 #include "cli/page.h"
 #include "cli/phases.h"
 #include "report/devices.h"
+#include "report/findings_json.h"
 #include "report/keys.h"
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
@@ -63,7 +64,14 @@ static int write_devices(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
+static int write_findings(struct page *page, struct json_out *json, size_t most)
+{
+    findings_json(&page->findings, json, most);
+    return 0;
+}
+
 static const struct section sections[] = {
+    {"findings", "findings: those with the least time", write_findings, 64, 100 * KIB},
     {"job", "job: its lists of processes, ranks and files", write_job, 200, 200 * KIB},
     {"timeline", "timeline: its shortest pieces", write_timeline, 12000, 600 * KIB},
     {"phases", "phases: those after the first ones, or ranks of each", write_phases, 1000, 300 * KIB},

@@ -74,6 +74,54 @@ static int say_bytes(struct page *page)
                      words_seconds(summary->transfer_ns).text);
 }
 
+// --- how the file with the most time is used
+
+static const struct facts_file *main_file(const struct facts *facts)
+{
+    const struct facts_file *best = NULL;
+    for (size_t i = 0; i < facts->files; i++) {
+        const struct facts_file *file = facts->file[i];
+        uint64_t bytes = file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes : 0;
+        if (bytes && (!best || bytes > best->request[FACTS_READ].bytes + best->request[FACTS_WRITE].bytes)) best = file;
+    }
+    return best;
+}
+
+static int say_pattern(struct page *page)
+{
+    const struct facts_file *file = main_file(page->collect.facts);
+    if (!file) return 0;
+    uint64_t calls = file->request[FACTS_READ].calls + file->request[FACTS_WRITE].calls;
+    uint64_t unaligned = file->unaligned[FACTS_READ].calls + file->unaligned[FACTS_WRITE].calls;
+    uint64_t switched = file->switched[FACTS_READ].calls + file->switched[FACTS_WRITE].calls;
+    const char *slash = strrchr(file->file->name, '/');
+    char *text = NULL, *part = strndup(slash && slash[1] ? slash + 1 : file->file->name, 80);
+    size_t len;
+    FILE *out = part ? open_memstream(&text, &len) : NULL;
+    if (out) {
+        fputs("Most bytes are of ", out);
+        words_print_name(out, part);
+        fprintf(out, ": %s by %s, ", words_count(calls, "request").text, words_count(file->users, "process").text);
+        if (unaligned) {
+            fprintf(out, "%s of them unaligned", words_percent((double)unaligned / (double)calls).text);
+        } else {
+            fputs("all of them aligned", out);
+        }
+        if (switched) fprintf(out, "; reads and writes alternate %s", words_count(switched, "time").text);
+        if (file->again[FACTS_WRITE])
+            fprintf(out, "; %s were written over what had been written before",
+                    words_bytes(file->again[FACTS_WRITE]).text);
+        if (file->again[FACTS_READ]) fprintf(out, "; %s were read again", words_bytes(file->again[FACTS_READ]).text);
+        fputc('.', out);
+    }
+    free(part);
+    if (out && fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    return texts_take(&page->sentences, text);
+}
+
 // --- what is not there
 
 static int say_coverage(struct page *page, unsigned direction)
@@ -125,6 +173,7 @@ int page_say(struct page *page)
 {
     FORWARD(say_run(page));
     FORWARD(say_bytes(page));
+    FORWARD(say_pattern(page));
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(say_coverage(page, direction));
     FORWARD(say_losses(page));
     return say_cuts(page);

@@ -31,8 +31,7 @@ static const struct format {
     const char *ending;
     write_page *write;
 } formats[] = {
-    {"html", ".html", page_html},
-    {"json", ".json", page_json},
+    {"html", ".html", page_html}, {"json", ".json", page_json}, {"text", ".txt", page_text}, // the default
 };
 
 static const struct format *find_format(void)

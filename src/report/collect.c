@@ -1,5 +1,8 @@
 #include "report/collect.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/err.h"
 
 int collect_init(struct collect *collect, struct log *log)
@@ -10,7 +13,10 @@ int collect_init(struct collect *collect, struct log *log)
     FORWARD(timeline_init(&collect->timeline, log, &window));
     FORWARD(layers_init(&collect->layers, log));
     FORWARD(space_init(&collect->space, log));
-    return files_init(&collect->files, log);
+    FORWARD(files_init(&collect->files, log));
+    collect->facts = malloc(sizeof *collect->facts);
+    RETURN_IF(!collect->facts, -ENOMEM);
+    return facts_init(collect->facts, log);
 }
 
 void collect_free(struct collect *collect)
@@ -20,6 +26,8 @@ void collect_free(struct collect *collect)
     layers_free(&collect->layers);
     space_free(&collect->space);
     files_free(&collect->files);
+    if (collect->facts) facts_free(collect->facts);
+    free(collect->facts);
 }
 
 static int take(struct collect *collect, const struct log_step *step)
@@ -29,6 +37,7 @@ static int take(struct collect *collect, const struct log_step *step)
     layers_take(&collect->layers, step);
     files_take_event(&collect->files, step);
     FORWARD(space_take(&collect->space, step));
+    FORWARD(facts_take(collect->facts, step));
     return timeline_take(&collect->timeline, step);
 }
 
@@ -45,6 +54,8 @@ int collect_events(struct collect *collect)
     log_walk_close(&walk);
     FORWARD(more);
     summary_finish(&collect->summary);
+    collect->facts->run_ns = collect->summary.run_ns;
+    FORWARD(facts_take_comm(collect->facts));
     return files_choose(&collect->files);
 }
 

@@ -3,6 +3,7 @@
 #ifndef IOSEER_REPORT_COLLECT_H
 #define IOSEER_REPORT_COLLECT_H
 
+#include "findings/facts.h"
 #include "report/files.h"
 #include "report/layers.h"
 #include "report/space.h"
@@ -16,6 +17,7 @@ struct collect {
     struct layers layers;
     struct space space;
     struct files files;
+    struct facts *facts;
     uint64_t own_events; // that the program made: as many operations would a model have
 };
 

@@ -1,0 +1,410 @@
+#include "findings/facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+// --- small computations
+
+unsigned facts_size(uint64_t bytes)
+{
+    unsigned bits = bytes ? 63u - (unsigned)__builtin_clzll(bytes) : 0;
+    return bits / 2 < FACTS_SIZES ? bits / 2 : FACTS_SIZES - 1;
+}
+
+// Four bins to each power of two of nanoseconds.
+static unsigned duration_bin(int64_t ns)
+{
+    if (ns < 4) return 0;
+    unsigned bits = 63u - (unsigned)__builtin_clzll((uint64_t)ns);
+    unsigned bin = bits * 4 + (unsigned)((uint64_t)ns >> (bits - 2) & 3);
+    return bin < FACTS_DURATIONS ? bin : FACTS_DURATIONS - 1;
+}
+
+static int64_t bin_ns(unsigned bin) // its middle
+{
+    unsigned bits = bin / 4;
+    if (bits < 3) return INT64_C(1) << bits;
+    return (int64_t)((UINT64_C(8) + 2 * (bin & 3) + 1) << (bits - 3));
+}
+
+int64_t facts_typical_ns(const struct facts_cell *cell)
+{
+    uint64_t wanted = cell->sum.calls - cell->sum.calls / 20, seen = 0;
+    double sum_ns = 0;
+    for (unsigned bin = 0; bin < FACTS_DURATIONS && seen < wanted; bin++) {
+        uint64_t left = wanted - seen, taken = cell->duration[bin] < left ? cell->duration[bin] : left;
+        sum_ns += (double)taken * (double)bin_ns(bin);
+        seen += taken;
+    }
+    return seen ? (int64_t)(sum_ns / (double)seen) : 0;
+}
+
+int64_t facts_memory_ns(uint64_t bytes)
+{
+    enum { CALL_NS = 5000 };
+    return CALL_NS + (int64_t)(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2); // a gigabyte a second
+}
+
+bool facts_at_memory_speed(const struct facts_sum *sum)
+{
+    return !sum->calls || sum->ns / (int64_t)sum->calls <= facts_memory_ns(sum->bytes / sum->calls);
+}
+
+bool facts_is_memory(const struct log_file *file)
+{
+    static const char *const names[] = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"};
+    for (size_t i = 0; file->fs_name && i < sizeof names / sizeof names[0]; i++) {
+        if (!strcmp(file->fs_name, names[i])) return true;
+    }
+    return file->fs_type == 0x01021994 || file->fs_type == 0x858458f6;
+}
+
+// --- making
+
+static void find_ranks(struct facts *facts)
+{
+    for (size_t i = 0; i < log_world_count(facts->log); i++) {
+        const struct log_world *world = log_world_at(facts->log, i);
+        uint64_t size = world->size ? world->size : world->ranks;
+        if (size > facts->ranks) facts->ranks = size;
+    }
+}
+
+int facts_init(struct facts *facts, struct log *log)
+{
+    memset(facts, 0, sizeof *facts);
+    facts->log = log;
+    facts->processes = log_process_count(log);
+    facts->files = log_file_count(log);
+    facts->process = calloc(facts->processes + 1, sizeof *facts->process);
+    facts->file = calloc(facts->files + 1, sizeof *facts->file);
+    facts->is_stat = calloc((size_t)log_call_ids(log) + 1, sizeof *facts->is_stat);
+    RETURN_IF(!facts->process || !facts->file || !facts->is_stat, -ENOMEM);
+    for (size_t i = 0; i < facts->processes; i++) facts->process[i].process = log_process_at(log, i);
+    for (uint32_t id = 0; id < log_call_ids(log); id++) {
+        const struct log_call *call = log_call_find(log, id);
+        facts->is_stat[id] = call && call->class == CLASS_META && strstr(call->name, "stat");
+    }
+    find_ranks(facts);
+    return 0;
+}
+
+void facts_free(struct facts *facts)
+{
+    for (size_t i = 0; facts->file && i < facts->files; i++) {
+        if (!facts->file[i]) continue;
+        extents_free(&facts->file[i]->extents[FACTS_READ]);
+        extents_free(&facts->file[i]->extents[FACTS_WRITE]);
+        free(facts->file[i]);
+    }
+    free(facts->file);
+    free(facts->process);
+    free(facts->use);
+    free(facts->is_stat);
+    lookup_free(&facts->use_of);
+}
+
+// --- where an event belongs
+
+static int find_file(struct facts *facts, const struct log_file *file, struct facts_file **out)
+{
+    struct facts_file **place = &facts->file[log_file_index(facts->log, file)];
+    if (!*place) {
+        *place = calloc(1, sizeof **place);
+        RETURN_IF(!*place, -ENOMEM);
+        (*place)->file = file;
+    }
+    *out = *place;
+    return 0;
+}
+
+// *out is NULL past the limit.
+static int find_use(struct facts *facts, const struct log_event *event, struct facts_file *file, struct facts_use **out)
+{
+    uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
+    uint32_t number = (uint32_t)log_file_index(facts->log, event->file);
+    uint64_t key = lookup_pair(process, number);
+    uint32_t at = lookup_find(&facts->use_of, key);
+    *out = NULL;
+    if (at == LOOKUP_NONE) {
+        if (facts->uses == FACTS_MOST_USES) {
+            facts->uses_left_out++;
+            return 0;
+        }
+        FORWARD(grow(&facts->use, &facts->uses_room, facts->uses, sizeof *facts->use));
+        FORWARD(lookup_set(&facts->use_of, key, (uint32_t)facts->uses));
+        at = (uint32_t)facts->uses++;
+        facts->use[at] = (struct facts_use){.process = process, .file = number};
+        file->users++;
+    }
+    *out = &facts->use[at];
+    return 0;
+}
+
+static void add_line(struct facts *facts, const struct log_event *event)
+{
+    if (!event->line) return;
+    size_t at = ((size_t)event->line >> 3 ^ event->call->class) % FACTS_LINES;
+    for (size_t i = 0; i < FACTS_LINES; i++, at = (at + 1) % FACTS_LINES) {
+        struct facts_line *line = &facts->line[at];
+        if (!line->line) {
+            if (facts->lines == FACTS_LINES - 1) return; // one stays free, so that searches end
+            facts->lines++;
+            *line = (struct facts_line){.line = event->line, .class = event->call->class};
+        }
+        if (line->line != event->line || line->class != event->call->class) continue;
+        facts_sum_add(&line->sum, log_event_bytes(event), log_event_busy_ns(event));
+        return;
+    }
+}
+
+// --- requests
+
+static enum facts_order order_of(const struct facts_use *use, unsigned direction, uint64_t start)
+{
+    enum { A_LITTLE = 1 << 20 };
+    if (!use->begun[direction] || start == use->end[direction]) return FACTS_NEXT;
+    if ((int64_t)(start - use->start[direction]) == use->displacement[direction]) return FACTS_STRIDED;
+    return start > use->end[direction] && start - use->end[direction] < A_LITTLE ? FACTS_STRIDED : FACTS_RANDOM;
+}
+
+static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t bytes)
+{
+    if (use->begun[direction]) use->displacement[direction] = (int64_t)(start - use->start[direction]);
+    use->begun[direction] = true;
+    use->start[direction] = start;
+    use->end[direction] = start + bytes;
+    use->last = (uint8_t)(direction + 1);
+}
+
+static void end_together(struct facts_together *together)
+{
+    struct facts_sum *sum = &together->sum[together->several];
+    sum->calls += together->calls;
+    sum->bytes += together->bytes;
+    sum->ns += together->until_ns - together->start_ns;
+    together->process = 0;
+}
+
+static void add_together(struct facts_together *together, const struct log_event *event, uint32_t process)
+{
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (together->process && event->start_ns >= together->until_ns) end_together(together);
+    if (!together->process) {
+        together->process = process + 1;
+        together->several = false;
+        together->start_ns = event->start_ns;
+        together->until_ns = end_ns;
+        together->bytes = together->calls = 0;
+    }
+    together->several = together->several || together->process != process + 1;
+    together->bytes += log_event_bytes(event);
+    together->calls++;
+    if (end_ns > together->until_ns) together->until_ns = end_ns;
+}
+
+static int add_extent(struct facts_file *file, unsigned direction, const struct log_event *event)
+{
+    uint64_t bytes = log_event_bytes(event), offset = event->raw.offset, before;
+    if (direction == FACTS_READ) {
+        bool known = extents_overlap(&file->extents[FACTS_READ], offset, bytes) == bytes ||
+                     extents_overlap(&file->extents[FACTS_WRITE], offset, bytes) == bytes;
+        bool fast = event->duration_ns <= facts_memory_ns(bytes);
+        facts_sum_add(known && fast && !facts_is_memory(file->file) ? &file->remembered : &file->fetched, bytes,
+                      event->duration_ns);
+    }
+    FORWARD(extents_add(&file->extents[direction], offset, bytes, &before));
+    file->again[direction] += before;
+    return 0;
+}
+
+// What is inside a call of MPI-IO.
+static bool is_below_mpi(const struct log_step *step)
+{
+    return step->parent && step->parent->call->layer == LAYER_MPIIO && log_class_moves(step->parent->call->class);
+}
+
+static bool is_unaligned(const struct log_event *event)
+{
+    uint64_t block = event->file->block_size ? event->file->block_size : 4096;
+    return event->raw.offset % block || event->raw.size % block;
+}
+
+static void sum_request(struct facts *facts, const struct log_step *step, struct facts_file *file,
+                        enum facts_order order, bool switched)
+{
+    const struct log_event *event = step->event;
+    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
+    unsigned direction = event->call->class == CLASS_WRITE, size = facts_size(event->raw.size);
+    uint64_t bytes = log_event_bytes(event);
+    int64_t ns = event->duration_ns;
+    bool unaligned = is_unaligned(event);
+    struct facts_cell *cell = &facts->cell[direction][size][order][unaligned][switched];
+    facts_sum_add(&cell->sum, bytes, ns);
+    cell->duration[duration_bin(ns)]++;
+    facts_sum_add(&process->request[direction], bytes, ns);
+    facts_sum_add(&file->request[direction], bytes, ns);
+    if (size < FACTS_SMALL_SIZE && order != FACTS_RANDOM) {
+        facts_sum_add(&process->small[direction], bytes, ns);
+        facts_sum_add(&file->small[direction], bytes, ns);
+    }
+    if (order == FACTS_RANDOM) {
+        facts_sum_add(&process->random[direction], bytes, ns);
+        facts_sum_add(&file->random[direction], bytes, ns);
+    }
+    if (unaligned) {
+        facts_sum_add(&process->unaligned[direction], bytes, ns);
+        facts_sum_add(&file->unaligned[direction], bytes, ns);
+    }
+    if (switched) {
+        facts_sum_add(&process->switched[direction], bytes, ns);
+        facts_sum_add(&file->switched[direction], bytes, ns);
+    }
+    if (!is_below_mpi(step)) return;
+    const struct log_call *around = step->parent->call;
+    bool collective = around->traits & CALL_COLLECTIVE;
+    facts_sum_add(&process->below[direction][around->class == CLASS_WRITE][collective], bytes, ns);
+    facts_sum_add(&file->below[collective], bytes, ns);
+}
+
+static int take_request(struct facts *facts, const struct log_step *step, struct facts_file *file)
+{
+    const struct log_event *event = step->event;
+    unsigned direction = event->call->class == CLASS_WRITE;
+    struct facts_use *use;
+    FORWARD(find_use(facts, event, file, &use));
+    if (!event->raw.has_offset || event->call->traits & CALL_ASYNC || !use) return 0;
+    file->processes[direction] += !use->moved[direction];
+    use->moved[direction] = true;
+    bool switched = use->last && use->last != direction + 1;
+    enum facts_order order = order_of(use, direction, event->raw.offset);
+    // What MPI-IO reads around the pieces that it is to write is neither the program's pattern nor its data.
+    bool sieving = direction == FACTS_READ && is_below_mpi(step) && step->parent->call->class == CLASS_WRITE;
+    sum_request(facts, step, file, order, switched && !sieving);
+    if (sieving) return 0;
+    move_on(use, direction, event->raw.offset, log_event_bytes(event));
+    add_together(&file->together[direction], event, (uint32_t)log_process_index(facts->log, event->process));
+    return add_extent(file, direction, event);
+}
+
+// --- MPI-IO
+
+static uint64_t count_pieces(const struct datatype_item *item, uint32_t count)
+{
+    uint64_t pieces = 0;
+    for (uint32_t i = 0; i < count; i += item[i].span) {
+        uint64_t inside = datatype_is_loop(&item[i]) ? count_pieces(&item[i] + 1, item[i].span - 1) : 1;
+        if (item[i].count > UINT32_MAX) return UINT32_MAX;
+        pieces += item[i].count * inside;
+        if (pieces > UINT32_MAX) return UINT32_MAX;
+    }
+    return pieces;
+}
+
+static int take_view(struct facts *facts, const struct log_event *event, struct facts_use *use)
+{
+    const struct datatype *flat;
+    use->view_bytes = use->view_pieces = 0;
+    FORWARD(log_datatype_flat(facts->log, event->filetype, &flat));
+    if (!flat || datatype_is_contiguous(flat, event->filetype->extent)) return 0;
+    use->view_bytes = flat->bytes;
+    use->view_pieces = count_pieces(flat->item, flat->items);
+    return 0;
+}
+
+static int take_mpi(struct facts *facts, const struct log_step *step, struct facts_file *file)
+{
+    const struct log_event *event = step->event;
+    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
+    struct facts_use *use;
+    FORWARD(find_use(facts, event, file, &use));
+    if (!use) return 0;
+    if (event->filetype) return take_view(facts, event, use);
+    if (!log_class_moves(event->call->class)) return 0;
+    unsigned direction = event->call->class == CLASS_WRITE;
+    bool collective = event->call->traits & CALL_COLLECTIVE;
+    uint64_t bytes = log_event_bytes(event), pieces = 1;
+    if (use->view_bytes) pieces = (uint64_t)((double)bytes / (double)use->view_bytes * (double)use->view_pieces);
+    facts_sum_add(&process->mpi[direction][collective], bytes, log_event_busy_ns(event));
+    process->pieces[direction][collective] += pieces ? pieces : 1;
+    return 0;
+}
+
+// --- all that is no transfer
+
+static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns)
+{
+    if ((*count)++) facts_sum_add(again, 0, ns);
+}
+
+static int take_other(struct facts *facts, const struct log_step *step, struct facts_file *file)
+{
+    const struct log_event *event = step->event;
+    const struct log_call *call = event->call;
+    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
+    int64_t ns = log_event_busy_ns(event);
+    struct facts_use *use = NULL;
+    if (file) FORWARD(find_use(facts, event, file, &use));
+    if (call->class == CLASS_SYNC) {
+        facts_sum_add(&process->sync, 0, ns);
+        if (file) facts_sum_add(&file->sync, 0, ns);
+        if (use) add_again(&process->sync_again, &use->syncs, ns);
+        return 0;
+    }
+    bool is_stat = call->id < log_call_ids(facts->log) && facts->is_stat[call->id];
+    if (call->class != CLASS_OPEN && call->class != CLASS_CLOSE && call->class != CLASS_META) return 0;
+    unsigned kind = call->class == CLASS_OPEN    ? FACTS_OPEN
+                    : call->class == CLASS_CLOSE ? FACTS_CLOSE
+                    : is_stat                    ? FACTS_STAT
+                                                 : FACTS_OTHER_META;
+    facts_sum_add(&process->meta[kind], 0, ns);
+    if (event->raw.error) facts_sum_add(&process->failed, 0, ns);
+    if (file) facts_sum_add(&file->meta, 0, ns);
+    if (use && kind == FACTS_OPEN && !event->raw.error) add_again(&process->opened_again, &use->opens, ns);
+    if (use && kind == FACTS_STAT) add_again(&process->stat_again, &use->stats, ns);
+    return 0;
+}
+
+int facts_take(struct facts *facts, const struct log_step *step)
+{
+    const struct log_event *event = step->event;
+    const struct log_call *call = event->call;
+    struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
+    struct facts_file *file = NULL;
+    if (event->process->is_launcher) return 0;
+    if (step->is_own) process->own_ns += log_event_busy_ns(event);
+    if (step->is_own) add_line(facts, event);
+    if (step->moves)
+        facts_sum_add(&process->own[call->class == CLASS_WRITE], log_event_bytes(event), log_event_busy_ns(event));
+    if (event->file) FORWARD(find_file(facts, event->file, &file));
+    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? take_mpi(facts, step, file) : 0;
+    if (!log_class_moves(call->class)) return take_other(facts, step, file);
+    if (call->layer == LAYER_POSIX && file && !event->raw.error && log_event_bytes(event))
+        return take_request(facts, step, file);
+    return 0;
+}
+
+static int take_comm(const struct log_comm *comm, void *context)
+{
+    struct facts *facts = context;
+    struct facts_sum *sum = &facts->process[log_process_index(facts->log, comm->process)].comm[comm->kind];
+    sum->calls += comm->count;
+    sum->bytes += comm->bytes;
+    sum->ns += comm->time_ns;
+    return 0;
+}
+
+int facts_take_comm(struct facts *facts)
+{
+    for (size_t i = 0; i < facts->files; i++) {
+        struct facts_file *file = facts->file[i];
+        for (unsigned direction = 0; file && direction < FACTS_DIRECTIONS; direction++) {
+            if (file->together[direction].process) end_together(&file->together[direction]);
+        }
+    }
+    return facts->ranks ? log_comm(facts->log, NULL, take_comm, facts) : 0;
+}

@@ -1,0 +1,56 @@
+// What the functions that find something share. Each fills a finding and gives 1, or gives 0 where there is none, or
+// -ENOMEM. `id`, share and severity are filled in by findings.c, which also drops what is too little to matter.
+#ifndef IOSEER_FINDINGS_FIND_H
+#define IOSEER_FINDINGS_FIND_H
+
+#include "base/err.h"
+#include "base/words.h"
+#include "findings/findings.h"
+
+typedef int find(struct findings *findings, struct finding *finding);
+
+find find_small_requests, find_unaligned, find_random, find_switching;
+find find_independent, find_collective, find_sieving;
+find find_read_again, find_written_again, find_cache;
+find find_one_rank, find_slow_rank, find_waiting;
+find find_slow_file, find_contention;
+find find_metadata, find_opens, find_stats, find_syncs;
+
+// A text that lives as long as the findings; NULL where memory is out, which texts_failed tells.
+const char *find_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct finding_evidence *find_evidence(struct finding *finding, const char *text);
+// The phase with the most time that moves data in this direction; 0 where none is known.
+uint32_t find_phase(const struct findings *findings, unsigned direction);
+// The line of the program with the most time in calls of this class, or NULL.
+const char *find_line(const struct findings *findings, unsigned class);
+
+// A sum of each process, and of each file: which one is largest, and what all are together.
+typedef const struct facts_sum *find_of_process(const struct facts_process *process, unsigned direction);
+typedef const struct facts_sum *find_of_file(const struct facts_file *file, unsigned direction);
+
+struct find_most {
+    struct facts_sum all;
+    const struct facts_process *process; // with the most time, NULL where there is none
+    int64_t ns;                          // of that one
+};
+struct find_most find_most_of(const struct facts *facts, find_of_process *of, unsigned direction);
+const struct facts_file *find_file_of(const struct facts *facts, find_of_file *of, unsigned direction);
+
+// The share of a whole that the process with the most has.
+static inline int64_t find_part_ns(const struct find_most *most, double whole_ns)
+{
+    return most->all.ns > 0 ? (int64_t)(whole_ns * ((double)most->ns / (double)most->all.ns)) : 0;
+}
+
+static inline uint64_t find_mean(const struct facts_sum *sum)
+{
+    return sum->calls ? sum->bytes / sum->calls : 0;
+}
+
+static inline const char *find_verb(unsigned direction)
+{
+    return direction == FACTS_WRITE ? "write" : "read";
+}
+
+#endif
