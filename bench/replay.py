@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/replay.py BUILD [--runs N] [--targets LIST] [--examples LIST]: does a replay take as long as its program?
 
-Each example is recorded once in memory, so that its model knows nothing of the storage. Then program and replay take
+Each example is recorded in memory, so that its model knows nothing of the storage. Then program and replay take
 turns on each target. Compared are the medians of their I/O times, family of phases by family, transfers and other
 operations apart. `own` is how much the program itself varies: (third quartile - first) / median of its runs.
 """
@@ -30,7 +30,13 @@ EXAMPLES = {
     'checkpoint': ('checkpoint', '-s 4 -n 128', 1, None),
 }
 LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe'], None: []}
-SHORT = 0.002  # seconds: families that take less are summed up in one row
+TARGETS = {
+    'ssd': ['--preset', 'ssd'],
+    'nfs-1g': ['--preset', 'nfs-1g'],
+    'hdd': ['--preset', 'hdd'],
+    'xfs': ['--block', '1G', '--read-bw', '100M', '--write-bw', '100M', '--dirty-limit', '8M'],
+}
+SHORT = 0.005  # seconds: families that take less have no row of their own
 
 
 class Target:
@@ -43,8 +49,12 @@ class Target:
     def __enter__(self):
         for folder in (self.below, self.path):
             os.makedirs(folder, exist_ok=True)
-        subprocess.run([self.place.ioseer, 'emulate', '-q', '--preset', self.name, self.below, self.path], check=True)
+        subprocess.run([self.place.ioseer, 'emulate', '-q', *TARGETS[self.name], self.below, self.path], check=True)
         return self
+
+    def settle(self):
+        """Writes what the last run left in memory."""
+        subprocess.run(['sync', '-f', self.path], check=True)
 
     def __exit__(self, *_):
         subprocess.run([self.place.ioseer, 'emulate', '--stop', self.path], check=True)
@@ -101,9 +111,11 @@ def compare(example, target, runs):
     os.replace(model, example.model)
     own, replayed = [], []
     for _ in range(runs):
+        target.settle()
         _, again, times = example.record(target.path)
         own.append(sums(times, again))
         own[-1]['phases'] = again
+        target.settle()
         replayed.append(sums(example.replay(target.path), families))
     rows = []
     # Programs without MPI are cut into phases by their pauses, which on other storage may be others.
@@ -124,7 +136,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
     parser.add_argument('--runs', type=int, default=7)
-    parser.add_argument('--targets', default='ssd,nfs-1g')
+    parser.add_argument('--targets', default='ssd,nfs-1g,xfs')
     parser.add_argument('--examples', default=','.join(EXAMPLES))
     words = parser.parse_args()
     place = common.Place(words.build)

@@ -163,6 +163,11 @@ static double share_alike(const struct similarity *similarity)
     return similarity->ops ? (double)similarity->alike / (double)similarity->ops : 1;
 }
 
+static double share_paused(const struct similarity *similarity)
+{
+    return similarity->alike ? (double)similarity->paused / (double)similarity->alike : 1;
+}
+
 static void key_double(struct json_out *json, const char *key, double value)
 {
     json_key(json, key);
@@ -202,6 +207,11 @@ static void print_json(const struct outcome *o, struct json_out *json, double *s
         json_double(json, share_alike(&o->similarity));
     else
         json_null(json);
+    json_key(json, "pauses");
+    if (o->has_similarity && !options.no_think)
+        json_double(json, share_paused(&o->similarity));
+    else
+        json_null(json);
     json_key(json, "difference");
     json_text(json, o->has_similarity && *o->similarity.first ? o->similarity.first : NULL);
     json_key(json, "wrong_bytes");
@@ -227,6 +237,11 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
         fprintf(out, "\n%s of the operations are as recorded", words_percent(share_alike(&o->similarity)).text);
         if (*o->similarity.first) fprintf(out, "; the first that is not: %s", o->similarity.first);
         fputc('\n', out);
+        if (!options.no_think) {
+            fprintf(out, "%s of these come after pauses as long as recorded, within %.0f %% or %s\n",
+                    words_percent(share_paused(&o->similarity)).text, 100 * SIMILARITY_PAUSE_SHARE,
+                    words_seconds(SIMILARITY_PAUSE_NS).text);
+        }
     }
     if (o->run[o->runs - 1].skipped) {
         fprintf(out, "%" PRIu64 " operations have no replay and were left out; the first: %s\n",

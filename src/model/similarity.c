@@ -15,6 +15,7 @@ struct entry {
     const char *call;
     uint32_t set, member;
     int64_t offset, view, size, moved;
+    int64_t pause_ns; // before it: the mean of such
     bool failed;
 };
 
@@ -23,6 +24,7 @@ struct entries {
     similarity_file *file; // NULL: the sets are A's own
     void *context;
     bool scaled;
+    int64_t pause_ns; // before barriers since the last entry
     struct entry *entry;
     size_t count, room;
 };
@@ -31,6 +33,7 @@ static int take(const struct model_step *step, void *context)
 {
     struct entries *entries = context;
     const struct op_kind *kind = step->kind;
+    if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
     if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
     struct entry entry = {.call = kind->call,
                           .set = kind->set,
@@ -41,6 +44,8 @@ static int take(const struct model_step *step, void *context)
                           .failed = kind->error != 0};
     if (entries->scaled && (kind->has_view || kind->etype_bytes)) entry.offset = 0;
     entry.moved = entry.size - step->op->at[AT_SHORT];
+    entry.pause_ns = entries->pause_ns;
+    entries->pause_ns = 0;
     if (entries->file && kind->set != OP_NO_SET) {
         char name[PATH_MAX];
         int length = file_set_member_name(entries->model->file[kind->set].set, (size_t)step->op->at[AT_MEMBER], name,
@@ -56,6 +61,12 @@ static bool same(const struct entry *a, const struct entry *b)
 {
     return !strcmp(a->call, b->call) && a->set == b->set && a->member == b->member && a->offset == b->offset &&
            a->view == b->view && a->size == b->size && a->moved == b->moved && a->failed == b->failed;
+}
+
+static bool same_pause(int64_t a_ns, int64_t b_ns)
+{
+    int64_t share_ns = (int64_t)((double)a_ns * SIMILARITY_PAUSE_SHARE), difference_ns = llabs(a_ns - b_ns);
+    return difference_ns <= SIMILARITY_PAUSE_NS || difference_ns <= share_ns;
 }
 
 static void describe(char text[256], uint32_t rank, const struct entry *a, const struct entry *b)
@@ -96,6 +107,7 @@ static void compare(const struct entries *a, const struct entries *b, uint32_t r
     uint64_t alike = 0;
     for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
         if (i < a->count && j < b->count && same(&a->entry[i], &b->entry[j])) {
+            out->paused += same_pause(a->entry[i].pause_ns, b->entry[j].pause_ns);
             alike++, i++, j++;
             continue;
         }
@@ -113,6 +125,7 @@ static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t 
 {
     for (uint32_t t = 0; t < threads; t++) {
         of_thread[t].count = 0;
+        of_thread[t].pause_ns = 0;
         FORWARD(model_expand(of_thread[t].model, program, rank, t, take, &of_thread[t]));
     }
     return 0;

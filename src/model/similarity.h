@@ -7,11 +7,16 @@
 // Which file of A a name of B's stands for; false where it is none of them.
 typedef bool similarity_file(const char *name, uint32_t *set, uint32_t *member, void *context);
 
+// Pauses agree where the means before operations of this kind at this place differ by no more than the larger of these.
+#define SIMILARITY_PAUSE_SHARE 0.2
+#define SIMILARITY_PAUSE_NS INT64_C(100000)
+
 struct similarity {
     uint64_t ops;     // of the longer of the two
     uint64_t alike;   // agree in order, call, size, offset and file
     uint64_t extra;   // in B only
     uint64_t missing; // in A only
+    uint64_t paused;  // of those that are alike: the pause before it is as long, within the tolerance below
     char first[256];  // the first difference in words, empty where there is none
 };
 
