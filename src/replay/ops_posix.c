@@ -22,7 +22,7 @@ static int descriptor_of(const struct replay_file *file)
 {
     if (file->fd >= 0) return file->fd;
     if (file->directory) return dirfd(file->directory);
-    return file->stream ? fileno(file->stream) : file->spare;
+    return file->stream ? file->stream->_fileno : file->spare; // fileno() would be seen, and is not the program's
 }
 
 static bool is_call(const struct model_step *step, const char *name)

@@ -53,13 +53,48 @@ static int print(FILE *stream, const char *format, ...)
     return length;
 }
 
+// Compilers expand the calls without locks: what is seen of them is where the buffer is filled or emptied, with all
+// bytes.
+static int put_unlocked(int byte, FILE *stream)
+{
+    return putc_unlocked(byte, stream);
+}
+
+static int get_unlocked(FILE *stream)
+{
+    return getc_unlocked(stream);
+}
+
+// Calls for single bytes.
+static const struct {
+    const char *call;
+    int (*put)(int byte, FILE *stream);
+    int (*get)(FILE *stream);
+} byte_calls[] = {
+    {"fputc", fputc, NULL}, {"putc", putc, NULL}, {"putc_unlocked", put_unlocked, NULL},
+    {"fgetc", NULL, fgetc}, {"getc", NULL, getc}, {"getc_unlocked", NULL, get_unlocked},
+};
+
+static bool byte_by_byte(const char *call, FILE *stream, char *data, size_t size, size_t *moved)
+{
+    size_t k = 0, calls = sizeof byte_calls / sizeof *byte_calls;
+    while (k < calls && strcmp(byte_calls[k].call, call)) k++;
+    if (k == calls) return false;
+    for (*moved = 0; *moved < size; ++*moved) {
+        int byte =
+            byte_calls[k].put ? byte_calls[k].put((unsigned char)data[*moved], stream) : byte_calls[k].get(stream);
+        if (byte == EOF) break;
+        if (byte_calls[k].get) data[*moved] = (char)byte;
+    }
+    return true;
+}
+
 // By the program's own call where bytes and their number say all about it. The data is text.
 static size_t write_by(const char *call, FILE *stream, char *data, size_t size)
 {
-    if (size == 1 && !strcmp(call, "fputc")) return fputc((unsigned char)*data, stream) != EOF;
-    if (size == 1 && !strcmp(call, "putc")) return putc((unsigned char)*data, stream) != EOF;
-    if (size == 1 && !strcmp(call, "putc_unlocked")) return putc_unlocked((unsigned char)*data, stream) != EOF;
+    size_t moved;
     bool formats = !strcmp(call, "fprintf") || !strcmp(call, "vfprintf"), puts_text = !strcmp(call, "fputs");
+    if (byte_by_byte(call, stream, data, size, &moved)) return moved;
     if (size > INT_MAX || !(formats || puts_text)) return fwrite(data, 1, size, stream);
     if (formats) {
         int length = call[0] == 'v' ? print(stream, "%.*s", (int)size, data) : fprintf(stream, "%.*s", (int)size, data);
@@ -74,19 +109,10 @@ static size_t write_by(const char *call, FILE *stream, char *data, size_t size)
 
 static size_t read_by(const char *call, FILE *stream, char *data, size_t size)
 {
-    int byte = EOF;
-    if (size == 1 && !strcmp(call, "fgetc"))
-        byte = fgetc(stream);
-    else if (size == 1 && !strcmp(call, "getc"))
-        byte = getc(stream);
-    else if (size == 1 && !strcmp(call, "getc_unlocked"))
-        byte = getc_unlocked(stream);
-    else if (size && size < INT_MAX && !strcmp(call, "fgets"))
-        return fgets(data, (int)size + 1, stream) ? strlen(data) : 0;
-    else
-        return fread(data, 1, size, stream);
-    *data = (char)byte;
-    return byte != EOF;
+    size_t moved;
+    if (byte_by_byte(call, stream, data, size, &moved)) return moved;
+    if (size && size < INT_MAX && !strcmp(call, "fgets")) return fgets(data, (int)size + 1, stream) ? strlen(data) : 0;
+    return fread(data, 1, size, stream);
 }
 
 static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
