@@ -42,6 +42,7 @@ static void free_mount(struct mount *mount)
     free(mount->point);
     free(mount->type);
     free(mount->source);
+    free(mount->options);
 }
 
 // "36 35 98:0 /root /point options optional… - type source options"
@@ -51,7 +52,7 @@ static int take_line(struct mounts *mounts, const char *line)
     unsigned major_number, minor_number;
     const char *dash = strstr(line, " - ");
     bool good = dash && sscanf(line, "%*u %*u %u:%u %*s %ms", &major_number, &minor_number, &mount.point) == 3 &&
-                sscanf(dash + 3, "%ms %ms", &mount.type, &mount.source) == 2;
+                sscanf(dash + 3, "%ms %ms %ms", &mount.type, &mount.source, &mount.options) >= 2;
     int code = 0;
     if (good) {
         mount.device = makedev(major_number, minor_number);

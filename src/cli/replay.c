@@ -18,6 +18,7 @@
 #include "log/log.h"
 #include "model/scale.h"
 #include "model/similarity.h"
+#include "predict/statistics.h"
 
 static struct {
     const char *on;
@@ -52,29 +53,6 @@ static const struct option_row rows[] = {
     {0},
 };
 
-// --- statistics
-
-struct interval {
-    double median, low, high;
-};
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
-
-// The median and its 95 % interval by order statistics; of fewer than six values all of them.
-static struct interval interval_of(double *value, size_t count)
-{
-    qsort(value, count, sizeof *value, compare_doubles);
-    double half = 0.98 * sqrt((double)count);
-    size_t low = count < 6 || (double)count / 2 < half ? 0 : (size_t)floor((double)count / 2 - half);
-    size_t high = count - 1 - low;
-    double median = count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
-    return (struct interval){median, value[low], value[high]};
-}
-
 // --- the replay's own log
 
 // The runner's names: file-LETTERS or file-LETTERS.MEMBER.
@@ -91,25 +69,6 @@ static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, vo
     return true;
 }
 
-static uint32_t main_program(const struct model *model)
-{
-    uint32_t best = 0;
-    uint64_t most = 0;
-    for (size_t i = 0; i < model->phases; i++) {
-        const struct model_family *family = &model->family[model->phase[i].family];
-        uint64_t bytes = 0;
-        for (size_t k = 0; k < model->phases; k++) {
-            const struct model_family *other = &model->family[model->phase[k].family];
-            if (other->program == family->program) bytes += other->weight + 1;
-        }
-        if (bytes > most) {
-            most = bytes;
-            best = family->program;
-        }
-    }
-    return best;
-}
-
 static int compare_with_log(const struct model *model, uint32_t program, const char *path, bool scaled,
                             struct similarity *out)
 {
@@ -118,9 +77,9 @@ static int compare_with_log(const struct model *model, uint32_t program, const c
     FORWARD(log_open(&log, path));
     int code = model_from_log(&again, log, &(struct model_options){.layer = model->layer, .gap_ns = model->gap_ns});
     if (!code) {
-        code = again.programs
-                   ? similarity_compare(model, program, &again, main_program(&again), scaled, runner_file_of, NULL, out)
-                   : ERR_NOTHING;
+        code = again.programs ? similarity_compare(model, program, &again, replay_main_program(&again), scaled,
+                                                   runner_file_of, NULL, out)
+                              : ERR_NOTHING;
         model_free(&again);
     }
     log_close(log);
@@ -142,20 +101,20 @@ struct outcome {
 static struct interval phase_interval(const struct outcome *o, size_t phase, double *scratch)
 {
     for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].phase[phase].time;
-    return interval_of(scratch, o->runs);
+    return statistics_median(scratch, o->runs);
 }
 
 // Operations that are no transfers.
 static double other_median(const struct outcome *o, size_t phase, double *scratch)
 {
     for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].phase[phase].others;
-    return interval_of(scratch, o->runs).median;
+    return statistics_median(scratch, o->runs).middle;
 }
 
 static struct interval total_interval(const struct outcome *o, double *scratch)
 {
     for (size_t i = 0; i < o->runs; i++) scratch[i] = o->run[i].total;
-    return interval_of(scratch, o->runs);
+    return statistics_median(scratch, o->runs);
 }
 
 static double share_alike(const struct similarity *similarity)
@@ -185,7 +144,7 @@ static void print_json(const struct outcome *o, struct json_out *json, double *s
         json_object(json);
         json_key(json, "id");
         json_unsigned(json, i + 1);
-        key_double(json, "time", time.median);
+        key_double(json, "time", time.middle);
         key_double(json, "low", time.low);
         key_double(json, "high", time.high);
         key_double(json, "recorded", (double)o->model->phase[i].duration_ns / 1e9);
@@ -195,7 +154,7 @@ static void print_json(const struct outcome *o, struct json_out *json, double *s
     }
     json_close(json);
     struct interval total = total_interval(o, scratch);
-    key_double(json, "total", total.median);
+    key_double(json, "total", total.middle);
     key_double(json, "low", total.low);
     key_double(json, "high", total.high);
     json_key(json, "np");
@@ -228,11 +187,11 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
         char range[2 * sizeof(struct words) + 4];
         snprintf(range, sizeof range, "%s - %s", words_seconds((int64_t)(time.low * 1e9)).text,
                  words_seconds((int64_t)(time.high * 1e9)).text);
-        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_seconds((int64_t)(time.median * 1e9)).text,
+        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_seconds((int64_t)(time.middle * 1e9)).text,
                 o->runs > 1 ? range : "", words_seconds(o->model->phase[i].duration_ns).text);
     }
     struct interval total = total_interval(o, scratch);
-    fprintf(out, "total    %12s\n", words_seconds((int64_t)(total.median * 1e9)).text);
+    fprintf(out, "total    %12s\n", words_seconds((int64_t)(total.middle * 1e9)).text);
     if (o->has_similarity) {
         fprintf(out, "\n%s of the operations are as recorded", words_percent(share_alike(&o->similarity)).text);
         if (*o->similarity.first) fprintf(out, "; the first that is not: %s", o->similarity.first);
@@ -273,26 +232,11 @@ static int print_outcome(const struct outcome *o)
 
 // --- the verb
 
-// Prints what the runner said last.
-static void print_runner_error(const char *path)
-{
-    char line[512], last[512] = "";
-    FILE *in = fopen(path, "re");
-    while (in && fgets(line, sizeof line, in)) {
-        if (strspn(line, " \t\n-=") < strlen(line)) memcpy(last, line, sizeof last);
-        if (!strncmp(line, "ioseer replay: ", 15)) break;
-    }
-    if (in) fclose(in);
-    last[strcspn(last, "\n")] = 0;
-    const char *text = strncmp(last, "ioseer replay: ", 15) ? last : last + 15;
-    fprintf(stderr, "ioseer replay: the runner failed: %s\n", *text ? text : "it said nothing");
-}
-
 static int fail(const struct replay_place *place, const struct replay_result *result, int code)
 {
     if (code == -EINTR) return 128 + place->signal;
     if (code == ERR_NOTHING) {
-        print_runner_error(place->error);
+        replay_print_error("replay", place->error);
         return STATUS_FAILURE;
     }
     (void)result;
@@ -392,7 +336,7 @@ static int replay_run_verb(int argc, char **argv)
 {
     struct model_argument argument;
     if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
-    if (strcmp(options.cache, "cold") && strcmp(options.cache, "warm") && strcmp(options.cache, "as-recorded")) {
+    if (!replay_cache_is_known(options.cache)) {
         return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
     }
     if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
@@ -409,7 +353,7 @@ static int replay_run_verb(int argc, char **argv)
                                        .verify = options.verify,
                                        .think = !options.no_think,
                                        .keep = options.keep};
-    settings.program = main_program(model);
+    settings.program = replay_main_program(model);
     uint32_t np = model->phases ? model->program[settings.program].np : 1;
     settings.np = options.np ? (uint32_t)options.np : np;
     status = !model->phases ? cli_fail("replay", argv[1], ERR_NOTHING)

@@ -22,6 +22,30 @@ static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked as long as the replay runs; nothing else is ours
 static const char lock_text[] = "A replay's folder; the next one removes it if this one could not.\n";
 
+bool replay_cache_is_known(const char *state)
+{
+    return !strcmp(state, "cold") || !strcmp(state, "warm") || !strcmp(state, "as-recorded");
+}
+
+uint32_t replay_main_program(const struct model *model)
+{
+    uint32_t best = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->phases; i++) {
+        const struct model_family *family = &model->family[model->phase[i].family];
+        uint64_t bytes = 0;
+        for (size_t k = 0; k < model->phases; k++) {
+            const struct model_family *other = &model->family[model->phase[k].family];
+            if (other->program == family->program) bytes += other->weight + 1;
+        }
+        if (bytes > most) {
+            most = bytes;
+            best = family->program;
+        }
+    }
+    return best;
+}
+
 // --- folders
 
 // Whether the folder is a replay's whose ioseer is gone: it holds our lock file, and nobody the lock.
@@ -196,9 +220,14 @@ static int add_launcher(struct command *command, const char *launcher, uint32_t 
     return code;
 }
 
+static bool names_open_mpi(const char *launcher)
+{
+    return strstr(launcher, "openmpi") || strstr(launcher, "ompi");
+}
+
 static bool is_open_mpi(const struct replay_settings *settings, const struct model *model)
 {
-    if (settings->launcher) return strstr(settings->launcher, "openmpi") || strstr(settings->launcher, "ompi");
+    if (settings->launcher) return names_open_mpi(settings->launcher);
     return model->mpi && strstr(model->mpi, "Open MPI");
 }
 
@@ -216,6 +245,49 @@ static int find_beside(const char *name, char path[PATH_MAX])
         if (realpath(place, path)) return 0;
     }
     return -ENOENT;
+}
+
+static bool is_installed(const char *program)
+{
+    const char *at = getenv("PATH");
+    char path[PATH_MAX];
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        if (snprintf(path, sizeof path, "%.*s/%s", (int)length, at, program) < (int)sizeof path &&
+            !access(path, X_OK)) {
+            return true;
+        }
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+const char *replay_launcher_here(void)
+{
+    char path[PATH_MAX];
+    if (is_installed("mpiexec.mpich") && !find_beside("ioseer-replay-mpich", path)) return "mpiexec.mpich -n {np}";
+    if (is_installed("mpiexec.openmpi") && !find_beside("ioseer-replay-openmpi", path))
+        return "mpiexec.openmpi -n {np}";
+    return NULL;
+}
+
+const char *replay_mpi_name(const char *launcher)
+{
+    return !launcher ? "" : names_open_mpi(launcher) ? "Open MPI" : "MPICH";
+}
+
+void replay_print_error(const char *verb, const char *path)
+{
+    char line[512], last[512] = "";
+    FILE *in = fopen(path, "re");
+    while (in && fgets(line, sizeof line, in)) {
+        if (strspn(line, " \t\n-=") < strlen(line)) memcpy(last, line, sizeof last);
+        if (!strncmp(line, "ioseer replay: ", 15)) break;
+    }
+    if (in) fclose(in);
+    last[strcspn(last, "\n")] = 0;
+    const char *text = strncmp(last, "ioseer replay: ", 15) ? last : last + 15;
+    fprintf(stderr, "ioseer %s: the runner failed: %s\n", verb, *text ? text : "it said nothing");
 }
 
 static int add_runner(struct command *command, const struct replay_place *place, const struct replay_settings *settings,
@@ -242,6 +314,9 @@ static int add_runner(struct command *command, const struct replay_place *place,
     if (prepare) FORWARD(add_word(command, "prepare"));
     if (settings->verify) FORWARD(add_word(command, "verify"));
     if (settings->think) FORWARD(add_word(command, "think"));
+    if (settings->latency) FORWARD(add_word(command, "latency"));
+    if (settings->drop) FORWARD(add_word(command, "drop"));
+    if (settings->probe) FORWARD(add_word(command, "probe"));
     snprintf(text, sizeof text, "cache=%s", settings->cache);
     FORWARD(add_word(command, text));
     if (settings->null) {
@@ -342,6 +417,8 @@ static int read_result(const char *path, const struct model *model, struct repla
         struct replay_phase *to = &result->phase[id - 1];
         code = json_in_double(json_in_member(phase, "time"), &to->time);
         if (!code) code = json_in_double(json_in_member(phase, "others"), &to->others);
+        json_in_double(json_in_member(phase, "latency_p50"), &to->latency_p50);
+        json_in_double(json_in_member(phase, "latency_p99"), &to->latency_p99);
         result->total += to->time;
     }
     if (!code) code = json_in_uint64(json_in_member(json.root, "wrong_bytes"), &result->wrong_bytes);
@@ -389,5 +466,5 @@ int replay_run(struct replay_place *place, const struct replay_settings *setting
     unlink(place->result);
     if (!settings->null) FORWARD(start(place, settings, model, false, true));
     FORWARD(start(place, settings, model, recorded, false));
-    return read_result(place->result, model, result);
+    return settings->probe ? 0 : read_result(place->result, model, result);
 }

@@ -19,12 +19,16 @@ struct replay_settings {
     uint32_t np;
     bool verify;
     bool think;
-    bool keep; // the files
+    bool keep;    // the files
+    bool latency; // of single transfers is asked for
+    bool drop;    // files from the page cache before they are opened
+    bool probe;   // not the model, but names and messages: place->result is the caller's to read
 };
 
 struct replay_phase {
     double time;
     double others;
+    double latency_p50, latency_p99; // of single transfers, where asked for
 };
 
 struct replay_result {
@@ -50,9 +54,20 @@ struct replay_place {
     void (*progress)(const struct replay_place *place); // called now and then while it runs; or NULL
 };
 
+// The program that moved the most bytes.
+uint32_t replay_main_program(const struct model *model);
+bool replay_cache_is_known(const char *state);
+
 // Makes the folders and writes the model; a replay's folders that a killed ioseer left there are removed first.
 int replay_place_make(struct replay_place *place, const struct replay_settings *settings, const struct model *model);
 void replay_place_remove(struct replay_place *place, bool keep_files);
+
+// The launcher of an MPI that is installed and has a runner; NULL: there is none.
+const char *replay_launcher_here(void);
+// "MPICH", "Open MPI", or "" for none: the runner that the launcher gets.
+const char *replay_mpi_name(const char *launcher);
+// Prints what the runner said last.
+void replay_print_error(const char *verb, const char *path);
 
 // Runs once; recorded into place->log where asked for. The result's phases are to be freed.
 int replay_run(struct replay_place *place, const struct replay_settings *settings, const struct model *model,

@@ -1,6 +1,6 @@
 // The runner's own command line, which only `ioseer replay` writes:
-//   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=STATE] [null=DELAY_NS,RATE]
-//   [phases=LIST] [progress=FILE]
+//   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=STATE] [latency] [drop]
+//   [probe] [null=DELAY_NS,RATE] [phases=LIST] [progress=FILE]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "model/model_read.h"
 #include "model/scale.h"
+#include "replay/probe.h"
 #include "replay/runner.h"
 #include "replay/world.h"
 
@@ -16,6 +17,9 @@ static void parse_word(struct runner_options *options, const char *word)
     if (!strcmp(word, "verify")) options->verify = true;
     if (!strcmp(word, "think")) options->think = true;
     if (!strcmp(word, "prepare")) options->prepare = true;
+    if (!strcmp(word, "latency")) options->latency = true;
+    if (!strcmp(word, "drop")) options->drop = true;
+    if (!strcmp(word, "probe")) options->probe = true;
     if (!strcmp(word, "cache=cold")) options->cache = CACHE_COLD;
     if (!strcmp(word, "cache=warm")) options->cache = CACHE_WARM;
     if (!strncmp(word, "phases=", 7)) options->phases = word + 7;
@@ -56,7 +60,7 @@ int main(int argc, char **argv)
         return code < 0;
     }
     if (!code) code = model_scale(&runner.model, options.program, (uint32_t)world_size());
-    if (!code) code = runner_run(&runner);
+    if (!code) code = options.probe ? probe_run(options.directory, options.result) : runner_run(&runner);
     if (code < 0) fprintf(stderr, "ioseer replay: rank %d: %s\n", world_rank(), err_text(code));
     int status = world_end(code < 0);
     model_free(&runner.model);

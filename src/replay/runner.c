@@ -302,6 +302,7 @@ static void add_time(struct runner *runner, const struct model_step *step, bool 
 {
     struct phase_time *time = &runner->time[step->phase];
     *(transfers ? &time->seconds : &time->others) += seconds;
+    if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
 }
 
 static int take_transfer(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
@@ -340,6 +341,15 @@ static int64_t do_other(struct lane_run *lane, const struct replay_backend *back
     return backend->other(lane, file, step);
 }
 
+// What is in the page cache of a file goes to the storage and is forgotten.
+static void drop_cached(const struct replay_file *file)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    if (fsync(fd) == 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
 static int take_step(const struct model_step *step, void *context)
 {
     struct lane_run *lane = context;
@@ -357,6 +367,7 @@ static int take_step(const struct model_step *step, void *context)
     complete_pending(lane, kind->class == CLASS_CLOSE ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind->layer);
     if (transfers) return take_transfer(lane, backend, file, step);
+    if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     think(lane, step);
     double start = runner_now();
     int64_t result = do_other(lane, backend, file, step);
@@ -525,6 +536,12 @@ static void write_result(const struct runner *runner, const struct phase_time *a
         json_double(json, slowest);
         json_key(json, "others");
         json_double(json, others);
+        if (runner->latency) {
+            json_key(json, "latency_p50");
+            json_double(json, latency_quantile(&runner->latency[i], 0.5));
+            json_key(json, "latency_p99");
+            json_double(json, latency_quantile(&runner->latency[i], 0.99));
+        }
         json_close(json);
     }
     json_close(json);
@@ -544,8 +561,23 @@ static void write_result(const struct runner *runner, const struct phase_time *a
     free(json);
 }
 
-static int report(const struct runner *runner)
+// Rank 0's become those of all.
+static int gather_latencies(struct runner *runner)
 {
+    struct latency *all = malloc(runner->np * sizeof *all);
+    RETURN_IF(!all, -ENOMEM);
+    for (size_t i = 0; i < runner->model.phases; i++) {
+        world_gather(&runner->latency[i], sizeof *all, all);
+        for (uint32_t rank = 1; rank < runner->np && !runner->rank; rank++)
+            latency_add(&runner->latency[i], &all[rank]);
+    }
+    free(all);
+    return 0;
+}
+
+static int report(struct runner *runner)
+{
+    if (runner->latency) FORWARD(gather_latencies(runner));
     size_t bytes = runner->model.phases * sizeof *runner->time;
     uint64_t mine[3] = {runner->wrong_bytes, runner->failed, runner->skipped};
     struct phase_time *all = runner->rank ? NULL : malloc(bytes * runner->np + 1);
@@ -587,7 +619,8 @@ int runner_run(struct runner *runner)
     runner->rank = (uint32_t)world_rank();
     runner->np = (uint32_t)world_size();
     runner->time = calloc(runner->model.phases + 1, sizeof *runner->time);
-    RETURN_IF(!runner->time, -ENOMEM);
+    if (runner->options->latency) runner->latency = calloc(runner->model.phases + 1, sizeof *runner->latency);
+    RETURN_IF(!runner->time || (runner->options->latency && !runner->latency), -ENOMEM);
     int code = set_up_files(runner);
     if (!code) code = choose_barriers(runner);
     world_barrier();
@@ -595,6 +628,7 @@ int runner_run(struct runner *runner)
     free_files(runner);
     if (!code) code = report(runner);
     free(runner->time);
+    free(runner->latency);
     free(runner->barriers);
     return code;
 }

@@ -10,6 +10,7 @@
 
 #include "base/lookup.h"
 #include "model/model.h"
+#include "replay/latency.h"
 #include "replay/paths.h"
 
 struct runner;
@@ -65,6 +66,9 @@ struct runner_options {
     bool prepare; // do nothing but make the files that were there before
     enum cache_state cache;
     bool think;        // wait between operations as the program did
+    bool drop;         // files from the page cache before they are opened
+    bool latency;      // tell how long single transfers took
+    bool probe;        // no model: names and messages are measured
     bool null;         // do nothing but wait
     int64_t delay_ns;  // of an operation of the null back end
     double delay_rate; // bytes per second of it, 0: no limit
@@ -91,6 +95,7 @@ struct runner {
     struct replay_file **file;
     size_t files, files_room;
     struct phase_time *time; // by phase, of this process
+    struct latency *latency; // so too, or NULL
     uint64_t wrong_bytes;    // verified and not as written
     uint64_t failed;         // operations that failed where the program's did not
     uint64_t skipped;        // operations that no back end knows

@@ -41,6 +41,19 @@ void world_gather(const void *mine, size_t bytes, void *all)
     MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+bool world_has_messages(void)
+{
+    return world_size() > 1;
+}
+
+void world_exchange(void *data, size_t bytes)
+{
+    int rank = world_rank();
+    if (rank == 0) MPI_Send(data, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (rank < 2) MPI_Recv(data, (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(data, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+}
+
 int world_end(int status)
 {
     int worst;

@@ -1,0 +1,24 @@
+// The measurements behind `ioseer measure`: benchmarks, repeated until they are sure.
+#ifndef IOSEER_CLI_MEASURE_RUN_H
+#define IOSEER_CLI_MEASURE_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "target/system.h"
+
+struct measure_settings {
+    const char *directory;
+    const char *launcher; // with {np}; NULL: of an MPI that is here, or none
+    const uint64_t *size; // of requests
+    size_t sizes;         // 0: the usual ones
+    uint32_t np;          // the most processes; 0: as many as processors
+    bool quick;
+    bool twice_memory;
+    bool quiet;
+};
+
+// Prints what is wrong; returns an exit status. The system is to be freed in any case.
+int measure_system(struct system *system, const struct measure_settings *settings);
+
+#endif

@@ -1,0 +1,117 @@
+#include "predict/analytic.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+// How unlike a point is: what matters most to the time weighs most. Sizes do not count, they are interpolated.
+static double unlikeness(const struct system_point *point, const struct io_class *class)
+{
+    double other = fabs(log2((double)point->np / class->np));
+    if (point->mode != class->mode) other += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
+    if (point->collective != class->collective) other += 80;
+    if (point->shared != class->shared && class->np > 1 && point->np > 1) other += 4;
+    return other + (point->warm ? 1000 : 0);
+}
+
+static bool is_same_way(const struct system_point *a, const struct system_point *b)
+{
+    return a->write == b->write && a->mode == b->mode && a->np == b->np && a->shared == b->shared &&
+           a->collective == b->collective && a->warm == b->warm;
+}
+
+static const struct system_point *find_like(const struct system *system, const struct io_class *class)
+{
+    const struct system_point *best = NULL;
+    for (size_t i = 0; i < system->points; i++) {
+        const struct system_point *point = &system->point[i];
+        if (point->write != class->write) continue;
+        if (!best || unlikeness(point, class) < unlikeness(best, class)) best = point;
+    }
+    return best;
+}
+
+static void find_around(const struct system *system, const struct system_point *like, uint64_t size,
+                        const struct system_point **below, const struct system_point **above)
+{
+    *below = *above = NULL;
+    for (size_t i = 0; i < system->points; i++) {
+        const struct system_point *point = &system->point[i];
+        if (!is_same_way(point, like)) continue;
+        if (point->size <= size && (!*below || point->size > (*below)->size)) *below = point;
+        if (point->size >= size && (!*above || point->size < (*above)->size)) *above = point;
+    }
+}
+
+// Seconds of one request, which one process waits while all do theirs.
+static double request_seconds(const struct system_point *point, double bandwidth)
+{
+    return (double)point->size * point->np / bandwidth;
+}
+
+// Between two sizes time grows as a line; below the smallest it stays, above the largest the bandwidth does.
+static double seconds_of(const struct estimate *e, uint64_t size, double (*bandwidth)(const struct system_point *))
+{
+    if (!e->below) return request_seconds(e->above, bandwidth(e->above));
+    if (!e->above) return request_seconds(e->below, bandwidth(e->below)) * (double)size / (double)e->below->size;
+    double from = request_seconds(e->below, bandwidth(e->below)), to = request_seconds(e->above, bandwidth(e->above));
+    if (e->above == e->below) return from;
+    double share = (double)(size - e->below->size) / (double)(e->above->size - e->below->size);
+    return from + (to - from) * share;
+}
+
+static double middle_of(const struct system_point *point)
+{
+    return point->bandwidth;
+}
+
+static double low_of(const struct system_point *point)
+{
+    return point->low > 0 ? point->low : point->bandwidth;
+}
+
+static double high_of(const struct system_point *point)
+{
+    return point->high > 0 ? point->high : point->bandwidth;
+}
+
+static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class)
+{
+    const char *what = like->warm                                       ? "only points of the page cache"
+                       : like->collective != class->collective          ? "no points of collective calls"
+                       : like->mode != class->mode                      ? "no points of this access mode"
+                       : !e->below                                      ? "smaller than any point"
+                       : !e->above                                      ? "larger than any point"
+                       : like->np != class->np                          ? "no points of this number of processes"
+                       : like->shared != class->shared && class->np > 1 ? "no points of this kind of sharing"
+                                                                        : NULL;
+    e->extrapolated = what != NULL;
+    snprintf(e->reason, sizeof e->reason, "%s", what ? what : "");
+}
+
+int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate)
+{
+    *estimate = (struct estimate){0};
+    const struct system_point *like = find_like(system, class);
+    RETURN_IF(!like, ERR_NOTHING);
+    find_around(system, like, class->size, &estimate->below, &estimate->above);
+    say_reason(estimate, like, class);
+    // The storage is one for all: with more processes than were measured each gets less of it.
+    double requests = (double)class->bytes / ((double)class->size * class->np);
+    double times = class->np > like->np ? requests * class->np / like->np : requests;
+    estimate->seconds = (struct interval){.middle = times * seconds_of(estimate, class->size, middle_of),
+                                          .low = times * seconds_of(estimate, class->size, high_of),
+                                          .high = times * seconds_of(estimate, class->size, low_of)};
+    return 0;
+}
+
+void analytic_point_text(const struct system_point *point, char out[128])
+{
+    const char *unit = point->size >= 1 << 20 ? "MiB" : point->size >= 1 << 10 ? "KiB" : "bytes";
+    double size = (double)point->size / (point->size >= 1 << 20 ? 1 << 20 : point->size >= 1 << 10 ? 1 << 10 : 1);
+    snprintf(out, 128, "%s %g %s %s, %u process%s%s%s", point->write ? "write" : "read", size, unit,
+             system_mode_name(point->mode), point->np, point->np == 1 ? "" : "es", point->shared ? ", shared" : "",
+             point->collective ? ", collective" : "");
+}

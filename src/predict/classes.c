@@ -1,0 +1,47 @@
+#include "predict/classes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+// What does not follow a rule is closest to random.
+static enum system_mode mode_of(const char *name)
+{
+    enum system_mode mode;
+    if (!strcmp(name, "single")) return MODE_SEQUENTIAL;
+    return system_mode_of(name, &mode) ? mode : MODE_RANDOM;
+}
+
+// Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
+static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use)
+{
+    uint64_t ranks = row->rep ? row->count / row->rep : 1;
+    *class = (struct io_class){.write = row->class == CLASS_WRITE,
+                               .size = row->has_size ? row->size : row->bytes / (row->count ? row->count : 1),
+                               .mode = mode_of(row->mode),
+                               .np = ranks ? (uint32_t)ranks : 1,
+                               .shared = use->shared,
+                               .collective = row->kind->collective,
+                               .mpiio = row->kind->layer == LAYER_MPIIO,
+                               .rep = row->rep,
+                               .bytes = row->bytes};
+    if (!class->size) class->size = 1;
+}
+
+int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes)
+{
+    struct model_row *rows = NULL;
+    struct model_use use;
+    size_t count = 0;
+    *classes = (struct io_classes){0};
+    FORWARD(model_files_used(model, family, &use));
+    FORWARD(model_rows(model, family, &rows, &count));
+    classes->item = calloc(count + 1, sizeof *classes->item);
+    for (size_t i = 0; i < count && classes->item; i++) {
+        if (rows[i].bytes) fill(&classes->item[classes->count++], &rows[i], &use);
+    }
+    free(rows);
+    return classes->item ? 0 : -ENOMEM;
+}

@@ -1,0 +1,27 @@
+// The transfers of a family of phases in classes: those alike in operation, size and way.
+#ifndef IOSEER_PREDICT_CLASSES_H
+#define IOSEER_PREDICT_CLASSES_H
+
+#include "model/model.h"
+#include "target/system.h"
+
+struct io_class {
+    bool write;
+    uint64_t size; // where requests differ, their mean
+    enum system_mode mode;
+    uint32_t np; // processes that take part
+    bool shared;
+    bool collective;
+    bool mpiio;
+    uint64_t rep;   // of one process, in one phase
+    uint64_t bytes; // of all processes, in one phase
+};
+
+struct io_classes {
+    struct io_class *item;
+    size_t count;
+};
+
+int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes);
+
+#endif

@@ -1,0 +1,176 @@
+#include "predict/prediction.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+void prediction_free(struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->targets; i++) {
+        struct predicted_target *target = &prediction->target[i];
+        for (size_t k = 0; k < target->phases; k++) free(target->phase[k].points);
+        free(target->phase);
+        free(target->name);
+        free(target->method);
+        free(target->reason);
+    }
+    free(prediction->target);
+    free(prediction->program);
+    *prediction = (struct prediction){0};
+}
+
+const struct predicted_target *prediction_best(const struct prediction *prediction)
+{
+    const struct predicted_target *best = NULL;
+    size_t rivals = 0;
+    for (size_t i = 0; i < prediction->targets; i++) {
+        const struct predicted_target *target = &prediction->target[i];
+        if (strcmp(target->method, prediction->target[0].method)) continue;
+        rivals++;
+        if (!best || target->total.middle < best->total.middle) best = target;
+    }
+    for (size_t i = 0; best && i < prediction->targets; i++) {
+        const struct predicted_target *target = &prediction->target[i];
+        if (target == best || strcmp(target->method, best->method)) continue;
+        if (target->total.low <= best->total.high) return NULL;
+    }
+    return rivals > 1 ? best : NULL;
+}
+
+// --- writing
+
+static void key_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value);
+}
+
+static void key_text(struct json_out *json, const char *key, const char *value)
+{
+    json_key(json, key);
+    json_text(json, value);
+}
+
+static void write_phase(const struct predicted_phase *phase, struct json_out *json)
+{
+    json_object(json);
+    json_key(json, "id");
+    json_unsigned(json, phase->id);
+    key_double(json, "time", phase->seconds.middle);
+    key_double(json, "low", phase->seconds.low);
+    key_double(json, "high", phase->seconds.high);
+    if (phase->points) {
+        key_text(json, "points", phase->points);
+        json_key(json, "extrapolated");
+        json_bool(json, phase->extrapolated);
+    }
+    json_close(json);
+}
+
+static void write_target(const struct predicted_target *target, struct json_out *json)
+{
+    json_object(json);
+    key_text(json, "name", target->name);
+    key_text(json, "method", target->method);
+    json_key(json, "predictable");
+    json_bool(json, target->predictable);
+    key_text(json, "reason", target->reason);
+    key_double(json, "total", target->total.middle);
+    key_double(json, "low", target->total.low);
+    key_double(json, "high", target->total.high);
+    key_double(json, "cv", target->runs ? target->variation : NAN);
+    json_key(json, "runs");
+    json_unsigned(json, target->runs);
+    json_key(json, "phases");
+    json_array(json);
+    for (size_t i = 0; i < target->phases; i++) write_phase(&target->phase[i], json);
+    json_close(json);
+    json_close(json);
+}
+
+void prediction_write(const struct prediction *prediction, struct json_out *json)
+{
+    const struct predicted_target *best = prediction_best(prediction);
+    json_object(json);
+    key_text(json, "program", prediction->program);
+    key_double(json, "recorded", prediction->recorded > 0 ? prediction->recorded : NAN);
+    json_key(json, "targets");
+    json_array(json);
+    for (size_t i = 0; i < prediction->targets; i++) write_target(&prediction->target[i], json);
+    json_close(json);
+    key_text(json, "best", best ? best->name : NULL);
+    json_close(json);
+}
+
+// --- reading
+
+static int copy_text(const struct json_value *object, const char *key, char **out)
+{
+    const char *text;
+    if (json_in_text(json_in_member(object, key), &text, NULL) < 0) return 0;
+    *out = strdup(text);
+    return *out ? 0 : -ENOMEM;
+}
+
+static int read_interval(const struct json_value *object, const char *key, struct interval *out,
+                         struct json_in_error *error)
+{
+    FORWARD(json_in_need_double(object, key, &out->middle, error));
+    out->low = out->high = out->middle;
+    json_in_double(json_in_member(object, "low"), &out->low);
+    json_in_double(json_in_member(object, "high"), &out->high);
+    return 0;
+}
+
+static int read_target(const struct json_value *value, struct predicted_target *target, struct json_in_error *error)
+{
+    const char *text;
+    const struct json_value *phases;
+    FORWARD(json_in_need_text(value, "name", &text, NULL, error));
+    FORWARD(copy_text(value, "name", &target->name));
+    FORWARD(json_in_need_text(value, "method", &text, NULL, error));
+    FORWARD(copy_text(value, "method", &target->method));
+    FORWARD(copy_text(value, "reason", &target->reason));
+    FORWARD(json_in_need_bool(value, "predictable", &target->predictable, error));
+    FORWARD(read_interval(value, "total", &target->total, error));
+    json_in_double(json_in_member(value, "cv"), &target->variation);
+    FORWARD(json_in_need_array(value, "phases", &phases, error));
+    target->phase = calloc(json_in_length(phases) + 1, sizeof *target->phase);
+    RETURN_IF(!target->phase, -ENOMEM);
+    for (; target->phases < json_in_length(phases); target->phases++) {
+        const struct json_value *phase = json_in_at(phases, target->phases);
+        struct predicted_phase *to = &target->phase[target->phases];
+        FORWARD(json_in_need_uint64(phase, "id", &to->id, error));
+        FORWARD(read_interval(phase, "time", &to->seconds, error));
+    }
+    return 0;
+}
+
+static int read_all(struct prediction *prediction, const struct json_value *root, struct json_in_error *error)
+{
+    const struct json_value *targets;
+    FORWARD(json_in_need_array(root, "targets", &targets, error));
+    FORWARD(copy_text(root, "program", &prediction->program));
+    json_in_double(json_in_member(root, "recorded"), &prediction->recorded);
+    prediction->target = calloc(json_in_length(targets) + 1, sizeof *prediction->target);
+    RETURN_IF(!prediction->target, -ENOMEM);
+    while (prediction->targets < json_in_length(targets)) {
+        size_t i = prediction->targets++;
+        FORWARD(read_target(json_in_at(targets, i), &prediction->target[i], error));
+    }
+    return 0;
+}
+
+int prediction_read(struct prediction *prediction, const char *path, struct json_in_error *error)
+{
+    struct json_in json;
+    *prediction = (struct prediction){0};
+    FORWARD(json_in_read(&json, path, error));
+    int code = read_all(prediction, json.root, error);
+    json_in_free(&json);
+    if (code < 0) prediction_free(prediction);
+    return code;
+}

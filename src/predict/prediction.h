@@ -1,0 +1,47 @@
+// Predictions: what `predict` found and `evaluate` checks, and their JSON.
+#ifndef IOSEER_PREDICT_PREDICTION_H
+#define IOSEER_PREDICT_PREDICTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json_in.h"
+#include "base/json_out.h"
+#include "predict/statistics.h"
+
+struct predicted_phase {
+    uint64_t id; // as in `phases`
+    struct interval seconds;
+    char *points; // of the analytic method: those used, in words; or NULL
+    bool extrapolated;
+};
+
+struct predicted_target {
+    char *name;
+    char *method;
+    bool predictable;
+    char *reason; // why not, or a remark; or NULL
+    struct interval total;
+    double variation; // of the runs behind it; 0 without runs
+    unsigned runs;
+    struct predicted_phase *phase;
+    size_t phases;
+};
+
+struct prediction {
+    struct predicted_target *target;
+    size_t targets;
+    char *program;   // the command that was recorded, or NULL
+    double recorded; // seconds of I/O in the recorded run, 0 where it is not known
+};
+
+// The target that is quicker than all others beyond the intervals, of those of the first one's method; NULL: none.
+const struct predicted_target *prediction_best(const struct prediction *prediction);
+
+void prediction_write(const struct prediction *prediction, struct json_out *json);
+// Returns 0 or a negative code with the reason in `error`, and then leaves nothing to free.
+int prediction_read(struct prediction *prediction, const char *path, struct json_in_error *error);
+void prediction_free(struct prediction *prediction);
+
+#endif

@@ -1,0 +1,259 @@
+#include "target/system.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_out.h"
+
+static const char *const mode_names[MODE_COUNT] = {"sequential", "strided", "random"};
+
+const char *system_mode_name(enum system_mode mode)
+{
+    return mode_names[mode];
+}
+
+bool system_mode_of(const char *name, enum system_mode *mode)
+{
+    for (unsigned i = 0; i < MODE_COUNT; i++) {
+        if (strcmp(mode_names[i], name)) continue;
+        *mode = i;
+        return true;
+    }
+    return false;
+}
+
+// What speaks for a point: that it is cold, then that it is stable.
+static unsigned trust(const struct system_point *point)
+{
+    return 2 * !point->warm + point->stable;
+}
+
+static double find_peak(const struct system *system, bool write)
+{
+    const struct system_point *best = NULL;
+    for (size_t i = 0; i < system->points; i++) {
+        const struct system_point *point = &system->point[i];
+        if (point->write != write || (best && trust(point) < trust(best))) continue;
+        if (!best || trust(point) > trust(best) || point->bandwidth > best->bandwidth) best = point;
+    }
+    return best ? best->bandwidth : 0;
+}
+
+void system_find_peak(struct system *system)
+{
+    system->peak_read = find_peak(system, false);
+    system->peak_write = find_peak(system, true);
+}
+
+void system_free(struct system *system)
+{
+    free(system->point);
+    *system = (struct system){0};
+}
+
+// --- writing
+
+static void key_text(struct json_out *json, const char *key, const char *value)
+{
+    json_key(json, key);
+    json_text(json, *value ? value : NULL);
+}
+
+static void key_number(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static void key_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value);
+}
+
+static void key_bool(struct json_out *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+static void write_storage(const struct system *system, struct json_out *json)
+{
+    const struct storage *storage = &system->storage;
+    json_object(json);
+    key_text(json, "directory", storage->directory);
+    key_text(json, "file_system", storage->file_system);
+    key_text(json, "source", storage->source);
+    key_text(json, "options", storage->options);
+    key_text(json, "device", storage->device);
+    key_text(json, "model", storage->model);
+    json_key(json, "rotational");
+    if (storage->rotational < 0)
+        json_null(json);
+    else
+        json_bool(json, storage->rotational);
+    key_text(json, "raid", storage->raid);
+    key_number(json, "stripe", storage->stripe_bytes);
+    key_number(json, "size", storage->size_bytes);
+    key_number(json, "free", storage->free_bytes);
+    key_text(json, "cache", system->cache);
+    key_text(json, "host", storage->host);
+    key_text(json, "kernel", storage->kernel);
+    key_number(json, "memory", storage->memory_bytes);
+    key_number(json, "processors", storage->processors);
+    json_close(json);
+}
+
+static void write_point(const struct system_point *point, struct json_out *json)
+{
+    json_object(json);
+    key_text(json, "op", point->write ? "write" : "read");
+    key_number(json, "size", point->size);
+    key_text(json, "mode", mode_names[point->mode]);
+    key_number(json, "np", point->np);
+    key_bool(json, "shared", point->shared);
+    key_bool(json, "collective", point->collective);
+    key_text(json, "cache", point->warm ? "warm" : "cold");
+    key_double(json, "bandwidth", point->bandwidth);
+    key_double(json, "low", point->low);
+    key_double(json, "high", point->high);
+    key_double(json, "latency_p50", point->latency_p50);
+    key_double(json, "latency_p99", point->latency_p99);
+    key_number(json, "runs", point->runs);
+    key_bool(json, "stable", point->stable);
+    json_close(json);
+}
+
+int system_write(const struct system *system, FILE *out)
+{
+    struct json_out *json = malloc(sizeof *json);
+    RETURN_IF(!json, -ENOMEM);
+    json_out_begin(json, out, 2);
+    json_object(json);
+    key_number(json, "ioseer_system", SYSTEM_VERSION);
+    json_key(json, "storage");
+    write_storage(system, json);
+    json_key(json, "peak");
+    json_object(json);
+    key_double(json, "read", system->peak_read);
+    key_double(json, "write", system->peak_write);
+    json_close(json);
+    json_key(json, "metadata");
+    json_object(json);
+    key_number(json, "np", system->metadata.np);
+    key_double(json, "create", system->metadata.create);
+    key_double(json, "stat", system->metadata.stat);
+    key_double(json, "open", system->metadata.open);
+    key_double(json, "unlink", system->metadata.unlink);
+    json_close(json);
+    json_key(json, "mpi");
+    json_object(json);
+    key_text(json, "name", system->messages.name);
+    key_number(json, "np", system->messages.np);
+    key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
+    key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);
+    json_close(json);
+    json_key(json, "points");
+    json_array(json);
+    for (size_t i = 0; i < system->points; i++) write_point(&system->point[i], json);
+    json_close(json);
+    json_close(json);
+    int code = json_out_end(json);
+    free(json);
+    return code;
+}
+
+// --- reading
+
+static void take_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT])
+{
+    const char *text;
+    if (json_in_text(json_in_member(object, key), &text, NULL) == 0) snprintf(out, STORAGE_TEXT, "%s", text);
+}
+
+static void take_double(const struct json_value *object, const char *key, double *out)
+{
+    json_in_double(json_in_member(object, key), out);
+}
+
+static int read_point(const struct json_value *value, struct system_point *point, struct json_in_error *error)
+{
+    const char *text;
+    uint64_t np;
+    FORWARD(json_in_need_text(value, "op", &text, NULL, error));
+    point->write = !strcmp(text, "write");
+    if (!point->write && strcmp(text, "read")) return json_in_fail(error, value, "\"op\" is neither read nor write");
+    FORWARD(json_in_need_uint64(value, "size", &point->size, error));
+    FORWARD(json_in_need_text(value, "mode", &text, NULL, error));
+    if (!system_mode_of(text, &point->mode)) return json_in_fail(error, value, "there is no mode \"%.40s\"", text);
+    FORWARD(json_in_need_uint64(value, "np", &np, error));
+    if (!point->size || !np || np > UINT32_MAX) return json_in_fail(error, value, "\"size\" or \"np\" is out of range");
+    point->np = (uint32_t)np;
+    FORWARD(json_in_need_bool(value, "shared", &point->shared, error));
+    FORWARD(json_in_need_bool(value, "collective", &point->collective, error));
+    FORWARD(json_in_need_text(value, "cache", &text, NULL, error));
+    point->warm = !strcmp(text, "warm");
+    FORWARD(json_in_need_double(value, "bandwidth", &point->bandwidth, error));
+    if (!(point->bandwidth > 0)) return json_in_fail(error, value, "\"bandwidth\" is not positive");
+    point->low = point->high = point->bandwidth;
+    take_double(value, "low", &point->low);
+    take_double(value, "high", &point->high);
+    take_double(value, "latency_p50", &point->latency_p50);
+    take_double(value, "latency_p99", &point->latency_p99);
+    point->stable = true;
+    json_in_bool(json_in_member(value, "stable"), &point->stable);
+    return 0;
+}
+
+static void read_storage(const struct json_value *value, struct system *system)
+{
+    take_text(value, "directory", system->storage.directory);
+    take_text(value, "file_system", system->storage.file_system);
+    take_text(value, "source", system->storage.source);
+    take_text(value, "options", system->storage.options);
+    take_text(value, "device", system->storage.device);
+    take_text(value, "model", system->storage.model);
+    take_text(value, "host", system->storage.host);
+    take_text(value, "cache", system->cache);
+}
+
+static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error)
+{
+    uint64_t version;
+    const struct json_value *points, *peak;
+    FORWARD(json_in_need_uint64(root, "ioseer_system", &version, error));
+    if (version > SYSTEM_VERSION) {
+        json_in_fail(error, root, "written by a newer ioseer");
+        return ERR_VERSION;
+    }
+    read_storage(json_in_member(root, "storage"), system);
+    FORWARD(json_in_need_array(root, "points", &points, error));
+    system->point = calloc(json_in_length(points) + 1, sizeof *system->point);
+    RETURN_IF(!system->point, -ENOMEM);
+    for (; system->points < json_in_length(points); system->points++) {
+        FORWARD(read_point(json_in_at(points, system->points), &system->point[system->points], error));
+    }
+    system_find_peak(system);
+    FORWARD(json_in_need_object(root, "peak", &peak, error));
+    take_double(peak, "read", &system->peak_read);
+    take_double(peak, "write", &system->peak_write);
+    const struct json_value *messages = json_in_member(root, "mpi");
+    take_text(messages, "name", system->messages.name);
+    take_double(messages, "latency", &system->messages.latency);
+    take_double(messages, "bandwidth", &system->messages.bandwidth);
+    return 0;
+}
+
+int system_read(struct system *system, const char *path, struct json_in_error *error)
+{
+    struct json_in json;
+    *system = (struct system){.storage.rotational = -1};
+    FORWARD(json_in_read(&json, path, error));
+    int code = read_all(system, json.root, error);
+    json_in_free(&json);
+    if (code < 0) system_free(system);
+    return code;
+}

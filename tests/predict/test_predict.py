@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""test_predict.py: profiles of storage, predictions by every method, and what evaluate makes of them.
+
+Times that were measured are not compared with wanted ones here (bench/predict.py does). Checked is that all is there,
+that the arithmetic is right where it can be followed, that nothing is faster than the storage, and that nothing stays.
+"""
+import json
+import os
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'target'))
+
+from harness import BUILD, CommandLineTest, main  # noqa: E402
+import place  # noqa: E402
+
+MIB = 1 << 20
+MPICH = ['mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'ior-mpich')]
+POINT_KEYS = {'op', 'size', 'mode', 'np', 'shared', 'collective', 'cache', 'bandwidth', 'low', 'high', 'latency_p50',
+              'latency_p99'}
+
+
+def point(op, size, bandwidth, **more):
+    return {'op': op, 'size': size, 'mode': 'sequential', 'np': 1, 'shared': False, 'collective': False,
+            'cache': 'cold', 'bandwidth': bandwidth, 'low': bandwidth, 'high': bandwidth, **more}
+
+
+class PredictTest(CommandLineTest):
+    def setUp(self):
+        super().setUp()
+        self.target = self.path('target')
+        os.mkdir(self.target)
+
+    def write(self, name, value):
+        with open(self.path(name), 'w', encoding='utf-8') as out:
+            json.dump(value, out)
+        return self.path(name)
+
+    def system(self, name, *points):
+        return self.write(name, {'ioseer_system': 1, 'storage': {}, 'peak': {}, 'points': points})
+
+    def dd(self, name='dd.ioseer', size='64k', count=20):
+        """Writes sequentially."""
+        return self.record('dd', 'if=/dev/zero', 'of=' + self.path('x'), f'bs={size}', f'count={count}', 'status=none',
+                           name=name)
+
+
+class Measure(PredictTest):
+    def measure(self, *options):
+        found = self.json('measure', '--json', '--quick', '--sizes', '4k,64k', '--np', '2', *options, self.target)
+        self.assertEqual(os.listdir(self.target), [], 'left behind')
+        return found
+
+    def check(self, system, mpi):
+        self.assertEqual(system['ioseer_system'], 1)
+        self.assertEqual(system['storage']['directory'], self.target)
+        ways = set()
+        for one in system['points']:
+            self.assertLessEqual(POINT_KEYS, one.keys())
+            self.assertTrue(0 <= one['low'] <= one['bandwidth'] <= one['high'], one)
+            self.assertTrue(0 < one['latency_p50'] <= one['latency_p99'], one)
+            ways.add((one['op'], one['size'], one['mode'], one['np'], one['shared'], one['collective'], one['cache']))
+        self.assertEqual(len(ways), len(system['points']))
+        for op in 'read', 'write':
+            for size in 4096, 65536:
+                for mode in 'sequential', 'strided', 'random':
+                    self.assertIn((op, size, mode, 1, False, False, 'cold'), ways)
+                    self.assertIn((op, size, mode, 2, True, False, 'cold'), ways)
+                self.assertEqual((op, size, 'strided', 2, True, True, 'cold') in ways, mpi)
+            self.assertIn(system['peak'][op], [one['bandwidth'] for one in system['points'] if one['op'] == op])
+        for call in 'create', 'stat', 'open', 'unlink':
+            self.assertGreater(system['metadata'][call], 0)
+        self.assertEqual(bool(system['mpi']['latency']), mpi)
+
+    def test_with_mpi(self):
+        if not os.path.exists(MPICH[-1]) or not shutil.which('mpiexec.mpich'):
+            self.skipTest('no MPICH')
+        self.check(self.measure('--launcher', 'mpiexec.mpich -n {np}'), True)
+
+    def test_without_mpi(self):
+        path = os.path.dirname(shutil.which('rm'))
+        tools = self.path('tools')
+        os.mkdir(tools)
+        for name in 'sh', 'rm':
+            os.symlink(os.path.join(path, name), os.path.join(tools, name))
+        done = self.expect(0, 'measure', '--json', '--quick', '--sizes', '4k,64k', '--np', '2', self.target,
+                           env={'PATH': tools})
+        self.check(json.loads(done.stdout), False)
+
+    def test_errors(self):
+        self.assertIn('No such file', self.expect_error(1, 'measure', self.path('missing')))
+        self.assertIn('Not a directory', self.expect_error(1, 'measure', self.dd()))
+        self.expect_error(2, 'measure')
+        self.expect_error(2, 'measure', '--sizes', '4k,x', self.target)
+        self.expect_error(2, 'measure', '--sizes', '1000', self.target)
+        self.assertIn('no-such-launcher',
+                      self.expect_error(1, 'measure', '--launcher', 'no-such-launcher', self.target))
+        self.assertEqual(os.listdir(self.target), [])
+
+
+class MeasureEmulated(place.MountTest):
+    """Storage of known speed: a profile may say less on a busy machine, but never more."""
+
+    def test_not_faster_than_it_is(self):
+        self.emulate('--read-bw', '40M', '--write-bw', '20M', '--latency', '2ms')
+        found = self.json('measure', '--json', '--quick', '--sizes', '4k,1M', '--np', '1', self.above)
+        self.assertEqual(found['storage']['cache'], 'direct')
+        for one in found['points']:
+            latency = 0.002 if one['size'] == 4096 else one['size'] / (MIB * (40 if one['op'] == 'read' else 20))
+            self.assertGreater(one['latency_p50'], latency * 0.95, one)
+            self.assertLess(one['bandwidth'], one['size'] / latency * 1.03, one)
+
+
+class Predict(PredictTest):
+    def test_replay(self):
+        other = self.path('other')
+        os.mkdir(other)
+        log = self.dd()
+        found = self.json('predict', log, '--on', self.target, '--on', other, '--repeat', '3', '--json')
+        self.assertEqual([target['name'] for target in found['targets']], [self.target, other])
+        phases = self.json('phases', '--json', log)['phases']
+        for target in found['targets']:
+            self.assertEqual((target['method'], target['runs']), ('replay', 3))
+            self.assertEqual([phase['id'] for phase in target['phases']], [phase['id'] for phase in phases])
+            for one in [dict(target, time=target['total']), *target['phases']]:
+                self.assertTrue(0 <= one['low'] < one['time'] < one['high'], one)
+            self.assertEqual(target['predictable'], target['cv'] <= 0.1)
+            self.assertEqual(target['reason'] is None, target['predictable'])
+        first, second = found['targets']
+        best = [name for name, a, b in ((self.target, first, second), (other, second, first)) if a['high'] < b['low']]
+        self.assertEqual(found['best'], best[0] if best else None)
+        self.assertEqual(os.listdir(self.target) + os.listdir(other), [])
+
+    def test_parallel(self):
+        if not os.path.exists(MPICH[-1]) or not shutil.which('mpiexec.mpich'):
+            self.skipTest('no MPICH')
+        log = self.record(*MPICH, '--block', '64k', '--transfer', '16k', '--collective', cwd=self.folder)
+        found = self.json('predict', log, '--on', self.target, '--method', 'replay,mendez,meswani', '--reference',
+                          self.folder, '--repeat', '2', '--json')
+        self.assertEqual([target['method'] for target in found['targets']], ['replay', 'mendez', 'meswani'])
+        for target in found['targets']:
+            self.assertEqual(len(target['phases']), 2)
+            self.assertTrue(all(phase['time'] > 0 for phase in target['phases']), target)
+        self.assertEqual(os.listdir(self.target), [])
+
+    def test_arithmetic_of_profiles(self):
+        """20 requests of 64 KiB, at bandwidths known."""
+        log = self.dd()
+        recorded = self.json('phases', '--json', log)['phases'][0]['duration']
+        slow = self.system('slow', point('write', 65536, 10 * MIB), point('write', MIB, 20 * MIB),
+                           point('read', 4096, 1))
+        fast = self.system('fast', point('write', 65536, 40 * MIB))
+        found = self.json('predict', log, '--system', slow, '--system', fast, '--method', 'analytic,mendez,meswani',
+                          '--reference', slow, '--json')
+        times = {(os.path.basename(target['name']), target['method']): target for target in found['targets']}
+        for method in 'analytic', 'mendez':
+            self.assertAlmostEqual(times['slow', method]['total'], 20 * 65536 / (10 * MIB))
+            self.assertAlmostEqual(times['fast', method]['total'], 20 * 65536 / (40 * MIB))
+        self.assertAlmostEqual(times['slow', 'meswani']['total'], recorded)
+        self.assertAlmostEqual(times['fast', 'meswani']['total'], recorded / 4)
+        self.assertEqual(found['best'], fast)
+        self.assertEqual(times['slow', 'analytic']['phases'][0]['points'], 'write 64 KiB sequential, 1 process')
+        self.assertFalse(times['slow', 'analytic']['phases'][0]['extrapolated'])
+        text = self.expect(0, 'predict', log, '--system', slow, '--system', fast).stdout.decode()
+        self.assertIn(f'Run it on {fast}: 4.0', text)
+        text = self.expect(0, 'predict', log, '--system', slow, '--system', slow).stdout.decode()
+        self.assertIn('no difference larger than the uncertainty', text)
+
+    def test_says_where_it_extrapolates(self):
+        found = self.json('predict', self.dd(), '--system', self.system('s', point('write', 4096, MIB)), '--json')
+        phase = found['targets'][0]['phases'][0]
+        self.assertTrue(phase['extrapolated'])
+        self.assertIn('larger than any point', phase['points'])
+        self.assertIn('like no point', found['targets'][0]['reason'])
+
+    def test_errors(self):
+        log = self.dd()
+        self.expect_error(2, 'predict', log)
+        self.expect_error(2, 'predict', '--on', self.target)
+        self.expect_error(2, 'predict', log, '--on', self.target, '--method', 'guess')
+        self.expect_error(2, 'predict', log, '--on', self.target, '--method', 'meswani')
+        self.expect_error(2, 'predict', log, '--on', self.target, '--method', 'analytic')
+        self.expect_error(1, 'predict', log, '--on', self.path('missing'))
+        self.expect_error(1, 'predict', log, '--system', self.path('missing'))
+        self.expect_error(1, 'predict', log, '--system', log)
+        for wrong in ({}, {'ioseer_system': 99, 'points': []}, {'ioseer_system': 1, 'points': [{}], 'peak': {}},
+                      {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 0, 1)]},
+                      {'ioseer_system': 1, 'peak': {}, 'points': [point('append', 1, 1)]},
+                      {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 1, -1)]},
+                      {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 1, 1, mode='backwards')]}):
+            self.expect_error(1, 'predict', log, '--system', self.write('wrong', wrong))
+
+
+class Evaluate(PredictTest):
+    def predicted(self, *times, low=0, high=100):
+        phases = [{'id': number + 1, 'time': time, 'low': time, 'high': time} for number, time in enumerate(times)]
+        return self.write('predicted', {'targets': [
+            {'name': 'elsewhere', 'method': 'replay', 'predictable': True, 'total': 1, 'phases': []},
+            {'name': 'there', 'method': 'analytic', 'predictable': True, 'total': 77, 'phases': phases},
+            {'name': 'there', 'method': 'replay', 'predictable': True, 'total': sum(times), 'low': low, 'high': high,
+             'phases': phases}], 'best': None})
+
+    def test_errors_of_times(self):
+        logs = [self.dd(f'{number}.ioseer') for number in range(3)]
+        durations = sorted(self.json('phases', '--json', log)['phases'][0]['duration'] for log in logs)
+        measured = durations[1]
+        peak = {'read': 1, 'write': 2 * 20 * 65536 / measured}
+        system = self.write('system', {'ioseer_system': 1, 'points': [], 'peak': peak})
+        words = [word for log in logs for word in ('--measured', log)]
+        replayed = ('--target', 'there', '--method', 'replay', *words, '--json')
+        predicted = self.predicted(measured * 1.25, low=durations[1], high=durations[2])
+        found = self.json('evaluate', '--predicted', predicted, *replayed, '--system', system)
+        self.assertEqual((found['target'], found['method'], found['logs']), ('there', 'replay', 3))
+        phase, = found['phases']
+        self.assertAlmostEqual(phase['measured'], measured)
+        self.assertAlmostEqual(phase['error_pct'], 25)
+        self.assertAlmostEqual(phase['usage_pct'], 50)
+        self.assertAlmostEqual(found['total_error_pct'], 25)
+        self.assertEqual(found['inside_interval'], 2)
+        found = self.json('evaluate', '--predicted', self.predicted(measured / 2), *replayed)
+        self.assertAlmostEqual(found['phases'][0]['error_pct'], -50)
+        self.assertAlmostEqual(found['phases'][0]['error_abs_pct'], 50)
+        self.assertIsNone(found['phases'][0]['usage_pct'])
+
+    def test_what_predict_printed(self):
+        log = self.dd()
+        self.expect(0, 'predict', log, '--on', self.target, '--quick', '--json', '-o', self.path('p'))
+        words = ('--predicted', self.path('p'), '--measured', log)
+        found = self.json('evaluate', *words, '--target', self.target, '--json')
+        self.assertAlmostEqual(found['phases'][0]['measured'],
+                               self.json('phases', '--json', log)['phases'][0]['duration'])
+        self.assertIn(b'ERROR', self.expect(0, 'evaluate', *words).stdout)
+
+    def test_wrong(self):
+        log = self.dd()
+        self.expect_error(2, 'evaluate')
+        self.expect_error(2, 'evaluate', '--predicted', self.predicted(1))
+        self.expect_error(2, 'evaluate', '--predicted', self.predicted(1), log)
+        self.expect_error(1, 'evaluate', '--predicted', log, '--measured', log)
+        self.expect_error(1, 'evaluate', '--predicted', self.predicted(1), '--target', 'nowhere', '--measured', log)
+        words = ('--predicted', self.predicted(1, 2), '--target', 'there', '--measured', log)
+        self.assertIn('has 1 phases, the prediction 2', self.expect_error(1, 'evaluate', *words))
+
+
+if __name__ == '__main__':
+    main()
