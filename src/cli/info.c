@@ -128,6 +128,14 @@ int info_gather(struct info *info, const struct log_argument *argument, log_stat
     return 0;
 }
 
+int info_gather_records(struct info *info, const struct log_argument *argument)
+{
+    *info = (struct info){.argument = argument, .log = argument->log};
+    FORWARD(info_list_ranks(info));
+    gather_job(info);
+    return 0;
+}
+
 void info_free(struct info *info)
 {
     free(info->files);

@@ -49,10 +49,13 @@ struct info {
 
 // Reads all events and counters. `also` (or NULL) gets the counters as well.
 int info_gather(struct info *info, const struct log_argument *argument, log_stats_take *also, void *context);
+// Reads no events: files are not known, nor what the ranks did with their time.
+int info_gather_records(struct info *info, const struct log_argument *argument);
 void info_free(struct info *info);
 
-// Fills processes, ranks, rank_count and mpi_files.
+// Fills processes, ranks, rank_count and mpi_files; the second without reading events.
 int info_gather_ranks(struct info *info);
+int info_list_ranks(struct info *info);
 
 void info_text(const struct info *info, bool all, FILE *out);
 // One object. No list has more than `most` members; with SIZE_MAX long words are whole, too.

@@ -118,13 +118,25 @@ static int gather_times(struct info *info, struct rank_time *times)
     return 0;
 }
 
+int info_list_ranks(struct info *info)
+{
+    static const struct rank_time nothing;
+    FORWARD(order_processes(info));
+    info->ranks = calloc(info->rank_count + 1, sizeof *info->ranks);
+    RETURN_IF(!info->ranks, -ENOMEM);
+    for (size_t i = 0; i < info->rank_count; i++) {
+        info->ranks[i] = rank_of(info, info->processes[i], &nothing);
+        info->ranks[i].known = false;
+    }
+    return 0;
+}
+
 int info_gather_ranks(struct info *info)
 {
-    FORWARD(order_processes(info));
+    FORWARD(info_list_ranks(info));
     if (!info->rank_count) return 0;
     struct rank_time *times = calloc(log_process_count(info->log), sizeof *times);
-    info->ranks = calloc(info->rank_count, sizeof *info->ranks);
-    int code = times && info->ranks ? gather_times(info, times) : -ENOMEM;
+    int code = times ? gather_times(info, times) : -ENOMEM;
     free(times);
     return code;
 }

@@ -7,8 +7,8 @@
 #include "cli/verb.h"
 
 static const struct verb *const verbs[] = {
-    &verb_record,  &verb_info,    &verb_report, &verb_dump,    &verb_stats,    &verb_phases, &verb_model, &verb_diff,
-    &verb_emulate, &verb_measure, &verb_replay, &verb_predict, &verb_evaluate, &verb_doctor, &verb_pack,
+    &verb_record, &verb_info,    &verb_report,  &verb_view,   &verb_dump,    &verb_stats,    &verb_phases, &verb_model,
+    &verb_diff,   &verb_emulate, &verb_measure, &verb_replay, &verb_predict, &verb_evaluate, &verb_doctor, &verb_pack,
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], MAX_OPTIONS = 64 };

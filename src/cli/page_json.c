@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/words.h"
 #include "cli/page.h"
 #include "cli/phases.h"
 #include "report/devices.h"
@@ -183,17 +184,54 @@ static void write_predictions(const struct page *page, FILE *out)
     fputc(']', out);
 }
 
+static const struct section title_section = {"title", "title", write_title, 0, 4 * KIB};
+static const struct section log_section = {"log", "log", write_log_name, 0, 32 * KIB};
+static const struct section summary_section = {"summary", "summary", write_summary, 0, 64 * KIB};
+
+// As long as only the index has been read.
+static int write_pending(struct page *page, double done, FILE *out)
+{
+    const struct timeline_window window = timeline_whole(page->argument->log);
+    FORWARD(summary_init(&page->collect.summary, page->argument->log));
+    summary_finish(&page->collect.summary);
+    FORWARD(timeline_init(&page->collect.timeline, page->argument->log, &window));
+    FORWARD(timeline_from_index(&page->collect.timeline, page->argument->log));
+    FORWARD(info_gather_records(&page->info, page->argument));
+    FORWARD(texts_add(&page->sentences, "The log is being read: %s of its %s so far.", words_percent(done).text,
+                      words_count(log_events(page->argument->log), "event").text));
+    fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);
+    FORWARD(write_section(page, &title_section, out));
+    FORWARD(write_section(page, &log_section, out));
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        section_write *write = sections[i].write;
+        if (write == write_job || write == write_timeline || write == write_devices) {
+            FORWARD(write_section(page, &sections[i], out));
+        } else {
+            fprintf(out, ",\n\"%s\": null", sections[i].key);
+        }
+    }
+    write_predictions(page, out);
+    FORWARD(write_section(page, &summary_section, out));
+    fputs("}\n", out);
+    return ferror(out) ? -EIO : 0;
+}
+
+int page_pending_json(const struct log_argument *argument, double done, FILE *out)
+{
+    struct page page = {.argument = argument};
+    int code = write_pending(&page, done, out);
+    page_free(&page);
+    return code;
+}
+
 int page_json(struct page *page, FILE *out)
 {
-    static const struct section title = {"title", "title", write_title, 0, 4 * KIB};
-    static const struct section log = {"log", "log", write_log_name, 0, 32 * KIB};
-    static const struct section summary = {"summary", "summary", write_summary, 0, 64 * KIB};
     fputs("{\"version\": 1", out);
-    FORWARD(write_section(page, &title, out));
-    FORWARD(write_section(page, &log, out));
+    FORWARD(write_section(page, &title_section, out));
+    FORWARD(write_section(page, &log_section, out));
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) FORWARD(write_section(page, &sections[i], out));
     write_predictions(page, out);
-    FORWARD(write_section(page, &summary, out));
+    FORWARD(write_section(page, &summary_section, out));
     fputs("}\n", out);
     return ferror(out) ? -EIO : 0;
 }

@@ -17,7 +17,7 @@ struct verb {
 };
 
 extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model, verb_diff,
-    verb_emulate, verb_measure, verb_replay, verb_predict, verb_evaluate, verb_report, verb_doctor;
+    verb_emulate, verb_measure, verb_replay, verb_predict, verb_evaluate, verb_report, verb_view, verb_doctor;
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 int cli_fail(const char *verb, const char *what, int code);

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 
+enum { SEEN_STEP = 1 << 16 };
+
 int collect_init(struct collect *collect, struct log *log)
 {
     const struct timeline_window window = timeline_whole(log);
@@ -46,8 +48,10 @@ int collect_events(struct collect *collect)
     const struct log_filter everything = {0};
     struct log_walk walk;
     struct log_step step;
+    uint64_t seen = 0;
     int more = log_walk_open(&walk, collect->log, &everything);
     while (more >= 0 && (more = log_walk_next(&walk, &step)) > 0) {
+        if (++seen % SEEN_STEP == 0) __atomic_store_n(&collect->seen, seen, __ATOMIC_RELAXED);
         int code = take(collect, &step);
         if (code < 0) more = code;
     }

@@ -19,6 +19,7 @@ struct collect {
     struct files files;
     struct facts *facts;
     uint64_t own_events; // that the program made: as many operations would a model have
+    uint64_t seen;       // events so far, for other threads to look at
 };
 
 int collect_init(struct collect *collect, struct log *log);

@@ -10,7 +10,7 @@
 #define NO_LANE UINT32_MAX
 #define NO_FILE UINT32_MAX
 
-enum { MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
+enum { MOST_CELLS = 400000, MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
 
 struct timeline_window timeline_whole(const struct log *log)
 {
@@ -80,6 +80,7 @@ static int choose_processes(struct timeline *timeline)
     free(last_stream);
     RETURN_IF(failed, -ENOMEM);
     if (!timeline->columns) timeline->columns = TIMELINE_CELLS / (lanes ? lanes : 1);
+    if (lanes && timeline->columns > MOST_CELLS / lanes) timeline->columns = MOST_CELLS / lanes;
     if (timeline->columns > MOST_COLUMNS) timeline->columns = MOST_COLUMNS;
     if (timeline->columns < LEAST_COLUMNS) timeline->columns = LEAST_COLUMNS;
     return 0;
