@@ -34,6 +34,7 @@ TARGETS = {
     'ssd': ['--preset', 'ssd'],
     'nfs-1g': ['--preset', 'nfs-1g'],
     'hdd': ['--preset', 'hdd'],
+    'slow': ['--read-bw', '60M', '--write-bw', '50M', '--latency', '500us', '--meta-latency', '500us'],
     'xfs': ['--block', '1G', '--read-bw', '100M', '--write-bw', '100M', '--dirty-limit', '8M'],
 }
 SHORT = 0.005  # seconds: families that take less have no row of their own
@@ -150,4 +151,5 @@ def main():
         common.table(f'I/O time on {name}, ms', ['example', 'phases', 'program', 'own', 'replay', 'error'], rows)
 
 
-main()
+if __name__ == '__main__':
+    main()

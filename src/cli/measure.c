@@ -14,6 +14,7 @@
 static struct {
     const char *output, *launcher, *sizes;
     uint64_t np;
+    double seconds;
     bool quick, twice_memory, json, quiet;
 } options;
 
@@ -22,6 +23,7 @@ static const struct option_row rows[] = {
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "fewer points in about two minutes"},
     {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "of requests, as in 4k,1M (default: 4k to 16M)"},
     {"np", 0, OPTION_NUMBER, &options.np, "N", "with up to so many processes (default: as many as processors)"},
+    {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "repeat nothing after that (three runs are the least)"},
     {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts them: 'mpiexec.mpich -n {np}'"},
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
      "files of twice the machine's memory instead of a bounded cache"},
@@ -126,6 +128,7 @@ static int measure_verb(int argc, char **argv)
                                         .sizes = sizes,
                                         .launcher = options.launcher,
                                         .np = (uint32_t)options.np,
+                                        .seconds = options.seconds,
                                         .quick = options.quick,
                                         .twice_memory = options.twice_memory,
                                         .quiet = options.quiet};

@@ -47,7 +47,7 @@ struct pair {
 
 struct measuring {
     const struct measure_settings *settings;
-    const struct effort *effort;
+    struct effort effort;
     struct system *system;
     struct pair *pair;
     size_t pairs, room;
@@ -182,8 +182,8 @@ static void take_times(struct pair *pair, const struct replay_phase phase[2])
 static bool is_sure(const struct measuring *m, const struct pair *pair)
 {
     if (pair->runs < RUNS_LEAST) return false;
-    return statistics_uncertainty(pair->seconds[0], pair->runs) <= m->effort->uncertainty &&
-           statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort->uncertainty;
+    return statistics_uncertainty(pair->seconds[0], pair->runs) <= m->effort.uncertainty &&
+           statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty;
 }
 
 static uint64_t bytes_of(const struct pair *pair)
@@ -237,7 +237,7 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
     struct benchmark *b = &pair->benchmark;
     double faster = fmin(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
     double slower = fmax(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
-    double fitting = m->effort->seconds / fmax(sqrt(faster * slower), 1e-9);
+    double fitting = m->effort.seconds / fmax(sqrt(faster * slower), 1e-9);
     uint64_t most = b->mode == MODE_RANDOM ? COUNT_MOST_RANDOM : COUNT_MOST, room = m->system->storage.free_bytes;
     if (m->settings->twice_memory)
         fitting = 2.0 * (double)m->system->storage.memory_bytes / (double)(b->size * pair->np);
@@ -281,7 +281,7 @@ static int run_rounds(struct measuring *m)
 {
     for (unsigned round = 0; round < RUNS_MOST && count_unsure(m); round++) {
         double took = now() - m->start;
-        if (m->effort->total > 0 && round >= RUNS_LEAST && took + m->estimate > m->effort->total) break;
+        if (m->effort.total > 0 && round >= RUNS_LEAST && took + m->estimate > m->effort.total) break;
         if (m->progress) {
             fprintf(stderr, "\r\033[Kmeasure: round %u, %zu of %zu points to go", round + 1, 2 * count_unsure(m),
                     2 * m->pairs);
@@ -356,7 +356,7 @@ static void add_point(struct measuring *m, struct pair *pair, bool write)
                                                                   .latency_p50 = pair->latency_p50[!write],
                                                                   .latency_p99 = pair->latency_p99[!write],
                                                                   .runs = pair->runs,
-                                                                  .stable = uncertainty <= m->effort->uncertainty};
+                                                                  .stable = uncertainty <= m->effort.uncertainty};
 }
 
 static int make_points(struct measuring *m)
@@ -387,7 +387,8 @@ int measure_system(struct system *system, const struct measure_settings *setting
 {
     struct measuring m = {.settings = settings, .system = system, .start = now()};
     *system = (struct system){0};
-    m.effort = settings->quick ? &quick_effort : &full_effort;
+    m.effort = settings->quick ? quick_effort : full_effort;
+    if (settings->seconds > 0) m.effort.total = settings->seconds;
     m.progress = !settings->quiet && isatty(STDERR_FILENO);
     int code = storage_find(settings->directory, &system->storage);
     if (code < 0) return cli_fail("measure", settings->directory, code);

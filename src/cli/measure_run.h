@@ -13,6 +13,7 @@ struct measure_settings {
     const uint64_t *size; // of requests
     size_t sizes;         // 0: the usual ones
     uint32_t np;          // the most processes; 0: as many as processors
+    double seconds;       // after which nothing is repeated any more, 0: as usual
     bool quick;
     bool twice_memory;
     bool quiet;

@@ -49,7 +49,8 @@ class PredictTest(CommandLineTest):
 
 class Measure(PredictTest):
     def measure(self, *options):
-        found = self.json('measure', '--json', '--quick', '--sizes', '4k,64k', '--np', '2', *options, self.target)
+        found = self.json('measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '2', *options,
+                          self.target)
         self.assertEqual(os.listdir(self.target), [], 'left behind')
         return found
 
@@ -85,8 +86,8 @@ class Measure(PredictTest):
         os.mkdir(tools)
         for name in 'sh', 'rm':
             os.symlink(os.path.join(path, name), os.path.join(tools, name))
-        done = self.expect(0, 'measure', '--json', '--quick', '--sizes', '4k,64k', '--np', '2', self.target,
-                           env={'PATH': tools})
+        done = self.expect(0, 'measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '2',
+                           self.target, env={'PATH': tools})
         self.check(json.loads(done.stdout), False)
 
     def test_errors(self):
@@ -105,7 +106,7 @@ class MeasureEmulated(place.MountTest):
 
     def test_not_faster_than_it_is(self):
         self.emulate('--read-bw', '40M', '--write-bw', '20M', '--latency', '2ms')
-        found = self.json('measure', '--json', '--quick', '--sizes', '4k,1M', '--np', '1', self.above)
+        found = self.json('measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,1M', '--np', '1', self.above)
         self.assertEqual(found['storage']['cache'], 'direct')
         for one in found['points']:
             latency = 0.002 if one['size'] == 4096 else one['size'] / (MIB * (40 if one['op'] == 'read' else 20))

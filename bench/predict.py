@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""bench/predict.py BUILD [--runs N] [--targets LIST] [--examples LIST] [--profiles]: how good are predictions?
+
+Each example is recorded on one target and predicted on the others, by every method, from models that know nothing of
+these. Then it runs there itself. All runs take turns over the targets. A row has the median I/O time of the program,
+how much its runs vary, and for each method the error of the total and, behind the slash, of the phases weighted by
+their time, in percent; `inside` is how many of the program's runs lie in the interval of `replay`. With --profiles each
+target is measured first, for the analytic method; otherwise that column stays empty.
+"""
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+
+import common
+import replay
+
+METHODS = ('replay', 'analytic', 'mendez', 'meswani')
+EXAMPLES = {  # as in replay.py, but some seconds long on the slowest target
+    'madbench mpiio': ('madbench', '--bins 8 --size 1M', 2, 'mpich'),
+    'madbench posix': ('madbench', '--bins 8 --size 1M --api posix --unique', 2, 'mpich'),
+    'btio': ('btio', '--grid 36 --steps 20 --interval 5', 4, 'mpich'),
+    's3d': ('s3d', '--edge 24 --checkpoints 2', 4, 'mpich'),
+    'ior random': ('ior', '--block 8M --transfer 256k --random', 2, 'openmpi'),
+    'ior collective': ('ior', '--block 16M --transfer 1M --collective', 2, 'mpich'),
+    'ior 4 KiB': ('ior', '--block 1M --transfer 4k --api posix', 2, 'mpich'),
+    'small': ('small', '--files 20 --work 500', 2, 'mpich'),
+    'checkpoint': ('checkpoint', '-s 4 -n 64', 1, None),
+}
+
+
+class Target(replay.Target):
+    """One of several at the same time, under its own name."""
+
+    def __init__(self, place, name):
+        super().__init__(place, name)
+        self.below, self.path = (os.path.join(place.folder, f'{name}.{which}') for which in ('below', 'above'))
+        self.profile = None
+
+    def measure(self):
+        self.profile = os.path.join(self.place.folder, f'{self.name}.system')
+        subprocess.run([self.place.ioseer, 'measure', '-q', '--quick', self.path, '-o', self.profile], check=True)
+
+
+def run_program(example, target, log):
+    where = os.path.join(target.path, 'program')
+    os.mkdir(where)
+    try:
+        subprocess.run([example.place.ioseer, 'record', '-q', '--force', '-o', log, '--', *example.command], check=True,
+                       cwd=where, stdout=subprocess.DEVNULL)
+    finally:
+        shutil.rmtree(where)
+    target.settle()
+
+
+def predict(example, model, source, targets, runs):
+    """{(target, method): its prediction}, and the file of all."""
+    path = os.path.join(example.place.folder, 'predicted.json')
+    words = [word for target in targets for word in ('--on', target.path)]
+    words += [word for target in targets if target.profile for word in ('--system', target.profile)]
+    methods = [method for method in METHODS if method != 'analytic' or source.profile]
+    subprocess.run([example.place.ioseer, 'predict', '-q', model, *words, '--method', ','.join(methods), '--reference',
+                    source.path, '--repeat', str(runs), '--json', '-o', path], check=True)
+    with open(path, encoding='utf-8') as file:
+        return path, json.load(file)
+
+
+def evaluate(place, predicted, name, method, logs):
+    words = [word for log in logs for word in ('--measured', log)]
+    command = [place.ioseer, 'evaluate', '--predicted', predicted, '--target', name, '--method', method, *words]
+    done = subprocess.run([*command, '--json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def weighted(found):
+    """The mean error of the phases, by their time."""
+    total = sum(phase['measured'] for phase in found['phases'])
+    if not total:
+        return 0
+    return sum(phase['error_abs_pct'] * phase['measured'] for phase in found['phases'] if phase['measured']) / total
+
+
+def compare(example, source, targets, runs):
+    place = example.place
+    model = os.path.join(place.folder, 'source.ioseer')
+    run_program(example, source, model)
+    logs = {target.name: [] for target in targets}
+    for run in range(runs):
+        for target in targets:
+            logs[target.name].append(os.path.join(place.folder, f'{target.name}.{run}.ioseer'))
+            run_program(example, target, logs[target.name][-1])
+    path, prediction = predict(example, model, source, targets, runs)
+    rows, medians = [], {}
+    for target in targets:
+        cells, inside, own = [], '', None
+        for method in METHODS:
+            name = target.profile if method == 'analytic' else target.path
+            found = name and evaluate(place, path, name, method, logs[target.name])
+            cells.append(f'{found["total_error_pct"]:+.1f} / {weighted(found):.1f}' if found else '')
+            if method == 'replay' and found:
+                inside = f'{found["inside_interval"]} of {found["logs"]}'
+                own = found
+        if own:
+            medians[target.path] = own['measured']
+            rows.append([example.name, f'{source.name} → {target.name}', f'{1000 * own["measured"]:.1f}',
+                         f'{100 * own["measured_cv"]:.1f} %', *cells, inside])
+        else:
+            rows.append([example.name, f'{source.name} → {target.name}', 'other phases', '', *cells, ''])
+    best, quickest = prediction['best'], min(medians, key=medians.get) if medians else None
+    if best and quickest:
+        verdict = 'right' if best == quickest else f'wrong, {os.path.basename(quickest)}'
+        rows.append([example.name, 'best', verdict, *[''] * 6])
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('--runs', type=int, default=7)
+    parser.add_argument('--targets', default='ssd,nfs-1g,slow')
+    parser.add_argument('--examples', default=','.join(EXAMPLES))
+    parser.add_argument('--profiles', action='store_true')
+    words = parser.parse_args()
+    place = common.Place(words.build)
+    place.examples = os.path.join(os.path.abspath(words.build), 'examples')
+    print(f'{common.machine()}; medians of {words.runs}')
+    replay.EXAMPLES = EXAMPLES
+    rows = []
+    with contextlib.ExitStack() as stack:
+        targets = [stack.enter_context(Target(place, name)) for name in words.targets.split(',')]
+        for target in targets if words.profiles else []:
+            target.measure()
+        for number, name in enumerate(words.examples.split(',')):
+            source = targets[number % len(targets)]
+            others = [target for target in targets if target is not source]
+            rows += compare(replay.Example(place, name), source, others, words.runs)
+    common.table('Errors of predictions, total / phases, %',
+                 ['example', 'from → to', 'program, ms', 'own CV', *METHODS, 'inside'], rows)
+    found = [row for row in rows if row[8]]
+    errors = [abs(float(row[4].split(' / ')[0])) for row in found]
+    if errors:
+        print(f'\nreplay: median error of the total {statistics.median(errors):.1f} %, largest {max(errors):.1f} %')
+
+
+main()
