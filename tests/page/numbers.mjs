@@ -1,0 +1,23 @@
+// Numbers as the page writes them; written again here, so that a mistake there is seen.
+const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+export function bytes(value) {
+  let unit = 0;
+  for (; value >= 1023.95; unit++) value /= 1024;
+  return `${value.toFixed(unit === 0 ? 0 : 1)} ${sizes[unit]}`;
+}
+
+export function seconds(value) {
+  if (value === 0) return '0 s';
+  if (value >= 1) return `${value.toFixed(3)} s`;
+  return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} µs`;
+}
+
+export const percent = (value) => `${(Math.floor(value * 1000) / 10).toFixed(1)} %`;
+
+export const count = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
+
+// Sums of doubles in another order differ in their last digits.
+export const near = (a, b) => Math.abs(a - b) <= 1e-9 + 1e-6 * Math.abs(b);
