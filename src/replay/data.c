@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "replay/runner.h"
@@ -55,8 +56,8 @@ static uint64_t data_of_piece(unsigned char *data, const struct replay_file *fil
     return 0;
 }
 
-uint64_t data_of_step(void *data, const struct replay_file *file, const struct model_step *step, uint64_t bytes,
-                      bool check)
+static uint64_t contiguous_data(void *data, const struct replay_file *file, const struct model_step *step,
+                                uint64_t bytes, bool check)
 {
     struct datatype_map map;
     struct datatype_piece piece;
@@ -69,5 +70,35 @@ uint64_t data_of_step(void *data, const struct replay_file *file, const struct m
         wrong += data_of_piece((unsigned char *)data + done, file, (uint64_t)piece.offset, piece.bytes, check);
         done += piece.bytes;
     }
+    return wrong;
+}
+
+// Copies between memory with holes and the bytes that are moved, one after the other.
+static void scatter(unsigned char *memory, unsigned char *moved, const struct model_type *type, uint64_t bytes,
+                    bool back)
+{
+    struct datatype_tiling tiling = {&type->flat, type->bytes, type->extent, 0};
+    struct datatype_map map;
+    struct datatype_piece piece;
+    if (datatype_map_start(&map, &tiling, 0, bytes) < 0) return;
+    while (datatype_map_next(&map, &piece) == 1) {
+        if (back)
+            memcpy(moved, memory + piece.offset, piece.bytes);
+        else
+            memcpy(memory + piece.offset, moved, piece.bytes);
+        moved += piece.bytes;
+    }
+}
+
+uint64_t data_of_step(void *data, const struct model_type *memory, const struct replay_file *file,
+                      const struct model_step *step, uint64_t bytes, bool check)
+{
+    if (!memory) return contiguous_data(data, file, step, bytes, check);
+    unsigned char *moved = malloc(bytes + 1);
+    if (!moved) return 0;
+    if (check) scatter(data, moved, memory, bytes, true);
+    uint64_t wrong = contiguous_data(moved, file, step, bytes, check);
+    if (!check) scatter(data, moved, memory, bytes, false);
+    free(moved);
     return wrong;
 }

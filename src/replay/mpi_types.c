@@ -169,3 +169,26 @@ int mpi_set_view(struct lane_run *lane, struct replay_file *file, const struct m
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     return code;
 }
+
+// --- memory
+
+// Types are made once and kept, as programs do: MPI takes them apart when it first sees them.
+struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step)
+{
+    const struct model_type *type = runner_memory_type(runner, step);
+    struct mpi_memory bytes = {MPI_BYTE, (int)step->op->at[AT_SIZE]};
+    if (!type) return bytes;
+    uint32_t place = step->kind->memory - 1;
+    pthread_mutex_lock(&runner->lock);
+    MPI_Datatype *made = runner->memory_types[place];
+    if (!made && (made = malloc(sizeof *made))) {
+        if (make_type(type, made) == MPI_SUCCESS) {
+            runner->memory_types[place] = made;
+        } else {
+            free(made);
+            made = NULL;
+        }
+    }
+    pthread_mutex_unlock(&runner->lock);
+    return made ? (struct mpi_memory){*made, (int)(step->op->at[AT_SIZE] / (int64_t)type->bytes)} : bytes;
+}

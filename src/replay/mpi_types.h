@@ -12,6 +12,14 @@ struct mpi_open {
     int64_t etype_bytes;
 };
 
+// What of a transfer's buffer is moved.
+struct mpi_memory {
+    MPI_Datatype type;
+    int count;
+};
+
+struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step);
+
 // The processes that open the file together; to be freed unless it is a predefined one.
 MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file);
 MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind);

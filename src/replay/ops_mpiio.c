@@ -91,18 +91,18 @@ static int64_t mpiio_close(struct lane_run *lane, struct replay_file *file, cons
 
 // --- transfers
 
-static int start_split(MPI_File fh, MPI_Offset at, void *data, int size, struct form f)
+static int start_split(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f)
 {
     if (f.at) {
-        return f.is_write ? MPI_File_write_at_all_begin(fh, at, data, size, MPI_BYTE)
-                          : MPI_File_read_at_all_begin(fh, at, data, size, MPI_BYTE);
+        return f.is_write ? MPI_File_write_at_all_begin(fh, at, data, m.count, m.type)
+                          : MPI_File_read_at_all_begin(fh, at, data, m.count, m.type);
     }
     if (f.ordered) {
-        return f.is_write ? MPI_File_write_ordered_begin(fh, data, size, MPI_BYTE)
-                          : MPI_File_read_ordered_begin(fh, data, size, MPI_BYTE);
+        return f.is_write ? MPI_File_write_ordered_begin(fh, data, m.count, m.type)
+                          : MPI_File_read_ordered_begin(fh, data, m.count, m.type);
     }
-    return f.is_write ? MPI_File_write_all_begin(fh, data, size, MPI_BYTE)
-                      : MPI_File_read_all_begin(fh, data, size, MPI_BYTE);
+    return f.is_write ? MPI_File_write_all_begin(fh, data, m.count, m.type)
+                      : MPI_File_read_all_begin(fh, data, m.count, m.type);
 }
 
 static int end_split(const struct under_way *u, MPI_Status *status)
@@ -119,52 +119,53 @@ static int end_split(const struct under_way *u, MPI_Status *status)
                             : MPI_File_read_all_end(u->file, u->data, status);
 }
 
-static int start_nonblocking(MPI_File fh, MPI_Offset at, void *data, int size, struct form f, MPI_Request *request)
+static int start_nonblocking(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f,
+                             MPI_Request *request)
 {
     if (f.at && f.all) {
-        return f.is_write ? MPI_File_iwrite_at_all(fh, at, data, size, MPI_BYTE, request)
-                          : MPI_File_iread_at_all(fh, at, data, size, MPI_BYTE, request);
+        return f.is_write ? MPI_File_iwrite_at_all(fh, at, data, m.count, m.type, request)
+                          : MPI_File_iread_at_all(fh, at, data, m.count, m.type, request);
     }
     if (f.at) {
-        return f.is_write ? MPI_File_iwrite_at(fh, at, data, size, MPI_BYTE, request)
-                          : MPI_File_iread_at(fh, at, data, size, MPI_BYTE, request);
+        return f.is_write ? MPI_File_iwrite_at(fh, at, data, m.count, m.type, request)
+                          : MPI_File_iread_at(fh, at, data, m.count, m.type, request);
     }
     if (f.shared) {
-        return f.is_write ? MPI_File_iwrite_shared(fh, data, size, MPI_BYTE, request)
-                          : MPI_File_iread_shared(fh, data, size, MPI_BYTE, request);
+        return f.is_write ? MPI_File_iwrite_shared(fh, data, m.count, m.type, request)
+                          : MPI_File_iread_shared(fh, data, m.count, m.type, request);
     }
     if (f.all) {
-        return f.is_write ? MPI_File_iwrite_all(fh, data, size, MPI_BYTE, request)
-                          : MPI_File_iread_all(fh, data, size, MPI_BYTE, request);
+        return f.is_write ? MPI_File_iwrite_all(fh, data, m.count, m.type, request)
+                          : MPI_File_iread_all(fh, data, m.count, m.type, request);
     }
-    return f.is_write ? MPI_File_iwrite(fh, data, size, MPI_BYTE, request)
-                      : MPI_File_iread(fh, data, size, MPI_BYTE, request);
+    return f.is_write ? MPI_File_iwrite(fh, data, m.count, m.type, request)
+                      : MPI_File_iread(fh, data, m.count, m.type, request);
 }
 
-static int blocking(MPI_File fh, MPI_Offset at, void *data, int size, struct form f, MPI_Status *status)
+static int blocking(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f, MPI_Status *status)
 {
     if (f.at && f.all) {
-        return f.is_write ? MPI_File_write_at_all(fh, at, data, size, MPI_BYTE, status)
-                          : MPI_File_read_at_all(fh, at, data, size, MPI_BYTE, status);
+        return f.is_write ? MPI_File_write_at_all(fh, at, data, m.count, m.type, status)
+                          : MPI_File_read_at_all(fh, at, data, m.count, m.type, status);
     }
     if (f.at) {
-        return f.is_write ? MPI_File_write_at(fh, at, data, size, MPI_BYTE, status)
-                          : MPI_File_read_at(fh, at, data, size, MPI_BYTE, status);
+        return f.is_write ? MPI_File_write_at(fh, at, data, m.count, m.type, status)
+                          : MPI_File_read_at(fh, at, data, m.count, m.type, status);
     }
     if (f.shared) {
-        return f.is_write ? MPI_File_write_shared(fh, data, size, MPI_BYTE, status)
-                          : MPI_File_read_shared(fh, data, size, MPI_BYTE, status);
+        return f.is_write ? MPI_File_write_shared(fh, data, m.count, m.type, status)
+                          : MPI_File_read_shared(fh, data, m.count, m.type, status);
     }
     if (f.ordered) {
-        return f.is_write ? MPI_File_write_ordered(fh, data, size, MPI_BYTE, status)
-                          : MPI_File_read_ordered(fh, data, size, MPI_BYTE, status);
+        return f.is_write ? MPI_File_write_ordered(fh, data, m.count, m.type, status)
+                          : MPI_File_read_ordered(fh, data, m.count, m.type, status);
     }
     if (f.all) {
-        return f.is_write ? MPI_File_write_all(fh, data, size, MPI_BYTE, status)
-                          : MPI_File_read_all(fh, data, size, MPI_BYTE, status);
+        return f.is_write ? MPI_File_write_all(fh, data, m.count, m.type, status)
+                          : MPI_File_read_all(fh, data, m.count, m.type, status);
     }
-    return f.is_write ? MPI_File_write(fh, data, size, MPI_BYTE, status)
-                      : MPI_File_read(fh, data, size, MPI_BYTE, status);
+    return f.is_write ? MPI_File_write(fh, data, m.count, m.type, status)
+                      : MPI_File_read(fh, data, m.count, m.type, status);
 }
 
 static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked)
@@ -190,18 +191,19 @@ static int64_t mpiio_transfer(struct lane_run *lane, struct replay_file *file, c
     struct form form = form_of(step->kind);
     MPI_File fh = handle_of(file);
     MPI_Status status;
-    int size = (int)step->op->at[AT_SIZE];
+    int64_t size = step->op->at[AT_SIZE];
     if (fh == MPI_FILE_NULL) return -EBADF;
     int64_t bytes_in_view = step->kind->has_view ? step->op->at[AT_SECOND] : step->op->at[AT_OFFSET];
     MPI_Offset at = bytes_in_view / etype_bytes(file);
+    struct mpi_memory memory = mpi_memory_of(lane->runner, step);
     if (!form.nonblocking && !form.split) {
-        return moved_bytes(blocking(fh, at, data, size, form, &status), &status, size);
+        return moved_bytes(blocking(fh, at, data, memory, form, &status), &status, size);
     }
     struct under_way *u = malloc(sizeof *u);
     if (!u) return -ENOMEM;
     *u = (struct under_way){.file = fh, .form = form, .data = data};
-    int code =
-        form.split ? start_split(fh, at, data, size, form) : start_nonblocking(fh, at, data, size, form, &u->request);
+    int code = form.split ? start_split(fh, at, data, memory, form)
+                          : start_nonblocking(fh, at, data, memory, form, &u->request);
     if (code == MPI_SUCCESS)
         lane->submitted = u;
     else
@@ -219,6 +221,9 @@ static int64_t mpiio_other(struct lane_run *lane, struct replay_file *file, cons
     if (fh != MPI_FILE_NULL) {
         if (!strcmp(call, "MPI_File_seek")) {
             return mpi_error(MPI_File_seek(fh, step->op->at[AT_OFFSET] / etype_bytes(file), MPI_SEEK_SET));
+        }
+        if (!strcmp(call, "MPI_File_seek_shared")) {
+            return mpi_error(MPI_File_seek_shared(fh, step->op->at[AT_OFFSET] / etype_bytes(file), MPI_SEEK_SET));
         }
         if (!strcmp(call, "MPI_File_sync")) return mpi_error(MPI_File_sync(fh));
         if (!strcmp(call, "MPI_File_set_size")) return mpi_error(MPI_File_set_size(fh, step->op->at[AT_SIZE]));

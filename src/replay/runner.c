@@ -80,6 +80,8 @@ static void free_files(struct runner *runner)
     paths_free(&runner->paths);
     free(runner->link_target);
     free(runner->opened_somewhere);
+    for (size_t i = 0; runner->memory_types && i < runner->model.types.count; i++) free(runner->memory_types[i]);
+    free(runner->memory_types);
 }
 
 static bool is_open(const struct replay_file *file)
@@ -179,6 +181,24 @@ static void note_failure(struct lane_run *lane, const struct model_step *step, c
     pthread_mutex_unlock(&runner->lock);
 }
 
+const struct model_type *runner_memory_type(const struct runner *runner, const struct model_step *step)
+{
+    uint32_t place = step->kind->memory;
+    if (!place || place > runner->model.types.count || step->kind->layer != LAYER_MPIIO) return NULL;
+    const struct model_type *type = &runner->model.types.type[place - 1];
+    bool whole = type->bytes && !(step->op->at[AT_SIZE] % (int64_t)type->bytes);
+    return whole && !type->cut && type->flat.low >= 0 && type->extent > 0 ? type : NULL;
+}
+
+// That a transfer needs: more than it moves where its memory has holes.
+static size_t memory_bytes(const struct runner *runner, const struct model_step *step)
+{
+    const struct model_type *type = runner_memory_type(runner, step);
+    int64_t size = step->op->at[AT_SIZE];
+    if (!type || !size) return (size_t)size;
+    return (size_t)(size / (int64_t)type->bytes - 1) * (size_t)type->extent + (size_t)type->flat.high;
+}
+
 // Memory as malloc gives it: large pieces begin a little behind a page, which makes one page more of each transfer.
 static int reserve_buffer(struct lane_run *lane, const struct replay_file *file, size_t bytes)
 {
@@ -201,7 +221,7 @@ static void prepare_data(struct lane_run *lane, const struct replay_file *file, 
 {
     uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
     if (lane->runner->options->verify) {
-        data_of_step(lane->data, file, step, bytes, false);
+        data_of_step(lane->data, runner_memory_type(lane->runner, step), file, step, bytes, false);
         return;
     }
     for (uint64_t at = 0; at < bytes; at += BUFFER_ALIGN) {
@@ -215,7 +235,7 @@ static void verify(struct runner *runner, const struct model_step *step, const s
 {
     if (!runner->options->verify || step->kind->class != CLASS_READ || moved <= 0) return;
     if (!step->kind->has_offset) return; // a shared pointer: nobody knows where
-    uint64_t wrong = data_of_step(data, file, step, (uint64_t)moved, true);
+    uint64_t wrong = data_of_step(data, runner_memory_type(runner, step), file, step, (uint64_t)moved, true);
     __atomic_fetch_add(&runner->wrong_bytes, wrong, __ATOMIC_RELAXED);
 }
 
@@ -318,7 +338,7 @@ static int take_transfer(struct lane_run *lane, const struct replay_backend *bac
         op.at[AT_SHORT] = 0;
         step = &smaller;
     }
-    FORWARD(reserve_buffer(lane, file, (size_t)step->op->at[AT_SIZE]));
+    FORWARD(reserve_buffer(lane, file, memory_bytes(runner, step)));
     if (!runner->options->null && !is_open(file)) wait_for_open(runner, file, step->kind->layer);
     if (step->kind->class == CLASS_WRITE) prepare_data(lane, file, step);
     think(lane, step);
@@ -603,7 +623,8 @@ static int set_up_files(struct runner *runner)
     const char *folder = runner->options->directory;
     runner->sleeps = model_threads(model, runner->options->program) > sysconf(_SC_NPROCESSORS_ONLN);
     runner->opened_somewhere = calloc(model->files + 1, sizeof *runner->opened_somewhere);
-    RETURN_IF(!runner->opened_somewhere, -ENOMEM);
+    runner->memory_types = calloc(model->types.count + 1, sizeof *runner->memory_types);
+    RETURN_IF(!runner->opened_somewhere || !runner->memory_types, -ENOMEM);
     RETURN_IF(asprintf(&runner->link_target, "%s/%s", folder, LINK_TARGET) < 0, -ENOMEM);
     for (size_t i = 0; i < model->kinds; i++) {
         const struct op_kind *kind = &model->kind[i];

@@ -101,6 +101,7 @@ struct runner {
     uint64_t skipped;        // operations that no back end knows
     char first_failure[256];
     char first_skipped[64]; // its call
+    void **memory_types;    // by type of the model: what the MPI back end made of it
     bool sleeps;            // there are more threads than processors
     bool *barriers;         // by phase: all processes have the same number of them
 };
@@ -153,6 +154,8 @@ struct replay_file *runner_file(struct runner *runner, uint32_t set, uint32_t me
 void runner_opened(struct runner *runner, struct replay_file *file);
 // A descriptor that the program had from its parent, which no call of its own opens.
 void runner_open_inherited(struct runner *runner, struct replay_file *file, unsigned layer);
+// Of a transfer whose memory is not contiguous and can be made again; else NULL.
+const struct model_type *runner_memory_type(const struct runner *runner, const struct model_step *step);
 // An operation that no back end knows.
 void runner_skip(struct runner *runner, const struct model_step *step);
 
@@ -161,8 +164,9 @@ void runner_skip(struct runner *runner, const struct model_step *step);
 void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes);
 uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes);
 
-// A transfer's data where it belongs in the file, through the view if there is one. Wrong bytes, where it is checked.
-uint64_t data_of_step(void *data, const struct replay_file *file, const struct model_step *step, uint64_t bytes,
-                      bool check);
+// A transfer's data where it belongs in the file, through the view if there is one, in memory of this type (NULL: all
+// of it). Wrong bytes, where it is checked.
+uint64_t data_of_step(void *data, const struct model_type *memory, const struct replay_file *file,
+                      const struct model_step *step, uint64_t bytes, bool check);
 
 #endif
