@@ -377,6 +377,7 @@ static int take_step(const struct model_step *step, void *context)
     const struct op_kind *kind = step->kind;
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
     if (kind->class == CLASS_NONE) {
+        complete_pending(lane, NULL, false); // a barrier counts as an operation
         run_barriers(lane, step);
         return 0;
     }
