@@ -24,11 +24,11 @@ static unsigned duration_bin(int64_t ns)
     return bin < FACTS_DURATIONS ? bin : FACTS_DURATIONS - 1;
 }
 
-static int64_t bin_ns(unsigned bin) // its middle
+void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns)
 {
-    unsigned bits = bin / 4;
-    if (bits < 3) return INT64_C(1) << bits;
-    return (int64_t)((UINT64_C(8) + 2 * (bin & 3) + 1) << (bits - 3));
+    facts_sum_add(&cell->sum, bytes, ns);
+    cell->duration[duration_bin(ns)].calls++;
+    cell->duration[duration_bin(ns)].ns += ns;
 }
 
 int64_t facts_typical_ns(const struct facts_cell *cell)
@@ -36,9 +36,11 @@ int64_t facts_typical_ns(const struct facts_cell *cell)
     uint64_t wanted = cell->sum.calls - cell->sum.calls / 20, seen = 0;
     double sum_ns = 0;
     for (unsigned bin = 0; bin < FACTS_DURATIONS && seen < wanted; bin++) {
-        uint64_t left = wanted - seen, taken = cell->duration[bin] < left ? cell->duration[bin] : left;
-        sum_ns += (double)taken * (double)bin_ns(bin);
-        seen += taken;
+        uint64_t calls = cell->duration[bin].calls, left = wanted - seen;
+        if (!calls) continue;
+        double mean_ns = (double)cell->duration[bin].ns / (double)calls;
+        sum_ns += mean_ns * (double)(calls < left ? calls : left);
+        seen += calls < left ? calls : left;
     }
     return seen ? (int64_t)(sum_ns / (double)seen) : 0;
 }
@@ -244,8 +246,7 @@ static void sum_request(struct facts *facts, const struct log_step *step, struct
     int64_t ns = event->duration_ns;
     bool unaligned = is_unaligned(event);
     struct facts_cell *cell = &facts->cell[direction][size][order][unaligned][switched];
-    facts_sum_add(&cell->sum, bytes, ns);
-    cell->duration[duration_bin(ns)]++;
+    facts_cell_add(cell, bytes, ns);
     facts_sum_add(&process->request[direction], bytes, ns);
     facts_sum_add(&file->request[direction], bytes, ns);
     if (size < FACTS_SMALL_SIZE && order != FACTS_RANDOM) {

@@ -41,7 +41,10 @@ struct facts_sum {
 // Requests that are alike.
 struct facts_cell {
     struct facts_sum sum;
-    uint32_t duration[FACTS_DURATIONS];
+    struct {
+        uint32_t calls;
+        int64_t ns;
+    } duration[FACTS_DURATIONS];
 };
 
 struct facts_process {
@@ -146,6 +149,7 @@ void facts_free(struct facts *facts);
 // --- looking at them
 
 unsigned facts_size(uint64_t bytes); // the n of FACTS_SIZES
+void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns);
 // What one of these takes: the mean without the longest twentieth, in which a busy machine's pauses are.
 int64_t facts_typical_ns(const struct facts_cell *cell);
 // What a call takes that the storage has no part in: some microseconds for the system, and a copy.
