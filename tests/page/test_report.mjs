@@ -51,8 +51,7 @@ async function checkTimeline(page, { calls, info }) {
   // Bytes over time are the bytes of the calls.
   for (const name of ['read', 'write']) {
     const { data } = series.find((line) => line.type === 'line' && line.name === name);
-    const step = data[1][0] - data[0][0];
-    const total = sum(data.map(([, perSecond]) => perSecond)) * step;
+    const total = sum(data.slice(1).map(([time, perSecond], index) => (time - data[index][0]) * (perSecond + data[index][1]) / 2));
     assert.ok(Math.abs(total - moved(calls, name)) <= 1 + 0.001 * moved(calls, name), `${name}: ${total}`);
   }
   // A call with a span of its own is where the log says it is.

@@ -43,22 +43,24 @@ export function alignPhases(documents) {
   return rows;
 }
 
-function change(value, reference) {
+// better: 1 where more is better, -1 where less is, 0 where it is neither.
+function change(value, reference, better) {
   if (value === null || reference === null || value === undefined || !(reference > 0)) return null;
   const ratio = value / reference - 1;
-  return h('span', { class: `change ${Math.abs(ratio) < 0.05 ? 'same' : ratio > 0 ? 'more-time' : 'less-time'}` },
-    `${ratio >= 0 ? '+' : '−'}${Math.abs(ratio * 100).toFixed(0)} %`);
+  if (Math.abs(ratio) < 0.005) return null;
+  const kind = better === 0 || Math.abs(ratio) < 0.05 ? '' : ratio * better > 0 ? ' better' : ' worse';
+  return h('span', { class: `change${kind}` }, `${ratio >= 0 ? '+' : '−'}${Math.abs(ratio * 100).toFixed(0)} %`);
 }
 
 function numberRows(documents) {
-  const row = (name, value, format) => ({ name, values: documents.map(value), format });
+  const row = (name, value, format, better) => ({ name, values: documents.map(value), format, better });
   return [
-    row('Run time', ({ summary }) => summary.run_seconds, seconds),
-    row('Time in I/O, mean', ({ summary }) => summary.io_seconds, seconds),
-    row('Share of the run time', ({ summary }) => summary.io_share, percent),
-    row('Read', ({ summary }) => summary.bytes_read, bytes),
-    row('Written', ({ summary }) => summary.bytes_written, bytes),
-    row('Effective bandwidth', ({ summary }) => summary.bandwidth, rate),
+    row('Run time', ({ summary }) => summary.run_seconds, seconds, -1),
+    row('Time in I/O, mean', ({ summary }) => summary.io_seconds, seconds, -1),
+    row('Share of the run time', ({ summary }) => summary.io_share, percent, -1),
+    row('Read', ({ summary }) => summary.bytes_read, bytes, 0),
+    row('Written', ({ summary }) => summary.bytes_written, bytes, 0),
+    row('Effective bandwidth', ({ summary }) => summary.bandwidth, rate, 1),
   ];
 }
 
@@ -66,7 +68,7 @@ function numbersTable(documents) {
   return table([
     { title: '', heading: true, cell: ({ name }) => name },
     ...documents.map((document, at) => ({
-      title: shorten(document.log, 28), number: true, hint: document.title, cell: ({ values, format }) => [format(values[at]), at > 0 && change(values[at], values[0])],
+      title: shorten(document.log, 28), number: true, hint: document.title, cell: ({ values, format, better }) => [format(values[at]), at > 0 && change(values[at], values[0], better)],
     })),
   ], numberRows(documents), { caption: 'Numbers of the logs' }).element;
 }
@@ -74,13 +76,11 @@ function numbersTable(documents) {
 function phaseTable(documents, rows) {
   return table([
     { title: 'Phase', heading: true, cell: (row) => row.map((phase) => phase?.id ?? unknown).join(' / ') },
-    { title: 'Operations', cell: (row) => row.find(Boolean).ops.map(({ call, op }) => call ?? op).join(', ') },
+    { title: 'Operations', cell: (row) => [...new Set(row.filter(Boolean).flatMap(({ ops }) => ops.map(({ call, op }) => call ?? op)))].join(', ') },
     ...documents.map((document, at) => ({
       title: shorten(document.log, 24), number: true, value: (row) => row[at]?.duration,
-      cell: (row) => (row[at] ? [seconds(row[at].duration), ' ', at > 0 && row[0] && change(row[at].duration, row[0].duration)] : unknown),
-    })),
-    ...documents.map((document, at) => ({
-      title: 'bandwidth', hint: document.log, number: true, value: (row) => row[at]?.bandwidth, cell: (row) => rate(row[at]?.bandwidth),
+      cell: (row) => (row[at] ? [seconds(row[at].duration), at > 0 && row[0] && change(row[at].duration, row[0].duration, -1),
+        h('span', { class: 'second' }, rate(row[at].bandwidth))] : unknown),
     })),
   ], rows, { caption: 'Phases side by side', first: 20 }).element;
 }

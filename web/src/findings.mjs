@@ -47,7 +47,7 @@ function card(finding, index, actions) {
         h('span', {}, `${percent(finding.share)} of the run time`), bar([[finding.share, 'part-stake']]))),
     h('ul', { class: 'evidence' }, finding.evidence.map((item) => evidence(item, actions))),
     h('dl', { class: 'why' },
-      finding.basis && [h('dt', {}, 'Time of'), h('dd', {}, finding.basis)],
+      finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, finding.basis)],
       h('dt', {}, 'Why'), h('dd', {}, finding.reason),
       h('dt', {}, 'What to do'), h('dd', { class: 'advice' }, finding.advice),
       typeof finding.predicted_seconds === 'number'

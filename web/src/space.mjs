@@ -112,7 +112,7 @@ function spaceFigure(state, message) {
 
 function buildSide(points, document, [across, up]) {
   const side = ({ name, format, minInterval, index }) => axis({
-    type: 'value', name, minInterval, nameLocation: 'middle', nameGap: 28, axisLabel: { formatter: format },
+    type: 'value', name, minInterval, splitNumber: 4, nameLocation: 'middle', nameGap: 28, axisLabel: { formatter: format },
     ...(index === OFFSET ? byteScale(extent(points, OFFSET)[1], 5) : {}),
   });
   return {

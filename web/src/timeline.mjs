@@ -101,18 +101,25 @@ function phaseSeries(placed, rows, colourOf, axes) {
 
 function area(name, fill, data, axes, more = {}) {
   return {
-    type: 'line', name, data, step: 'end', symbol: 'none', xAxisIndex: axes, yAxisIndex: axes,
+    type: 'line', name, data, symbol: 'none', xAxisIndex: axes, yAxisIndex: axes,
     lineStyle: { width: 1.5, color: fill }, itemStyle: { color: fill }, areaStyle: { color: fill, opacity: 0.18 }, ...more,
   };
 }
 
+// Values that hold for a time, as a line: [[start, span, value], ...]. Neighbours of one value share a piece.
+function steps(pieces) {
+  const points = [];
+  for (const [start, span, value] of pieces) {
+    const last = points.at(-1);
+    if (last && last[1] === value) last[0] = start + span;
+    else points.push([start, value], [start + span, value]);
+  }
+  return points;
+}
+
 function bandwidthSeries(timeline, axes) {
   const { seconds: step, read_bytes: read, write_bytes: written } = timeline.bins;
-  const points = (values) => {
-    const data = values.map((value, index) => [timeline.from + index * step, value / step]);
-    data.push([timeline.from + values.length * step, 0]);
-    return data;
-  };
+  const points = (values) => steps(values.map((value, index) => [timeline.from + index * step, step, value / step]));
   return [area('read', classColour('read'), points(read), axes), area('write', classColour('write'), points(written), axes)];
 }
 
@@ -125,7 +132,7 @@ function deviceMost({ samples }) {
 }
 
 function deviceSeries(device, axes) {
-  const rates = (column) => device.samples.map((sample) => [sample[0], sample[1] > 0 ? sample[column] / sample[1] : 0]);
+  const rates = (column) => steps(device.samples.map((sample) => [sample[0], sample[1], sample[1] > 0 ? sample[column] / sample[1] : 0]));
   return [area(`${device.name} read`, classColour('read'), rates(2), axes),
     area(`${device.name} write`, classColour('write'), rates(3), axes)];
 }
@@ -256,6 +263,11 @@ function followMouse(place, view, timeAt) {
 
 // --- the section
 
+// Below the first thread of a process the others need not name it again.
+function laneLabel({ name, pid }, index, lanes) {
+  return printable(index > 0 && lanes[index - 1].pid === pid ? name.replace(/^.*, (?=thread)/, '') : name);
+}
+
 function yAxes(timeline, devices, layout) {
   const lanesShown = Math.min(timeline.lanes.length, maxLanes);
   return layout.rows.map(({ name, left }, index) => {
@@ -265,7 +277,7 @@ function yAxes(timeline, devices, layout) {
     }
     if (name === 'lanes') {
       return axis({
-        gridIndex, type: 'category', inverse: true, data: timeline.lanes.map((lane) => printable(lane.name)),
+        gridIndex, type: 'category', inverse: true, data: timeline.lanes.map(laneLabel),
         splitLine: { show: false }, axisLabel: { width: left - 14, overflow: 'truncate', interval: lanesShown > 24 ? 'auto' : 0 },
       });
     }
