@@ -75,7 +75,7 @@ static const struct section sections[] = {
     {"findings", "findings: those with the least time", write_findings, 64, 100 * KIB},
     {"job", "job: its lists of processes, ranks and files", write_job, 200, 200 * KIB},
     {"timeline", "timeline: its shortest pieces", write_timeline, 12000, 600 * KIB},
-    {"phases", "phases: those after the first ones, or ranks of each", write_phases, 1000, 300 * KIB},
+    {"phases", "phases: those after the first ones, or ranks of each", write_phases, 500, 300 * KIB},
     {"space", "space: some of its points", write_space, SPACE_POINTS, 330 * KIB},
     {"layers", "layers: processes with little time, and trees", write_layers, 128, 200 * KIB},
     {"files", "files: those with little time", write_files, FILES_SHOWN, 250 * KIB},
@@ -100,6 +100,13 @@ static int section_text(struct page *page, const struct section *section, size_t
     return code < 0 ? code : written;
 }
 
+// As many members as will probably fit.
+static size_t shorter(size_t most, size_t limit_bytes, size_t bytes)
+{
+    size_t fits = (size_t)((double)most * 0.9 * (double)limit_bytes / (double)bytes);
+    return fits < most ? fits : most - 1;
+}
+
 static int write_section(struct page *page, const struct section *section, FILE *out)
 {
     size_t most = section->most;
@@ -112,7 +119,7 @@ static int write_section(struct page *page, const struct section *section, FILE 
         free(text);
         FORWARD(code);
         if (len <= section->limit_bytes || !most) break;
-        most /= 2;
+        most = shorter(most, section->limit_bytes, len);
     }
     return most < section->most ? texts_add(&page->cut, "%s (at most %zu of each)", section->words, most) : 0;
 }

@@ -160,6 +160,9 @@ static int say_losses(struct page *page)
 static int say_cuts(struct page *page)
 {
     const struct collect *collect = &page->collect;
+    if (collect->facts->uses_left_out)
+        FORWARD(texts_add(&page->cut, "findings: files used by very many processes, from the %s pair of the two on",
+                          words_count(FACTS_MOST_USES, "").text));
     if (collect->files.left_out)
         FORWARD(texts_add(&page->cut, "files: %s with less time than those shown",
                           words_count(collect->files.left_out, "file").text));

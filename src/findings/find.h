@@ -43,6 +43,13 @@ static inline int64_t find_part_ns(const struct find_most *most, double whole_ns
     return most->all.ns > 0 ? (int64_t)(whole_ns * ((double)most->ns / (double)most->all.ns)) : 0;
 }
 
+// What calls without data take beyond what memory would.
+static inline int64_t find_beyond_ns(const struct facts_sum *sum)
+{
+    int64_t ns = sum->ns - (int64_t)sum->calls * facts_memory_ns(0);
+    return ns > 0 ? ns : 0;
+}
+
 static inline uint64_t find_mean(const struct facts_sum *sum)
 {
     return sum->calls ? sum->bytes / sum->calls : 0;

@@ -16,9 +16,11 @@ static const struct facts_sum *file_meta_of(const struct facts_file *file, unsig
 
 static int64_t first_time_ns(const struct facts_process *process)
 {
-    int64_t ns = -process->opened_again.ns - process->stat_again.ns;
-    for (unsigned kind = 0; kind < FACTS_METAS; kind++) ns += process->meta[kind].ns;
-    return ns;
+    struct facts_sum sum = {0};
+    for (unsigned kind = 0; kind < FACTS_METAS; kind++) facts_sum_join(&sum, &process->meta[kind]);
+    sum.calls -= process->opened_again.calls + process->stat_again.calls;
+    sum.ns -= process->opened_again.ns + process->stat_again.ns;
+    return find_beyond_ns(&sum);
 }
 
 int find_metadata(struct findings *findings, struct finding *finding)
@@ -37,7 +39,8 @@ int find_metadata(struct findings *findings, struct finding *finding)
     for (size_t i = 0; i < facts->files; i++) files += facts->file[i] && facts->file[i]->meta.calls;
     if (!most || all.calls < 2 * MANY) return 0;
     finding->ns = first_time_ns(most);
-    finding->basis = "time in such calls of the process with the most, those on the same file again left out";
+    finding->basis = "time in such calls of the process with the most, beyond memory's; opens and stats of a file "
+                     "again are left out";
     finding->title = find_text(findings, "%s on %s, %s moved for each", words_count(all.calls, "metadata call").text,
                                words_count(files, "file").text, words_bytes(bytes / all.calls).text);
     static const char *const names[FACTS_METAS] = {"open", "close", "stat", "other"};
@@ -91,7 +94,7 @@ int find_opens(struct findings *findings, struct finding *finding)
     // Each open is closed again, and closing takes its time, too.
     const struct facts_sum *opens = &most.process->meta[FACTS_OPEN], *closes = &most.process->meta[FACTS_CLOSE];
     double share = opens->calls ? (double)most.process->opened_again.calls / (double)opens->calls : 0;
-    finding->ns = most.ns + (int64_t)(share * (double)closes->ns);
+    finding->ns = find_beyond_ns(&most.process->opened_again) + (int64_t)(share * (double)find_beyond_ns(closes));
     finding->basis = "time of the opens of a file that the same process had opened before, and of their closes";
     finding->title = find_text(findings, "Files were opened again %s by processes that had opened them before",
                                words_count(most.all.calls, "time").text);
@@ -122,7 +125,7 @@ int find_stats(struct findings *findings, struct finding *finding)
     for (size_t i = 0; i < facts->uses; i++) {
         if (!use || facts->use[i].stats > use->stats) use = &facts->use[i];
     }
-    finding->ns = most.ns;
+    finding->ns = find_beyond_ns(&most.process->stat_again);
     finding->basis = "time of the calls that ask for a file's state which the same process had asked for before";
     finding->title =
         find_text(findings, "The state of files was asked for again %s", words_count(most.all.calls, "time").text);
@@ -159,7 +162,7 @@ int find_syncs(struct findings *findings, struct finding *finding)
     const struct facts_file *file = find_file_of(facts, file_sync_of, 0);
     if (!most.process || !file || most.all.calls < MANY) return 0;
     uint64_t written = file->request[FACTS_WRITE].bytes;
-    finding->ns = most.ns;
+    finding->ns = find_beyond_ns(&most.process->sync_again);
     finding->basis = "time of the syncs of a file that the same process had synced before";
     finding->title =
         find_text(findings, "%s of files that had been synced before, %s each",

@@ -110,37 +110,36 @@ const struct facts_file *find_file_of(const struct facts *facts, find_of_file *o
 
 // --- phases
 
-static int add_phase(struct findings *findings, const struct model *model, size_t id)
+static int add_phase(struct findings *findings, const struct model *model, uint32_t place)
 {
-    const struct model_phase *phase = &model->phase[id];
+    const struct model_phase *phase = &model->phase[place];
     struct finding_phase *own = &findings->phase[findings->phases++];
-    *own = (struct finding_phase){.id = (uint32_t)id + 1, .ns = phase->duration_ns};
-    // Families are many phases: look once.
-    for (size_t i = 0; i + 1 < findings->phases; i++) {
-        if (model->phase[i].family != phase->family) continue;
-        own->moves[0] = findings->phase[i].moves[0];
-        own->moves[1] = findings->phase[i].moves[1];
-        own->collective = findings->phase[i].collective;
-        return 0;
-    }
+    *own = (struct finding_phase){.id = place + 1, .ns = phase->duration_ns};
     struct model_row *row;
     size_t rows;
     FORWARD(model_rows(model, &model->family[phase->family], &row, &rows));
-    for (size_t i = 0; i < rows; i++) {
-        own->moves[row[i].class == CLASS_WRITE] = true;
-        own->collective = own->collective || row[i].kind->collective;
-    }
+    for (size_t i = 0; i < rows; i++) own->moves[row[i].class == CLASS_WRITE] = true;
     free(row);
     return 0;
 }
 
+// Evidence is about phases that take long: the longest ones are enough.
 static int take_phases(struct findings *findings, const struct model *model)
 {
-    enum { MOST = 2000 };
-    size_t count = model->phases < MOST ? model->phases : MOST;
+    enum { MOST = 32 };
+    uint32_t longest[MOST];
+    size_t count = 0;
+    for (uint32_t i = 0; i < model->phases; i++) {
+        size_t at = count < MOST ? count : MOST - 1;
+        if (count == MOST && model->phase[longest[at]].duration_ns >= model->phase[i].duration_ns) continue;
+        for (; at > 0 && model->phase[longest[at - 1]].duration_ns < model->phase[i].duration_ns; at--)
+            longest[at] = longest[at - 1];
+        longest[at] = i;
+        if (count < MOST) count++;
+    }
     findings->phase = calloc(count + 1, sizeof *findings->phase);
     RETURN_IF(!findings->phase, -ENOMEM);
-    for (size_t i = 0; i < count; i++) FORWARD(add_phase(findings, model, i));
+    for (size_t i = 0; i < count; i++) FORWARD(add_phase(findings, model, longest[i]));
     return 0;
 }
 

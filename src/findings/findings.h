@@ -39,7 +39,6 @@ struct finding {
 struct finding_phase {
     uint32_t id;
     bool moves[FACTS_DIRECTIONS];
-    bool collective;
     int64_t ns;
 };
 

@@ -29,12 +29,13 @@ struct timeline_window timeline_whole(const struct log *log)
 struct process_time {
     size_t process;
     uint64_t ns;
-    uint32_t streams;
+    bool used;
 };
 
 static int compare_times(const void *a, const void *b)
 {
     const struct process_time *left = a, *right = b;
+    if (left->used != right->used) return left->used ? -1 : 1;
     if (left->ns != right->ns) return left->ns > right->ns ? -1 : 1;
     return left->process < right->process ? -1 : 1;
 }
@@ -44,46 +45,43 @@ static bool place_counts(const struct log_place *place)
     return place->type == BLOCK_EVENTS && place->process && !place->process->is_launcher;
 }
 
-// Blocks of a stream mostly lie apart, so streams are counted by the highest number of blocks with one start: cheap,
-// and only the number of pixels depends on it.
-static void add_place(struct process_time *time, const struct log_place *place, uint32_t *last_stream)
-{
-    for (unsigned class = 0; class < CLASS_COUNT; class ++) time->ns += place->class_ns[class];
-    if (time->streams && place->stream == *last_stream) return;
-    if (time->streams < TIMELINE_MAX_LANES) time->streams++;
-    *last_stream = place->stream;
-}
-
-static int choose_processes(struct timeline *timeline)
+static size_t choose_processes(struct timeline *timeline, struct process_time *time)
 {
     const struct log *log = timeline->log;
-    size_t count = log_process_count(log), lanes = 0;
-    struct process_time *time = calloc(count + 1, sizeof *time);
-    uint32_t *last_stream = calloc(count + 1, sizeof *last_stream);
-    timeline->process_shown = calloc(count + 1, sizeof *timeline->process_shown);
-    if (time && last_stream && timeline->process_shown) {
-        for (size_t i = 0; i < count; i++) time[i].process = i;
-        for (size_t i = 0; i < log_place_count(log); i++) {
-            const struct log_place *place = log_place_at(log, i);
-            if (!place_counts(place)) continue;
-            size_t process = log_process_index(log, place->process);
-            add_place(&time[process], place, &last_stream[process]);
-        }
-        if (count > 1) qsort(time, count, sizeof *time, compare_times);
-        for (size_t i = 0; i < count && lanes < TIMELINE_MAX_LANES; i++) {
-            timeline->process_shown[time[i].process] = time[i].streams > 0;
-            lanes += time[i].streams > 0;
-        }
+    size_t count = log_process_count(log), shown = 0;
+    for (size_t i = 0; i < count; i++) time[i] = (struct process_time){.process = i};
+    for (size_t i = 0; i < log_place_count(log); i++) {
+        const struct log_place *place = log_place_at(log, i);
+        if (!place_counts(place)) continue;
+        struct process_time *own = &time[log_process_index(log, place->process)];
+        own->used = true;
+        for (unsigned class = 0; class < CLASS_COUNT; class ++) own->ns += place->class_ns[class];
     }
-    bool failed = !time || !last_stream || !timeline->process_shown;
-    free(time);
-    free(last_stream);
-    RETURN_IF(failed, -ENOMEM);
-    if (!timeline->columns) timeline->columns = TIMELINE_CELLS / (lanes ? lanes : 1);
-    if (lanes && timeline->columns > MOST_CELLS / lanes) timeline->columns = MOST_CELLS / lanes;
+    if (count > 1) qsort(time, count, sizeof *time, compare_times);
+    for (; shown < count && time[shown].used && shown < TIMELINE_MAX_LANES; shown++)
+        timeline->process_shown[time[shown].process] = true;
+    return shown;
+}
+
+// How many pixels a lane gets; of processes with several threads all lanes together have more.
+static void choose_columns(struct timeline *timeline, size_t lanes)
+{
+    if (!lanes) lanes = 1;
+    if (!timeline->columns) timeline->columns = TIMELINE_CELLS / lanes;
+    if (timeline->columns > MOST_CELLS / lanes) timeline->columns = MOST_CELLS / lanes;
     if (timeline->columns > MOST_COLUMNS) timeline->columns = MOST_COLUMNS;
     if (timeline->columns < LEAST_COLUMNS) timeline->columns = LEAST_COLUMNS;
-    return 0;
+}
+
+static int prepare_lanes(struct timeline *timeline)
+{
+    size_t count = log_process_count(timeline->log);
+    struct process_time *time = malloc((count + 1) * sizeof *time);
+    timeline->process_shown = calloc(count + 1, sizeof *timeline->process_shown);
+    int code = time && timeline->process_shown ? 0 : -ENOMEM;
+    if (!code) choose_columns(timeline, choose_processes(timeline, time));
+    free(time);
+    return code;
 }
 
 int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window)
@@ -95,7 +93,7 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
         timeline->bytes[i] = calloc(TIMELINE_BINS, sizeof *timeline->bytes[i]);
         RETURN_IF(!timeline->bytes[i], -ENOMEM);
     }
-    return choose_processes(timeline);
+    return prepare_lanes(timeline);
 }
 
 void timeline_free(struct timeline *timeline)
@@ -180,7 +178,6 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
     }
     if (span->end_ns - span->start_ns > width_ns) {
         if (timeline->longer.count < MOST_LONGER) return append(&timeline->longer, span);
-        timeline->too_long++;
     }
     double at = (double)(span->start_ns - timeline->from_ns) / (double)(timeline->to_ns - timeline->from_ns);
     size_t column = at > 0 ? (size_t)(at * (double)timeline->columns) : 0;

@@ -52,10 +52,9 @@ struct timeline {
     bool *process_shown; // by place in the log's table
     struct timeline_spans longer;
     struct timeline_spans alone;
-    bool too_many;     // for all to stand alone
-    bool from_index;   // blocks were not read
-    double *bytes[2];  // [TIMELINE_BINS], read and written
-    uint64_t too_long; // calls that were put together although they are longer than a pixel
+    bool too_many;    // for all to stand alone
+    bool from_index;  // blocks were not read
+    double *bytes[2]; // [TIMELINE_BINS], read and written
 };
 
 struct timeline_window {

@@ -360,10 +360,15 @@ static void test_metadata(void **state)
     job->process[1].meta[FACTS_STAT] = sum(1000, 0, MS);
     job->process[1].sync = sum(100, 0, 10 * MS);
     job->file[0].sync = job->process[1].sync;
-    assert_int_equal(found(job, "metadata")->ns, 3 * SECOND);
+    assert_about(found(job, "metadata")->ns, 3 * SECOND);
     assert_null(found(job, "opens"));
     assert_null(found(job, "stats"));
     assert_null(found(job, "syncs"));
+    job->process[1].meta[FACTS_OPEN] = job->process[1].meta[FACTS_CLOSE] = job->process[1].meta[FACTS_STAT] =
+        sum(1000000, 0, 4 * US); // many, but as fast as memory
+    assert_null(found(job, "metadata"));
+    job->process[1].meta[FACTS_OPEN] = job->process[1].meta[FACTS_CLOSE] = job->process[1].meta[FACTS_STAT] =
+        sum(1000, 0, MS);
     job->process[1].opened_again = sum(900, 0, MS);
     job->process[1].stat_again = sum(990, 0, MS);
     job->process[1].sync_again = sum(99, 0, 10 * MS);
