@@ -2,15 +2,15 @@
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 export function bytes(value) {
-  let unit = 0;
-  for (; value >= 1023.95; unit++) value /= 1024;
-  return `${value.toFixed(unit === 0 ? 0 : 1)} ${sizes[unit]}`;
+    let unit = 0;
+    for (; value >= 1023.95; unit++) value /= 1024;
+    return `${value.toFixed(unit === 0 ? 0 : 1)} ${sizes[unit]}`;
 }
 
 export function seconds(value) {
-  if (value === 0) return '0 s';
-  if (value >= 1) return `${value.toFixed(3)} s`;
-  return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} µs`;
+    if (value === 0) return '0 s';
+    if (value >= 1) return `${value.toFixed(3)} s`;
+    return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} µs`;
 }
 
 export const percent = (value) => `${(Math.floor(value * 1000) / 10).toFixed(1)} %`;

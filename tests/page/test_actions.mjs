@@ -1,215 +1,242 @@
 // What a reader does with a page: zooms, turns, sorts, chooses, copies, prints, by mouse and by keyboard.
-import { assert, drawAll, json, open, option, recordExample, report, runTests, see, test, texts, withoutWebGL } from './harness.mjs';
+import {
+    assert,
+    drawAll,
+    json,
+    open,
+    option,
+    recordExample,
+    report,
+    runTests,
+    see,
+    test,
+    texts,
+    withoutWebGL,
+} from './harness.mjs';
 import { near } from './numbers.mjs';
 
 let page;
 let log;
 
 async function view() {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-  const { xAxis } = await option(page, 'timeline', 'xAxis');
-  const windows = new Set(xAxis.map(({ min, max }) => `${min} ${max}`));
-  assert.equal(windows.size, 1, 'all rows show the same time');
-  return [xAxis[0].min, xAxis[0].max];
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const { xAxis } = await option(page, 'timeline', 'xAxis');
+    const windows = new Set(xAxis.map(({ min, max }) => `${min} ${max}`));
+    assert.equal(windows.size, 1, 'all rows show the same time');
+    return [xAxis[0].min, xAxis[0].max];
 }
 
 const length = ([from, to]) => to - from;
 
 test('a report opens', async () => {
-  log = recordExample('madbench') ?? recordExample('checkpoint');
-  page = await open(report(log));
-  await see(page, 'timeline');
-  assert.equal(await page.locator('main > section').count() >= 7, true);
+    log = recordExample('madbench') ?? recordExample('checkpoint');
+    page = await open(report(log));
+    await see(page, 'timeline');
+    assert.equal((await page.locator('main > section').count()) >= 7, true);
 });
 
 test('keys zoom and move the timeline', async () => {
-  await page.locator('#chart-timeline').focus();
-  const whole = await view();
-  await page.keyboard.press('ArrowUp');
-  const nearer = await view();
-  assert.ok(length(nearer) < length(whole) * 0.7);
-  await page.keyboard.press('ArrowRight');
-  const later = await view();
-  assert.ok(later[0] > nearer[0] && near(length(later), length(nearer)));
-  await page.keyboard.press('ArrowLeft');
-  assert.ok(near((await view())[0], nearer[0]));
-  await page.keyboard.press('-');
-  assert.ok(length(await view()) > length(nearer));
-  await page.keyboard.press('Home');
-  assert.deepEqual(await view(), whole);
+    await page.locator('#chart-timeline').focus();
+    const whole = await view();
+    await page.keyboard.press('ArrowUp');
+    const nearer = await view();
+    assert.ok(length(nearer) < length(whole) * 0.7);
+    await page.keyboard.press('ArrowRight');
+    const later = await view();
+    assert.ok(later[0] > nearer[0] && near(length(later), length(nearer)));
+    await page.keyboard.press('ArrowLeft');
+    assert.ok(near((await view())[0], nearer[0]));
+    await page.keyboard.press('-');
+    assert.ok(length(await view()) > length(nearer));
+    await page.keyboard.press('Home');
+    assert.deepEqual(await view(), whole);
 });
 
 test('buttons zoom, and the words below follow', async () => {
-  const whole = await view();
-  await page.getByRole('button', { name: 'Zoom in' }).click();
-  const nearer = await view();
-  assert.ok(near(length(nearer), length(whole) / 2));
-  await page.waitForFunction(() => !document.querySelector('.shown').textContent.startsWith('Showing 0 s'));
-  await page.getByRole('button', { name: 'Later' }).click();
-  assert.ok((await view())[0] > nearer[0]);
-  await page.getByRole('button', { name: 'All', exact: true }).click();
-  assert.deepEqual(await view(), whole);
+    const whole = await view();
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    const nearer = await view();
+    assert.ok(near(length(nearer), length(whole) / 2));
+    await page.waitForFunction(() => !document.querySelector('.shown').textContent.startsWith('Showing 0 s'));
+    await page.getByRole('button', { name: 'Later' }).click();
+    assert.ok((await view())[0] > nearer[0]);
+    await page.getByRole('button', { name: 'All', exact: true }).click();
+    assert.deepEqual(await view(), whole);
 });
 
 test('the mouse moves and zooms the timeline', async () => {
-  const whole = await view();
-  const box = await page.locator('#chart-timeline').boundingBox();
-  const [x, y] = [box.x + box.width * 0.6, box.y + 60];
-  await page.mouse.dblclick(x, y);
-  const nearer = await view();
-  assert.ok(length(nearer) < length(whole) * 0.6);
-  await page.mouse.move(x, y);
-  await page.mouse.down();
-  await page.mouse.move(x - 120, y, { steps: 4 });
-  await page.mouse.up();
-  const moved = await view();
-  assert.ok(moved[0] > nearer[0] && near(length(moved), length(nearer)));
-  await page.keyboard.down('Control');
-  await page.mouse.wheel(0, -200);
-  await page.keyboard.up('Control');
-  await page.waitForFunction((before) => {
-    const [axis] = window.ioseerPage.chart('timeline').getOption().xAxis;
-    return axis.max - axis.min < before * 0.9;
-  }, length(moved));
-  await page.getByRole('button', { name: 'All', exact: true }).click();
+    const whole = await view();
+    const box = await page.locator('#chart-timeline').boundingBox();
+    const [x, y] = [box.x + box.width * 0.6, box.y + 60];
+    await page.mouse.dblclick(x, y);
+    const nearer = await view();
+    assert.ok(length(nearer) < length(whole) * 0.6);
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x - 120, y, { steps: 4 });
+    await page.mouse.up();
+    const moved = await view();
+    assert.ok(moved[0] > nearer[0] && near(length(moved), length(nearer)));
+    await page.keyboard.down('Control');
+    await page.mouse.wheel(0, -200);
+    await page.keyboard.up('Control');
+    await page.waitForFunction((before) => {
+        const [axis] = window.ioseerPage.chart('timeline').getOption().xAxis;
+        return axis.max - axis.min < before * 0.9;
+    }, length(moved));
+    await page.getByRole('button', { name: 'All', exact: true }).click();
 });
 
 test('a tip tells which call it is', async () => {
-  const longest = json('dump', log).filter(({ parent, rank }) => parent === null && rank !== null)
-    .reduce((best, call) => (call.duration > best.duration ? call : best));
-  await see(page, 'timeline');
-  await view();
-  const at = await page.evaluate(({ start, duration, rank }) => {
-    const chart = window.ioseerPage.chart('timeline');
-    const { series } = chart.getOption();
-    const index = series.findIndex(({ type, name }) => type === 'custom' && name !== 'phases');
-    return chart.convertToPixel({ seriesIndex: index }, [start + duration / 2, rank]);
-  }, longest);
-  const box = await page.locator('#chart-timeline').boundingBox();
-  await page.mouse.move(box.x + at[0], box.y + at[1]);
-  await page.waitForFunction((op) => document.querySelector('#chart-timeline .tip')?.textContent.includes(op), longest.op);
-  await page.mouse.click(box.x + at[0], box.y + at[1]);
-  await page.waitForFunction((op) => document.querySelector('#call-tree tbody th')?.textContent === op, longest.op);
+    const longest = json('dump', log)
+        .filter(({ parent, rank }) => parent === null && rank !== null)
+        .reduce((best, call) => (call.duration > best.duration ? call : best));
+    await see(page, 'timeline');
+    await view();
+    const at = await page.evaluate(({ start, duration, rank }) => {
+        const chart = window.ioseerPage.chart('timeline');
+        const { series } = chart.getOption();
+        const index = series.findIndex(({ type, name }) => type === 'custom' && name !== 'phases');
+        return chart.convertToPixel({ seriesIndex: index }, [start + duration / 2, rank]);
+    }, longest);
+    const box = await page.locator('#chart-timeline').boundingBox();
+    await page.mouse.move(box.x + at[0], box.y + at[1]);
+    await page.waitForFunction(
+        (op) => document.querySelector('#chart-timeline .tip')?.textContent.includes(op),
+        longest.op,
+    );
+    await page.mouse.click(box.x + at[0], box.y + at[1]);
+    await page.waitForFunction((op) => document.querySelector('#call-tree tbody th')?.textContent === op, longest.op);
 });
 
 test('a phase is shown in the timeline', async () => {
-  const [first] = json('phases', log).phases;
-  await see(page, 'timeline');
-  await page.locator('#phase-table tbody th button').first().click();
-  const [from, to] = await view();
-  assert.ok(from <= first.start && first.start + first.span <= to);
-  assert.ok(to - from <= first.span * 1.2 + 1e-6);
-  await page.getByRole('button', { name: 'All', exact: true }).click();
+    const [first] = json('phases', log).phases;
+    await see(page, 'timeline');
+    await page.locator('#phase-table tbody th button').first().click();
+    const [from, to] = await view();
+    assert.ok(from <= first.start && first.start + first.span <= to);
+    assert.ok(to - from <= first.span * 1.2 + 1e-6);
+    await page.getByRole('button', { name: 'All', exact: true }).click();
 });
 
 test('the space turns by keys, buttons and the mouse', async () => {
-  if (await page.locator('#chart-space').count() === 0) return 'this browser has no WebGL';
-  await see(page, 'space');
-  const angles = async () => {
-    const { grid3D } = await option(page, 'space', 'grid3D');
-    return grid3D[0].viewControl;
-  };
-  const first = await angles();
-  await page.locator('#chart-space').focus();
-  await page.keyboard.press('ArrowRight');
-  assert.equal((await angles()).beta, first.beta + 10);
-  await page.keyboard.press('ArrowUp');
-  assert.equal((await angles()).alpha, first.alpha + 10);
-  await page.getByRole('button', { name: 'Nearer' }).click();
-  assert.ok((await angles()).distance < first.distance);
-  const box = await page.locator('#chart-space').boundingBox();
-  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  await page.mouse.down();
-  await page.mouse.move(box.x + box.width / 2 + 150, box.y + box.height / 2 + 20, { steps: 6 });
-  await page.mouse.up();
-  await page.waitForFunction((beta) => {
-    const { viewControl } = window.ioseerPage.chart('space').getOption().grid3D[0];
-    return Math.abs(viewControl.beta - beta) > 1;
-  }, first.beta + 10);
-  await page.getByRole('button', { name: 'As at first' }).click();
-  assert.equal((await angles()).beta, first.beta);
-  return null;
+    if ((await page.locator('#chart-space').count()) === 0) return 'this browser has no WebGL';
+    await see(page, 'space');
+    const angles = async () => {
+        const { grid3D } = await option(page, 'space', 'grid3D');
+        return grid3D[0].viewControl;
+    };
+    const first = await angles();
+    await page.locator('#chart-space').focus();
+    await page.keyboard.press('ArrowRight');
+    assert.equal((await angles()).beta, first.beta + 10);
+    await page.keyboard.press('ArrowUp');
+    assert.equal((await angles()).alpha, first.alpha + 10);
+    await page.getByRole('button', { name: 'Nearer' }).click();
+    assert.ok((await angles()).distance < first.distance);
+    const box = await page.locator('#chart-space').boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 + 150, box.y + box.height / 2 + 20, { steps: 6 });
+    await page.mouse.up();
+    await page.waitForFunction((beta) => {
+        const { viewControl } = window.ioseerPage.chart('space').getOption().grid3D[0];
+        return Math.abs(viewControl.beta - beta) > 1;
+    }, first.beta + 10);
+    await page.getByRole('button', { name: 'As at first' }).click();
+    assert.equal((await angles()).beta, first.beta);
+    return null;
 });
 
 test('inclusive times hold those below', async () => {
-  await see(page, 'layers-ranks');
-  const sums = async () => {
-    const { series } = await option(page, 'layers-ranks', 'series');
-    return new Map(series.map(({ name, data }) => [name, data.reduce((total, value) => total + value, 0)]));
-  };
-  const exclusive = await sums();
-  await page.locator('#layers').getByRole('button', { name: 'Inclusive' }).first().click();
-  const inclusive = await sums();
-  for (const [name, value] of exclusive) assert.ok(inclusive.get(name) >= value - 1e-9, name);
-  assert.ok([...exclusive].some(([name, value]) => inclusive.get(name) > value));
+    await see(page, 'layers-ranks');
+    const sums = async () => {
+        const { series } = await option(page, 'layers-ranks', 'series');
+        return new Map(series.map(({ name, data }) => [name, data.reduce((total, value) => total + value, 0)]));
+    };
+    const exclusive = await sums();
+    await page.locator('#layers').getByRole('button', { name: 'Inclusive' }).first().click();
+    const inclusive = await sums();
+    for (const [name, value] of exclusive) assert.ok(inclusive.get(name) >= value - 1e-9, name);
+    assert.ok([...exclusive].some(([name, value]) => inclusive.get(name) > value));
 });
 
 test('tables sort by any column', async () => {
-  const table = page.locator('#layers .table').first();
-  for (const [title, column] of [['Calls', 2], ['Exclusive', 5]]) {
-    const heading = table.locator('button.sort', { hasText: title });
-    await heading.click();
-    assert.equal(await table.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending');
-    const calls = await table.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
-    const values = calls.map(valueOf);
-    assert.deepEqual(values, [...values].sort((a, b) => b - a), title);
-    await heading.press('Enter');
-    assert.equal(await table.locator('th[aria-sort]').getAttribute('aria-sort'), 'ascending');
-  }
+    const table = page.locator('#layers .table').first();
+    for (const [title, column] of [
+        ['Calls', 2],
+        ['Exclusive', 5],
+    ]) {
+        const heading = table.locator('button.sort', { hasText: title });
+        await heading.click();
+        assert.equal(await table.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending');
+        const calls = await table.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
+        const values = calls.map(valueOf);
+        assert.deepEqual(
+            values,
+            [...values].sort((a, b) => b - a),
+            title,
+        );
+        await heading.press('Enter');
+        assert.equal(await table.locator('th[aria-sort]').getAttribute('aria-sort'), 'ascending');
+    }
 });
 
-const units = { s: 1, ms: 1e-3, 'µs': 1e-6 };
+const units = { s: 1, ms: 1e-3, µs: 1e-6 };
 
 function valueOf(text) {
-  const [number, unit] = text.split(' ');
-  return Number(number.replaceAll(',', '')) * (units[unit] ?? 1);
+    const [number, unit] = text.split(' ');
+    return Number(number.replaceAll(',', '')) * (units[unit] ?? 1);
 }
 
 test('a file is chosen by keyboard', async () => {
-  const rows = page.locator('#files .choosable tbody tr');
-  const last = (await rows.count()) - 1;
-  await rows.nth(last).focus();
-  await page.keyboard.press('Enter');
-  const name = await rows.nth(last).locator('.path').getAttribute('title');
-  assert.deepEqual(await texts(page, '#file-chosen > .path'), [name]);
-  assert.equal(await rows.nth(last).getAttribute('aria-selected'), 'true');
+    const rows = page.locator('#files .choosable tbody tr');
+    const last = (await rows.count()) - 1;
+    await rows.nth(last).focus();
+    await page.keyboard.press('Enter');
+    const name = await rows.nth(last).locator('.path').getAttribute('title');
+    assert.deepEqual(await texts(page, '#file-chosen > .path'), [name]);
+    assert.equal(await rows.nth(last).getAttribute('aria-selected'), 'true');
 });
 
 test('light and dark', async () => {
-  const text = () => page.evaluate(() => getComputedStyle(document.body).color);
-  const before = await text();
-  await page.locator('button.theme').click();
-  assert.notEqual(await text(), before);
-  const { textStyle } = await option(page, 'timeline', 'textStyle');
-  assert.equal(textStyle.color, await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--text').trim()));
-  await page.locator('button.theme').click();
-  assert.equal(await text(), before);
+    const text = () => page.evaluate(() => getComputedStyle(document.body).color);
+    const before = await text();
+    await page.locator('button.theme').click();
+    assert.notEqual(await text(), before);
+    const { textStyle } = await option(page, 'timeline', 'textStyle');
+    assert.equal(
+        textStyle.color,
+        await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--text').trim()),
+    );
+    await page.locator('button.theme').click();
+    assert.equal(await text(), before);
 });
 
 test('a wish for dark is followed', async () => {
-  const dark = await open(log.replace(/\.ioseer$/, '.html'), { colorScheme: 'dark' });
-  assert.equal(await dark.evaluate(() => document.documentElement.dataset.theme), 'dark');
-  await dark.close();
+    const dark = await open(log.replace(/\.ioseer$/, '.html'), { colorScheme: 'dark' });
+    assert.equal(await dark.evaluate(() => document.documentElement.dataset.theme), 'dark');
+    await dark.close();
 });
 
 test('nothing is wider than a narrow window', async () => {
-  await page.setViewportSize({ width: 800, height: 1000 });
-  await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
-  await page.setViewportSize({ width: 1400, height: 1000 });
+    await page.setViewportSize({ width: 800, height: 1000 });
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    await page.setViewportSize({ width: 1400, height: 1000 });
 });
 
 test('it prints', async () => {
-  const paper = await page.pdf({ printBackground: true });
-  assert.ok(paper.length > 20000);
+    const paper = await page.pdf({ printBackground: true });
+    assert.ok(paper.length > 20000);
 });
 
 test('without WebGL the space is shown from its sides', async () => {
-  const plain = await open(log.replace(/\.ioseer$/, '.html'), {}, withoutWebGL);
-  await drawAll(plain);
-  assert.equal(await plain.locator('#chart-space').count(), 0);
-  assert.equal(await plain.locator('.sides canvas').count() >= 3, true);
-  assert.deepEqual(plain.complaints, []);
-  await plain.close();
+    const plain = await open(log.replace(/\.ioseer$/, '.html'), {}, withoutWebGL);
+    await drawAll(plain);
+    assert.equal(await plain.locator('#chart-space').count(), 0);
+    assert.equal((await plain.locator('.sides canvas').count()) >= 3, true);
+    assert.deepEqual(plain.complaints, []);
+    await plain.close();
 });
 
 test('nothing went wrong on the way', () => assert.deepEqual(page.complaints, []));

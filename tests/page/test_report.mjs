@@ -1,188 +1,259 @@
 // The report of every example: its page says what the other verbs say.
-import { assert, drawAll, examples, ioseer, json, open, option, recordExample, report, runTests, test, texts, withoutWebGL } from './harness.mjs';
+import {
+    assert,
+    drawAll,
+    examples,
+    ioseer,
+    json,
+    open,
+    option,
+    recordExample,
+    report,
+    runTests,
+    test,
+    texts,
+    withoutWebGL,
+} from './harness.mjs';
 import { bytes, count, near, percent, seconds, sum } from './numbers.mjs';
 
 const charts = ['timeline', 'space-tick-offset', 'layers-ranks', 'layers-calls', 'file-sizes', 'file-heat'];
 
 // What the verbs say of a log; calls are those that the program itself made.
 function facts(log) {
-  const info = json('info', log);
-  const launchers = new Set(info.processes.filter(({ launcher }) => launcher).map(({ pid }) => pid));
-  const events = json('dump', log).filter(({ rank, pid }) => rank !== null || !launchers.has(pid));
-  return {
-    info, events, phases: json('phases', log), stats: json('stats', log), document: JSON.parse(ioseer('report', '--format', 'json', log)),
-    calls: events.filter(({ parent }) => parent === null),
-  };
+    const info = json('info', log);
+    const launchers = new Set(info.processes.filter(({ launcher }) => launcher).map(({ pid }) => pid));
+    const events = json('dump', log).filter(({ rank, pid }) => rank !== null || !launchers.has(pid));
+    return {
+        info,
+        events,
+        phases: json('phases', log),
+        stats: json('stats', log),
+        document: JSON.parse(ioseer('report', '--format', 'json', log)),
+        calls: events.filter(({ parent }) => parent === null),
+    };
 }
 
-const moved = (events, wanted) => sum(events.filter((event) => event.class === wanted && event.result > 0).map(({ result }) => result));
+const moved = (events, wanted) =>
+    sum(events.filter((event) => event.class === wanted && event.result > 0).map(({ result }) => result));
 
 async function checkSummary(page, { calls, document }) {
-  const numbers = await texts(page, '.big-value');
-  const details = await texts(page, '.big-detail');
-  const [read, written] = [moved(calls, 'read'), moved(calls, 'write')];
-  assert.equal(numbers[0], percent(document.summary.io_share));
-  assert.equal(numbers[1], bytes(read + written));
-  assert.equal(details[1], `${bytes(read)} read, ${bytes(written)} written`);
-  if (document.summary.bandwidth !== null) assert.equal(numbers[2], `${bytes(document.summary.bandwidth)}/s`);
-  const shown = (await texts(page, '#summary .lead, #summary .sentences')).join(' ');
-  for (const sentence of document.summary.sentences) assert.ok(shown.includes(sentence), sentence);
+    const numbers = await texts(page, '.big-value');
+    const details = await texts(page, '.big-detail');
+    const [read, written] = [moved(calls, 'read'), moved(calls, 'write')];
+    assert.equal(numbers[0], percent(document.summary.io_share));
+    assert.equal(numbers[1], bytes(read + written));
+    assert.equal(details[1], `${bytes(read)} read, ${bytes(written)} written`);
+    if (document.summary.bandwidth !== null) assert.equal(numbers[2], `${bytes(document.summary.bandwidth)}/s`);
+    const shown = (await texts(page, '#summary .lead, #summary .sentences')).join(' ');
+    for (const sentence of document.summary.sentences) assert.ok(shown.includes(sentence), sentence);
 }
 
 async function checkFindings(page, { document }) {
-  const titles = await texts(page, '.finding h3');
-  assert.deepEqual(titles, document.findings.map(({ title }) => title));
-  assert.deepEqual(await texts(page, '.finding .stake strong'), document.findings.map((finding) => seconds(finding.seconds)));
-  const stakes = document.findings.map((finding) => finding.seconds);
-  assert.deepEqual(stakes, [...stakes].sort((a, b) => b - a));
+    const titles = await texts(page, '.finding h3');
+    assert.deepEqual(
+        titles,
+        document.findings.map(({ title }) => title),
+    );
+    assert.deepEqual(
+        await texts(page, '.finding .stake strong'),
+        document.findings.map((finding) => seconds(finding.seconds)),
+    );
+    const stakes = document.findings.map((finding) => finding.seconds);
+    assert.deepEqual(
+        stakes,
+        [...stakes].sort((a, b) => b - a),
+    );
 }
 
 async function checkTimeline(page, { calls, info }) {
-  const { series, yAxis } = await option(page, 'timeline', 'series', 'yAxis');
-  const spans = series.filter(({ type, name }) => type === 'custom' && name !== 'phases');
-  const drawn = await page.evaluate(() => {
-    const { timeline } = JSON.parse(document.getElementById('ioseer-data').textContent);
-    return timeline.spans.map(([lane, , , kind, number, size]) => ({ lane, kind: timeline.classes[kind], number, size }));
-  });
-  assert.equal(sum(drawn.map(({ number }) => number)), calls.length);
-  assert.equal(sum(spans.map(({ data }) => data.length)), drawn.length);
-  const lanes = new Set(calls.map(({ pid, tid }) => `${pid} ${tid}`));
-  assert.equal(yAxis.find(({ type }) => type === 'category').data.length, lanes.size);
-  // Bytes over time are the bytes of the calls.
-  for (const name of ['read', 'write']) {
-    const { data } = series.find((line) => line.type === 'line' && line.name === name);
-    const total = sum(data.slice(1).map(([time, perSecond], index) => (time - data[index][0]) * (perSecond + data[index][1]) / 2));
-    assert.ok(Math.abs(total - moved(calls, name)) <= 1 + 0.001 * moved(calls, name), `${name}: ${total}`);
-  }
-  // A call with a span of its own is where the log says it is.
-  const longest = calls.reduce((best, call) => (call.duration > best.duration ? call : best));
-  const found = spans.flatMap(({ data }) => data).find(([, start]) => near(start, longest.start));
-  assert.ok(found && near(found[2], longest.start + longest.duration), `the longest call, ${longest.op} at ${longest.start}`);
-  assert.ok(near(found[2] - found[1], longest.duration));
-  assert.ok(info.job.end > info.job.start);
+    const { series, yAxis } = await option(page, 'timeline', 'series', 'yAxis');
+    const spans = series.filter(({ type, name }) => type === 'custom' && name !== 'phases');
+    const drawn = await page.evaluate(() => {
+        const { timeline } = JSON.parse(document.getElementById('ioseer-data').textContent);
+        return timeline.spans.map(([lane, , , kind, number, size]) => ({
+            lane,
+            kind: timeline.classes[kind],
+            number,
+            size,
+        }));
+    });
+    assert.equal(sum(drawn.map(({ number }) => number)), calls.length);
+    assert.equal(sum(spans.map(({ data }) => data.length)), drawn.length);
+    const lanes = new Set(calls.map(({ pid, tid }) => `${pid} ${tid}`));
+    assert.equal(yAxis.find(({ type }) => type === 'category').data.length, lanes.size);
+    // Bytes over time are the bytes of the calls.
+    for (const name of ['read', 'write']) {
+        const { data } = series.find((line) => line.type === 'line' && line.name === name);
+        const total = sum(
+            data
+                .slice(1)
+                .map(([time, perSecond], index) => ((time - data[index][0]) * (perSecond + data[index][1])) / 2),
+        );
+        assert.ok(Math.abs(total - moved(calls, name)) <= 1 + 0.001 * moved(calls, name), `${name}: ${total}`);
+    }
+    // A call with a span of its own is where the log says it is.
+    const longest = calls.reduce((best, call) => (call.duration > best.duration ? call : best));
+    const found = spans.flatMap(({ data }) => data).find(([, start]) => near(start, longest.start));
+    assert.ok(
+        found && near(found[2], longest.start + longest.duration),
+        `the longest call, ${longest.op} at ${longest.start}`,
+    );
+    assert.ok(near(found[2] - found[1], longest.duration));
+    assert.ok(info.job.end > info.job.start);
 }
 
 async function checkPhases(page, { phases, document }) {
-  assert.deepEqual(document.phases, phases);
-  if (phases.phases.length === 0) return;
-  await page.evaluate(() => document.querySelector('#phases .more button')?.click());
-  const shown = await page.evaluate(() => [...document.querySelectorAll('#phase-table tbody')].map((body) => ({
-    first: Number(body.dataset.first), last: Number(body.dataset.last), text: body.textContent,
-    codes: [...body.querySelectorAll('.expression code:first-child')].map((code) => code.textContent),
-  })));
-  for (const phase of phases.phases) {
-    const body = shown.find(({ first, last }) => first === phase.id && last === phase.id);
-    assert.ok(body, `phase ${phase.id}`);
-    assert.ok(body.text.includes(bytes(phase.weight)), body.text);
-    assert.ok(body.text.includes(seconds(phase.duration)), body.text);
-    const expressions = phase.ops.map((op) => op.logical_expr ?? op.offset_expr).filter(Boolean);
-    for (const expression of expressions) assert.ok(body.codes.includes(expression), `${expression} in ${body.codes}`);
-  }
-  const { series } = await option(page, 'timeline', 'series');
-  const bands = series.find(({ name }) => name === 'phases').data;
-  assert.deepEqual(bands.map(([, start]) => start), phases.phases.map(({ start }) => start).sort((a, b) => a - b));
+    assert.deepEqual(document.phases, phases);
+    if (phases.phases.length === 0) return;
+    await page.evaluate(() => document.querySelector('#phases .more button')?.click());
+    const shown = await page.evaluate(() =>
+        [...document.querySelectorAll('#phase-table tbody')].map((body) => ({
+            first: Number(body.dataset.first),
+            last: Number(body.dataset.last),
+            text: body.textContent,
+            codes: [...body.querySelectorAll('.expression code:first-child')].map((code) => code.textContent),
+        })),
+    );
+    for (const phase of phases.phases) {
+        const body = shown.find(({ first, last }) => first === phase.id && last === phase.id);
+        assert.ok(body, `phase ${phase.id}`);
+        assert.ok(body.text.includes(bytes(phase.weight)), body.text);
+        assert.ok(body.text.includes(seconds(phase.duration)), body.text);
+        const expressions = phase.ops.map((op) => op.logical_expr ?? op.offset_expr).filter(Boolean);
+        for (const expression of expressions)
+            assert.ok(body.codes.includes(expression), `${expression} in ${body.codes}`);
+    }
+    const { series } = await option(page, 'timeline', 'series');
+    const bands = series.find(({ name }) => name === 'phases').data;
+    assert.deepEqual(
+        bands.map(([, start]) => start),
+        phases.phases.map(({ start }) => start).sort((a, b) => a - b),
+    );
 }
 
 // With every point in the space, there are as many as transfers.
 async function checkSpace(page, { calls, document }) {
-  const { points, files, sampled } = document.space;
-  if (points.length === 0) return;
-  const transfers = calls.filter((call) => ['read', 'write'].includes(call.class) && call.offset !== null);
-  if (!sampled) assert.equal(points.length, transfers.length);
-  const chosen = await page.evaluate(() => document.querySelector('.space-head select')?.value ?? null);
-  const { series } = await option(page, 'space-tick-offset', 'series');
-  const drawn = sum(series.map(({ data }) => data.length));
-  const names = files.map((name) => name.slice(name.lastIndexOf('/') + 1));
-  const expected = points.filter((point) => chosen === null || chosen === 'all files' || names[point[6]] === chosen);
-  assert.equal(drawn, expected.length);
+    const { points, files, sampled } = document.space;
+    if (points.length === 0) return;
+    const transfers = calls.filter((call) => ['read', 'write'].includes(call.class) && call.offset !== null);
+    if (!sampled) assert.equal(points.length, transfers.length);
+    const chosen = await page.evaluate(() => document.querySelector('.space-head select')?.value ?? null);
+    const { series } = await option(page, 'space-tick-offset', 'series');
+    const drawn = sum(series.map(({ data }) => data.length));
+    const names = files.map((name) => name.slice(name.lastIndexOf('/') + 1));
+    const expected = points.filter((point) => chosen === null || chosen === 'all files' || names[point[6]] === chosen);
+    assert.equal(drawn, expected.length);
 }
 
 async function checkLayers(page, { events }) {
-  const { series, yAxis } = await option(page, 'layers-ranks', 'series', 'yAxis');
-  const calls = await option(page, 'layers-calls', 'series', 'yAxis');
-  const perCall = new Map();
-  for (const { op, duration } of events) perCall.set(op, (perCall.get(op) ?? 0) + duration);
-  // Exclusive times of all layers make up the time of the program's own calls.
-  const top = sum(events.filter(({ parent }) => parent === null).map(({ duration }) => duration));
-  const drawn = sum(series.flatMap(({ data }) => data));
-  assert.ok(Math.abs(drawn - top) <= 0.02 * top + 1e-6, `${drawn} of ${top}`);
-  assert.ok(yAxis[0].data.length >= 1);
-  const [row] = calls.yAxis[0].data;
-  const first = sum(calls.series.map(({ data }) => data[0]));
-  assert.ok(Math.abs(first - perCall.get(row)) <= 0.02 * first + 1e-6, `${row}: ${first}, not ${perCall.get(row)}`);
+    const { series, yAxis } = await option(page, 'layers-ranks', 'series', 'yAxis');
+    const calls = await option(page, 'layers-calls', 'series', 'yAxis');
+    const perCall = new Map();
+    for (const { op, duration } of events) perCall.set(op, (perCall.get(op) ?? 0) + duration);
+    // Exclusive times of all layers make up the time of the program's own calls.
+    const top = sum(events.filter(({ parent }) => parent === null).map(({ duration }) => duration));
+    const drawn = sum(series.flatMap(({ data }) => data));
+    assert.ok(Math.abs(drawn - top) <= 0.02 * top + 1e-6, `${drawn} of ${top}`);
+    assert.ok(yAxis[0].data.length >= 1);
+    const [row] = calls.yAxis[0].data;
+    const first = sum(calls.series.map(({ data }) => data[0]));
+    assert.ok(Math.abs(first - perCall.get(row)) <= 0.02 * first + 1e-6, `${row}: ${first}, not ${perCall.get(row)}`);
 }
 
 async function checkFiles(page, { info, stats, document }) {
-  const rows = await page.evaluate(() => [...document.querySelectorAll('#files .choosable tbody tr')]
-    .map((row) => [...row.cells].map((cell, at) => (at === 0 ? cell.querySelector('.path').title : cell.textContent))));
-  const byName = new Map(info.files.map((file) => [file.name, file]));
-  assert.ok(rows.length > 0);
-  for (const [name, read, written, opens] of rows) {
-    // Of files without bytes, opens and ranks, info says nothing.
-    const file = byName.get(name) ?? { bytes_read: 0, bytes_written: 0, opens: 0 };
-    assert.deepEqual([read, written, opens], [bytes(file.bytes_read), bytes(file.bytes_written), count(file.opens)], name);
-  }
-  assert.ok(rows.some(([name]) => byName.has(name)));
-  const [shown] = document.files;
-  const { series } = await option(page, 'file-sizes', 'series');
-  assert.deepEqual(series.map(({ data }) => data), [shown.sizes.read, shown.sizes.write]);
-  const counters = Object.fromEntries(await page.evaluate(() => [...document.querySelectorAll('.counters tr')]
-    .map((row) => [...row.cells].map((cell) => cell.textContent))));
-  for (const { layer } of shown.layers) {
-    const records = stats.records.filter((record) => record.file === shown.name && record.layer === layer);
-    const summed = Object.keys(records[0].counters).filter((name) => /_(OPENS|(?:COLL_)?READS|WRITES|STATS|BYTES_\w+|SIZE_\w+)$/.test(name));
-    assert.ok(summed.length > 0, layer);
-    for (const name of summed) {
-      assert.equal(counters[name] ?? '0', count(sum(records.map((record) => record.counters[name]))), name);
+    const rows = await page.evaluate(() =>
+        [...document.querySelectorAll('#files .choosable tbody tr')].map((row) =>
+            [...row.cells].map((cell, at) => (at === 0 ? cell.querySelector('.path').title : cell.textContent)),
+        ),
+    );
+    const byName = new Map(info.files.map((file) => [file.name, file]));
+    assert.ok(rows.length > 0);
+    for (const [name, read, written, opens] of rows) {
+        // Of files without bytes, opens and ranks, info says nothing.
+        const file = byName.get(name) ?? { bytes_read: 0, bytes_written: 0, opens: 0 };
+        assert.deepEqual(
+            [read, written, opens],
+            [bytes(file.bytes_read), bytes(file.bytes_written), count(file.opens)],
+            name,
+        );
     }
-  }
+    assert.ok(rows.some(([name]) => byName.has(name)));
+    const [shown] = document.files;
+    const { series } = await option(page, 'file-sizes', 'series');
+    assert.deepEqual(
+        series.map(({ data }) => data),
+        [shown.sizes.read, shown.sizes.write],
+    );
+    const counters = Object.fromEntries(
+        await page.evaluate(() =>
+            [...document.querySelectorAll('.counters tr')].map((row) => [...row.cells].map((cell) => cell.textContent)),
+        ),
+    );
+    for (const { layer } of shown.layers) {
+        const records = stats.records.filter((record) => record.file === shown.name && record.layer === layer);
+        const summed = Object.keys(records[0].counters).filter((name) =>
+            /_(OPENS|(?:COLL_)?READS|WRITES|STATS|BYTES_\w+|SIZE_\w+)$/.test(name),
+        );
+        assert.ok(summed.length > 0, layer);
+        for (const name of summed) {
+            assert.equal(counters[name] ?? '0', count(sum(records.map((record) => record.counters[name]))), name);
+        }
+    }
 }
 
 async function checkJob(page, { info }) {
-  const text = (await texts(page, '#job')).join(' ');
-  assert.ok(text.includes(`${count(info.events)} events`), 'events');
-  assert.ok(text.includes(info.job.command.join(' ')), 'command');
-  if (info.ranks?.length) {
-    const { series } = await option(page, 'times', 'series');
-    for (const [index, key] of ['io', 'communication', 'rest'].entries()) {
-      assert.deepEqual(series[index].data, info.ranks.map((rank) => rank[key]));
+    const text = (await texts(page, '#job')).join(' ');
+    assert.ok(text.includes(`${count(info.events)} events`), 'events');
+    assert.ok(text.includes(info.job.command.join(' ')), 'command');
+    if (info.ranks?.length) {
+        const { series } = await option(page, 'times', 'series');
+        for (const [index, key] of ['io', 'communication', 'rest'].entries()) {
+            assert.deepEqual(
+                series[index].data,
+                info.ranks.map((rank) => rank[key]),
+            );
+        }
     }
-  }
 }
 
 async function checkWords(page) {
-  const labels = await page.evaluate(() => [...document.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label')));
-  assert.ok(labels.every((label) => label && label.length > 20 && !/NaN|undefined|Infinity|null/.test(label)), labels.join('\n'));
-  const all = await page.evaluate(() => document.body.innerText);
-  assert.ok(!/\bNaN\b|\bundefined\b|\[object/.test(all), all.match(/.*(NaN|undefined|\[object).*/)?.[0]);
+    const labels = await page.evaluate(() =>
+        [...document.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label')),
+    );
+    assert.ok(
+        labels.every((label) => label && label.length > 20 && !/NaN|undefined|Infinity|null/.test(label)),
+        labels.join('\n'),
+    );
+    const all = await page.evaluate(() => document.body.innerText);
+    assert.ok(!/\bNaN\b|\bundefined\b|\[object/.test(all), all.match(/.*(NaN|undefined|\[object).*/)?.[0]);
 }
 
 for (const name of Object.keys(examples)) {
-  test(name, async () => {
-    const log = recordExample(name);
-    if (!log) return 'there is no MPI';
-    const known = facts(log);
-    // Software draws the space slowly: once is enough.
-    const page = await open(report(log), {}, name === 'madbench' ? null : withoutWebGL);
-    await drawAll(page);
-    for (const id of charts) {
-      if (await page.locator(`#chart-${id}`).count() === 0) continue;
-      assert.ok(await page.evaluate((chart) => window.ioseerPage.chart(chart) !== null, id), `chart ${id}`);
-    }
-    await checkSummary(page, known);
-    await checkFindings(page, known);
-    await checkTimeline(page, known);
-    await checkPhases(page, known);
-    await checkSpace(page, known);
-    await checkLayers(page, known);
-    await checkFiles(page, known);
-    await checkJob(page, known);
-    await checkWords(page);
-    assert.deepEqual(page.complaints, []);
-    assert.equal(page.asked.length, 1, `a report asks for nothing: ${page.asked}`);
-    await page.close();
-    return null;
-  });
+    test(name, async () => {
+        const log = recordExample(name);
+        if (!log) return 'there is no MPI';
+        const known = facts(log);
+        // Software draws the space slowly: once is enough.
+        const page = await open(report(log), {}, name === 'madbench' ? null : withoutWebGL);
+        await drawAll(page);
+        for (const id of charts) {
+            if ((await page.locator(`#chart-${id}`).count()) === 0) continue;
+            assert.ok(await page.evaluate((chart) => window.ioseerPage.chart(chart) !== null, id), `chart ${id}`);
+        }
+        await checkSummary(page, known);
+        await checkFindings(page, known);
+        await checkTimeline(page, known);
+        await checkPhases(page, known);
+        await checkSpace(page, known);
+        await checkLayers(page, known);
+        await checkFiles(page, known);
+        await checkJob(page, known);
+        await checkWords(page);
+        assert.deepEqual(page.complaints, []);
+        assert.equal(page.asked.length, 1, `a report asks for nothing: ${page.asked}`);
+        await page.close();
+        return null;
+    });
 }
 
 await runTests();

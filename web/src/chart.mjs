@@ -1,7 +1,11 @@
 // Charts: made when their place in the page has a size, drawn again when that or the theme changes.
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from 'echarts/charts';
 import {
-  DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapContinuousComponent,
+    DataZoomComponent,
+    GridComponent,
+    LegendComponent,
+    TooltipComponent,
+    VisualMapContinuousComponent,
 } from 'echarts/components';
 import * as echarts from 'echarts/core';
 import { CanvasRenderer } from 'echarts/renderers';
@@ -11,178 +15,216 @@ import { h } from './dom.mjs';
 import { bytes } from './format.mjs';
 import { colour, onTheme } from './theme.mjs';
 
-echarts.use([BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, DataZoomComponent, GridComponent,
-  LegendComponent, TooltipComponent, VisualMapContinuousComponent, CanvasRenderer, Scatter3DChart, Grid3DComponent]);
+echarts.use([
+    BarChart,
+    CustomChart,
+    HeatmapChart,
+    LineChart,
+    ScatterChart,
+    DataZoomComponent,
+    GridComponent,
+    LegendComponent,
+    TooltipComponent,
+    VisualMapContinuousComponent,
+    CanvasRenderer,
+    Scatter3DChart,
+    Grid3DComponent,
+]);
 
 const drawn = new Map(); // by id, those of the page as it is now
 
 function draw(entry) {
-  entry.chart.setOption({ ...defaults(), ...entry.build(entry.place.clientWidth) }, { notMerge: true });
+    entry.chart.setOption({ ...defaults(), ...entry.build(entry.place.clientWidth) }, { notMerge: true });
 }
 
 function fit(entry) {
-  if (entry.chart) {
-    entry.chart.resize();
-  } else {
-    entry.chart = echarts.init(entry.place);
-    for (const start of entry.starts) start(entry.chart);
-  }
-  draw(entry);
+    if (entry.chart) {
+        entry.chart.resize();
+    } else {
+        entry.chart = echarts.init(entry.place);
+        for (const start of entry.starts) start(entry.chart);
+    }
+    draw(entry);
 }
 
 // Charts far below are made when they come near: the first look at the page should not wait for them.
-const nearness = new IntersectionObserver((changes) => {
-  for (const { target, isIntersecting } of changes) {
-    if (!isIntersecting) continue;
-    nearness.unobserve(target);
-    sizes.observe(target);
-  }
-}, { rootMargin: '300px' });
+const nearness = new IntersectionObserver(
+    (changes) => {
+        for (const { target, isIntersecting } of changes) {
+            if (!isIntersecting) continue;
+            nearness.unobserve(target);
+            sizes.observe(target);
+        }
+    },
+    { rootMargin: '300px' },
+);
 
 const sizes = new ResizeObserver((changes) => {
-  for (const { target } of changes) {
-    const entry = [...drawn.values()].find(({ place }) => place === target);
-    if (!entry || target.clientWidth === 0) continue;
-    try {
-      fit(entry);
-    } catch (error) {
-      // The words above it remain.
-      console.error(error);
-      target.replaceChildren(h('p', { class: 'quiet' }, `This chart cannot be drawn here: ${error.message}`));
-      sizes.unobserve(target);
+    for (const { target } of changes) {
+        const entry = [...drawn.values()].find(({ place }) => place === target);
+        if (!entry || target.clientWidth === 0) continue;
+        try {
+            fit(entry);
+        } catch (error) {
+            // The words above it remain.
+            console.error(error);
+            target.replaceChildren(h('p', { class: 'quiet' }, `This chart cannot be drawn here: ${error.message}`));
+            sizes.unobserve(target);
+        }
     }
-  }
 });
 
 onTheme(() => {
-  for (const entry of drawn.values()) if (entry.chart) draw(entry);
+    for (const entry of drawn.values()) if (entry.chart) draw(entry);
 });
 
 function defaults() {
-  return {
-    animation: false,
-    backgroundColor: 'transparent',
-    textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colour('text') },
-  };
+    return {
+        animation: false,
+        backgroundColor: 'transparent',
+        textStyle: { fontFamily: getComputedStyle(document.body).fontFamily, color: colour('text') },
+    };
 }
 
 // build(width) gives ECharts' option. The message says in words what the chart shows: below its title, and to those who
 // do not see it.
 export function figure({ id, title, message, height, build, controls, legend, label }) {
-  const place = h('div', { class: 'chart', id: `chart-${id}`, role: 'img', 'aria-label': `${label ?? title}. ${message}` });
-  place.style.height = `${height}px`;
-  const entry = { place, build, chart: null, starts: [] };
-  const text = h('p', { class: 'message' }, message);
-  const element = h('figure', { class: 'chart-figure' },
-    h('figcaption', {}, h('div', { class: 'chart-title' }, h('h3', {}, title), controls), text), legend, place);
-  drawn.set(id, entry);
-  nearness.observe(place);
-  return {
-    element,
-    place,
-    get chart() {
-      return entry.chart;
-    },
-    onStart(start) {
-      entry.starts.push(start);
-    },
-    redraw() {
-      if (entry.chart) draw(entry);
-    },
-    say(words) {
-      text.textContent = words;
-      place.setAttribute('aria-label', `${label ?? title}. ${words}`);
-    },
-    resizeTo(pixels) {
-      place.style.height = `${pixels}px`;
-    },
-  };
+    const place = h('div', {
+        class: 'chart',
+        id: `chart-${id}`,
+        role: 'img',
+        'aria-label': `${label ?? title}. ${message}`,
+    });
+    place.style.height = `${height}px`;
+    const entry = { place, build, chart: null, starts: [] };
+    const text = h('p', { class: 'message' }, message);
+    const element = h(
+        'figure',
+        { class: 'chart-figure' },
+        h('figcaption', {}, h('div', { class: 'chart-title' }, h('h3', {}, title), controls), text),
+        legend,
+        place,
+    );
+    drawn.set(id, entry);
+    nearness.observe(place);
+    return {
+        element,
+        place,
+        get chart() {
+            return entry.chart;
+        },
+        onStart(start) {
+            entry.starts.push(start);
+        },
+        redraw() {
+            if (entry.chart) draw(entry);
+        },
+        say(words) {
+            text.textContent = words;
+            place.setAttribute('aria-label', `${label ?? title}. ${words}`);
+        },
+        resizeTo(pixels) {
+            place.style.height = `${pixels}px`;
+        },
+    };
 }
 
 export function forgetCharts() {
-  for (const { place, chart } of drawn.values()) {
-    nearness.unobserve(place);
-    sizes.unobserve(place);
-    chart?.dispose();
-  }
-  drawn.clear();
+    for (const { place, chart } of drawn.values()) {
+        nearness.unobserve(place);
+        sizes.unobserve(place);
+        chart?.dispose();
+    }
+    drawn.clear();
 }
 
 // Paper has no near and far.
 export function drawAll() {
-  for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
+    for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
 }
 
 export function chartById(id) {
-  return drawn.get(id)?.chart ?? null;
+    return drawn.get(id)?.chart ?? null;
 }
 
 // --- parts of options that charts share
 
 // What a tooltip shows: ECharts takes an element, so no text of a log is ever read as HTML.
 export function tip(title, rows) {
-  return h('div', { class: 'tip' }, h('strong', {}, title),
-    h('dl', {}, rows.filter(([, value]) => value !== null && value !== undefined && value !== '')
-      .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])));
+    return h(
+        'div',
+        { class: 'tip' },
+        h('strong', {}, title),
+        h(
+            'dl',
+            {},
+            rows
+                .filter(([, value]) => value !== null && value !== undefined && value !== '')
+                .map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]),
+        ),
+    );
 }
 
 export function tooltip(more = {}) {
-  return {
-    confine: true,
-    transitionDuration: 0,
-    backgroundColor: colour('surface'),
-    borderColor: colour('line-strong'),
-    borderWidth: 1,
-    padding: [8, 12],
-    textStyle: { color: colour('text'), fontSize: 12 },
-    extraCssText: 'box-shadow: 0 4px 16px rgb(0 0 0 / .14); border-radius: 6px; max-width: 420px; white-space: normal;',
-    ...more,
-  };
+    return {
+        confine: true,
+        transitionDuration: 0,
+        backgroundColor: colour('surface'),
+        borderColor: colour('line-strong'),
+        borderWidth: 1,
+        padding: [8, 12],
+        textStyle: { color: colour('text'), fontSize: 12 },
+        extraCssText:
+            'box-shadow: 0 4px 16px rgb(0 0 0 / .14); border-radius: 6px; max-width: 420px; white-space: normal;',
+        ...more,
+    };
 }
 
 export function axis(more = {}) {
-  const { axisLabel, axisLine, axisTick, splitLine, nameTextStyle, ...rest } = more;
-  return {
-    axisLine: { show: true, lineStyle: { color: colour('line-strong') }, ...axisLine },
-    axisTick: { show: false, ...axisTick },
-    axisLabel: { color: colour('muted'), fontSize: 11, hideOverlap: true, ...axisLabel },
-    splitLine: { show: true, lineStyle: { color: colour('line') }, ...splitLine },
-    nameTextStyle: { color: colour('muted'), fontSize: 11, ...nameTextStyle },
-    ...rest,
-  };
+    const { axisLabel, axisLine, axisTick, splitLine, nameTextStyle, ...rest } = more;
+    return {
+        axisLine: { show: true, lineStyle: { color: colour('line-strong') }, ...axisLine },
+        axisTick: { show: false, ...axisTick },
+        axisLabel: { color: colour('muted'), fontSize: 11, hideOverlap: true, ...axisLabel },
+        splitLine: { show: true, lineStyle: { color: colour('line') }, ...splitLine },
+        nameTextStyle: { color: colour('muted'), fontSize: 11, ...nameTextStyle },
+        ...rest,
+    };
 }
 
 // Times, all in the unit of the largest one; digits as the visible part of the axis needs them.
 export function timeScale(largest, visible = largest) {
-  const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs'];
-  const digits = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(visible / divisor || 1))));
-  return {
-    axisLabel: { formatter: (value) => `${value === 0 ? 0 : Number((value / divisor).toFixed(digits))} ${unit}` },
-  };
+    const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs'];
+    const digits = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(visible / divisor || 1))));
+    return {
+        axisLabel: { formatter: (value) => `${value === 0 ? 0 : Number((value / divisor).toFixed(digits))} ${unit}` },
+    };
 }
 
 // Bytes: steps of 1, 2, 4, 8 ..., which are round numbers of KiB and MiB.
 export function byteScale(largest, steps, format = bytes) {
-  const interval = 2 ** Math.ceil(Math.log2(Math.max(largest, 1) / steps));
-  return {
-    min: 0, max: Math.max(1, Math.ceil(largest / interval)) * interval, interval,
-    axisLabel: { formatter: (value) => format(value).replace('.0 ', ' ') },
-  };
+    const interval = 2 ** Math.ceil(Math.log2(Math.max(largest, 1) / steps));
+    return {
+        min: 0,
+        max: Math.max(1, Math.ceil(largest / interval)) * interval,
+        interval,
+        axisLabel: { formatter: (value) => format(value).replace('.0 ', ' ') },
+    };
 }
 
 export function legend(more = {}) {
-  return {
-    type: 'plain',
-    left: 0,
-    top: 0,
-    itemWidth: 12,
-    itemHeight: 12,
-    itemGap: 16,
-    icon: 'roundRect',
-    textStyle: { color: colour('text'), fontSize: 12 },
-    inactiveColor: colour('line-strong'),
-    ...more,
-  };
+    return {
+        type: 'plain',
+        left: 0,
+        top: 0,
+        itemWidth: 12,
+        itemHeight: 12,
+        itemGap: 16,
+        icon: 'roundRect',
+        textStyle: { color: colour('text'), fontSize: 12 },
+        inactiveColor: colour('line-strong'),
+        ...more,
+    };
 }
 
 export const { clipRectByRect } = echarts.graphic;

@@ -8,158 +8,295 @@ import { classColour, colour } from './theme.mjs';
 const spent = ({ seconds: time }) => time.read + time.write + time.meta;
 
 function columns() {
-  const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
-  return [
-    { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => path(name) },
-    number('Read', (file) => file.bytes_read, bytes),
-    number('Written', (file) => file.bytes_written, bytes),
-    number('Opens', (file) => file.opens, count),
-    number('Ranks', (file) => file.ranks || file.processes, count),
-    number('Read time', (file) => file.seconds.read, seconds),
-    number('Write time', (file) => file.seconds.write, seconds),
-    number('Metadata', (file) => file.seconds.meta, seconds),
-    number('All time', spent, seconds),
-  ];
+    const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
+    return [
+        { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => path(name) },
+        number('Read', (file) => file.bytes_read, bytes),
+        number('Written', (file) => file.bytes_written, bytes),
+        number('Opens', (file) => file.opens, count),
+        number('Ranks', (file) => file.ranks || file.processes, count),
+        number('Read time', (file) => file.seconds.read, seconds),
+        number('Write time', (file) => file.seconds.write, seconds),
+        number('Metadata', (file) => file.seconds.meta, seconds),
+        number('All time', spent, seconds),
+    ];
 }
 
 // --- request sizes
 
 function buildSizes({ sizes }) {
-  const series = (name, data, word) => ({ type: 'bar', name: word, data, itemStyle: { color: classColour(name) }, barMaxWidth: 22 });
-  return {
-    grid: { left: 56, right: 10, top: 34, bottom: 44 },
-    legend: legend({ data: ['reads', 'writes'] }),
-    tooltip: tooltip({
-      trigger: 'axis', axisPointer: { type: 'shadow' },
-      formatter: ([{ dataIndex }]) => tip(sizes.labels[dataIndex], [['reads', count(sizes.read[dataIndex])], ['writes', count(sizes.write[dataIndex])]]),
-    }),
-    xAxis: axis({ type: 'category', data: sizes.labels, splitLine: { show: false }, axisLabel: { rotate: 35, interval: 0, fontSize: 10 } }),
-    yAxis: axis({ type: 'value', minInterval: 1, axisLine: { show: false }, axisLabel: { formatter: count } }),
-    series: [series('read', sizes.read, 'reads'), series('write', sizes.write, 'writes')],
-  };
+    const series = (name, data, word) => ({
+        type: 'bar',
+        name: word,
+        data,
+        itemStyle: { color: classColour(name) },
+        barMaxWidth: 22,
+    });
+    return {
+        grid: { left: 56, right: 10, top: 34, bottom: 44 },
+        legend: legend({ data: ['reads', 'writes'] }),
+        tooltip: tooltip({
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: ([{ dataIndex }]) =>
+                tip(sizes.labels[dataIndex], [
+                    ['reads', count(sizes.read[dataIndex])],
+                    ['writes', count(sizes.write[dataIndex])],
+                ]),
+        }),
+        xAxis: axis({
+            type: 'category',
+            data: sizes.labels,
+            splitLine: { show: false },
+            axisLabel: { rotate: 35, interval: 0, fontSize: 10 },
+        }),
+        yAxis: axis({ type: 'value', minInterval: 1, axisLine: { show: false }, axisLabel: { formatter: count } }),
+        series: [series('read', sizes.read, 'reads'), series('write', sizes.write, 'writes')],
+    };
 }
 
 function sizeMessage({ sizes, common_sizes: common }) {
-  const all = sizes.labels.map((label, index) => [label, sizes.read[index] + sizes.write[index]]);
-  const total = all.reduce((sum, [, number]) => sum + number, 0);
-  if (total === 0) return 'No reads or writes.';
-  const [label, number] = all.reduce((best, bin) => (bin[1] > best[1] ? bin : best));
-  const most = common?.[0];
-  return `${percent(number / total)} of ${plural(total, 'request')} are ${label} bytes`
-    + (most ? `; the most frequent size is ${count(most.value)} bytes, ${count(most.count)} times.` : '.');
+    const all = sizes.labels.map((label, index) => [label, sizes.read[index] + sizes.write[index]]);
+    const total = all.reduce((sum, [, number]) => sum + number, 0);
+    if (total === 0) return 'No reads or writes.';
+    const [label, number] = all.reduce((best, bin) => (bin[1] > best[1] ? bin : best));
+    const most = common?.[0];
+    return (
+        `${percent(number / total)} of ${plural(total, 'request')} are ${label} bytes` +
+        (most ? `; the most frequent size is ${count(most.value)} bytes, ${count(most.count)} times.` : '.')
+    );
 }
 
 // --- strides and common sizes
 
 function frequent(rows, word) {
-  const most = Math.max(1, ...rows.map((row) => row.count));
-  return h('div', { class: 'frequent' }, h('h3', {}, word),
-    rows.length === 0 ? h('p', { class: 'quiet' }, 'None.')
-      : h('table', {}, h('caption', { class: 'unseen' }, word),
-        h('thead', { class: 'unseen' }, h('tr', {}, h('th', { scope: 'col' }, 'Bytes'), h('th', { scope: 'col' }, 'Times'))),
-        h('tbody', {}, rows.map((row) => {
-          const part = h('span');
-          part.style.width = `${row.count / most * 100}%`;
-          return h('tr', {}, h('th', { scope: 'row', class: 'number' }, count(row.value)),
-            h('td', {}, h('span', { class: 'gauge', 'aria-hidden': 'true' }, part), h('span', {}, ` ${count(row.count)}`)));
-        }))));
+    const most = Math.max(1, ...rows.map((row) => row.count));
+    return h(
+        'div',
+        { class: 'frequent' },
+        h('h3', {}, word),
+        rows.length === 0
+            ? h('p', { class: 'quiet' }, 'None.')
+            : h(
+                  'table',
+                  {},
+                  h('caption', { class: 'unseen' }, word),
+                  h(
+                      'thead',
+                      { class: 'unseen' },
+                      h('tr', {}, h('th', { scope: 'col' }, 'Bytes'), h('th', { scope: 'col' }, 'Times')),
+                  ),
+                  h(
+                      'tbody',
+                      {},
+                      rows.map((row) => {
+                          const part = h('span');
+                          part.style.width = `${(row.count / most) * 100}%`;
+                          return h(
+                              'tr',
+                              {},
+                              h('th', { scope: 'row', class: 'number' }, count(row.value)),
+                              h(
+                                  'td',
+                                  {},
+                                  h('span', { class: 'gauge', 'aria-hidden': 'true' }, part),
+                                  h('span', {}, ` ${count(row.count)}`),
+                              ),
+                          );
+                      }),
+                  ),
+              ),
+    );
 }
 
 // --- ranks
 
-const heatKinds = [['seconds', 'Time'], ['read_bytes', 'Bytes read'], ['write_bytes', 'Bytes written']];
+const heatKinds = [
+    ['seconds', 'Time'],
+    ['read_bytes', 'Bytes read'],
+    ['write_bytes', 'Bytes written'],
+];
 
 function groupName(heat, index, isMpi) {
-  const word = isMpi ? 'rank' : 'process';
-  const first = heat.first + index * heat.ranks;
-  return heat.ranks > 1 ? `${word}s ${first} to ${first + heat.ranks - 1}` : `${word} ${first}`;
+    const word = isMpi ? 'rank' : 'process';
+    const first = heat.first + index * heat.ranks;
+    return heat.ranks > 1 ? `${word}s ${first} to ${first + heat.ranks - 1}` : `${word} ${first}`;
 }
 
 function buildHeat({ heat }, isMpi) {
-  const groups = heat.seconds.length;
-  const most = heatKinds.map(([key]) => Math.max(...heat[key], 0));
-  // Each row is coloured by its own largest value, so that the three can be compared.
-  const cells = heatKinds.flatMap(([key], row) => heat[key].map((value, index) => [index, row, most[row] > 0 ? value / most[row] : 0]));
-  return {
-    grid: { left: 92, right: 12, top: 6, bottom: 34 },
-    tooltip: tooltip({
-      formatter: ({ value: [index] }) => tip(groupName(heat, index, isMpi), [['time', seconds(heat.seconds[index])],
-        ['read', bytes(heat.read_bytes[index])], ['written', bytes(heat.write_bytes[index])]]),
-    }),
-    xAxis: axis({ type: 'category', data: Array.from({ length: groups }, (_, index) => heat.first + index * heat.ranks), splitLine: { show: false }, name: '' }),
-    yAxis: axis({ type: 'category', inverse: true, data: heatKinds.map(([, word]) => word), splitLine: { show: false }, axisLine: { show: false } }),
-    visualMap: { show: false, min: 0, max: 1, dimension: 2, inRange: { color: [colour('heat-low'), colour('heat-middle'), colour('heat-high')] } },
-    series: [{ type: 'heatmap', data: cells, itemStyle: { borderColor: colour('surface'), borderWidth: groups > 40 ? 0 : 2 } }],
-  };
+    const groups = heat.seconds.length;
+    const most = heatKinds.map(([key]) => Math.max(...heat[key], 0));
+    // Each row is coloured by its own largest value, so that the three can be compared.
+    const cells = heatKinds.flatMap(([key], row) =>
+        heat[key].map((value, index) => [index, row, most[row] > 0 ? value / most[row] : 0]),
+    );
+    return {
+        grid: { left: 92, right: 12, top: 6, bottom: 34 },
+        tooltip: tooltip({
+            formatter: ({ value: [index] }) =>
+                tip(groupName(heat, index, isMpi), [
+                    ['time', seconds(heat.seconds[index])],
+                    ['read', bytes(heat.read_bytes[index])],
+                    ['written', bytes(heat.write_bytes[index])],
+                ]),
+        }),
+        xAxis: axis({
+            type: 'category',
+            data: Array.from({ length: groups }, (_, index) => heat.first + index * heat.ranks),
+            splitLine: { show: false },
+            name: '',
+        }),
+        yAxis: axis({
+            type: 'category',
+            inverse: true,
+            data: heatKinds.map(([, word]) => word),
+            splitLine: { show: false },
+            axisLine: { show: false },
+        }),
+        visualMap: {
+            show: false,
+            min: 0,
+            max: 1,
+            dimension: 2,
+            inRange: { color: [colour('heat-low'), colour('heat-middle'), colour('heat-high')] },
+        },
+        series: [
+            {
+                type: 'heatmap',
+                data: cells,
+                itemStyle: { borderColor: colour('surface'), borderWidth: groups > 40 ? 0 : 2 },
+            },
+        ],
+    };
 }
 
 function heatMessage({ heat }, isMpi) {
-  const groups = heat.seconds.length;
-  const used = heat.seconds.filter((value) => value > 0).length;
-  if (used === 0) return 'No time was spent on it.';
-  const most = heat.seconds.indexOf(Math.max(...heat.seconds));
-  const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
-  const unit = isMpi ? 'ranks' : 'processes';
-  const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
-  if (groups === 1) return `One of the ${unit} used it: ${seconds(heat.seconds[0])}.`;
-  return `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean. Each row is shaded by its own largest value.`;
+    const groups = heat.seconds.length;
+    const used = heat.seconds.filter((value) => value > 0).length;
+    if (used === 0) return 'No time was spent on it.';
+    const most = heat.seconds.indexOf(Math.max(...heat.seconds));
+    const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
+    const unit = isMpi ? 'ranks' : 'processes';
+    const who = heat.ranks > 1 ? `groups of ${count(heat.ranks)} ${unit}` : unit;
+    if (groups === 1) return `One of the ${unit} used it: ${seconds(heat.seconds[0])}.`;
+    const longest = `${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean`;
+    return (
+        `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${longest}. ` +
+        'Each row is shaded by its own largest value.'
+    );
 }
 
 // --- counters
 
 function counterTables(layers) {
-  const shown = layers.map(({ layer, counters }) => {
-    const rows = Object.entries(counters).filter(([, value]) => value !== 0);
-    return h('div', {}, h('h4', {}, layer), rows.length === 0 ? h('p', { class: 'quiet' }, 'All are 0.')
-      : h('table', { class: 'counters' }, h('caption', { class: 'unseen' }, `Counters of ${layer}`),
-        h('tbody', {}, rows.map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, h('code', {}, name)),
-          h('td', { class: 'number' }, Number.isInteger(value) ? count(value) : `${value}`))))));
-  });
-  return h('details', { class: 'counter-list' }, h('summary', {}, 'Counters, as Darshan names them (those that are not 0)'),
-    h('div', { class: 'columns' }, shown));
+    const shown = layers.map(({ layer, counters }) => {
+        const rows = Object.entries(counters).filter(([, value]) => value !== 0);
+        return h(
+            'div',
+            {},
+            h('h4', {}, layer),
+            rows.length === 0
+                ? h('p', { class: 'quiet' }, 'All are 0.')
+                : h(
+                      'table',
+                      { class: 'counters' },
+                      h('caption', { class: 'unseen' }, `Counters of ${layer}`),
+                      h(
+                          'tbody',
+                          {},
+                          rows.map(([name, value]) =>
+                              h(
+                                  'tr',
+                                  {},
+                                  h('th', { scope: 'row' }, h('code', {}, name)),
+                                  h('td', { class: 'number' }, Number.isInteger(value) ? count(value) : `${value}`),
+                              ),
+                          ),
+                      ),
+                  ),
+        );
+    });
+    return h(
+        'details',
+        { class: 'counter-list' },
+        h('summary', {}, 'Counters, as Darshan names them (those that are not 0)'),
+        h('div', { class: 'columns' }, shown),
+    );
 }
 
 function storage(file) {
-  return facts([['File system', file.fs], ['Mounted at', file.mount], ['Block size', file.block_size ? bytes(file.block_size) : null],
-    ['Opens', count(file.opens)], ['Read', bytes(file.bytes_read)], ['Written', bytes(file.bytes_written)]]);
+    return facts([
+        ['File system', file.fs],
+        ['Mounted at', file.mount],
+        ['Block size', file.block_size ? bytes(file.block_size) : null],
+        ['Opens', count(file.opens)],
+        ['Read', bytes(file.bytes_read)],
+        ['Written', bytes(file.bytes_written)],
+    ]);
 }
 
 export function filesSection(document, { actions }) {
-  const { files } = document;
-  if (!files || files.length === 0) return section('files', 'Files', h('p', { class: 'quiet' }, 'No files.'));
-  const isMpi = Boolean(document.job.job.mpi);
-  let [chosen] = files;
-  const name = h('h3', { class: 'path' });
-  const kept = h('div');
-  const lists = h('div', { class: 'lists' });
-  const counters = h('div');
-  const sizes = figure({ id: 'file-sizes', title: 'Request sizes', message: sizeMessage(chosen), height: 260, build: () => buildSizes(chosen) });
-  const heat = figure({ id: 'file-heat', title: isMpi ? 'Ranks' : 'Processes', message: heatMessage(chosen, isMpi), height: 170, build: () => buildHeat(chosen, isMpi) });
-  const show = (file) => {
-    chosen = file;
-    name.textContent = '';
-    replace(name, file.name);
-    replace(kept, storage(file));
-    replace(lists, frequent(file.strides, 'Frequent strides'), frequent(file.common_sizes ?? [], 'Frequent sizes'));
-    replace(counters, counterTables(file.layers));
-    sizes.say(sizeMessage(file));
-    heat.say(heatMessage(file, isMpi));
-    sizes.redraw();
-    heat.redraw();
-  };
-  const list = table(columns(), files, { caption: 'Files', sort: [8, true], first: 12, onChoose: show });
-  show(chosen);
-  list.choose(chosen);
-  actions.showFile = (wanted) => {
-    const file = files.find((other) => other.name === wanted);
-    if (file) list.choose(file);
-    element.scrollIntoView({ block: 'start' });
-  };
-  const total = files.reduce((sum, file) => sum + spent(file), 0);
-  const words = `${plural(files.length, 'file')}. ${shorten(files[0].name, 60)} took the most time: ${seconds(spent(files[0]))}`
-    + (total > 0 ? `, ${percent(spent(files[0]) / total)} of that of all.` : '.');
-  const element = section('files', 'Files', h('p', { class: 'intro' }, words), list.element,
-    h('div', { class: 'file', id: 'file-chosen', 'aria-live': 'polite' }, name, kept,
-      h('div', { class: 'halves' }, sizes.element, lists), heat.element, counters));
-  return element;
+    const { files } = document;
+    if (!files || files.length === 0) return section('files', 'Files', h('p', { class: 'quiet' }, 'No files.'));
+    const isMpi = Boolean(document.job.job.mpi);
+    let [chosen] = files;
+    const name = h('h3', { class: 'path' });
+    const kept = h('div');
+    const lists = h('div', { class: 'lists' });
+    const counters = h('div');
+    const sizes = figure({
+        id: 'file-sizes',
+        title: 'Request sizes',
+        message: sizeMessage(chosen),
+        height: 260,
+        build: () => buildSizes(chosen),
+    });
+    const heat = figure({
+        id: 'file-heat',
+        title: isMpi ? 'Ranks' : 'Processes',
+        message: heatMessage(chosen, isMpi),
+        height: 170,
+        build: () => buildHeat(chosen, isMpi),
+    });
+    const show = (file) => {
+        chosen = file;
+        name.textContent = '';
+        replace(name, file.name);
+        replace(kept, storage(file));
+        replace(lists, frequent(file.strides, 'Frequent strides'), frequent(file.common_sizes ?? [], 'Frequent sizes'));
+        replace(counters, counterTables(file.layers));
+        sizes.say(sizeMessage(file));
+        heat.say(heatMessage(file, isMpi));
+        sizes.redraw();
+        heat.redraw();
+    };
+    const list = table(columns(), files, { caption: 'Files', sort: [8, true], first: 12, onChoose: show });
+    show(chosen);
+    list.choose(chosen);
+    actions.showFile = (wanted) => {
+        const file = files.find((other) => other.name === wanted);
+        if (file) list.choose(file);
+        element.scrollIntoView({ block: 'start' });
+    };
+    const total = files.reduce((sum, file) => sum + spent(file), 0);
+    const words =
+        `${plural(files.length, 'file')}. ${shorten(files[0].name, 60)} took the most time: ` +
+        seconds(spent(files[0])) +
+        (total > 0 ? `, ${percent(spent(files[0]) / total)} of that of all.` : '.');
+    const element = section(
+        'files',
+        'Files',
+        h('p', { class: 'intro' }, words),
+        list.element,
+        h(
+            'div',
+            { class: 'file', id: 'file-chosen', 'aria-live': 'polite' },
+            name,
+            kept,
+            h('div', { class: 'halves' }, sizes.element, lists),
+            heat.element,
+            counters,
+        ),
+    );
+    return element;
 }

@@ -6,66 +6,105 @@ const severities = { high: 'High', medium: 'Medium', low: 'Low' };
 
 // Pages from disk may not use the clipboard's newer interface; selecting is what remains.
 async function copy(text, from, place) {
-  let done = false;
-  try {
-    await navigator.clipboard.writeText(text);
-    done = true;
-  } catch {
-    const range = document.createRange();
-    range.selectNodeContents(place);
-    getSelection().removeAllRanges();
-    getSelection().addRange(range);
-    done = document.execCommand('copy');
-  }
-  from.textContent = done ? 'Copied' : 'Selected';
-  setTimeout(() => { from.textContent = 'Copy'; }, 1500);
+    let done = false;
+    try {
+        await navigator.clipboard.writeText(text);
+        done = true;
+    } catch {
+        const range = document.createRange();
+        range.selectNodeContents(place);
+        getSelection().removeAllRanges();
+        getSelection().addRange(range);
+        done = document.execCommand('copy');
+    }
+    from.textContent = done ? 'Copied' : 'Selected';
+    setTimeout(() => {
+        from.textContent = 'Copy';
+    }, 1500);
 }
 
 export function command(text) {
-  const code = h('code', {}, text);
-  const copier = button('Copy', () => copy(text, copier, code), { class: 'copy', 'aria-label': 'Copy the command' });
-  return h('div', { class: 'command' }, code, copier);
+    const code = h('code', {}, text);
+    const copier = button('Copy', () => copy(text, copier, code), { class: 'copy', 'aria-label': 'Copy the command' });
+    return h('div', { class: 'command' }, code, copier);
 }
 
 function evidence(item, actions) {
-  const marks = [
-    item.phase !== null && item.phase !== undefined
-      && button(`phase ${item.phase}`, () => actions.showPhase(item.phase), { class: 'mark' }),
-    item.file && button(shorten(item.file, 40), () => actions.showFile(item.file), { class: 'mark', title: item.file }),
-    item.ranks?.length > 0 && h('span', { class: 'mark' }, `${item.ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(item.ranks)}`),
-    item.line && h('span', { class: 'mark code' }, item.line),
-  ].filter(Boolean);
-  return h('li', {}, item.text, marks.length > 0 && h('span', { class: 'marks' }, marks));
+    const marks = [
+        item.phase !== null &&
+            item.phase !== undefined &&
+            button(`phase ${item.phase}`, () => actions.showPhase(item.phase), { class: 'mark' }),
+        item.file &&
+            button(shorten(item.file, 40), () => actions.showFile(item.file), { class: 'mark', title: item.file }),
+        item.ranks?.length > 0 &&
+            h('span', { class: 'mark' }, `${item.ranks.length === 1 ? 'rank' : 'ranks'} ${ranges(item.ranks)}`),
+        item.line && h('span', { class: 'mark code' }, item.line),
+    ].filter(Boolean);
+    return h('li', {}, item.text, marks.length > 0 && h('span', { class: 'marks' }, marks));
 }
 
 function card(finding, index, actions) {
-  return h('article', { class: `finding ${finding.severity}`, id: `finding-${index}`, 'data-id': finding.id },
-    h('header', {},
-      h('div', { class: 'finding-title' },
-        h('span', { class: 'severity' }, severities[finding.severity] ?? finding.severity), h('h3', {}, finding.title)),
-      h('div', { class: 'stake' }, h('strong', {}, seconds(finding.seconds)),
-        h('span', {}, `${percent(finding.share)} of the run time`), bar([[finding.share, 'part-stake']]))),
-    h('ul', { class: 'evidence' }, finding.evidence.map((item) => evidence(item, actions))),
-    h('dl', { class: 'why' },
-      finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, finding.basis)],
-      h('dt', {}, 'Why'), h('dd', {}, finding.reason),
-      h('dt', {}, 'What to do'), h('dd', { class: 'advice' }, finding.advice),
-      typeof finding.predicted_seconds === 'number'
-        && [h('dt', {}, 'Predicted'), h('dd', {}, `saves ${seconds(finding.predicted_seconds)}`)],
-      finding.command && [h('dt', {}, 'To check'), h('dd', {}, command(finding.command))]));
+    return h(
+        'article',
+        { class: `finding ${finding.severity}`, id: `finding-${index}`, 'data-id': finding.id },
+        h(
+            'header',
+            {},
+            h(
+                'div',
+                { class: 'finding-title' },
+                h('span', { class: 'severity' }, severities[finding.severity] ?? finding.severity),
+                h('h3', {}, finding.title),
+            ),
+            h(
+                'div',
+                { class: 'stake' },
+                h('strong', {}, seconds(finding.seconds)),
+                h('span', {}, `${percent(finding.share)} of the run time`),
+                bar([[finding.share, 'part-stake']]),
+            ),
+        ),
+        h(
+            'ul',
+            { class: 'evidence' },
+            finding.evidence.map((item) => evidence(item, actions)),
+        ),
+        h(
+            'dl',
+            { class: 'why' },
+            finding.basis && [h('dt', {}, 'Measured as'), h('dd', {}, finding.basis)],
+            h('dt', {}, 'Why'),
+            h('dd', {}, finding.reason),
+            h('dt', {}, 'What to do'),
+            h('dd', { class: 'advice' }, finding.advice),
+            typeof finding.predicted_seconds === 'number' && [
+                h('dt', {}, 'Predicted'),
+                h('dd', {}, `saves ${seconds(finding.predicted_seconds)}`),
+            ],
+            finding.command && [h('dt', {}, 'To check'), h('dd', {}, command(finding.command))],
+        ),
+    );
 }
 
 const firstShown = 6;
 
 export function findingsSection(document, { actions }) {
-  const findings = document.findings ?? [];
-  if (findings.length === 0) {
-    return section('findings', 'Findings', h('p', { class: 'quiet' },
-      'Nothing stands out: no pattern that is known to cost time cost any here.'));
-  }
-  const cards = findings.map((finding, index) => card(finding, index, actions));
-  const rest = cards.slice(firstShown);
-  return section('findings', 'Findings',
-    h('p', { class: 'intro' }, 'By the time at stake, as measured in this log.'), cards.slice(0, firstShown),
-    rest.length > 0 && h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less at stake`), rest));
+    const findings = document.findings ?? [];
+    if (findings.length === 0) {
+        return section(
+            'findings',
+            'Findings',
+            h('p', { class: 'quiet' }, 'Nothing stands out: no pattern that is known to cost time cost any here.'),
+        );
+    }
+    const cards = findings.map((finding, index) => card(finding, index, actions));
+    const rest = cards.slice(firstShown);
+    return section(
+        'findings',
+        'Findings',
+        h('p', { class: 'intro' }, 'By the time at stake, as measured in this log.'),
+        cards.slice(0, firstShown),
+        rest.length > 0 &&
+            h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less at stake`), rest),
+    );
 }

@@ -5,125 +5,290 @@ import { bytes, count, percent, plural, seconds } from './format.mjs';
 import { facts, table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
-const parts = [['io', 'I/O', 0], ['communication', 'communication', 3], ['rest', 'everything else', null]];
+const parts = [
+    ['io', 'I/O', 0],
+    ['communication', 'communication', 3],
+    ['rest', 'everything else', null],
+];
 
 function buildTimes(ranks) {
-  return {
-    grid: { left: 64, right: 24, top: 34, bottom: 28 },
-    legend: legend({ data: parts.map(([, word]) => word) }),
-    tooltip: tooltip({
-      trigger: 'axis', axisPointer: { type: 'shadow' },
-      formatter: ([{ dataIndex }]) => tip(`rank ${ranks[dataIndex].rank}`,
-        [...parts.map(([key, word]) => [word, seconds(ranks[dataIndex][key])]), ['run time', seconds(ranks[dataIndex].run)]]),
-    }),
-    xAxis: axis({ type: 'value', axisLine: { show: false }, ...timeScale(Math.max(...ranks.map(({ run }) => run))) }),
-    yAxis: axis({ type: 'category', inverse: true, data: ranks.map(({ rank }) => `rank ${rank}`), splitLine: { show: false } }),
-    series: parts.map(([key, name, index]) => ({
-      type: 'bar', name, stack: 'time', barMaxWidth: 20, data: ranks.map((rank) => rank[key]),
-      itemStyle: { color: index === null ? colour('line-strong') : seriesColour(index) },
-    })),
-  };
+    return {
+        grid: { left: 64, right: 24, top: 34, bottom: 28 },
+        legend: legend({ data: parts.map(([, word]) => word) }),
+        tooltip: tooltip({
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: ([{ dataIndex }]) =>
+                tip(`rank ${ranks[dataIndex].rank}`, [
+                    ...parts.map(([key, word]) => [word, seconds(ranks[dataIndex][key])]),
+                    ['run time', seconds(ranks[dataIndex].run)],
+                ]),
+        }),
+        xAxis: axis({
+            type: 'value',
+            axisLine: { show: false },
+            ...timeScale(Math.max(...ranks.map(({ run }) => run))),
+        }),
+        yAxis: axis({
+            type: 'category',
+            inverse: true,
+            data: ranks.map(({ rank }) => `rank ${rank}`),
+            splitLine: { show: false },
+        }),
+        series: parts.map(([key, name, index]) => ({
+            type: 'bar',
+            name,
+            stack: 'time',
+            barMaxWidth: 20,
+            data: ranks.map((rank) => rank[key]),
+            itemStyle: { color: index === null ? colour('line-strong') : seriesColour(index) },
+        })),
+    };
 }
 
 function timesFigure(ranks) {
-  if (!ranks?.length) return null;
-  const sum = (key) => ranks.reduce((total, rank) => total + rank[key], 0);
-  const share = (key) => percent(sum('run') > 0 ? sum(key) / sum('run') : 0);
-  return figure({
-    id: 'times', title: 'Time of each rank', message: `${share('io')} in I/O, ${share('communication')} in communication, ${share('rest')} in everything else.`,
-    height: Math.min(700, 76 + ranks.length * (ranks.length > 24 ? 14 : 28)), build: () => buildTimes(ranks),
-  }).element;
+    if (!ranks?.length) return null;
+    const sum = (key) => ranks.reduce((total, rank) => total + rank[key], 0);
+    const share = (key) => percent(sum('run') > 0 ? sum(key) / sum('run') : 0);
+    return figure({
+        id: 'times',
+        title: 'Time of each rank',
+        message: `${share('io')} in I/O, ${share('communication')} in communication, ${share('rest')} in the rest.`,
+        height: Math.min(700, 76 + ranks.length * (ranks.length > 24 ? 14 : 28)),
+        build: () => buildTimes(ranks),
+    }).element;
 }
 
 function jobFacts(job) {
-  return facts([
-    ['Command', h('code', {}, job.command.join(' '))], ['In', job.cwd && h('code', {}, job.cwd)],
-    ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
-    ['Ran for', seconds(job.end - job.start)], ['Host', job.host_count > 1 ? `${job.host} and ${job.host_count - 1} more` : job.host],
-    ['MPI', job.mpi], ['Ranks', job.mpi ? count(job.nprocs) : null], ['Job', job.id],
-    ['Exit status', job.exit_status === null ? 'not known' : String(job.exit_status)], ['Recorded by', `ioseer ${job.version}`],
-  ]);
+    return facts([
+        ['Command', h('code', {}, job.command.join(' '))],
+        ['In', job.cwd && h('code', {}, job.cwd)],
+        ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
+        ['Ran for', seconds(job.end - job.start)],
+        ['Host', job.host_count > 1 ? `${job.host} and ${job.host_count - 1} more` : job.host],
+        ['MPI', job.mpi],
+        ['Ranks', job.mpi ? count(job.nprocs) : null],
+        ['Job', job.id],
+        ['Exit status', job.exit_status === null ? 'not known' : String(job.exit_status)],
+        ['Recorded by', `ioseer ${job.version}`],
+    ]);
 }
 
 function coverageTable({ coverage }) {
-  if (!coverage) return null;
-  const rows = [];
-  const add = (direction, reason, moved, what) => rows.push({ direction, reason, moved, what });
-  add('read', 'in this log', coverage.captured_read, 'recorded');
-  add('write', 'in this log', coverage.captured_write, 'recorded');
-  for (const { direction, reason, bytes: moved } of coverage.left_out ?? []) add(direction, reason, moved, 'left out');
-  for (const { direction, reason, bytes: moved } of coverage.unseen ?? []) add(direction, reason, moved, 'not seen');
-  return [h('h3', {}, 'Coverage'),
-    h('p', {}, `${percent(coverage.read)} of the bytes read and ${percent(coverage.write)} of the bytes written, of those that the recorder should see.`),
-    table([
-      { title: 'Bytes', number: true, cell: ({ moved }) => (moved === null ? 'not known' : bytes(moved)), value: ({ moved }) => moved },
-      { title: 'Direction', cell: ({ direction }) => (direction === 'read' ? 'read' : 'written'), value: ({ direction }) => direction },
-      { title: '', cell: ({ what }) => what, value: ({ what }) => what },
-      { title: 'Reason', cell: ({ reason }) => reason },
-    ], rows, { caption: 'Bytes that were recorded, left out, and not seen' }).element];
+    if (!coverage) return null;
+    const rows = [];
+    const add = (direction, reason, moved, what) => rows.push({ direction, reason, moved, what });
+    add('read', 'in this log', coverage.captured_read, 'recorded');
+    add('write', 'in this log', coverage.captured_write, 'recorded');
+    for (const { direction, reason, bytes: moved } of coverage.left_out ?? [])
+        add(direction, reason, moved, 'left out');
+    for (const { direction, reason, bytes: moved } of coverage.unseen ?? []) add(direction, reason, moved, 'not seen');
+    return [
+        h('h3', {}, 'Coverage'),
+        h(
+            'p',
+            {},
+            `${percent(coverage.read)} of the bytes read and ${percent(coverage.write)} of the bytes written, ` +
+                'of those that the recorder should see.',
+        ),
+        table(
+            [
+                {
+                    title: 'Bytes',
+                    number: true,
+                    cell: ({ moved }) => (moved === null ? 'not known' : bytes(moved)),
+                    value: ({ moved }) => moved,
+                },
+                {
+                    title: 'Direction',
+                    cell: ({ direction }) => (direction === 'read' ? 'read' : 'written'),
+                    value: ({ direction }) => direction,
+                },
+                { title: '', cell: ({ what }) => what, value: ({ what }) => what },
+                { title: 'Reason', cell: ({ reason }) => reason },
+            ],
+            rows,
+            { caption: 'Bytes that were recorded, left out, and not seen' },
+        ).element,
+    ];
 }
 
 function lossesOf(job) {
-  const damage = job.damage === null ? 'No damage.' : Object.entries(job.damage).filter(([, value]) => value)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value === true ? 'yes' : count(value)}`).join(', ');
-  return [h('h3', {}, 'Losses'),
-    h('p', {}, `${plural(job.events, 'event')}, ${job.lost_events ? `${count(job.lost_events)} lost` : 'none lost'}. ${damage}`),
-    job.losses?.length > 0 && table([
-      { title: 'Reason', cell: ({ reason }) => reason },
-      { title: 'Events', number: true, cell: ({ events }) => count(events), value: ({ events }) => events },
-      { title: 'Bytes', number: true, cell: (loss) => bytes(loss.bytes), value: (loss) => loss.bytes },
-      { title: 'Process', cell: ({ pid }) => (pid === null ? 'the whole job' : String(pid)) },
-      { title: 'Note', cell: ({ text }) => text ?? '' },
-    ], job.losses, { caption: 'Losses' }).element];
+    const damage =
+        job.damage === null
+            ? 'No damage.'
+            : Object.entries(job.damage)
+                  .filter(([, value]) => value)
+                  .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value === true ? 'yes' : count(value)}`)
+                  .join(', ');
+    return [
+        h('h3', {}, 'Losses'),
+        h(
+            'p',
+            {},
+            `${plural(job.events, 'event')}, ${job.lost_events ? count(job.lost_events) : 'none'} lost. ${damage}`,
+        ),
+        job.losses?.length > 0 &&
+            table(
+                [
+                    { title: 'Reason', cell: ({ reason }) => reason },
+                    {
+                        title: 'Events',
+                        number: true,
+                        cell: ({ events }) => count(events),
+                        value: ({ events }) => events,
+                    },
+                    { title: 'Bytes', number: true, cell: (loss) => bytes(loss.bytes), value: (loss) => loss.bytes },
+                    { title: 'Process', cell: ({ pid }) => (pid === null ? 'the whole job' : String(pid)) },
+                    { title: 'Note', cell: ({ text }) => text ?? '' },
+                ],
+                job.losses,
+                { caption: 'Losses' },
+            ).element,
+    ];
 }
 
 function processTable(processes) {
-  return [h('h3', {}, 'Processes'), table([
-    { title: 'Rank', number: true, cell: ({ rank }) => (rank === null ? '' : String(rank)), value: ({ rank }) => rank },
-    { title: 'PID', number: true, cell: ({ pid }) => String(pid), value: ({ pid }) => pid },
-    { title: 'Host', cell: ({ host }) => host, value: ({ host }) => host },
-    { title: 'End', cell: ({ exit, exit_status: status }) => (status ? `${exit} ${status}` : exit), value: ({ exit }) => exit },
-    { title: 'From', number: true, cell: ({ start }) => seconds(start), value: ({ start }) => start },
-    { title: 'To', number: true, cell: ({ end }) => seconds(end), value: ({ end }) => end },
-    { title: 'Command', cell: ({ command, launcher }) => [h('code', { class: 'clip', title: command?.join(' ') }, command?.join(' ') ?? ''), launcher && h('span', { class: 'mark' }, 'launcher')] },
-  ], [...processes].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)), { caption: 'Processes', first: 10 }).element];
+    return [
+        h('h3', {}, 'Processes'),
+        table(
+            [
+                {
+                    title: 'Rank',
+                    number: true,
+                    cell: ({ rank }) => (rank === null ? '' : String(rank)),
+                    value: ({ rank }) => rank,
+                },
+                { title: 'PID', number: true, cell: ({ pid }) => String(pid), value: ({ pid }) => pid },
+                { title: 'Host', cell: ({ host }) => host, value: ({ host }) => host },
+                {
+                    title: 'End',
+                    cell: ({ exit, exit_status: status }) => (status ? `${exit} ${status}` : exit),
+                    value: ({ exit }) => exit,
+                },
+                { title: 'From', number: true, cell: ({ start }) => seconds(start), value: ({ start }) => start },
+                { title: 'To', number: true, cell: ({ end }) => seconds(end), value: ({ end }) => end },
+                {
+                    title: 'Command',
+                    cell: ({ command, launcher }) => [
+                        h('code', { class: 'clip', title: command?.join(' ') }, command?.join(' ') ?? ''),
+                        launcher && h('span', { class: 'mark' }, 'launcher'),
+                    ],
+                },
+            ],
+            [...processes].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity)),
+            { caption: 'Processes', first: 10 },
+        ).element,
+    ];
 }
 
 // Hints of MPI, for each file and each set in force.
 function hintsOf(files) {
-  const rows = files.flatMap((file) => (file.mpi?.hints ?? []).flatMap(({ hints }) => [
-    ...Object.entries(hints.asked ?? {}).map(([name, value]) => ({ file: file.name, name, value, kind: 'asked for' })),
-    ...Object.entries(hints.in_force ?? {}).map(([name, value]) => ({ file: file.name, name, value, kind: 'in force' }))]));
-  if (rows.length === 0) return null;
-  return h('details', {}, h('summary', {}, `MPI hints (${rows.length})`), table([
-    { title: 'Hint', heading: true, cell: ({ name }) => h('code', {}, name), value: ({ name }) => name },
-    { title: 'Value', cell: ({ value }) => h('code', {}, value), value: ({ value }) => value },
-    { title: '', cell: ({ kind }) => kind, value: ({ kind }) => kind },
-    { title: 'File', cell: ({ file }) => h('span', { class: 'path' }, file), value: ({ file }) => file },
-  ], rows, { caption: 'MPI hints', first: 40 }).element);
+    const rows = files.flatMap((file) =>
+        (file.mpi?.hints ?? []).flatMap(({ hints }) => [
+            ...Object.entries(hints.asked ?? {}).map(([name, value]) => ({
+                file: file.name,
+                name,
+                value,
+                kind: 'asked for',
+            })),
+            ...Object.entries(hints.in_force ?? {}).map(([name, value]) => ({
+                file: file.name,
+                name,
+                value,
+                kind: 'in force',
+            })),
+        ]),
+    );
+    if (rows.length === 0) return null;
+    return h(
+        'details',
+        {},
+        h('summary', {}, `MPI hints (${rows.length})`),
+        table(
+            [
+                { title: 'Hint', heading: true, cell: ({ name }) => h('code', {}, name), value: ({ name }) => name },
+                { title: 'Value', cell: ({ value }) => h('code', {}, value), value: ({ value }) => value },
+                { title: '', cell: ({ kind }) => kind, value: ({ kind }) => kind },
+                { title: 'File', cell: ({ file }) => h('span', { class: 'path' }, file), value: ({ file }) => file },
+            ],
+            rows,
+            { caption: 'MPI hints', first: 40 },
+        ).element,
+    );
 }
 
 function settingsOf(settings) {
-  if (!settings?.length) return null;
-  const text = (setting) => (typeof setting === 'string' ? setting : Object.values(setting).filter((value) => value !== null).join(' = '));
-  return h('details', {}, h('summary', {}, `Environment and settings (${settings.length})`),
-    h('ul', { class: 'settings' }, settings.map((setting) => h('li', {}, h('code', {}, text(setting))))));
+    if (!settings?.length) return null;
+    const text = (setting) =>
+        typeof setting === 'string'
+            ? setting
+            : Object.values(setting)
+                  .filter((value) => value !== null)
+                  .join(' = ');
+    return h(
+        'details',
+        {},
+        h('summary', {}, `Environment and settings (${settings.length})`),
+        h(
+            'ul',
+            { class: 'settings' },
+            settings.map((setting) => h('li', {}, h('code', {}, text(setting)))),
+        ),
+    );
 }
 
 function devicesOf(devices) {
-  if (!devices?.length) return null;
-  return [h('h3', {}, 'Devices'), table([
-    { title: 'Device', heading: true, cell: ({ name }) => name, value: ({ name }) => name },
-    { title: 'Host', cell: ({ host }) => host, value: ({ host }) => host },
-    { title: 'Read', number: true, cell: (device) => bytes(device.bytes_read), value: (device) => device.bytes_read },
-    { title: 'Written', number: true, cell: (device) => bytes(device.bytes_written), value: (device) => device.bytes_written },
-    { title: 'Busy', number: true, cell: ({ utilisation }) => percent(utilisation), value: ({ utilisation }) => utilisation },
-    { title: 'Under way', number: true, cell: ({ queue }) => queue?.toFixed(1) ?? '–', value: ({ queue }) => queue },
-  ], devices, { caption: 'What the whole machine did on these devices while the job ran', captionShown: true }).element];
+    if (!devices?.length) return null;
+    return [
+        h('h3', {}, 'Devices'),
+        table(
+            [
+                { title: 'Device', heading: true, cell: ({ name }) => name, value: ({ name }) => name },
+                { title: 'Host', cell: ({ host }) => host, value: ({ host }) => host },
+                {
+                    title: 'Read',
+                    number: true,
+                    cell: (device) => bytes(device.bytes_read),
+                    value: (device) => device.bytes_read,
+                },
+                {
+                    title: 'Written',
+                    number: true,
+                    cell: (device) => bytes(device.bytes_written),
+                    value: (device) => device.bytes_written,
+                },
+                {
+                    title: 'Busy',
+                    number: true,
+                    cell: ({ utilisation }) => percent(utilisation),
+                    value: ({ utilisation }) => utilisation,
+                },
+                {
+                    title: 'Under way',
+                    number: true,
+                    cell: ({ queue }) => queue?.toFixed(1) ?? '–',
+                    value: ({ queue }) => queue,
+                },
+            ],
+            devices,
+            { caption: 'What the whole machine did on these devices while the job ran', captionShown: true },
+        ).element,
+    ];
 }
 
 export function jobSection(document) {
-  const { job } = document;
-  return section('job', 'Job, environment, losses', jobFacts(job.job), timesFigure(job.ranks), lossesOf(job), coverageTable(job),
-    devicesOf(job.devices), processTable(job.processes), hintsOf(job.files ?? []), settingsOf(job.settings));
+    const { job } = document;
+    return section(
+        'job',
+        'Job, environment, losses',
+        jobFacts(job.job),
+        timesFigure(job.ranks),
+        lossesOf(job),
+        coverageTable(job),
+        devicesOf(job.devices),
+        processTable(job.processes),
+        hintsOf(job.files ?? []),
+        settingsOf(job.settings),
+    );
 }

@@ -10,8 +10,8 @@ const maxCalls = 14;
 const order = ['hdf5', 'pnetcdf', 'mpiio', 'stdio', 'posix', 'client', 'net', 'server', 'disk'];
 
 function layersOf(layers) {
-  const found = new Set(layers.ranks.flatMap((rank) => rank.layers.map(({ layer }) => layer)));
-  return [...found].sort((a, b) => (order.indexOf(a) + 99) % 99 - (order.indexOf(b) + 99) % 99);
+    const found = new Set(layers.ranks.flatMap((rank) => rank.layers.map(({ layer }) => layer)));
+    return [...found].sort((a, b) => ((order.indexOf(a) + 99) % 99) - ((order.indexOf(b) + 99) % 99));
 }
 
 const rankName = ({ rank, pid }) => (rank === null ? `process ${pid}` : `rank ${rank}`);
@@ -19,209 +19,366 @@ const rankName = ({ rank, pid }) => (rank === null ? `process ${pid}` : `rank ${
 // --- per process
 
 function barAxis(names, more = {}) {
-  return axis({ type: 'category', inverse: true, data: names.map(printable), splitLine: { show: false },
-    axisLabel: { width: 160, overflow: 'truncate', interval: names.length > 40 ? 'auto' : 0 }, ...more });
+    return axis({
+        type: 'category',
+        inverse: true,
+        data: names.map(printable),
+        splitLine: { show: false },
+        axisLabel: { width: 160, overflow: 'truncate', interval: names.length > 40 ? 'auto' : 0 },
+        ...more,
+    });
 }
 
 const timeAxis = (largest) => axis({ type: 'value', axisLine: { show: false }, ...timeScale(largest) });
 
 function buildRanks(layers, kind) {
-  const names = layersOf(layers);
-  const find = (rank, name) => rank.layers.find(({ layer }) => layer === name);
-  return {
-    grid: { left: 84, right: 24, top: 34, bottom: 28 },
-    legend: legend({ data: names }),
-    tooltip: tooltip({
-      trigger: 'axis', axisPointer: { type: 'shadow' },
-      formatter: ([{ dataIndex }]) => tip(rankName(layers.ranks[dataIndex]), names.map((name) => {
-        const layer = find(layers.ranks[dataIndex], name);
-        return [name, layer && `${seconds(layer[kind])} ${kind}, ${plural(layer.calls, 'call')}`];
-      })),
-    }),
-    xAxis: timeAxis(Math.max(...layers.ranks.map((rank) => rank.layers.reduce((most, layer) => Math.max(most, layer.inclusive), 0)))),
-    yAxis: barAxis(layers.ranks.map(rankName)),
-    series: names.map((name) => ({
-      type: 'bar', name, stack: kind === 'exclusive' ? 'time' : undefined, barMaxWidth: 22, barGap: '10%',
-      itemStyle: { color: layerColour(name) }, data: layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0),
-    })),
-  };
+    const names = layersOf(layers);
+    const find = (rank, name) => rank.layers.find(({ layer }) => layer === name);
+    return {
+        grid: { left: 84, right: 24, top: 34, bottom: 28 },
+        legend: legend({ data: names }),
+        tooltip: tooltip({
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: ([{ dataIndex }]) =>
+                tip(
+                    rankName(layers.ranks[dataIndex]),
+                    names.map((name) => {
+                        const layer = find(layers.ranks[dataIndex], name);
+                        return [name, layer && `${seconds(layer[kind])} ${kind}, ${plural(layer.calls, 'call')}`];
+                    }),
+                ),
+        }),
+        xAxis: timeAxis(
+            Math.max(
+                ...layers.ranks.map((rank) => rank.layers.reduce((most, layer) => Math.max(most, layer.inclusive), 0)),
+            ),
+        ),
+        yAxis: barAxis(layers.ranks.map(rankName)),
+        series: names.map((name) => ({
+            type: 'bar',
+            name,
+            stack: kind === 'exclusive' ? 'time' : undefined,
+            barMaxWidth: 22,
+            barGap: '10%',
+            itemStyle: { color: layerColour(name) },
+            data: layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0),
+        })),
+    };
 }
 
 function rankMessage({ ranks }) {
-  const total = ({ layers }) => layers.reduce((sum, { exclusive }) => sum + exclusive, 0);
-  const all = ranks.map(total);
-  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
-  const most = all.indexOf(Math.max(...all));
-  const sums = new Map();
-  for (const { layer, exclusive } of ranks.flatMap(({ layers }) => layers)) sums.set(layer, (sums.get(layer) ?? 0) + exclusive);
-  const [top] = [...sums].sort((a, b) => b[1] - a[1]);
-  const share = percent(mean > 0 ? top[1] / (mean * all.length) : 0);
-  const text = `${share} of the time is spent in ${top[0]} itself.`;
-  if (all.length === 1) return text;
-  if (all[most] < mean * 1.05) return `${text} All spend about as much: ${seconds(mean)}.`;
-  return `${text} ${capital(rankName(ranks[most]))} spends the most: ${seconds(all[most])}, ${times(all[most], mean)} the mean.`;
+    const total = ({ layers }) => layers.reduce((sum, { exclusive }) => sum + exclusive, 0);
+    const all = ranks.map(total);
+    const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+    const most = all.indexOf(Math.max(...all));
+    const sums = new Map();
+    for (const { layer, exclusive } of ranks.flatMap(({ layers }) => layers))
+        sums.set(layer, (sums.get(layer) ?? 0) + exclusive);
+    const [top] = [...sums].sort((a, b) => b[1] - a[1]);
+    const share = percent(mean > 0 ? top[1] / (mean * all.length) : 0);
+    const text = `${share} of the time is spent in ${top[0]} itself.`;
+    if (all.length === 1) return text;
+    if (all[most] < mean * 1.05) return `${text} All spend about as much: ${seconds(mean)}.`;
+    const much = `${seconds(all[most])}, ${times(all[most], mean)} the mean`;
+    return `${text} ${capital(rankName(ranks[most]))} spends the most: ${much}.`;
 }
 
 function ranksFigure(layers) {
-  let kind = 'exclusive';
-  const shown = figure({
-    id: 'layers-ranks', title: 'Time per layer and process', message: rankMessage(layers),
-    height: Math.min(760, 80 + layers.ranks.length * (layers.ranks.length > 24 ? 14 : 34)), build: () => buildRanks(layers, kind),
-    controls: choice('Kind of time', [['exclusive', 'Exclusive'], ['inclusive', 'Inclusive']], kind, (value) => {
-      kind = value;
-      shown.redraw();
-    }),
-  });
-  return shown.element;
+    let kind = 'exclusive';
+    const shown = figure({
+        id: 'layers-ranks',
+        title: 'Time per layer and process',
+        message: rankMessage(layers),
+        height: Math.min(760, 80 + layers.ranks.length * (layers.ranks.length > 24 ? 14 : 34)),
+        build: () => buildRanks(layers, kind),
+        controls: choice(
+            'Kind of time',
+            [
+                ['exclusive', 'Exclusive'],
+                ['inclusive', 'Inclusive'],
+            ],
+            kind,
+            (value) => {
+                kind = value;
+                shown.redraw();
+            },
+        ),
+    });
+    return shown.element;
 }
 
 // --- per call
 
 function buildCalls(calls, kind) {
-  const names = [...new Set(calls.flatMap(({ layer, below }) => [layer, ...below.map((part) => part.layer)]))]
-    .sort((a, b) => order.indexOf(a) - order.indexOf(b));
-  // Of its own layer the call has its own time; of those below what they had inside it.
-  const part = (call, name) => {
-    if (kind === 'inclusive' && call.layer === name) return call.inclusive;
-    return (call.layer === name ? call.exclusive : 0)
-      + call.below.filter(({ layer }) => layer === name).reduce((sum, below) => sum + below.seconds, 0);
-  };
-  return {
-    grid: { left: 168, right: 24, top: 34, bottom: 28 },
-    legend: legend({ data: names }),
-    tooltip: tooltip({
-      trigger: 'axis', axisPointer: { type: 'shadow' },
-      formatter: ([{ dataIndex }]) => {
-        const call = calls[dataIndex];
-        return tip(call.op, [['calls', count(call.calls)], ['inclusive', seconds(call.inclusive)], ['exclusive', seconds(call.exclusive)],
-          ['longest', call.longest > 0 ? seconds(call.longest) : null], ['bytes', call.bytes > 0 ? bytes(call.bytes) : null],
-          ...call.below.map((below) => [`below: ${below.layer}`, `${seconds(below.seconds)}, ${plural(below.calls, 'call')}`])]);
-      },
-    }),
-    xAxis: timeAxis(Math.max(...calls.map(({ inclusive }) => inclusive))),
-    yAxis: barAxis(calls.map(({ op }) => op)),
-    series: names.map((name) => ({
-      type: 'bar', name, stack: kind === 'exclusive' ? 'time' : undefined, barMaxWidth: 18, barGap: '10%',
-      itemStyle: { color: layerColour(name) }, data: calls.map((call) => part(call, name)),
-    })),
-  };
+    const names = [...new Set(calls.flatMap(({ layer, below }) => [layer, ...below.map((part) => part.layer)]))].sort(
+        (a, b) => order.indexOf(a) - order.indexOf(b),
+    );
+    // Of its own layer the call has its own time; of those below what they had inside it.
+    const part = (call, name) => {
+        if (kind === 'inclusive' && call.layer === name) return call.inclusive;
+        return (
+            (call.layer === name ? call.exclusive : 0) +
+            call.below.filter(({ layer }) => layer === name).reduce((sum, below) => sum + below.seconds, 0)
+        );
+    };
+    return {
+        grid: { left: 168, right: 24, top: 34, bottom: 28 },
+        legend: legend({ data: names }),
+        tooltip: tooltip({
+            trigger: 'axis',
+            axisPointer: { type: 'shadow' },
+            formatter: ([{ dataIndex }]) => {
+                const call = calls[dataIndex];
+                return tip(call.op, [
+                    ['calls', count(call.calls)],
+                    ['inclusive', seconds(call.inclusive)],
+                    ['exclusive', seconds(call.exclusive)],
+                    ['longest', call.longest > 0 ? seconds(call.longest) : null],
+                    ['bytes', call.bytes > 0 ? bytes(call.bytes) : null],
+                    ...call.below.map((below) => [
+                        `below: ${below.layer}`,
+                        `${seconds(below.seconds)}, ${plural(below.calls, 'call')}`,
+                    ]),
+                ]);
+            },
+        }),
+        xAxis: timeAxis(Math.max(...calls.map(({ inclusive }) => inclusive))),
+        yAxis: barAxis(calls.map(({ op }) => op)),
+        series: names.map((name) => ({
+            type: 'bar',
+            name,
+            stack: kind === 'exclusive' ? 'time' : undefined,
+            barMaxWidth: 18,
+            barGap: '10%',
+            itemStyle: { color: layerColour(name) },
+            data: calls.map((call) => part(call, name)),
+        })),
+    };
 }
 
 function callMessage(calls) {
-  const [top] = calls;
-  const below = top.inclusive - top.exclusive;
-  const text = `${top.op} takes the most time: ${seconds(top.inclusive)} in ${plural(top.calls, 'call')}`;
-  return below > 0 && top.inclusive > 0 ? `${text}, ${percent(below / top.inclusive)} of it in the layers below.` : `${text}.`;
+    const [top] = calls;
+    const below = top.inclusive - top.exclusive;
+    const text = `${top.op} takes the most time: ${seconds(top.inclusive)} in ${plural(top.calls, 'call')}`;
+    return below > 0 && top.inclusive > 0
+        ? `${text}, ${percent(below / top.inclusive)} of it in the layers below.`
+        : `${text}.`;
 }
 
 function callsFigure(layers) {
-  const calls = layers.calls.slice(0, maxCalls);
-  if (calls.length === 0) return null;
-  let kind = 'exclusive';
-  const shown = figure({
-    id: 'layers-calls', title: 'Time per call', message: callMessage(calls), height: 80 + calls.length * 28, build: () => buildCalls(calls, kind),
-    controls: choice('Kind of time', [['exclusive', 'Exclusive'], ['inclusive', 'Inclusive']], kind, (value) => {
-      kind = value;
-      shown.redraw();
-    }),
-  });
-  return shown.element;
+    const calls = layers.calls.slice(0, maxCalls);
+    if (calls.length === 0) return null;
+    let kind = 'exclusive';
+    const shown = figure({
+        id: 'layers-calls',
+        title: 'Time per call',
+        message: callMessage(calls),
+        height: 80 + calls.length * 28,
+        build: () => buildCalls(calls, kind),
+        controls: choice(
+            'Kind of time',
+            [
+                ['exclusive', 'Exclusive'],
+                ['inclusive', 'Inclusive'],
+            ],
+            kind,
+            (value) => {
+                kind = value;
+                shown.redraw();
+            },
+        ),
+    });
+    return shown.element;
 }
 
 function callTable({ calls }) {
-  return table([
-    { title: 'Call', heading: true, cell: ({ op }) => h('code', {}, op), value: ({ op }) => op },
-    { title: 'Layer', cell: ({ layer }) => layer, value: ({ layer }) => layer },
-    { title: 'Calls', number: true, cell: (call) => count(call.calls), value: (call) => call.calls },
-    { title: 'Bytes', number: true, cell: (call) => bytes(call.bytes), value: (call) => call.bytes },
-    { title: 'Inclusive', number: true, cell: (call) => seconds(call.inclusive), value: (call) => call.inclusive },
-    { title: 'Exclusive', number: true, cell: (call) => seconds(call.exclusive), value: (call) => call.exclusive },
-    { title: 'Longest', number: true, cell: (call) => seconds(call.longest), value: (call) => call.longest },
-  ], calls, { caption: 'Calls of all layers', sort: [4, true], first: 8 }).element;
+    return table(
+        [
+            { title: 'Call', heading: true, cell: ({ op }) => h('code', {}, op), value: ({ op }) => op },
+            { title: 'Layer', cell: ({ layer }) => layer, value: ({ layer }) => layer },
+            { title: 'Calls', number: true, cell: (call) => count(call.calls), value: (call) => call.calls },
+            { title: 'Bytes', number: true, cell: (call) => bytes(call.bytes), value: (call) => call.bytes },
+            {
+                title: 'Inclusive',
+                number: true,
+                cell: (call) => seconds(call.inclusive),
+                value: (call) => call.inclusive,
+            },
+            {
+                title: 'Exclusive',
+                number: true,
+                cell: (call) => seconds(call.exclusive),
+                value: (call) => call.exclusive,
+            },
+            { title: 'Longest', number: true, cell: (call) => seconds(call.longest), value: (call) => call.longest },
+        ],
+        calls,
+        { caption: 'Calls of all layers', sort: [4, true], first: 8 },
+    ).element;
 }
 
 // --- the tree of one call
 
 function depths(tree) {
-  const depth = new Map();
-  for (const { id, parent } of tree) depth.set(id, depth.has(parent) ? depth.get(parent) + 1 : 0);
-  return depth;
+    const depth = new Map();
+    for (const { id, parent } of tree) depth.set(id, depth.has(parent) ? depth.get(parent) + 1 : 0);
+    return depth;
 }
 
 function span(call, root) {
-  const place = h('span', { class: 'gantt', 'aria-hidden': 'true' });
-  const part = h('span');
-  const whole = root.duration || 1;
-  part.style.left = `${Math.min(99.5, Math.max(0, (call.start - root.start) / whole * 100))}%`;
-  part.style.width = `${Math.min(100, Math.max(0.5, call.duration / whole * 100))}%`;
-  part.style.background = `var(--layer-${call.layer}, var(--class-none))`;
-  return fillWith(place, part);
+    const place = h('span', { class: 'gantt', 'aria-hidden': 'true' });
+    const part = h('span');
+    const whole = root.duration || 1;
+    part.style.left = `${Math.min(99.5, Math.max(0, ((call.start - root.start) / whole) * 100))}%`;
+    part.style.width = `${Math.min(100, Math.max(0.5, (call.duration / whole) * 100))}%`;
+    part.style.background = `var(--layer-${call.layer}, var(--class-none))`;
+    return fillWith(place, part);
 }
 
 const fillWith = (element, child) => (element.append(child), element);
 
 function treeRows(call) {
-  const [root] = call.tree;
-  const depth = depths(call.tree);
-  return call.tree.map((row) => {
-    const name = h('th', { scope: 'row' }, h('code', {}, row.op));
-    name.style.paddingLeft = `${0.75 + depth.get(row.id) * 1.25}rem`;
-    return h('tr', {}, name, h('td', {}, row.layer), h('td', { class: 'wide' }, span(row, root)),
-      h('td', { class: 'number' }, seconds(row.start - root.start)), h('td', { class: 'number' }, seconds(row.duration)),
-      h('td', { class: 'number' }, row.offset === null ? '' : count(row.offset)), h('td', { class: 'number' }, row.size === null ? '' : bytes(row.size)),
-      h('td', { title: row.file }, row.file ? shorten(baseName(row.file), 28) : '', row.line && h('span', { class: 'quiet' }, ` ${row.line}`)));
-  });
+    const [root] = call.tree;
+    const depth = depths(call.tree);
+    return call.tree.map((row) => {
+        const name = h('th', { scope: 'row' }, h('code', {}, row.op));
+        name.style.paddingLeft = `${0.75 + depth.get(row.id) * 1.25}rem`;
+        return h(
+            'tr',
+            {},
+            name,
+            h('td', {}, row.layer),
+            h('td', { class: 'wide' }, span(row, root)),
+            h('td', { class: 'number' }, seconds(row.start - root.start)),
+            h('td', { class: 'number' }, seconds(row.duration)),
+            h('td', { class: 'number' }, row.offset === null ? '' : count(row.offset)),
+            h('td', { class: 'number' }, row.size === null ? '' : bytes(row.size)),
+            h(
+                'td',
+                { title: row.file },
+                row.file ? shorten(baseName(row.file), 28) : '',
+                row.line && h('span', { class: 'quiet' }, ` ${row.line}`),
+            ),
+        );
+    });
 }
 
-const treeTitles = [['Call'], ['Layer'], ['Within the call'], ['From', 1], ['Duration', 1], ['Offset', 1], ['Size', 1], ['File']];
+const treeTitles = [
+    ['Call'],
+    ['Layer'],
+    ['Within the call'],
+    ['From', 1],
+    ['Duration', 1],
+    ['Offset', 1],
+    ['Size', 1],
+    ['File'],
+];
 
 function treeTable(call) {
-  if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'Nothing is known of what is below this call.');
-  const [root] = call.tree;
-  const below = call.tree.filter(({ parent }) => parent === root.id);
-  const inside = below.reduce((sum, { duration }) => sum + duration, 0);
-  const words = `${root.op} of ${rankName(call)}, ${seconds(root.duration)} from ${seconds(root.start)} on: `
-    + (below.length === 0 ? 'no calls below it.' : `${plural(call.tree.length - 1 + (call.tree_cut ?? 0), 'call')} below it, `
-      + `which take ${percent(root.duration > 0 ? Math.min(1, inside / root.duration) : 0)} of its time.`);
-  return [h('p', { class: 'message' }, words),
-    h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tree of the call' },
-      h('table', { class: 'tree', id: 'call-tree' }, h('caption', { class: 'unseen' }, words),
-        h('thead', {}, h('tr', {}, treeTitles.map(([title, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, title)))),
-        h('tbody', {}, treeRows(call)))),
-    call.tree_cut > 0 && h('p', { class: 'quiet' }, `${plural(call.tree_cut, 'more call')} not shown.`)];
+    if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'Nothing is known of what is below this call.');
+    const [root] = call.tree;
+    const below = call.tree.filter(({ parent }) => parent === root.id);
+    const inside = below.reduce((sum, { duration }) => sum + duration, 0);
+    const words =
+        `${root.op} of ${rankName(call)}, ${seconds(root.duration)} from ${seconds(root.start)} on: ` +
+        (below.length === 0
+            ? 'no calls below it.'
+            : `${plural(call.tree.length - 1 + (call.tree_cut ?? 0), 'call')} below it, ` +
+              `which take ${percent(root.duration > 0 ? Math.min(1, inside / root.duration) : 0)} of its time.`);
+    return [
+        h('p', { class: 'message' }, words),
+        h(
+            'div',
+            { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tree of the call' },
+            h(
+                'table',
+                { class: 'tree', id: 'call-tree' },
+                h('caption', { class: 'unseen' }, words),
+                h(
+                    'thead',
+                    {},
+                    h(
+                        'tr',
+                        {},
+                        treeTitles.map(([title, right]) =>
+                            h('th', { scope: 'col', class: right ? 'number' : null }, title),
+                        ),
+                    ),
+                ),
+                h('tbody', {}, treeRows(call)),
+            ),
+        ),
+        call.tree_cut > 0 && h('p', { class: 'quiet' }, `${plural(call.tree_cut, 'more call')} not shown.`),
+    ];
 }
 
 function treeOf(layers, server, actions) {
-  const place = h('div', { class: 'call' });
-  const show = (call) => replace(place, treeTable(call));
-  const heading = h('h3', {}, 'The tree of one call');
-  actions.showCall = async (id, start) => {
-    const known = layers.slowest.find((call) => call.id === id);
-    heading.scrollIntoView({ block: 'start' });
-    if (known || !server) {
-      replace(place, known ? treeTable(known) : h('p', { class: 'quiet' },
-        'A report has the trees of the longest calls only. "ioseer view" shows that of any call.'));
-      return;
-    }
-    try {
-      show(await server.call(id, start));
-    } catch (error) {
-      replace(place, h('p', { class: 'quiet' }, `The server did not answer: ${error.message}`));
-    }
-  };
-  if (layers.slowest.length === 0) return null;
-  show(layers.slowest[0]);
-  return h('div', { class: 'trees' }, heading,
-    select('Longest calls', layers.slowest.map((call) => [call, `${call.op}, ${rankName(call)}: ${seconds(call.duration)} at ${seconds(call.start)}`]),
-      layers.slowest[0], show), place);
+    const place = h('div', { class: 'call' });
+    const show = (call) => replace(place, treeTable(call));
+    const heading = h('h3', {}, 'The tree of one call');
+    actions.showCall = async (id, start) => {
+        const known = layers.slowest.find((call) => call.id === id);
+        heading.scrollIntoView({ block: 'start' });
+        if (known || !server) {
+            replace(
+                place,
+                known
+                    ? treeTable(known)
+                    : h(
+                          'p',
+                          { class: 'quiet' },
+                          'A report has the trees of the longest calls only. "ioseer view" shows that of any call.',
+                      ),
+            );
+            return;
+        }
+        try {
+            show(await server.call(id, start));
+        } catch (error) {
+            replace(place, h('p', { class: 'quiet' }, `The server did not answer: ${error.message}`));
+        }
+    };
+    if (layers.slowest.length === 0) return null;
+    show(layers.slowest[0]);
+    return h(
+        'div',
+        { class: 'trees' },
+        heading,
+        select(
+            'Longest calls',
+            layers.slowest.map((call) => [
+                call,
+                `${call.op}, ${rankName(call)}: ${seconds(call.duration)} at ${seconds(call.start)}`,
+            ]),
+            layers.slowest[0],
+            show,
+        ),
+        place,
+    );
 }
 
 export function layersSection(document, { server, actions }) {
-  const { layers } = document;
-  if (!layers || layers.ranks.length === 0) return section('layers', 'Layers', h('p', { class: 'quiet' }, 'No calls.'));
-  return section('layers', 'Layers',
-    h('p', { class: 'intro' }, 'Exclusive time is that of a layer itself; inclusive time has the layers below in it.'),
-    ranksFigure(layers),
-    layers.ranks_left_out > 0 && h('p', { class: 'quiet' }, `${plural(layers.ranks_left_out, 'process', 'processes')} with less time not shown.`),
-    callsFigure(layers), callTable(layers), treeOf(layers, server, actions));
+    const { layers } = document;
+    if (!layers || layers.ranks.length === 0)
+        return section('layers', 'Layers', h('p', { class: 'quiet' }, 'No calls.'));
+    return section(
+        'layers',
+        'Layers',
+        h(
+            'p',
+            { class: 'intro' },
+            'Exclusive time is that of a layer itself; inclusive time has the layers below in it.',
+        ),
+        ranksFigure(layers),
+        layers.ranks_left_out > 0 &&
+            h(
+                'p',
+                { class: 'quiet' },
+                `${plural(layers.ranks_left_out, 'process', 'processes')} with less time not shown.`,
+            ),
+        callsFigure(layers),
+        callTable(layers),
+        treeOf(layers, server, actions),
+    );
 }

@@ -22,106 +22,152 @@ const name = h('span', { class: 'log-name' });
 
 // Actions are what one part of the page asks of another: each section adds its own.
 function context(server) {
-  const nothing = () => {};
-  return { server, actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
+    const nothing = () => {};
+    return { server, actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
 }
 
 // The program and its arguments, without what launched it.
 function headline(document) {
-  const programs = document.job.processes.filter(({ launcher, command }) => !launcher && command?.length > 0);
-  const program = programs.find(({ rank }) => rank === 0) ?? programs[0];
-  const [name, ...rest] = program?.command ?? document.job.job.command;
-  const words = [baseName(name ?? 'ioseer'), ...rest];
-  const shown = words.slice(0, 12).map((word) => h('span', { class: 'word' }, `${shorten(word, 60)} `));
-  return h('h1', { title: words.join(' ') }, shown, words.length > 12 && '…');
+    const programs = document.job.processes.filter(({ launcher, command }) => !launcher && command?.length > 0);
+    const program = programs.find(({ rank }) => rank === 0) ?? programs[0];
+    const [name, ...rest] = program?.command ?? document.job.job.command;
+    const words = [baseName(name ?? 'ioseer'), ...rest];
+    const shown = words.slice(0, 12).map((word) => h('span', { class: 'word' }, `${shorten(word, 60)} `));
+    return h('h1', { title: words.join(' ') }, shown, words.length > 12 && '…');
 }
 
-const makers = [summarySection, findingsSection, timelineSection, phasesSection, layersSection, filesSection,
-  predictionsSection, jobSection];
+const makers = [
+    summarySection,
+    findingsSection,
+    timelineSection,
+    phasesSection,
+    layersSection,
+    filesSection,
+    predictionsSection,
+    jobSection,
+];
 
 function make(maker, document, shared) {
-  try {
-    return maker(document, shared);
-  } catch (error) {
-    // One part that cannot be shown must not hide the others.
-    console.error(error);
-    return h('section', { class: 'failed' }, h('p', {}, `This part cannot be shown: ${error.message}`));
-  }
+    try {
+        return maker(document, shared);
+    } catch (error) {
+        // One part that cannot be shown must not hide the others.
+        console.error(error);
+        return h('section', { class: 'failed' }, h('p', {}, `This part cannot be shown: ${error.message}`));
+    }
 }
 
 function showLinks() {
-  const sections = [...main.querySelectorAll('section[id]')];
-  replace(links, sections.map((section) => h('a', { href: `#${section.id}` }, section.querySelector('h2').textContent)));
-  const watcher = new IntersectionObserver((changes) => {
-    for (const { target, isIntersecting } of changes) {
-      if (!isIntersecting) continue;
-      for (const link of links.children) {
-        if (link.hash === `#${target.id}`) link.setAttribute('aria-current', 'true');
-        else link.removeAttribute('aria-current');
-      }
-    }
-  }, { rootMargin: '-20% 0px -70% 0px' });
-  for (const section of sections) watcher.observe(section);
+    const sections = [...main.querySelectorAll('section[id]')];
+    replace(
+        links,
+        sections.map((section) => h('a', { href: `#${section.id}` }, section.querySelector('h2').textContent)),
+    );
+    const watcher = new IntersectionObserver(
+        (changes) => {
+            for (const { target, isIntersecting } of changes) {
+                if (!isIntersecting) continue;
+                for (const link of links.children) {
+                    if (link.hash === `#${target.id}`) link.setAttribute('aria-current', 'true');
+                    else link.removeAttribute('aria-current');
+                }
+            }
+        },
+        { rootMargin: '-20% 0px -70% 0px' },
+    );
+    for (const section of sections) watcher.observe(section);
 }
 
 function pendingNote({ pending }) {
-  return pending === undefined ? null : h('p', { class: 'note', role: 'status' }, `The log is being read: ${percent(pending)} so far. The rest of this page follows.`);
+    return pending === undefined
+        ? null
+        : h(
+              'p',
+              { class: 'note', role: 'status' },
+              `The log is being read: ${percent(pending)} so far. The rest of this page follows.`,
+          );
 }
 
 // Until a large log has been read its document has a summary, a timeline and the job only.
 const early = [summarySection, timelineSection, jobSection];
 
 function show(document, server, all = [document]) {
-  if (document.version !== version) {
-    replace(main, h('p', { class: 'note' }, `This page shows documents of version ${version}, not ${document.version}.`));
-    return;
-  }
-  const shared = context(server);
-  forgetCharts();
-  window.document.title = `${shorten(document.title ?? document.log ?? '', 80)} – ioseer`;
-  replace(name, document.title ?? document.log ?? '');
-  const wanted = document.pending === undefined ? makers : early;
-  const [summary, ...others] = wanted.map((maker) => make(maker, document, shared));
-  replace(main, headline(document), pendingNote(document), summary,
-    all.length > 1 && make(() => compareSection(all), document, shared), others);
-  showLinks();
-  page.actions = shared.actions;
+    if (document.version !== version) {
+        replace(
+            main,
+            h('p', { class: 'note' }, `This page shows documents of version ${version}, not ${document.version}.`),
+        );
+        return;
+    }
+    const shared = context(server);
+    forgetCharts();
+    window.document.title = `${shorten(document.title ?? document.log ?? '', 80)} – ioseer`;
+    replace(name, document.title ?? document.log ?? '');
+    const wanted = document.pending === undefined ? makers : early;
+    const [summary, ...others] = wanted.map((maker) => make(maker, document, shared));
+    replace(
+        main,
+        headline(document),
+        pendingNote(document),
+        summary,
+        all.length > 1 && make(() => compareSection(all), document, shared),
+        others,
+    );
+    showLinks();
+    page.actions = shared.actions;
 }
 
 async function showServed(logs) {
-  const documents = Array(logs.length).fill(null);
-  let chosen = 0;
-  const finished = () => documents.filter((document) => document && document.pending === undefined);
-  const showChosen = () => documents[chosen] && show(documents[chosen], serverOf(chosen), finished());
-  if (logs.length > 1) {
-    replace(choices, select('Log', logs.map((log, at) => [at, shorten(log, 40)]), 0, (at) => {
-      chosen = at;
-      showChosen();
-    }));
-  }
-  const follow = (at) => followDocument(at, (document) => {
-    documents[at] = document;
-    if (at === chosen || finished().length > 1) showChosen();
-  });
-  // One after the other: the server reads one log at a time.
-  for (const at of logs.keys()) {
-    try {
-      await follow(at);
-    } catch (error) {
-      replace(main, h('p', { class: 'note' }, `${logs[at]} cannot be shown: ${error.message}`));
+    const documents = Array(logs.length).fill(null);
+    let chosen = 0;
+    const finished = () => documents.filter((document) => document && document.pending === undefined);
+    const showChosen = () => documents[chosen] && show(documents[chosen], serverOf(chosen), finished());
+    if (logs.length > 1) {
+        replace(
+            choices,
+            select(
+                'Log',
+                logs.map((log, at) => [at, shorten(log, 40)]),
+                0,
+                (at) => {
+                    chosen = at;
+                    showChosen();
+                },
+            ),
+        );
     }
-  }
+    const follow = (at) =>
+        followDocument(at, (document) => {
+            documents[at] = document;
+            if (at === chosen || finished().length > 1) showChosen();
+        });
+    // One after the other: the server reads one log at a time.
+    for (const at of logs.keys()) {
+        try {
+            await follow(at);
+        } catch (error) {
+            replace(main, h('p', { class: 'note' }, `${logs[at]} cannot be shown: ${error.message}`));
+        }
+    }
 }
 
 function frame() {
-  const themeSwitch = button('', () => {
-    switchTheme();
+    const themeSwitch = button(
+        '',
+        () => {
+            switchTheme();
+            sayTheme();
+        },
+        { class: 'theme' },
+    );
+    const sayTheme = () => replace(themeSwitch, theme() === 'dark' ? 'Light' : 'Dark');
     sayTheme();
-  }, { class: 'theme' });
-  const sayTheme = () => replace(themeSwitch, theme() === 'dark' ? 'Light' : 'Dark');
-  sayTheme();
-  document.body.append(h('a', { class: 'skip', href: '#main' }, 'Skip to the report'),
-    h('header', { class: 'top' }, h('a', { class: 'brand', href: '#main' }, 'ioseer'), name, choices, themeSwitch), links, main);
+    document.body.append(
+        h('a', { class: 'skip', href: '#main' }, 'Skip to the report'),
+        h('header', { class: 'top' }, h('a', { class: 'brand', href: '#main' }, 'ioseer'), name, choices, themeSwitch),
+        links,
+        main,
+    );
 }
 
 // For tests, and for those who look under the hood.

@@ -6,121 +6,196 @@ import { phaseSeriesIndex } from './theme.mjs';
 
 // Phases of one family, one after the other, are one block of rows with the sums of all.
 function blocksOf(phases) {
-  const blocks = [];
-  for (const phase of phases) {
-    const last = blocks.at(-1);
-    if (last && phase.family !== null && phase.family === last[0].family) last.push(phase);
-    else blocks.push([phase]);
-  }
-  return blocks;
+    const blocks = [];
+    for (const phase of phases) {
+        const last = blocks.at(-1);
+        if (last && phase.family !== null && phase.family === last[0].family) last.push(phase);
+        else blocks.push([phase]);
+    }
+    return blocks;
 }
 
 const sum = (phases, key) => phases.reduce((total, phase) => total + (phase[key] ?? 0), 0);
 
 function expression(op) {
-  const main = op.logical_expr ?? op.offset_expr ?? (op.offset_table ? '(table)' : op.mode ?? '');
-  const physical = op.logical_expr && op.offset_expr && op.logical_expr !== op.offset_expr;
-  return [h('code', {}, main), physical && h('code', { class: 'second', title: 'first byte in the file' }, op.offset_expr)];
+    const main = op.logical_expr ?? op.offset_expr ?? (op.offset_table ? '(table)' : (op.mode ?? ''));
+    const physical = op.logical_expr && op.offset_expr && op.logical_expr !== op.offset_expr;
+    return [
+        h('code', {}, main),
+        physical && h('code', { class: 'second', title: 'first byte in the file' }, op.offset_expr),
+    ];
 }
 
-const manner = ({ collective, blocking, pointer, mode }) => [collective && 'collective', blocking === false && 'nonblocking',
-  pointer && `${pointer} offset`, mode].filter(Boolean).join(', ');
+const manner = ({ collective, blocking, pointer, mode }) =>
+    [collective && 'collective', blocking === false && 'nonblocking', pointer && `${pointer} offset`, mode]
+        .filter(Boolean)
+        .join(', ');
 
 function operation(op, file) {
-  return [h('span', { class: 'call-name' },
-    h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'), op.call ?? op.op),
-  h('span', { class: 'second' }, manner(op)), file && h('span', { class: 'second' }, file)];
+    return [
+        h(
+            'span',
+            { class: 'call-name' },
+            h('span', { class: `direction ${op.op}`, 'aria-hidden': 'true' }, op.op === 'write' ? 'W' : 'R'),
+            op.call ?? op.op,
+        ),
+        h('span', { class: 'second' }, manner(op)),
+        file && h('span', { class: 'second' }, file),
+    ];
 }
 
 function operationCells(op, file) {
-  return [h('td', { class: 'operation' }, operation(op, file)), h('td', { class: 'expression' }, expression(op)),
-    h('td', { class: 'number' }, op.rep === null ? '' : `${count(op.rep)} × `, op.size === null ? op.size_expr ?? 'varying' : bytes(op.size))];
+    return [
+        h('td', { class: 'operation' }, operation(op, file)),
+        h('td', { class: 'expression' }, expression(op)),
+        h(
+            'td',
+            { class: 'number' },
+            op.rep === null ? '' : `${count(op.rep)} × `,
+            op.size === null ? (op.size_expr ?? 'varying') : bytes(op.size),
+        ),
+    ];
 }
 
 const fileWords = ({ file, files }) => `${shorten(baseName(file), 36)}${files > 1 ? `, ${count(files)} files` : ''}`;
 
 // The rows of a phase, or of several that repeat: one for each operation, the numbers of the phase in the first.
 function rowsOf(phases, total, colourOf, actions, attributes) {
-  const [phase] = phases;
-  const last = phases.at(-1);
-  const duration = sum(phases, 'duration');
-  const weight = sum(phases, 'weight');
-  const name = phases.length > 1 ? `${phase.id}–${last.id}` : `${phase.id}`;
-  const rowspan = Math.max(1, phase.ops.length);
-  const number = (text) => h('td', { rowspan, class: 'number' }, text);
-  const head = [
-    h('th', { rowspan, scope: 'row' }, swatch(colourOf(phase.id)),
-      button(name, () => actions.zoomTo(phase.start, last.start + last.span),
-        { class: 'link', title: 'Show it in the timeline', 'aria-label': `Phase ${name}: show it in the timeline` }),
-      phases.length > 1 && h('span', { class: 'quiet' }, ` ×${phases.length}`)),
-    number(count(phase.np)),
-  ];
-  const tail = [
-    number(bytes(weight)), number([seconds(duration), h('span', { class: 'second' }, percent(total > 0 ? duration / total : 0))]),
-    number(rate(duration > 0 ? weight / duration : null)),
-  ];
-  const file = phase.file && h('span', { title: phase.file }, fileWords(phase));
-  const others = () => Object.entries(phase.others).map(([other, calls]) => `${count(calls)} ${other}`).join(', ');
-  const rows = phase.ops.length === 0
-    ? h('tr', {}, head, h('td', { colspan: 3, class: 'quiet' }, others()), tail)
-    : phase.ops.map((op, index) => h('tr', {}, index === 0 && head, operationCells(op, index === 0 && file), index === 0 && tail));
-  return h('tbody', { ...attributes, 'data-first': phase.id, 'data-last': last.id }, rows);
+    const [phase] = phases;
+    const last = phases.at(-1);
+    const duration = sum(phases, 'duration');
+    const weight = sum(phases, 'weight');
+    const name = phases.length > 1 ? `${phase.id}–${last.id}` : `${phase.id}`;
+    const rowspan = Math.max(1, phase.ops.length);
+    const number = (text) => h('td', { rowspan, class: 'number' }, text);
+    const head = [
+        h(
+            'th',
+            { rowspan, scope: 'row' },
+            swatch(colourOf(phase.id)),
+            button(name, () => actions.zoomTo(phase.start, last.start + last.span), {
+                class: 'link',
+                title: 'Show it in the timeline',
+                'aria-label': `Phase ${name}: show it in the timeline`,
+            }),
+            phases.length > 1 && h('span', { class: 'quiet' }, ` ×${phases.length}`),
+        ),
+        number(count(phase.np)),
+    ];
+    const tail = [
+        number(bytes(weight)),
+        number([seconds(duration), h('span', { class: 'second' }, percent(total > 0 ? duration / total : 0))]),
+        number(rate(duration > 0 ? weight / duration : null)),
+    ];
+    const file = phase.file && h('span', { title: phase.file }, fileWords(phase));
+    const others = () =>
+        Object.entries(phase.others)
+            .map(([other, calls]) => `${count(calls)} ${other}`)
+            .join(', ');
+    const rows =
+        phase.ops.length === 0
+            ? h('tr', {}, head, h('td', { colspan: 3, class: 'quiet' }, others()), tail)
+            : phase.ops.map((op, index) =>
+                  h('tr', {}, index === 0 && head, operationCells(op, index === 0 && file), index === 0 && tail),
+              );
+    return h('tbody', { ...attributes, 'data-first': phase.id, 'data-last': last.id }, rows);
 }
 
-const titles = [['Phase'], ['Ranks', 1], ['Operation'], ['Initial offset'], ['Rep × request', 1], ['Weight', 1],
-  ['Time, share', 1], ['Bandwidth', 1]];
+const titles = [
+    ['Phase'],
+    ['Ranks', 1],
+    ['Operation'],
+    ['Initial offset'],
+    ['Rep × request', 1],
+    ['Weight', 1],
+    ['Time, share', 1],
+    ['Bandwidth', 1],
+];
 
 function phaseTable({ phases }, colourOf, actions) {
-  const total = sum(phases, 'duration');
-  const singles = [];
-  const bodies = blocksOf(phases).map((block) => {
-    const body = rowsOf(block, total, colourOf, actions, {});
-    if (block.length === 1) return body;
-    const each = block.map((phase) => rowsOf([phase], total, colourOf, actions, { class: 'single', hidden: true }));
-    singles.push(...each);
-    return [body, each];
-  });
-  const show = button('Show each repetition', () => {
-    const open = show.getAttribute('aria-pressed') !== 'true';
-    show.setAttribute('aria-pressed', open);
-    for (const body of singles) body.hidden = !open;
-  }, { 'aria-pressed': 'false' });
-  return [
-    h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of phases' },
-      h('table', { class: 'phases', id: 'phase-table' }, h('caption', { class: 'unseen' }, 'Phases, in the order of the program'),
-        h('thead', {}, h('tr', {}, titles.map(([title, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, title)))),
-        bodies)),
-    singles.length > 0 && h('div', { class: 'more' }, show),
-  ];
+    const total = sum(phases, 'duration');
+    const singles = [];
+    const bodies = blocksOf(phases).map((block) => {
+        const body = rowsOf(block, total, colourOf, actions, {});
+        if (block.length === 1) return body;
+        const each = block.map((phase) => rowsOf([phase], total, colourOf, actions, { class: 'single', hidden: true }));
+        singles.push(...each);
+        return [body, each];
+    });
+    const show = button(
+        'Show each repetition',
+        () => {
+            const open = show.getAttribute('aria-pressed') !== 'true';
+            show.setAttribute('aria-pressed', open);
+            for (const body of singles) body.hidden = !open;
+        },
+        { 'aria-pressed': 'false' },
+    );
+    return [
+        h(
+            'div',
+            { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of phases' },
+            h(
+                'table',
+                { class: 'phases', id: 'phase-table' },
+                h('caption', { class: 'unseen' }, 'Phases, in the order of the program'),
+                h(
+                    'thead',
+                    {},
+                    h(
+                        'tr',
+                        {},
+                        titles.map(([title, right]) =>
+                            h('th', { scope: 'col', class: right ? 'number' : null }, title),
+                        ),
+                    ),
+                ),
+                bodies,
+            ),
+        ),
+        singles.length > 0 && h('div', { class: 'more' }, show),
+    ];
 }
 
 function words({ phases, bytes: all, unphased_bytes: unphased }) {
-  const slowest = phases.reduce((best, phase) => (phase.duration > best.duration ? phase : best));
-  const total = sum(phases, 'duration');
-  const text = `${plural(phases.length, 'phase')} of ${bytes(all)}. Phase ${slowest.id} takes the most time: ${seconds(slowest.duration)}`
-    + (total > 0 ? `, ${percent(slowest.duration / total)} of all.` : '.');
-  return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
+    const slowest = phases.reduce((best, phase) => (phase.duration > best.duration ? phase : best));
+    const total = sum(phases, 'duration');
+    const text =
+        `${plural(phases.length, 'phase')} of ${bytes(all)}. Phase ${slowest.id} takes the most time: ` +
+        seconds(slowest.duration) +
+        (total > 0 ? `, ${percent(slowest.duration / total)} of all.` : '.');
+    return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
 
 export function phasesSection(document, { actions }) {
-  const { phases } = document;
-  if (!phases || phases.phases.length === 0) {
-    return section('phases', 'Phases', h('p', { class: 'quiet' }, 'No transfers, so no phases.'));
-  }
-  const indexOf = phaseSeriesIndex(phases);
-  const colourOf = (id) => `var(--series-${indexOf(id)})`;
-  const element = section('phases', 'Phases', h('p', { class: 'intro' }, words(phases)), phaseTable(phases, colourOf, actions),
-    h('p', { class: 'quiet' }, 'idP: the rank; rs: the request size; np: how many ranks; ph: which repetition. '
-      + 'Offsets in a file view are as if the pieces of all ranks lay one after the other.'),
-    spaceFigures(document, actions));
-  actions.showPhase = (id) => {
-    const body = [...element.querySelectorAll('tbody:not(.single)')]
-      .find(({ dataset }) => Number(dataset.first) <= id && id <= Number(dataset.last));
-    if (!body) return;
-    body.scrollIntoView({ block: 'center' });
-    body.querySelector('button').focus();
-    body.classList.add('found');
-    setTimeout(() => body.classList.remove('found'), 2000);
-  };
-  return element;
+    const { phases } = document;
+    if (!phases || phases.phases.length === 0) {
+        return section('phases', 'Phases', h('p', { class: 'quiet' }, 'No transfers, so no phases.'));
+    }
+    const indexOf = phaseSeriesIndex(phases);
+    const colourOf = (id) => `var(--series-${indexOf(id)})`;
+    const element = section(
+        'phases',
+        'Phases',
+        h('p', { class: 'intro' }, words(phases)),
+        phaseTable(phases, colourOf, actions),
+        h(
+            'p',
+            { class: 'quiet' },
+            'idP: the rank; rs: the request size; np: how many ranks; ph: which repetition. ' +
+                'Offsets in a file view are as if the pieces of all ranks lay one after the other.',
+        ),
+        spaceFigures(document, actions),
+    );
+    actions.showPhase = (id) => {
+        const body = [...element.querySelectorAll('tbody:not(.single)')].find(
+            ({ dataset }) => Number(dataset.first) <= id && id <= Number(dataset.last),
+        );
+        if (!body) return;
+        body.scrollIntoView({ block: 'center' });
+        body.querySelector('button').focus();
+        body.classList.add('found');
+        setTimeout(() => body.classList.remove('found'), 2000);
+    };
+    return element;
 }

@@ -9,197 +9,299 @@ const symbols = ['triangle', 'circle']; // of reads and writes
 const home = { alpha: 18, beta: 30, distance: 250 };
 
 function hasWebGL() {
-  try {
-    return Boolean(document.createElement('canvas').getContext('webgl'));
-  } catch {
-    return false;
-  }
+    try {
+        return Boolean(document.createElement('canvas').getContext('webgl'));
+    } catch {
+        return false;
+    }
 }
 
 function pointTip(point, files) {
-  return tip(point[IS_WRITE] ? 'Write' : 'Read', [['phase', point[PHASE] < 0 ? null : point[PHASE]], ['rank', point[RANK]],
-    ['tick', count(point[TICK])], ['offset', `${count(point[OFFSET])} (${bytes(point[OFFSET])})`], ['size', bytes(point[SIZE])],
-    ['file', shorten(files[point[FILE]] ?? '', 60)]]);
+    return tip(point[IS_WRITE] ? 'Write' : 'Read', [
+        ['phase', point[PHASE] < 0 ? null : point[PHASE]],
+        ['rank', point[RANK]],
+        ['tick', count(point[TICK])],
+        ['offset', `${count(point[OFFSET])} (${bytes(point[OFFSET])})`],
+        ['size', bytes(point[SIZE])],
+        ['file', shorten(files[point[FILE]] ?? '', 60)],
+    ]);
 }
 
 // Series of reads and of writes; place(point) gives the coordinates. The point itself comes along for the tip.
 function pointSeries(points, document, place, more) {
-  const colourOf = phaseColours(document.phases);
-  return [0, 1].map((isWrite) => ({
-    name: isWrite ? 'writes' : 'reads',
-    symbol: symbols[isWrite],
-    data: points.filter((point) => point[IS_WRITE] === isWrite).map((point) => ({
-      value: [...place(point), ...point], itemStyle: { color: colourOf(point[PHASE]), opacity: 0.9 },
-    })),
-    ...more,
-  }));
+    const colourOf = phaseColours(document.phases);
+    return [0, 1].map((isWrite) => ({
+        name: isWrite ? 'writes' : 'reads',
+        symbol: symbols[isWrite],
+        data: points
+            .filter((point) => point[IS_WRITE] === isWrite)
+            .map((point) => ({
+                value: [...place(point), ...point],
+                itemStyle: { color: colourOf(point[PHASE]), opacity: 0.9 },
+            })),
+        ...more,
+    }));
 }
 
 const axes = {
-  tick: { name: 'tick', index: TICK, format: count, minInterval: 1, max: 'dataMax' },
-  process: { name: 'process', index: RANK, format: count, minInterval: 1 },
-  offset: { name: 'offset', index: OFFSET, format: bytes },
+    tick: { name: 'tick', index: TICK, format: count, minInterval: 1, max: 'dataMax' },
+    process: { name: 'process', index: RANK, format: count, minInterval: 1 },
+    offset: { name: 'offset', index: OFFSET, format: bytes },
 };
 
 // --- in 3-D
 
 // Text needs a high line: ECharts GL cuts off what is above it.
 function axis3D({ name, format, minInterval, max }, scale) {
-  return {
-    type: 'value', name, nameGap: 26, minInterval, max, ...scale,
-    nameTextStyle: { color: colour('text'), fontSize: 13, lineHeight: 22 },
-    axisLabel: { color: colour('muted'), fontSize: 11, lineHeight: 20, formatter: format, ...scale?.axisLabel },
-    axisLine: { lineStyle: { color: colour('line-strong'), width: 1 } },
-    axisTick: { show: false },
-    splitLine: { lineStyle: { color: colour('line'), width: 1 } },
-    axisPointer: { lineStyle: { color: colour('muted'), width: 1 }, label: { show: false } },
-  };
+    return {
+        type: 'value',
+        name,
+        nameGap: 26,
+        minInterval,
+        max,
+        ...scale,
+        nameTextStyle: { color: colour('text'), fontSize: 13, lineHeight: 22 },
+        axisLabel: { color: colour('muted'), fontSize: 11, lineHeight: 20, formatter: format, ...scale?.axisLabel },
+        axisLine: { lineStyle: { color: colour('line-strong'), width: 1 } },
+        axisTick: { show: false },
+        splitLine: { lineStyle: { color: colour('line'), width: 1 } },
+        axisPointer: { lineStyle: { color: colour('muted'), width: 1 }, label: { show: false } },
+    };
 }
 
 function buildSpace(points, document, view) {
-  const { files } = document.space;
-  return {
-    tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), files) }),
-    grid3D: {
-      boxWidth: 190, boxDepth: 100, boxHeight: 90,
-      viewControl: { ...view, center: [0, -10, 0], autoRotate: false, damping: 0, zoomSensitivity: 0, panSensitivity: 0, minDistance: 60, maxDistance: 600, animation: false },
-      light: { main: { intensity: 1 }, ambient: { intensity: 0.4 } },
-      environment: 'none', postEffect: { enable: false },
-    },
-    xAxis3D: axis3D(axes.tick),
-    yAxis3D: axis3D(axes.process),
-    zAxis3D: axis3D(axes.offset, byteScale(extent(points, OFFSET)[1], 5)),
-    series: pointSeries(points, document, (point) => [point[TICK], point[RANK], point[OFFSET]],
-      { type: 'scatter3D', symbolSize: points.length > 2000 ? 5 : 9 }),
-  };
+    const { files } = document.space;
+    return {
+        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(3), files) }),
+        grid3D: {
+            boxWidth: 190,
+            boxDepth: 100,
+            boxHeight: 90,
+            viewControl: {
+                ...view,
+                center: [0, -10, 0],
+                autoRotate: false,
+                damping: 0,
+                zoomSensitivity: 0,
+                panSensitivity: 0,
+                minDistance: 60,
+                maxDistance: 600,
+                animation: false,
+            },
+            light: { main: { intensity: 1 }, ambient: { intensity: 0.4 } },
+            environment: 'none',
+            postEffect: { enable: false },
+        },
+        xAxis3D: axis3D(axes.tick),
+        yAxis3D: axis3D(axes.process),
+        zAxis3D: axis3D(axes.offset, byteScale(extent(points, OFFSET)[1], 5)),
+        series: pointSeries(points, document, (point) => [point[TICK], point[RANK], point[OFFSET]], {
+            type: 'scatter3D',
+            symbolSize: points.length > 2000 ? 5 : 9,
+        }),
+    };
 }
 
 const turns = {
-  ArrowLeft: (view) => { view.beta -= 10; }, ArrowRight: (view) => { view.beta += 10; },
-  ArrowUp: (view) => { view.alpha = Math.min(90, view.alpha + 10); }, ArrowDown: (view) => { view.alpha = Math.max(-90, view.alpha - 10); },
-  '+': (view) => { view.distance = Math.max(80, view.distance * 0.85); }, '-': (view) => { view.distance = Math.min(500, view.distance / 0.85); },
-  Home: (view) => { Object.assign(view, home); },
+    ArrowLeft: (view) => {
+        view.beta -= 10;
+    },
+    ArrowRight: (view) => {
+        view.beta += 10;
+    },
+    ArrowUp: (view) => {
+        view.alpha = Math.min(90, view.alpha + 10);
+    },
+    ArrowDown: (view) => {
+        view.alpha = Math.max(-90, view.alpha - 10);
+    },
+    '+': (view) => {
+        view.distance = Math.max(80, view.distance * 0.85);
+    },
+    '-': (view) => {
+        view.distance = Math.min(500, view.distance / 0.85);
+    },
+    Home: (view) => {
+        Object.assign(view, home);
+    },
 };
 
 function spaceFigure(state, message) {
-  const view = { ...home };
-  const turn = (key) => {
-    // The mouse may have turned it since.
-    const control = space.chart?.getOption().grid3D?.[0].viewControl;
-    if (control) Object.assign(view, { alpha: control.alpha, beta: control.beta, distance: control.distance });
-    turns[key](view);
-    space.redraw();
-  };
-  const tool = (text, key, label) => button(text, () => turn(key), { 'aria-label': label, title: label });
-  const space = figure({
-    id: 'space', title: 'Tick × process × offset', message, height: 480, build: () => buildSpace(state.points(), state.document, view),
-    controls: h('div', { class: 'tools', role: 'group', 'aria-label': 'Turn the space' },
-      tool('◀', 'ArrowLeft', 'Turn left'), tool('▶', 'ArrowRight', 'Turn right'), tool('▲', 'ArrowUp', 'Tilt up'),
-      tool('▼', 'ArrowDown', 'Tilt down'), tool('+', '+', 'Nearer'), tool('−', '-', 'Farther'), tool('Reset', 'Home', 'As at first')),
-  });
-  space.place.tabIndex = 0;
-  space.place.setAttribute('role', 'application');
-  space.place.addEventListener('keydown', (event) => {
-    const key = event.key === '=' ? '+' : event.key;
-    if (!turns[key] || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    turn(key);
-  });
-  return space;
+    const view = { ...home };
+    const turn = (key) => {
+        // The mouse may have turned it since.
+        const control = space.chart?.getOption().grid3D?.[0].viewControl;
+        if (control) Object.assign(view, { alpha: control.alpha, beta: control.beta, distance: control.distance });
+        turns[key](view);
+        space.redraw();
+    };
+    const tool = (text, key, label) => button(text, () => turn(key), { 'aria-label': label, title: label });
+    const space = figure({
+        id: 'space',
+        title: 'Tick × process × offset',
+        message,
+        height: 480,
+        build: () => buildSpace(state.points(), state.document, view),
+        controls: h(
+            'div',
+            { class: 'tools', role: 'group', 'aria-label': 'Turn the space' },
+            tool('◀', 'ArrowLeft', 'Turn left'),
+            tool('▶', 'ArrowRight', 'Turn right'),
+            tool('▲', 'ArrowUp', 'Tilt up'),
+            tool('▼', 'ArrowDown', 'Tilt down'),
+            tool('+', '+', 'Nearer'),
+            tool('−', '-', 'Farther'),
+            tool('Reset', 'Home', 'As at first'),
+        ),
+    });
+    space.place.tabIndex = 0;
+    space.place.setAttribute('role', 'application');
+    space.place.addEventListener('keydown', (event) => {
+        const key = event.key === '=' ? '+' : event.key;
+        if (!turns[key] || event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        turn(key);
+    });
+    return space;
 }
 
 // --- from three sides
 
 function buildSide(points, document, [across, up]) {
-  const side = ({ name, format, minInterval, index }) => axis({
-    type: 'value', name, minInterval, splitNumber: 4, nameLocation: 'middle', nameGap: 28, axisLabel: { formatter: format },
-    ...(index === OFFSET ? byteScale(extent(points, OFFSET)[1], 5) : {}),
-  });
-  return {
-    grid: { left: 64, right: 14, top: 12, bottom: 46 },
-    tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(2), document.space.files) }),
-    xAxis: side(axes[across]),
-    yAxis: { ...side(axes[up]), nameGap: 50 },
-    series: pointSeries(points, document, (point) => [point[axes[across].index], point[axes[up].index]],
-      { type: 'scatter', clip: false, symbolSize: points.length > 2000 ? 3 : 6 }),
-  };
+    const side = ({ name, format, minInterval, index }) =>
+        axis({
+            type: 'value',
+            name,
+            minInterval,
+            splitNumber: 4,
+            nameLocation: 'middle',
+            nameGap: 28,
+            axisLabel: { formatter: format },
+            ...(index === OFFSET ? byteScale(extent(points, OFFSET)[1], 5) : {}),
+        });
+    return {
+        grid: { left: 64, right: 14, top: 12, bottom: 46 },
+        tooltip: tooltip({ formatter: ({ value }) => pointTip(value.slice(2), document.space.files) }),
+        xAxis: side(axes[across]),
+        yAxis: { ...side(axes[up]), nameGap: 50 },
+        series: pointSeries(points, document, (point) => [point[axes[across].index], point[axes[up].index]], {
+            type: 'scatter',
+            clip: false,
+            symbolSize: points.length > 2000 ? 3 : 6,
+        }),
+    };
 }
 
 function sideFigure(state, across, up, message) {
-  return figure({
-    id: `space-${across}-${up}`, title: `${up[0].toUpperCase()}${up.slice(1)} by ${across}`, message, height: 260,
-    build: () => buildSide(state.points(), state.document, [across, up]),
-  });
+    return figure({
+        id: `space-${across}-${up}`,
+        title: `${up[0].toUpperCase()}${up.slice(1)} by ${across}`,
+        message,
+        height: 260,
+        build: () => buildSide(state.points(), state.document, [across, up]),
+    });
 }
 
 function extent(points, index) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const point of points) {
-    low = Math.min(low, point[index]);
-    high = Math.max(high, point[index]);
-  }
-  return [low, high];
+    let [low, high] = [Infinity, -Infinity];
+    for (const point of points) {
+        low = Math.min(low, point[index]);
+        high = Math.max(high, point[index]);
+    }
+    return [low, high];
 }
 
 function messages(points) {
-  const writes = points.filter((point) => point[IS_WRITE]).length;
-  const [, lastOffset] = extent(points, OFFSET);
-  const [firstTick, lastTick] = extent(points, TICK);
-  const [firstRank, lastRank] = extent(points, RANK);
-  const who = firstRank === lastRank ? `process ${firstRank}` : `processes ${firstRank} to ${lastRank}`;
-  return {
-    space: `${plural(writes, 'write')} and ${plural(points.length - writes, 'read')} of ${who}, ticks ${count(firstTick)} to ${count(lastTick)}, offsets up to ${bytes(lastOffset)}.`,
-    tick: `When each part of the file is accessed: ticks ${count(firstTick)} to ${count(lastTick)}.`,
-    process: `Which part of the file each process accesses: ${who}.`,
-    when: 'When each process accesses the file.',
-  };
+    const writes = points.filter((point) => point[IS_WRITE]).length;
+    const [, lastOffset] = extent(points, OFFSET);
+    const [firstTick, lastTick] = extent(points, TICK);
+    const [firstRank, lastRank] = extent(points, RANK);
+    const who = firstRank === lastRank ? `process ${firstRank}` : `processes ${firstRank} to ${lastRank}`;
+    return {
+        space:
+            `${plural(writes, 'write')} and ${plural(points.length - writes, 'read')} of ${who}, ` +
+            `ticks ${count(firstTick)} to ${count(lastTick)}, offsets up to ${bytes(lastOffset)}.`,
+        tick: `When each part of the file is accessed: ticks ${count(firstTick)} to ${count(lastTick)}.`,
+        process: `Which part of the file each process accesses: ${who}.`,
+        when: 'When each process accesses the file.',
+    };
 }
 
 function legend(document) {
-  const indexOf = phaseSeriesIndex(document.phases);
-  const seen = new Map();
-  for (const { id } of document.phases.phases) {
-    const index = indexOf(id);
-    if (!seen.has(index)) seen.set(index, []);
-    seen.get(index).push(id);
-  }
-  const name = (ids) => (ids.length > 3 ? `${ids[0]} … ${ids.at(-1)}` : ids.join(', '));
-  return h('div', { class: 'legend' }, h('span', {}, h('span', { class: 'symbol' }, '●'), 'write'),
-    h('span', {}, h('span', { class: 'symbol' }, '▲'), 'read'),
-    [...seen].map(([index, ids]) => h('span', {}, swatch(`var(--series-${index})`), `phase ${name(ids)}`)));
+    const indexOf = phaseSeriesIndex(document.phases);
+    const seen = new Map();
+    for (const { id } of document.phases.phases) {
+        const index = indexOf(id);
+        if (!seen.has(index)) seen.set(index, []);
+        seen.get(index).push(id);
+    }
+    const name = (ids) => (ids.length > 3 ? `${ids[0]} … ${ids.at(-1)}` : ids.join(', '));
+    return h(
+        'div',
+        { class: 'legend' },
+        h('span', {}, h('span', { class: 'symbol' }, '●'), 'write'),
+        h('span', {}, h('span', { class: 'symbol' }, '▲'), 'read'),
+        [...seen].map(([index, ids]) => h('span', {}, swatch(`var(--series-${index})`), `phase ${name(ids)}`)),
+    );
 }
 
 function filesByPoints({ points, files }) {
-  const numbers = new Map();
-  for (const point of points) numbers.set(point[FILE], (numbers.get(point[FILE]) ?? 0) + 1);
-  return [...numbers].sort((a, b) => b[1] - a[1]).map(([file, number]) => ({ file, name: files[file] ?? '', number }));
+    const numbers = new Map();
+    for (const point of points) numbers.set(point[FILE], (numbers.get(point[FILE]) ?? 0) + 1);
+    return [...numbers]
+        .sort((a, b) => b[1] - a[1])
+        .map(([file, number]) => ({ file, name: files[file] ?? '', number }));
 }
 
 export function spaceFigures(document) {
-  const { space } = document;
-  if (!space || space.points.length === 0) return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is no space to show.');
-  const files = filesByPoints(space);
-  // Offsets of different files have nothing to do with each other; but of many files one alone says little.
-  let shown = files[0].number * 4 >= space.points.length ? files[0].file : null;
-  const state = { document, points: () => space.points.filter((point) => shown === null || point[FILE] === shown) };
-  const said = messages(state.points());
-  const view = hasWebGL() ? spaceFigure(state, said.space) : null;
-  const sides = [sideFigure(state, 'tick', 'offset', said.tick), sideFigure(state, 'process', 'offset', said.process),
-    sideFigure(state, 'tick', 'process', said.when)];
-  const show = (file) => {
-    shown = file;
-    const now = messages(state.points());
-    view?.say(now.space);
-    for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index].say(text);
-    for (const chart of [view, ...sides]) chart?.redraw();
-  };
-  const choices = [...files.slice(0, 50).map(({ file, name }) => [file, shorten(baseName(name), 60)]), [null, 'all files']];
-  return h('div', { class: 'space' },
-    h('div', { class: 'space-head' }, h('h3', {}, 'The space of the phases'),
-      files.length > 1 && select('File', choices, shown, show)),
-    h('p', { class: 'intro' }, 'The tick is a logical clock: it counts the MPI calls of a process. Each point is a transfer.',
-      space.sampled && ` Every ${count(space.every)}th transfer of a thread is shown.`),
-    legend(document),
-    view ? view.element : h('p', { class: 'quiet' }, 'This browser has no WebGL, so the space is shown from its sides only.'),
-    h('div', { class: 'sides' }, sides.map(({ element }) => element)));
+    const { space } = document;
+    if (!space || space.points.length === 0)
+        return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is no space to show.');
+    const files = filesByPoints(space);
+    // Offsets of different files have nothing to do with each other; but of many files one alone says little.
+    let shown = files[0].number * 4 >= space.points.length ? files[0].file : null;
+    const state = { document, points: () => space.points.filter((point) => shown === null || point[FILE] === shown) };
+    const said = messages(state.points());
+    const view = hasWebGL() ? spaceFigure(state, said.space) : null;
+    const sides = [
+        sideFigure(state, 'tick', 'offset', said.tick),
+        sideFigure(state, 'process', 'offset', said.process),
+        sideFigure(state, 'tick', 'process', said.when),
+    ];
+    const show = (file) => {
+        shown = file;
+        const now = messages(state.points());
+        view?.say(now.space);
+        for (const [index, text] of [now.tick, now.process, now.when].entries()) sides[index].say(text);
+        for (const chart of [view, ...sides]) chart?.redraw();
+    };
+    const choices = [
+        ...files.slice(0, 50).map(({ file, name }) => [file, shorten(baseName(name), 60)]),
+        [null, 'all files'],
+    ];
+    return h(
+        'div',
+        { class: 'space' },
+        h(
+            'div',
+            { class: 'space-head' },
+            h('h3', {}, 'The space of the phases'),
+            files.length > 1 && select('File', choices, shown, show),
+        ),
+        h(
+            'p',
+            { class: 'intro' },
+            'The tick is a logical clock: it counts the MPI calls of a process. Each point is a transfer.',
+            space.sampled && ` Every ${count(space.every)}th transfer of a thread is shown.`,
+        ),
+        legend(document),
+        view
+            ? view.element
+            : h('p', { class: 'quiet' }, 'This browser has no WebGL, so the space is shown from its sides only.'),
+        h(
+            'div',
+            { class: 'sides' },
+            sides.map(({ element }) => element),
+        ),
+    );
 }

@@ -8,80 +8,83 @@ let printing = false;
 
 // A page from disk may not be allowed to keep anything.
 function stored() {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
+    try {
+        return localStorage.getItem(key);
+    } catch {
+        return null;
+    }
 }
 
 export function theme() {
-  if (printing) return 'light';
-  return chosen ?? (wish.matches ? 'dark' : 'light');
+    if (printing) return 'light';
+    return chosen ?? (wish.matches ? 'dark' : 'light');
 }
 
 function apply() {
-  document.documentElement.dataset.theme = theme();
-  for (const listener of listeners) listener();
+    document.documentElement.dataset.theme = theme();
+    for (const listener of listeners) listener();
 }
 
 export function onTheme(listener) {
-  listeners.push(listener);
+    listeners.push(listener);
 }
 
 export function switchTheme() {
-  chosen = theme() === 'dark' ? 'light' : 'dark';
-  try {
-    localStorage.setItem(key, chosen);
-  } catch {
-    // Then it is forgotten with the page.
-  }
-  apply();
+    chosen = theme() === 'dark' ? 'light' : 'dark';
+    try {
+        localStorage.setItem(key, chosen);
+    } catch {
+        // Then it is forgotten with the page.
+    }
+    apply();
 }
 
 export function startTheme() {
-  wish.addEventListener('change', apply);
-  for (const [event, value] of [['beforeprint', true], ['afterprint', false]]) {
-    addEventListener(event, () => {
-      printing = value;
-      apply();
-    });
-  }
-  apply();
+    wish.addEventListener('change', apply);
+    for (const [event, value] of [
+        ['beforeprint', true],
+        ['afterprint', false],
+    ]) {
+        addEventListener(event, () => {
+            printing = value;
+            apply();
+        });
+    }
+    apply();
 }
 
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
 const series = 8; // --series-0 ... in style.css
 
 export function seriesColour(index) {
-  return colour(`series-${((index % series) + series) % series}`);
+    return colour(`series-${((index % series) + series) % series}`);
 }
 
 // A layer has the same colour in all charts and all logs.
 export function layerColour(layer) {
-  return colour(`layer-${layer}`) || colour('class-none');
+    return colour(`layer-${layer}`) || colour('class-none');
 }
 
 export function classColour(name) {
-  return colour(`class-${name}`) || colour('class-none');
+    return colour(`class-${name}`) || colour('class-none');
 }
 
 // Phases that repeat have one colour, the others one each: which one, -1 for what is no phase.
 export function phaseSeriesIndex(phases) {
-  const byFamily = new Map();
-  const indices = new Map();
-  for (const phase of phases?.phases ?? []) {
-    const family = phase.family ?? `phase ${phase.id}`;
-    if (!byFamily.has(family)) byFamily.set(family, byFamily.size % series);
-    indices.set(phase.id, byFamily.get(family));
-  }
-  return (id) => indices.get(id) ?? -1;
+    const byFamily = new Map();
+    const indices = new Map();
+    for (const phase of phases?.phases ?? []) {
+        const family = phase.family ?? `phase ${phase.id}`;
+        if (!byFamily.has(family)) byFamily.set(family, byFamily.size % series);
+        indices.set(phase.id, byFamily.get(family));
+    }
+    return (id) => indices.get(id) ?? -1;
 }
 
 export function phaseColours(phases) {
-  const indexOf = phaseSeriesIndex(phases);
-  return (id) => (indexOf(id) < 0 ? colour('class-none') : seriesColour(indexOf(id)));
+    const indexOf = phaseSeriesIndex(phases);
+    return (id) => (indexOf(id) < 0 ? colour('class-none') : seriesColour(indexOf(id)));
 }

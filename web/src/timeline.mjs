@@ -4,6 +4,7 @@ import { button, h, printable, replace, section, swatch } from './dom.mjs';
 import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
 import { table } from './table.mjs';
 import { classColour, colour, phaseColours } from './theme.mjs';
+import { followKeys, followMouse, Window } from './window.mjs';
 
 const maxLanes = 40; // visible at once; the others are reached by a bar at the side
 const maxDevices = 3;
@@ -15,429 +16,529 @@ const drawOrder = ['none', 'seek', 'meta', 'close', 'open', 'sync', 'read', 'wri
 // --- layout: rows of the chart from top to bottom, in pixels
 
 function layOut(timeline, phaseRows, devices, width) {
-  const left = width < 700 ? 76 : 104;
-  const lanes = Math.max(1, Math.min(timeline.lanes.length, maxLanes));
-  const laneHeight = Math.max(8, Math.min(26, 340 / lanes));
-  const rows = [];
-  let top = 4;
-  const add = (name, height, gap) => {
-    rows.push({ name, top, height, left, right: 28 });
-    top += height + gap;
-  };
-  if (phaseRows > 0) add('phases', phaseRows * 18, 8);
-  add('lanes', Math.round(lanes * laneHeight), 48);
-  add('bandwidth', 96, 32);
-  for (const device of devices) add(device.name, 56, 32);
-  return { rows, height: top };
+    const left = width < 700 ? 76 : 104;
+    const lanes = Math.max(1, Math.min(timeline.lanes.length, maxLanes));
+    const laneHeight = Math.max(8, Math.min(26, 340 / lanes));
+    const rows = [];
+    let top = 4;
+    const add = (name, height, gap) => {
+        rows.push({ name, top, height, left, right: 28 });
+        top += height + gap;
+    };
+    if (phaseRows > 0) add('phases', phaseRows * 18, 8);
+    add('lanes', Math.round(lanes * laneHeight), 48);
+    add('bandwidth', 96, 32);
+    for (const device of devices) add(device.name, 56, 32);
+    return { rows, height: top };
 }
 
 // Phases at the same time lie below one another, as far as there is room.
 function placePhases(phases) {
-  const ends = [];
-  const placed = [];
-  for (const phase of [...(phases?.phases ?? [])].sort((a, b) => a.start - b.start)) {
-    let row = ends.findIndex((end) => end <= phase.start);
-    if (row < 0) row = ends.length < maxPhaseRows ? ends.length : ends.indexOf(Math.min(...ends));
-    ends[row] = Math.max(ends[row] ?? 0, phase.start + phase.span);
-    placed.push({ phase, row });
-  }
-  return { placed, rows: ends.length };
+    const ends = [];
+    const placed = [];
+    for (const phase of [...(phases?.phases ?? [])].sort((a, b) => a.start - b.start)) {
+        let row = ends.findIndex((end) => end <= phase.start);
+        if (row < 0) row = ends.length < maxPhaseRows ? ends.length : ends.indexOf(Math.min(...ends));
+        ends[row] = Math.max(ends[row] ?? 0, phase.start + phase.span);
+        placed.push({ phase, row });
+    }
+    return { placed, rows: ends.length };
 }
 
 function busiest(devices) {
-  const moved = (device) => device.samples.reduce((sum, sample) => sum + sample[2] + sample[3], 0);
-  return [...devices].sort((a, b) => moved(b) - moved(a)).slice(0, maxDevices);
+    const moved = (device) => device.samples.reduce((sum, sample) => sum + sample[2] + sample[3], 0);
+    return [...devices].sort((a, b) => moved(b) - moved(a)).slice(0, maxDevices);
 }
 
 // --- series
 
 function rectangle(params, x, y, width, height, style, extra = {}) {
-  const area = params.coordSys;
-  const shape = clipRectByRect({ x, y, width: Math.max(width, 1), height },
-    { x: area.x, y: area.y, width: area.width, height: area.height });
-  return shape && { type: 'rect', transition: [], shape, style, ...extra };
+    const area = params.coordSys;
+    const shape = clipRectByRect(
+        { x, y, width: Math.max(width, 1), height },
+        { x: area.x, y: area.y, width: area.width, height: area.height },
+    );
+    return shape && { type: 'rect', transition: [], shape, style, ...extra };
 }
 
 // Data: [lane, start, end, index in spans].
 function spanSeries(timeline, axes) {
-  const groups = new Map();
-  for (const [index, span] of timeline.spans.entries()) {
-    const name = timeline.classes[span[3]] ?? 'none';
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push([span[0], span[1], span[1] + span[2], index]);
-  }
-  return drawOrder.filter((name) => groups.has(name)).map((name) => {
-    const fill = classColour(name);
-    return {
-      type: 'custom', name, xAxisIndex: axes, yAxisIndex: axes, data: groups.get(name), clip: true,
-      dimensions: ['lane', 'start', 'end', 'span'], encode: { x: [1, 2], y: 0 }, itemStyle: { color: fill },
-      renderItem(params, api) {
-        const [x, y] = api.coord([api.value(1), api.value(0)]);
-        const [end] = api.coord([api.value(2), api.value(0)]);
-        const height = api.size([0, 1])[1] * 0.76;
-        return rectangle(params, x, y - height / 2, end - x, height, { fill });
-      },
-    };
-  });
+    const groups = new Map();
+    for (const [index, span] of timeline.spans.entries()) {
+        const name = timeline.classes[span[3]] ?? 'none';
+        if (!groups.has(name)) groups.set(name, []);
+        groups.get(name).push([span[0], span[1], span[1] + span[2], index]);
+    }
+    return drawOrder
+        .filter((name) => groups.has(name))
+        .map((name) => {
+            const fill = classColour(name);
+            return {
+                type: 'custom',
+                name,
+                xAxisIndex: axes,
+                yAxisIndex: axes,
+                data: groups.get(name),
+                clip: true,
+                dimensions: ['lane', 'start', 'end', 'span'],
+                encode: { x: [1, 2], y: 0 },
+                itemStyle: { color: fill },
+                renderItem(params, api) {
+                    const [x, y] = api.coord([api.value(1), api.value(0)]);
+                    const [end] = api.coord([api.value(2), api.value(0)]);
+                    const height = api.size([0, 1])[1] * 0.76;
+                    return rectangle(params, x, y - height / 2, end - x, height, { fill });
+                },
+            };
+        });
 }
 
 function phaseSeries(placed, rows, colourOf, axes) {
-  return {
-    type: 'custom', name: 'phases', xAxisIndex: axes, yAxisIndex: axes, clip: true, dimensions: ['row', 'start', 'end', 'index'],
-    encode: { x: [1, 2], y: 0 },
-    data: placed.map(({ phase, row }, index) => [row, phase.start, phase.start + phase.span, index]),
-    renderItem(params, api) {
-      const { phase } = placed[api.value(3)];
-      const [x, y] = api.coord([api.value(1), api.value(0)]);
-      const [end] = api.coord([api.value(2), api.value(0)]);
-      const text = String(phase.id);
-      return rectangle(params, x, y - 8, end - x, 15, { fill: colourOf(phase.id) }, end - x > 8 * text.length + 6 && {
-        textContent: { type: 'text', style: { text, fill: colour('on-series'), fontSize: 11, fontWeight: 600 } },
-        textConfig: { position: 'inside' },
-      });
-    },
-  };
+    return {
+        type: 'custom',
+        name: 'phases',
+        xAxisIndex: axes,
+        yAxisIndex: axes,
+        clip: true,
+        dimensions: ['row', 'start', 'end', 'index'],
+        encode: { x: [1, 2], y: 0 },
+        data: placed.map(({ phase, row }, index) => [row, phase.start, phase.start + phase.span, index]),
+        renderItem(params, api) {
+            const { phase } = placed[api.value(3)];
+            const [x, y] = api.coord([api.value(1), api.value(0)]);
+            const [end] = api.coord([api.value(2), api.value(0)]);
+            const text = String(phase.id);
+            return rectangle(
+                params,
+                x,
+                y - 8,
+                end - x,
+                15,
+                { fill: colourOf(phase.id) },
+                end - x > 8 * text.length + 6 && {
+                    textContent: {
+                        type: 'text',
+                        style: { text, fill: colour('on-series'), fontSize: 11, fontWeight: 600 },
+                    },
+                    textConfig: { position: 'inside' },
+                },
+            );
+        },
+    };
 }
 
 function area(name, fill, data, axes, more = {}) {
-  return {
-    type: 'line', name, data, symbol: 'none', xAxisIndex: axes, yAxisIndex: axes,
-    lineStyle: { width: 1.5, color: fill }, itemStyle: { color: fill }, areaStyle: { color: fill, opacity: 0.18 }, ...more,
-  };
+    return {
+        type: 'line',
+        name,
+        data,
+        symbol: 'none',
+        xAxisIndex: axes,
+        yAxisIndex: axes,
+        lineStyle: { width: 1.5, color: fill },
+        itemStyle: { color: fill },
+        areaStyle: { color: fill, opacity: 0.18 },
+        ...more,
+    };
 }
 
 // Values that hold for a time, as a line: [[start, span, value], ...]. Neighbours of one value share a piece.
 function steps(pieces) {
-  const points = [];
-  for (const [start, span, value] of pieces) {
-    const last = points.at(-1);
-    if (last && last[1] === value) last[0] = start + span;
-    else points.push([start, value], [start + span, value]);
-  }
-  return points;
+    const points = [];
+    for (const [start, span, value] of pieces) {
+        const last = points.at(-1);
+        if (last && last[1] === value) last[0] = start + span;
+        else points.push([start, value], [start + span, value]);
+    }
+    return points;
 }
 
 function bandwidthSeries(timeline, axes) {
-  const { seconds: step, read_bytes: read, write_bytes: written } = timeline.bins;
-  const points = (values) => steps(values.map((value, index) => [timeline.from + index * step, step, value / step]));
-  return [area('read', classColour('read'), points(read), axes), area('write', classColour('write'), points(written), axes)];
+    const { seconds: step, read_bytes: read, write_bytes: written } = timeline.bins;
+    const points = (values) => steps(values.map((value, index) => [timeline.from + index * step, step, value / step]));
+    return [
+        area('read', classColour('read'), points(read), axes),
+        area('write', classColour('write'), points(written), axes),
+    ];
 }
 
 function bandwidthMost({ bins }) {
-  return Math.max(...bins.read_bytes, ...bins.write_bytes, 0) / bins.seconds;
+    return Math.max(...bins.read_bytes, ...bins.write_bytes, 0) / bins.seconds;
 }
 
 function deviceMost({ samples }) {
-  return Math.max(...samples.map(([, span, read, written]) => (span > 0 ? Math.max(read, written) / span : 0)), 0);
+    return Math.max(...samples.map(([, span, read, written]) => (span > 0 ? Math.max(read, written) / span : 0)), 0);
 }
 
 function deviceSeries(device, axes) {
-  const rates = (column) => steps(device.samples.map((sample) => [sample[0], sample[1], sample[1] > 0 ? sample[column] / sample[1] : 0]));
-  return [area(`${device.name} read`, classColour('read'), rates(2), axes),
-    area(`${device.name} write`, classColour('write'), rates(3), axes)];
+    const rates = (column) =>
+        steps(device.samples.map((sample) => [sample[0], sample[1], sample[1] > 0 ? sample[column] / sample[1] : 0]));
+    return [
+        area(`${device.name} read`, classColour('read'), rates(2), axes),
+        area(`${device.name} write`, classColour('write'), rates(3), axes),
+    ];
 }
 
 // --- what is said of a call, a phase, a moment
 
 function laneName(timeline, lane) {
-  const { name, host } = timeline.lanes[lane] ?? {};
-  return name === undefined ? '' : host ? `${name}, ${host}` : name;
+    const { name, host } = timeline.lanes[lane] ?? {};
+    return name === undefined ? '' : host ? `${name}, ${host}` : name;
 }
 
 function spanFacts(timeline, span) {
-  const [lane, start, duration, , calls, moved, , file] = span;
-  return [
-    ['where', laneName(timeline, lane)],
-    ['calls', calls > 1 ? `${count(calls)}, drawn as one` : null],
-    ['start', seconds(start)],
-    [calls > 1 ? 'from first to last' : 'duration', seconds(duration)],
-    ['bytes', moved > 0 ? bytes(moved) : null],
-    ['rate', moved > 0 && duration > 0 ? rate(moved / duration) : null],
-    ['file', timeline.files[file] === undefined ? null : shorten(timeline.files[file], 60)],
-  ];
+    const [lane, start, duration, , calls, moved, , file] = span;
+    return [
+        ['where', laneName(timeline, lane)],
+        ['calls', calls > 1 ? `${count(calls)}, drawn as one` : null],
+        ['start', seconds(start)],
+        [calls > 1 ? 'from first to last' : 'duration', seconds(duration)],
+        ['bytes', moved > 0 ? bytes(moved) : null],
+        ['rate', moved > 0 && duration > 0 ? rate(moved / duration) : null],
+        ['file', timeline.files[file] === undefined ? null : shorten(timeline.files[file], 60)],
+    ];
 }
 
 function spanTitle(timeline, span) {
-  return timeline.call_names[span[6]] ?? timeline.classes[span[3]];
+    return timeline.call_names[span[6]] ?? timeline.classes[span[3]];
 }
 
 export function phaseWords(phase) {
-  return phase.ops.map((op) => `${op.call ?? op.op} ${op.size === null ? '' : bytes(op.size)}`.trim()).join(', ');
+    return phase.ops.map((op) => `${op.call ?? op.op} ${op.size === null ? '' : bytes(op.size)}`.trim()).join(', ');
 }
 
 function phaseTip(phase) {
-  return tip(`Phase ${phase.id}`, [['operations', phaseWords(phase)], ['processes', count(phase.np)],
-    ['bytes', bytes(phase.weight)], ['start', seconds(phase.start)], ['time', seconds(phase.duration)],
-    ['bandwidth', rate(phase.bandwidth)], ['file', shorten(phase.file ?? '', 60)]]);
+    return tip(`Phase ${phase.id}`, [
+        ['operations', phaseWords(phase)],
+        ['processes', count(phase.np)],
+        ['bytes', bytes(phase.weight)],
+        ['start', seconds(phase.start)],
+        ['time', seconds(phase.duration)],
+        ['bandwidth', rate(phase.bandwidth)],
+        ['file', shorten(phase.file ?? '', 60)],
+    ]);
 }
 
 function deviceTip(device, time) {
-  const sample = device.samples.findLast((row) => row[0] <= time);
-  if (!sample) return '';
-  const [, span, read, written, reads, writes, utilisation, queue] = sample;
-  return tip(device.name, [['time', seconds(time)], ['read', rate(read / span)], ['written', rate(written / span)],
-    ['requests', `${count(reads)} reads, ${count(writes)} writes`], ['busy', percent(utilisation)],
-    ['under way', queue?.toFixed(1)]]);
+    const sample = device.samples.findLast((row) => row[0] <= time);
+    if (!sample) return '';
+    const [, span, read, written, reads, writes, utilisation, queue] = sample;
+    return tip(device.name, [
+        ['time', seconds(time)],
+        ['read', rate(read / span)],
+        ['written', rate(written / span)],
+        ['requests', `${count(reads)} reads, ${count(writes)} writes`],
+        ['busy', percent(utilisation)],
+        ['under way', queue?.toFixed(1)],
+    ]);
 }
 
 function lanesInWords(lanes) {
-  const distinct = (key) => new Set(lanes.map((lane) => lane[key])).size === lanes.length;
-  if (lanes.every(({ rank }) => rank !== null) && distinct('rank')) return plural(lanes.length, 'rank');
-  return distinct('pid') ? plural(lanes.length, 'process', 'processes') : plural(lanes.length, 'thread');
+    const distinct = (key) => new Set(lanes.map((lane) => lane[key])).size === lanes.length;
+    if (lanes.every(({ rank }) => rank !== null) && distinct('rank')) return plural(lanes.length, 'rank');
+    return distinct('pid') ? plural(lanes.length, 'process', 'processes') : plural(lanes.length, 'thread');
 }
 
 function message(timeline, phases) {
-  const { bins, lanes } = timeline;
-  let peak = 0;
-  let total = 0;
-  for (let index = 0; index < bins.count; index++) {
-    const moved = bins.read_bytes[index] + bins.write_bytes[index];
-    total += moved;
-    if (moved > bins.read_bytes[peak] + bins.write_bytes[peak]) peak = index;
-  }
-  const shown = phases?.phases.length ? `, ${plural(phases.phases.length, 'phase')}` : '';
-  const scene = `${lanesInWords(lanes)} over ${seconds(timeline.to - timeline.from)}${shown}.`;
-  if (total === 0) return `${scene} No bytes were moved.`;
-  const most = bins.read_bytes[peak] + bins.write_bytes[peak];
-  return `${scene} The most bytes moved at ${seconds(timeline.from + peak * bins.seconds)}: ${rate(most / bins.seconds)}.`;
-}
-
-// --- the window that is shown: zoomed and moved by mouse, keys, buttons and other parts of the page
-
-class Window {
-  constructor(from, to, onChange) {
-    Object.assign(this, { first: from, last: to, from, to, onChange });
-  }
-
-  set(from, to) {
-    const smallest = Math.max((this.last - this.first) * 1e-7, 1e-7);
-    const length = Math.min(Math.max(to - from, smallest), this.last - this.first);
-    this.from = Math.min(Math.max(from, this.first), this.last - length);
-    this.to = this.from + length;
-    this.onChange();
-  }
-
-  zoom(factor, at = (this.from + this.to) / 2) {
-    this.set(at - (at - this.from) * factor, at + (this.to - at) * factor);
-  }
-
-  pan(share) {
-    const step = (this.to - this.from) * share;
-    this.set(this.from + step, this.to + step);
-  }
-
-  all() {
-    this.set(this.first, this.last);
-  }
-}
-
-const keys = {
-  ArrowLeft: (view) => view.pan(-0.2), ArrowRight: (view) => view.pan(0.2), ArrowUp: (view) => view.zoom(0.6),
-  ArrowDown: (view) => view.zoom(1 / 0.6), '+': (view) => view.zoom(0.6), '=': (view) => view.zoom(0.6),
-  '-': (view) => view.zoom(1 / 0.6), PageUp: (view) => view.pan(-0.9), PageDown: (view) => view.pan(0.9),
-  Home: (view) => view.all(), 0: (view) => view.all(),
-};
-
-// Mouse: drag to move, double click or Ctrl and the wheel to zoom; a wheel alone scrolls the page.
-function followMouse(place, view, timeAt) {
-  let last = null;
-  place.addEventListener('pointerdown', (event) => { last = event.button === 0 ? event : null; });
-  addEventListener('pointermove', (event) => {
-    if (!last) return;
-    if (event.buttons === 0) {
-      last = null;
-      return;
+    const { bins, lanes } = timeline;
+    let peak = 0;
+    let total = 0;
+    for (let index = 0; index < bins.count; index++) {
+        const moved = bins.read_bytes[index] + bins.write_bytes[index];
+        total += moved;
+        if (moved > bins.read_bytes[peak] + bins.write_bytes[peak]) peak = index;
     }
-    const moved = timeAt(event) - timeAt(last);
-    last = event;
-    view.set(view.from - moved, view.to - moved);
-  });
-  addEventListener('pointerup', () => { last = null; });
-  place.addEventListener('dblclick', (event) => view.zoom(event.shiftKey ? 2 : 0.5, timeAt(event)));
-  place.addEventListener('wheel', (event) => {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    view.zoom(event.deltaY < 0 ? 0.8 : 1.25, timeAt(event));
-  }, { passive: false });
+    const shown = phases?.phases.length ? `, ${plural(phases.phases.length, 'phase')}` : '';
+    const scene = `${lanesInWords(lanes)} over ${seconds(timeline.to - timeline.from)}${shown}.`;
+    if (total === 0) return `${scene} No bytes were moved.`;
+    const most = bins.read_bytes[peak] + bins.write_bytes[peak];
+    const when = seconds(timeline.from + peak * bins.seconds);
+    return `${scene} The most bytes moved at ${when}: ${rate(most / bins.seconds)}.`;
 }
 
 // --- the section
 
 // Below the first thread of a process the others need not name it again.
 function laneLabel({ name, pid }, index, lanes) {
-  return printable(index > 0 && lanes[index - 1].pid === pid ? name.replace(/^.*, (?=thread)/, '') : name);
+    return printable(index > 0 && lanes[index - 1].pid === pid ? name.replace(/^.*, (?=thread)/, '') : name);
 }
 
 function yAxes(timeline, devices, layout) {
-  const lanesShown = Math.min(timeline.lanes.length, maxLanes);
-  return layout.rows.map(({ name, left }, index) => {
-    const gridIndex = index;
-    if (name === 'phases') {
-      return axis({ gridIndex, type: 'value', show: false, min: -0.5, max: layout.phaseRows - 0.5, inverse: true });
-    }
-    if (name === 'lanes') {
-      return axis({
-        gridIndex, type: 'category', inverse: true, data: timeline.lanes.map(laneLabel),
-        splitLine: { show: false }, axisLabel: { width: left - 14, overflow: 'truncate', interval: lanesShown > 24 ? 'auto' : 0 },
-      });
-    }
-    const device = devices[index - layout.bandwidthAt - 1];
-    return axis({
-      gridIndex, type: 'value', ...byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate),
-      axisLine: { show: false }, name: device ? `Device ${printable(name)}` : 'Bandwidth of all processes',
-      nameLocation: 'end', nameGap: 8, nameTextStyle: { align: 'left', color: colour('text') },
+    const lanesShown = Math.min(timeline.lanes.length, maxLanes);
+    return layout.rows.map(({ name, left }, index) => {
+        const gridIndex = index;
+        if (name === 'phases') {
+            return axis({
+                gridIndex,
+                type: 'value',
+                show: false,
+                min: -0.5,
+                max: layout.phaseRows - 0.5,
+                inverse: true,
+            });
+        }
+        if (name === 'lanes') {
+            return axis({
+                gridIndex,
+                type: 'category',
+                inverse: true,
+                data: timeline.lanes.map(laneLabel),
+                splitLine: { show: false },
+                axisLabel: { width: left - 14, overflow: 'truncate', interval: lanesShown > 24 ? 'auto' : 0 },
+            });
+        }
+        const device = devices[index - layout.bandwidthAt - 1];
+        return axis({
+            gridIndex,
+            type: 'value',
+            ...byteScale(device ? deviceMost(device) : bandwidthMost(timeline), device ? 1 : 3, rate),
+            axisLine: { show: false },
+            name: device ? `Device ${printable(name)}` : 'Bandwidth of all processes',
+            nameLocation: 'end',
+            nameGap: 8,
+            nameTextStyle: { align: 'left', color: colour('text') },
+        });
     });
-  });
 }
 
 function classLegend(timeline) {
-  const used = new Set(timeline.spans.map((span) => timeline.classes[span[3]] ?? 'none'));
-  return h('div', { class: 'legend' }, drawOrder.filter((name) => used.has(name)).reverse().map((name) =>
-    h('span', {}, swatch(`var(--class-${name})`), classWords[name] ?? name)));
+    const used = new Set(timeline.spans.map((span) => timeline.classes[span[3]] ?? 'none'));
+    return h(
+        'div',
+        { class: 'legend' },
+        drawOrder
+            .filter((name) => used.has(name))
+            .reverse()
+            .map((name) => h('span', {}, swatch(`var(--class-${name})`), classWords[name] ?? name)),
+    );
 }
 
 function longestIn(timeline, view) {
-  return timeline.spans.filter((span) => span[1] <= view.to && span[1] + span[2] >= view.from)
-    .sort((a, b) => b[2] - a[2]).slice(0, 8);
+    return timeline.spans
+        .filter((span) => span[1] <= view.to && span[1] + span[2] >= view.from)
+        .sort((a, b) => b[2] - a[2])
+        .slice(0, 8);
 }
 
 export function timelineSection(document, { server, actions }) {
-  let { timeline } = document;
-  const whole = timeline;
-  const devices = busiest(document.devices ?? []);
-  const { placed, rows: phaseRows } = placePhases(document.phases);
-  let layout = layOut(timeline, phaseRows, devices, 1000);
+    let { timeline } = document;
+    const whole = timeline;
+    const devices = busiest(document.devices ?? []);
+    const { placed, rows: phaseRows } = placePhases(document.phases);
+    let layout = layOut(timeline, phaseRows, devices, 1000);
 
-  function build(width) {
-    layout = { ...layOut(whole, phaseRows, devices, width), phaseRows };
-    const names = layout.rows.map(({ name }) => name);
-    const lanesAt = names.indexOf('lanes');
-    const bandwidthAt = layout.rows.length - devices.length - 1;
-    layout.bandwidthAt = bandwidthAt;
-    return {
-      grid: layout.rows.map(({ top, height, left, right, name }) => ({
-        top, height, left, right, outerBoundsMode: 'none', show: true, borderColor: colour('line'), backgroundColor: name === 'phases' ? 'transparent' : colour('plot'),
-        tooltip: name === 'lanes' || name === 'phases' ? undefined : { trigger: 'axis' },
-      })),
-      xAxis: layout.rows.map(({ name }, gridIndex) => axis({
-        gridIndex, type: 'value', min: view.from, max: view.to, splitLine: { show: name !== 'phases' }, axisLine: { show: false },
-        axisLabel: {
-          show: gridIndex === layout.rows.length - 1 || name === 'lanes', showMinLabel: gridIndex === layout.rows.length - 1,
-          ...timeScale(view.to, view.to - view.from).axisLabel,
-        },
-        axisPointer: { show: name !== 'phases', lineStyle: { color: colour('muted') }, label: { show: false } },
-      })),
-      axisPointer: { link: [{ xAxisIndex: 'all' }], triggerTooltip: false },
-      yAxis: yAxes(timeline, devices, layout),
-      dataZoom: whole.lanes.length > maxLanes ? [{
-        type: 'slider', yAxisIndex: lanesAt, right: 0, width: 12, top: layout.rows[lanesAt].top, height: layout.rows[lanesAt].height,
-        startValue: 0, endValue: maxLanes - 1, showDetail: false, brushSelect: false, filterMode: 'none',
-      }] : [],
-      tooltip: tooltip({
-        trigger: 'item',
-        formatter: (params) => (Array.isArray(params) ? momentTip(params) : itemTip(params)),
-      }),
-      series: [
-        ...(phaseRows > 0 ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), names.indexOf('phases'))] : []),
-        ...spanSeries(timeline, lanesAt),
-        ...bandwidthSeries(timeline, bandwidthAt),
-        ...devices.flatMap((device, index) => deviceSeries(device, bandwidthAt + 1 + index)),
-      ],
-    };
-  }
-
-  function itemTip(params) {
-    if (params.seriesName === 'phases') return phaseTip(placed[params.value[3]].phase);
-    const span = timeline.spans[params.value[3]];
-    return tip(spanTitle(timeline, span), spanFacts(timeline, span));
-  }
-
-  function momentTip(params) {
-    const device = devices[params[0].axisIndex - layout.bandwidthAt - 1];
-    const time = params[0].axisValue;
-    if (device) return deviceTip(device, time);
-    const { bins } = timeline;
-    const bin = Math.min(bins.count - 1, Math.max(0, Math.floor((time - timeline.from) / bins.seconds)));
-    return tip('All processes', [['time', seconds(time)], ['read', rate(bins.read_bytes[bin] / bins.seconds)],
-      ['written', rate(bins.write_bytes[bin] / bins.seconds)]]);
-  }
-
-  const shown = h('p', { class: 'shown', 'aria-live': 'polite' });
-  const longest = table([
-    { title: 'Call', heading: true, cell: (span) => h('span', {}, swatch(`var(--class-${timeline.classes[span[3]] ?? 'none'})`), spanTitle(timeline, span)) },
-    { title: 'Where', cell: (span) => timeline.lanes[span[0]]?.name ?? '' },
-    { title: 'Start', number: true, cell: (span) => seconds(span[1]) },
-    { title: 'Duration', number: true, cell: (span) => seconds(span[2]) },
-    { title: 'Calls', number: true, cell: (span) => count(span[4]) },
-    { title: 'Bytes', number: true, cell: (span) => bytes(span[5]) },
-    { title: 'File', cell: (span) => h('span', { title: timeline.files[span[7]] }, timeline.files[span[7]] === undefined ? '' : shorten(baseName(timeline.files[span[7]]), 36)) },
-  ], [], { caption: 'The longest calls in view', captionShown: true, onChoose: (span) => actions.showCall(span[8], span[1], timeline) });
-
-  let timer = 0;
-  let asked = 0;
-  let frame = 0;
-  const view = new Window(whole.from, whole.to, () => {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => chart.redraw());
-    clearTimeout(timer);
-    timer = setTimeout(settle, 150);
-  });
-
-  // When the window has come to rest: what is in it, in words, and if there is a server, in detail.
-  async function settle() {
-    const zoomed = view.to - view.from < (whole.to - whole.from) * 0.999;
-    replace(shown, `Showing ${seconds(view.from)} to ${seconds(view.to)} of ${seconds(whole.to)}.`,
-      !timeline.complete && ' Short calls are drawn together; the number of calls is in their tip.');
-    longest.update(longestIn(timeline, view));
-    if (!server) return;
-    const mine = ++asked;
-    try {
-      const answer = zoomed ? await server.timeline(view.from, view.to, chart.place.clientWidth) : whole;
-      if (mine !== asked || answer === timeline) return;
-      timeline = answer;
-      chart.redraw();
-      longest.update(longestIn(timeline, view));
-    } catch (error) {
-      replace(shown, `The server did not answer: ${error.message}`);
+    function build(width) {
+        layout = { ...layOut(whole, phaseRows, devices, width), phaseRows };
+        const names = layout.rows.map(({ name }) => name);
+        const lanesAt = names.indexOf('lanes');
+        const bandwidthAt = layout.rows.length - devices.length - 1;
+        layout.bandwidthAt = bandwidthAt;
+        return {
+            grid: layout.rows.map(({ top, height, left, right, name }) => ({
+                top,
+                height,
+                left,
+                right,
+                outerBoundsMode: 'none',
+                show: true,
+                borderColor: colour('line'),
+                backgroundColor: name === 'phases' ? 'transparent' : colour('plot'),
+                tooltip: name === 'lanes' || name === 'phases' ? undefined : { trigger: 'axis' },
+            })),
+            xAxis: layout.rows.map(({ name }, gridIndex) =>
+                axis({
+                    gridIndex,
+                    type: 'value',
+                    min: view.from,
+                    max: view.to,
+                    splitLine: { show: name !== 'phases' },
+                    axisLine: { show: false },
+                    axisLabel: {
+                        show: gridIndex === layout.rows.length - 1 || name === 'lanes',
+                        showMinLabel: gridIndex === layout.rows.length - 1,
+                        ...timeScale(view.to, view.to - view.from).axisLabel,
+                    },
+                    axisPointer: {
+                        show: name !== 'phases',
+                        lineStyle: { color: colour('muted') },
+                        label: { show: false },
+                    },
+                }),
+            ),
+            axisPointer: { link: [{ xAxisIndex: 'all' }], triggerTooltip: false },
+            yAxis: yAxes(timeline, devices, layout),
+            dataZoom:
+                whole.lanes.length > maxLanes
+                    ? [
+                          {
+                              type: 'slider',
+                              yAxisIndex: lanesAt,
+                              right: 0,
+                              width: 12,
+                              top: layout.rows[lanesAt].top,
+                              height: layout.rows[lanesAt].height,
+                              startValue: 0,
+                              endValue: maxLanes - 1,
+                              showDetail: false,
+                              brushSelect: false,
+                              filterMode: 'none',
+                          },
+                      ]
+                    : [],
+            tooltip: tooltip({
+                trigger: 'item',
+                formatter: (params) => (Array.isArray(params) ? momentTip(params) : itemTip(params)),
+            }),
+            series: [
+                ...(phaseRows > 0
+                    ? [phaseSeries(placed, phaseRows, phaseColours(document.phases), names.indexOf('phases'))]
+                    : []),
+                ...spanSeries(timeline, lanesAt),
+                ...bandwidthSeries(timeline, bandwidthAt),
+                ...devices.flatMap((device, index) => deviceSeries(device, bandwidthAt + 1 + index)),
+            ],
+        };
     }
-  }
 
-  const tools = h('div', { class: 'tools', role: 'group', 'aria-label': 'Timeline' },
-    button('◀', () => view.pan(-0.4), { 'aria-label': 'Earlier', title: 'Earlier (left arrow)' }),
-    button('▶', () => view.pan(0.4), { 'aria-label': 'Later', title: 'Later (right arrow)' }),
-    button('+', () => view.zoom(0.5), { 'aria-label': 'Zoom in', title: 'Zoom in (up arrow)' }),
-    button('−', () => view.zoom(2), { 'aria-label': 'Zoom out', title: 'Zoom out (down arrow)' }),
-    button('All', () => view.all(), { title: 'The whole job (Home)' }));
-  const chart = figure({
-    id: 'timeline', title: 'Calls over time', message: message(whole, document.phases), height: layout.height, build,
-    controls: tools, legend: classLegend(whole),
-  });
-  chart.place.tabIndex = 0;
-  chart.place.setAttribute('role', 'application');
-  chart.place.addEventListener('keydown', (event) => {
-    const act = !event.ctrlKey && !event.metaKey && !event.altKey && keys[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act(view);
-  });
-  followMouse(chart.place, view, (event) => {
-    const { left, right } = layout.rows[0];
-    const box = chart.place.getBoundingClientRect();
-    return view.from + (view.to - view.from) * (event.clientX - box.left - left) / (box.width - left - right);
-  });
-  chart.onStart((instance) => instance.on('click', ({ seriesName, value }) => {
-    if (seriesName === 'phases') actions.showPhase(placed[value[3]].phase.id);
-    else if (value?.length === 4) actions.showCall(timeline.spans[value[3]][8], timeline.spans[value[3]][1], timeline);
-  }));
-  actions.zoomTo = (from, to) => {
-    const margin = (to - from) * 0.05;
-    view.set(from - margin, to + margin);
-    chart.element.scrollIntoView({ block: 'start' });
-  };
-  actions.timelineWindow = () => [view.from, view.to];
-  settle();
-  return section('timeline', 'Timeline',
-    h('p', { class: 'intro' }, 'Drag to move, double click to zoom (with Shift: out), or Ctrl and the wheel. Keys: arrows, Home.'),
-    chart.element, shown, longest.element,
-    whole.lanes_left_out > 0 && h('p', { class: 'quiet' }, `${plural(whole.lanes_left_out, 'thread')} with less time in calls not shown.`));
+    function itemTip(params) {
+        if (params.seriesName === 'phases') return phaseTip(placed[params.value[3]].phase);
+        const span = timeline.spans[params.value[3]];
+        return tip(spanTitle(timeline, span), spanFacts(timeline, span));
+    }
+
+    function momentTip(params) {
+        const device = devices[params[0].axisIndex - layout.bandwidthAt - 1];
+        const time = params[0].axisValue;
+        if (device) return deviceTip(device, time);
+        const { bins } = timeline;
+        const bin = Math.min(bins.count - 1, Math.max(0, Math.floor((time - timeline.from) / bins.seconds)));
+        return tip('All processes', [
+            ['time', seconds(time)],
+            ['read', rate(bins.read_bytes[bin] / bins.seconds)],
+            ['written', rate(bins.write_bytes[bin] / bins.seconds)],
+        ]);
+    }
+
+    const shown = h('p', { class: 'shown', 'aria-live': 'polite' });
+    const longest = table(
+        [
+            {
+                title: 'Call',
+                heading: true,
+                cell: (span) =>
+                    h(
+                        'span',
+                        {},
+                        swatch(`var(--class-${timeline.classes[span[3]] ?? 'none'})`),
+                        spanTitle(timeline, span),
+                    ),
+            },
+            { title: 'Where', cell: (span) => timeline.lanes[span[0]]?.name ?? '' },
+            { title: 'Start', number: true, cell: (span) => seconds(span[1]) },
+            { title: 'Duration', number: true, cell: (span) => seconds(span[2]) },
+            { title: 'Calls', number: true, cell: (span) => count(span[4]) },
+            { title: 'Bytes', number: true, cell: (span) => bytes(span[5]) },
+            {
+                title: 'File',
+                cell: (span) =>
+                    h(
+                        'span',
+                        { title: timeline.files[span[7]] },
+                        timeline.files[span[7]] === undefined ? '' : shorten(baseName(timeline.files[span[7]]), 36),
+                    ),
+            },
+        ],
+        [],
+        {
+            caption: 'The longest calls in view',
+            captionShown: true,
+            onChoose: (span) => actions.showCall(span[8], span[1], timeline),
+        },
+    );
+
+    let timer = 0;
+    let asked = 0;
+    let frame = 0;
+    const view = new Window(whole.from, whole.to, () => {
+        cancelAnimationFrame(frame);
+        frame = requestAnimationFrame(() => chart.redraw());
+        clearTimeout(timer);
+        timer = setTimeout(settle, 150);
+    });
+
+    // When the window has come to rest: what is in it, in words, and if there is a server, in detail.
+    async function settle() {
+        const zoomed = view.to - view.from < (whole.to - whole.from) * 0.999;
+        replace(
+            shown,
+            `Showing ${seconds(view.from)} to ${seconds(view.to)} of ${seconds(whole.to)}.`,
+            !timeline.complete && ' Short calls are drawn together; the number of calls is in their tip.',
+        );
+        longest.update(longestIn(timeline, view));
+        if (!server) return;
+        const mine = ++asked;
+        try {
+            const answer = zoomed ? await server.timeline(view.from, view.to, chart.place.clientWidth) : whole;
+            if (mine !== asked || answer === timeline) return;
+            timeline = answer;
+            chart.redraw();
+            longest.update(longestIn(timeline, view));
+        } catch (error) {
+            replace(shown, `The server did not answer: ${error.message}`);
+        }
+    }
+
+    const tools = h(
+        'div',
+        { class: 'tools', role: 'group', 'aria-label': 'Timeline' },
+        button('◀', () => view.pan(-0.4), { 'aria-label': 'Earlier', title: 'Earlier (left arrow)' }),
+        button('▶', () => view.pan(0.4), { 'aria-label': 'Later', title: 'Later (right arrow)' }),
+        button('+', () => view.zoom(0.5), { 'aria-label': 'Zoom in', title: 'Zoom in (up arrow)' }),
+        button('−', () => view.zoom(2), { 'aria-label': 'Zoom out', title: 'Zoom out (down arrow)' }),
+        button('All', () => view.all(), { title: 'The whole job (Home)' }),
+    );
+    const chart = figure({
+        id: 'timeline',
+        title: 'Calls over time',
+        message: message(whole, document.phases),
+        height: layout.height,
+        build,
+        controls: tools,
+        legend: classLegend(whole),
+    });
+    chart.place.tabIndex = 0;
+    chart.place.setAttribute('role', 'application');
+    followKeys(chart.place, view);
+    followMouse(chart.place, view, (event) => {
+        const { left, right } = layout.rows[0];
+        const box = chart.place.getBoundingClientRect();
+        return view.from + ((view.to - view.from) * (event.clientX - box.left - left)) / (box.width - left - right);
+    });
+    chart.onStart((instance) =>
+        instance.on('click', ({ seriesName, value }) => {
+            if (seriesName === 'phases') actions.showPhase(placed[value[3]].phase.id);
+            else if (value?.length === 4)
+                actions.showCall(timeline.spans[value[3]][8], timeline.spans[value[3]][1], timeline);
+        }),
+    );
+    actions.zoomTo = (from, to) => {
+        const margin = (to - from) * 0.05;
+        view.set(from - margin, to + margin);
+        chart.element.scrollIntoView({ block: 'start' });
+    };
+    settle();
+    return section(
+        'timeline',
+        'Timeline',
+        h(
+            'p',
+            { class: 'intro' },
+            'Drag to move, double click to zoom (with Shift: out), or Ctrl and the wheel. Keys: arrows, Home.',
+        ),
+        chart.element,
+        shown,
+        longest.element,
+        whole.lanes_left_out > 0 &&
+            h('p', { class: 'quiet' }, `${plural(whole.lanes_left_out, 'thread')} with less time in calls not shown.`),
+    );
 }
