@@ -10,7 +10,7 @@ export function bytes(value) {
 export function seconds(value) {
     if (value === 0) return '0 s';
     if (value >= 1) return `${value.toFixed(3)} s`;
-    return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} µs`;
+    return value >= 0.001 ? `${(value * 1000).toFixed(3)} ms` : `${(value * 1000000).toFixed(3)} us`;
 }
 
 export const percent = (value) => `${(Math.floor(value * 1000) / 10).toFixed(1)} %`;

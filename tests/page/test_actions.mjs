@@ -182,7 +182,7 @@ test('tables sort by any column', async () => {
     }
 });
 
-const units = { s: 1, ms: 1e-3, µs: 1e-6 };
+const units = { s: 1, ms: 1e-3, us: 1e-6 };
 
 function valueOf(text) {
     const [number, unit] = text.split(' ');

@@ -194,7 +194,7 @@ export function axis(more = {}) {
 
 // Times, all in the unit of the largest one; digits as the visible part of the axis needs them.
 export function timeScale(largest, visible = largest) {
-    const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'µs'];
+    const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'us'];
     const digits = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(visible / divisor || 1))));
     return {
         axisLabel: { formatter: (value) => `${value === 0 ? 0 : Number((value / divisor).toFixed(digits))} ${unit}` },

@@ -9,14 +9,26 @@ const spent = ({ seconds: time }) => time.read + time.write + time.meta;
 
 function columns() {
     const number = (title, value, format) => ({ title, number: true, value, cell: (file) => format(value(file)) });
+    const moved = (title, value, time) => ({
+        title: `${title}, time`,
+        number: true,
+        value,
+        cell: (file) => [h('span', {}, bytes(value(file))), h('span', { class: 'second' }, seconds(time(file)))],
+    });
     return [
         { title: 'File', heading: true, value: ({ name }) => name, cell: ({ name }) => path(name) },
-        number('Read', (file) => file.bytes_read, bytes),
-        number('Written', (file) => file.bytes_written, bytes),
+        moved(
+            'Read',
+            (file) => file.bytes_read,
+            (file) => file.seconds.read,
+        ),
+        moved(
+            'Written',
+            (file) => file.bytes_written,
+            (file) => file.seconds.write,
+        ),
         number('Opens', (file) => file.opens, count),
         number('Ranks', (file) => file.ranks || file.processes, count),
-        number('Read time', (file) => file.seconds.read, seconds),
-        number('Write time', (file) => file.seconds.write, seconds),
         number('Metadata', (file) => file.seconds.meta, seconds),
         number('All time', spent, seconds),
     ];
@@ -239,7 +251,8 @@ export function filesSection(document, { actions }) {
     const { files } = document;
     if (!files || files.length === 0) return section('files', 'Files', h('p', { class: 'quiet' }, 'No files.'));
     const isMpi = Boolean(document.job.job.mpi);
-    let [chosen] = files;
+    const longest = files.reduce((best, file) => (spent(file) > spent(best) ? file : best));
+    let chosen = longest;
     const name = h('h3', { class: 'path' });
     const kept = h('div');
     const lists = h('div', { class: 'lists' });
@@ -260,17 +273,18 @@ export function filesSection(document, { actions }) {
     });
     const show = (file) => {
         chosen = file;
-        name.textContent = '';
         replace(name, file.name);
         replace(kept, storage(file));
         replace(lists, frequent(file.strides, 'Frequent strides'), frequent(file.common_sizes ?? [], 'Frequent sizes'));
         replace(counters, counterTables(file.layers));
+        sizes.place.hidden = [...file.sizes.read, ...file.sizes.write].every((number) => number === 0);
+        heat.place.hidden = file.heat.seconds.every((value) => value === 0);
         sizes.say(sizeMessage(file));
         heat.say(heatMessage(file, isMpi));
         sizes.redraw();
         heat.redraw();
     };
-    const list = table(columns(), files, { caption: 'Files', sort: [8, true], first: 12, onChoose: show });
+    const list = table(columns(), files, { caption: 'Files', sort: [6, true], first: 12, onChoose: show });
     show(chosen);
     list.choose(chosen);
     actions.showFile = (wanted) => {
@@ -280,9 +294,9 @@ export function filesSection(document, { actions }) {
     };
     const total = files.reduce((sum, file) => sum + spent(file), 0);
     const words =
-        `${plural(files.length, 'file')}. ${shorten(files[0].name, 60)} took the most time: ` +
-        seconds(spent(files[0])) +
-        (total > 0 ? `, ${percent(spent(files[0]) / total)} of that of all.` : '.');
+        `${plural(files.length, 'file')} listed. ${shorten(longest.name, 60)} took the most time: ` +
+        seconds(spent(longest)) +
+        (total > 0 ? `, ${percent(spent(longest) / total)} of that of all.` : '.');
     const element = section(
         'files',
         'Files',

@@ -24,7 +24,7 @@ export function seconds(value) {
     const magnitude = Math.abs(value);
     if (magnitude === 0) return '0 s';
     if (magnitude >= 1) return `${value.toFixed(3)} s`;
-    return magnitude >= 1e-3 ? `${(value * 1e3).toFixed(3)} ms` : `${(value * 1e6).toFixed(3)} µs`;
+    return magnitude >= 1e-3 ? `${(value * 1e3).toFixed(3)} ms` : `${(value * 1e6).toFixed(3)} us`;
 }
 
 export function percent(fraction) {

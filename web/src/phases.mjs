@@ -160,10 +160,10 @@ function phaseTable({ phases }, colourOf, actions) {
 function words({ phases, bytes: all, unphased_bytes: unphased }) {
     const slowest = phases.reduce((best, phase) => (phase.duration > best.duration ? phase : best));
     const total = sum(phases, 'duration');
+    const share = () => `${seconds(slowest.duration)}, ${percent(slowest.duration / total)} of all`;
     const text =
-        `${plural(phases.length, 'phase')} of ${bytes(all)}. Phase ${slowest.id} takes the most time: ` +
-        seconds(slowest.duration) +
-        (total > 0 ? `, ${percent(slowest.duration / total)} of all.` : '.');
+        `${plural(phases.length, 'phase')} of ${bytes(all)}.` +
+        (total > 0 ? ` Phase ${slowest.id} takes the most time: ${share()}.` : '');
     return unphased > 0 ? `${text} ${bytes(unphased)} are in no phase.` : text;
 }
 
