@@ -105,13 +105,13 @@ class MeasureEmulated(place.MountTest):
     """Storage of known speed: a profile may say less on a busy machine, but never more."""
 
     def test_not_faster_than_it_is(self):
-        self.emulate('--read-bw', '40M', '--write-bw', '20M', '--latency', '2ms')
-        found = self.json('measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,1M', '--np', '1', self.above)
+        latency = 0.01
+        self.emulate('--read-bw', '40M', '--write-bw', '20M', '--latency', '10ms')
+        found = self.json('measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '1', self.above)
         self.assertEqual(found['storage']['cache'], 'direct')
         for one in found['points']:
-            latency = 0.002 if one['size'] == 4096 else one['size'] / (MIB * (40 if one['op'] == 'read' else 20))
             self.assertGreater(one['latency_p50'], latency * 0.95, one)
-            self.assertLess(one['bandwidth'], one['size'] / latency * 1.03, one)
+            self.assertLess(one['bandwidth'], one['size'] / latency * 1.05, one)
 
 
 class Predict(PredictTest):
