@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
+
 // Writes into a buffer of fixed size, so that the recorder needs no allocator. `overflow` sticks.
 struct fields_out {
     uint8_t *at;
@@ -33,6 +35,12 @@ struct fields_in {
     const uint8_t *at;
     const uint8_t *end;
 };
+
+// All of the bytes. No bytes may be no memory either, whose end C does not let us calculate.
+static inline struct fields_in fields_of(const struct bytes *bytes)
+{
+    return (struct fields_in){.at = bytes->data, .end = bytes->len ? bytes->data + bytes->len : bytes->data};
+}
 
 struct field {
     unsigned key;

@@ -43,7 +43,7 @@ static int take_place(struct log *log, struct fields_in body)
 
 static int take_index_block(struct log *log, const struct bytes *raw)
 {
-    struct fields_in in = {.at = raw->data, .end = raw->data + raw->len};
+    struct fields_in in = fields_of(raw);
     struct fields_in body;
     unsigned kind;
     int more;

@@ -390,7 +390,7 @@ static int take_record(struct log *log, unsigned kind, struct fields_in body)
 
 int log_take_records(struct log *log, const struct bytes *raw)
 {
-    struct fields_in in = {.at = raw->data, .end = raw->data + raw->len};
+    struct fields_in in = fields_of(raw);
     struct fields_in body;
     unsigned kind;
     int more;

@@ -172,7 +172,7 @@ int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_
 // Cut between records into blocks that a reader accepts.
 static int write_index(struct log_writer *w)
 {
-    struct fields_in rest = {.at = w->index.data, .end = w->index.data + w->index.len};
+    struct fields_in rest = fields_of(&w->index);
     const uint8_t *from = rest.at;
     for (;;) {
         unsigned kind;

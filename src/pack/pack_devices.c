@@ -21,7 +21,7 @@ struct device {
 
 static size_t whole_records(const struct bytes *file)
 {
-    struct fields_in records = {.at = file->data, .end = file->data + file->len};
+    struct fields_in records = fields_of(file);
     struct fields_in body;
     unsigned kind;
     while (fields_next_record(&records, &kind, &body) > 0) continue;
@@ -111,7 +111,7 @@ static int write_device(struct pack *pack, struct fields_in body, uint32_t *id)
 
 int pack_write_devices(struct pack *pack)
 {
-    struct fields_in records = {.at = pack->devices.data, .end = pack->devices.data + pack->devices.len};
+    struct fields_in records = fields_of(&pack->devices);
     struct fields_in body;
     unsigned kind;
     uint32_t id = 0;

@@ -86,7 +86,7 @@ static int write_bare_job(struct pack *pack)
 
 static int write_saved_job(struct pack *pack)
 {
-    struct fields_in records = {.at = pack->saved_job.data, .end = pack->saved_job.data + pack->saved_job.len};
+    struct fields_in records = fields_of(&pack->saved_job);
     struct fields_in body;
     unsigned kind;
     while (fields_next_record(&records, &kind, &body) > 0) {
@@ -163,7 +163,7 @@ int pack_load_job(struct pack *pack)
         return 0;
     }
     int code = pack_read_file(pack, PACK_JOB_FILE, &pack->saved_job);
-    struct fields_in records = {.at = pack->saved_job.data, .end = pack->saved_job.data + pack->saved_job.len};
+    struct fields_in records = fields_of(&pack->saved_job);
     struct fields_in body;
     unsigned kind;
     bool found = false;

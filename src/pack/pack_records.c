@@ -186,7 +186,7 @@ static bool is_fatal(int code)
 
 static int read_piece(struct pack *pack, struct pack_process *process, struct lookup *modules)
 {
-    struct fields_in records = {.at = pack->payload.data, .end = pack->payload.data + pack->payload.len};
+    struct fields_in records = fields_of(&pack->payload);
     struct fields_in body;
     unsigned kind;
     for (;;) {

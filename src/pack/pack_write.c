@@ -110,7 +110,7 @@ static int write_process_record(struct pack *pack, const struct pack_process *pr
     fields_number(&out, PROCESS_PPID, header->ppid);
     fields_number(&out, PROCESS_UID, header->uid);
     const struct bytes *about = &process->about;
-    if (about->len) fields_copy(&out, (struct fields_in){.at = about->data, .end = about->data + about->len});
+    if (about->len) fields_copy(&out, fields_of(about));
     put_times(&out, pack, process);
     fields_number(&out, PROCESS_EXIT, process->exit);
     fields_number(&out, PROCESS_EXIT_VALUE, process->exit_value);
