@@ -89,14 +89,16 @@ static int make_folder(const char *in, char **folder)
     return 0;
 }
 
-// The file gets its name when it is locked: nobody finds it without the lock. It stays open until ioseer ends.
-static int lock_folder(const char *folder)
+// The file gets its name when it is locked: nobody finds it without the lock. It stays open as long as the folder is
+// in use.
+static int lock_folder(const char *folder, int *lock)
 {
     char path[PATH_MAX], early[PATH_MAX];
     RETURN_IF(snprintf(path, sizeof path, "%s/%s", folder, lock_name) >= (int)sizeof path, -ENAMETOOLONG);
     RETURN_IF(snprintf(early, sizeof early, "%s/.%s", folder, lock_name) >= (int)sizeof early, -ENAMETOOLONG);
     int fd = open(early, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     RETURN_IF(fd < 0, -errno);
+    *lock = fd;
     RETURN_IF(flock(fd, LOCK_EX | LOCK_NB) < 0, -errno);
     RETURN_IF(write(fd, lock_text, sizeof lock_text - 1) != sizeof lock_text - 1, -ENOSPC);
     return rename(early, path) < 0 ? -errno : 0;
@@ -122,19 +124,21 @@ static int save_model(const char *path, const struct model *model)
     return code;
 }
 
+static const struct replay_place no_place = {.folder_lock = -1, .work_lock = -1, .guard.end = -1};
+
 int replay_place_make(struct replay_place *place, const struct replay_settings *settings, const struct model *model)
 {
     const char *temporary = getenv("TMPDIR");
     char target[PATH_MAX];
-    *place = (struct replay_place){.guard.end = -1};
+    *place = no_place;
     RETURN_IF(!realpath(settings->target, target), -errno); // the runner may change its directory
     remove_stale(target);
     if (!temporary || !*temporary) temporary = "/tmp";
     remove_stale(temporary);
     FORWARD(make_folder(target, &place->folder));
-    FORWARD(lock_folder(place->folder));
+    FORWARD(lock_folder(place->folder, &place->folder_lock));
     FORWARD(make_folder(temporary, &place->work));
-    FORWARD(lock_folder(place->work));
+    FORWARD(lock_folder(place->work, &place->work_lock));
     replay_guard_start(&place->guard, place->folder, place->work);
     FORWARD(name_in(place->work, "model.json", &place->model));
     FORWARD(name_in(place->work, "result.json", &place->result));
@@ -154,10 +158,11 @@ static void release_folder(const char *folder)
 void replay_place_remove(struct replay_place *place, bool keep_files)
 {
     if (place->work) replay_end_processes(place->work);
-    if (place->folder && keep_files)
-        release_folder(place->folder);
-    else if (place->folder)
-        replay_remove_tree(place->folder);
+    if (place->folder && keep_files) release_folder(place->folder);
+    // Some network file systems keep the name of a file that is removed while it is open.
+    if (place->folder_lock >= 0) close(place->folder_lock);
+    if (place->work_lock >= 0) close(place->work_lock);
+    if (place->folder && !keep_files) replay_remove_tree(place->folder);
     if (place->work) replay_remove_tree(place->work);
     replay_guard_dismiss(&place->guard);
     free(place->folder);
@@ -167,7 +172,7 @@ void replay_place_remove(struct replay_place *place, bool keep_files)
     free(place->log);
     free(place->error);
     free(place->phase);
-    *place = (struct replay_place){.guard.end = -1};
+    *place = no_place;
 }
 
 // The runner's files of the run before.

@@ -42,13 +42,15 @@ struct replay_result {
 };
 
 struct replay_place {
-    char *folder; // on the target
-    char *work;   // for the model, results and logs
-    char *model;  // file
-    char *result; // file
-    char *log;    // of a recorded run
-    char *error;  // what the runner said
-    char *phase;  // file with the number of the phase that it is in
+    char *folder;    // on the target
+    char *work;      // for the model, results and logs
+    char *model;     // file
+    char *result;    // file
+    char *log;       // of a recorded run
+    char *error;     // what the runner said
+    char *phase;     // file with the number of the phase that it is in
+    int folder_lock; // descriptor
+    int work_lock;
     struct replay_guard guard;
     int signal;                                         // that ended it; 0: none
     void (*progress)(const struct replay_place *place); // called now and then while it runs; or NULL

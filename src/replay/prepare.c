@@ -76,6 +76,15 @@ static struct use *find_uses(const struct runner *runner)
     return use;
 }
 
+int runner_find_opened(const struct runner *runner, bool *opened)
+{
+    struct use *use = find_uses(runner);
+    RETURN_IF(!use, -ENOMEM);
+    for (size_t i = 0; i < runner->model.files; i++) opened[i] = use[i].opens;
+    free(use);
+    return 0;
+}
+
 // --- making it
 
 static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes)

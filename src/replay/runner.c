@@ -596,9 +596,23 @@ static int gather_latencies(struct runner *runner)
     return 0;
 }
 
+// Rank 0's text becomes that of the first rank that has one.
+static int gather_text(const struct runner *runner, char *text, size_t bytes)
+{
+    char *all = malloc(runner->np * bytes);
+    RETURN_IF(!all, -ENOMEM);
+    world_gather(text, bytes, all);
+    for (uint32_t rank = 1; rank < runner->np && !runner->rank && !*text; rank++)
+        memcpy(text, all + rank * bytes, bytes);
+    free(all);
+    return 0;
+}
+
 static int report(struct runner *runner)
 {
     if (runner->latency) FORWARD(gather_latencies(runner));
+    FORWARD(gather_text(runner, runner->first_failure, sizeof runner->first_failure));
+    FORWARD(gather_text(runner, runner->first_skipped, sizeof runner->first_skipped));
     size_t bytes = runner->model.phases * sizeof *runner->time;
     uint64_t mine[3] = {runner->wrong_bytes, runner->failed, runner->skipped};
     struct phase_time *all = runner->rank ? NULL : malloc(bytes * runner->np + 1);
@@ -627,10 +641,7 @@ static int set_up_files(struct runner *runner)
     runner->memory_types = calloc(model->types.count + 1, sizeof *runner->memory_types);
     RETURN_IF(!runner->opened_somewhere || !runner->memory_types, -ENOMEM);
     RETURN_IF(asprintf(&runner->link_target, "%s/%s", folder, LINK_TARGET) < 0, -ENOMEM);
-    for (size_t i = 0; i < model->kinds; i++) {
-        const struct op_kind *kind = &model->kind[i];
-        if (kind->class == CLASS_OPEN && kind->set != OP_NO_SET) runner->opened_somewhere[kind->set] = true;
-    }
+    FORWARD(runner_find_opened(runner, runner->opened_somewhere));
     return paths_make(&runner->paths, model, folder);
 }
 

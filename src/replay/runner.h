@@ -146,6 +146,8 @@ struct lane_run {
 int runner_run(struct runner *runner);
 // Makes the files that the program found there.
 int runner_prepare(struct runner *runner);
+// Which sets of files the program opens itself; others it has from the program that started it.
+int runner_find_opened(const struct runner *runner, bool *opened);
 
 double runner_now(void); // seconds
 
