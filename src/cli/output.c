@@ -61,6 +61,17 @@ int output_open(struct output *o, const char *verb, const char *path)
     return cli_fail(verb, path, code);
 }
 
+int output_check(const char *verb, const char *path)
+{
+    struct output o;
+    struct stat st;
+    if (!path || is_special(path)) return STATUS_OK;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return cli_fail(verb, path, -EISDIR);
+    int status = output_open(&o, verb, path);
+    if (status == STATUS_OK) output_close(&o, true);
+    return status;
+}
+
 bool output_failed(struct output *o)
 {
     if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;

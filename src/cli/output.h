@@ -16,6 +16,9 @@ struct output {
 // `path` may be NULL. Prints what is wrong; returns an exit status.
 int output_open(struct output *o, const char *verb, const char *path);
 
+// For verbs that work for long before they write: whether `path` could be opened. It is not touched.
+int output_check(const char *verb, const char *path);
+
 // Notes a failed write while errno still tells why. True once there is one: writing on is of no use.
 bool output_failed(struct output *o);
 
