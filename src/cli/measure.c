@@ -37,9 +37,9 @@ static const struct option_row rows[] = {
 static void print_storage(const struct system *system, FILE *out)
 {
     const struct storage *storage = &system->storage;
-    fprintf(out, "%s: %s on %s%s%s, %s free of %s; %s of memory, %u processors\n", storage->directory,
+    fprintf(out, "%s: %s on %s%s%s%s, %s free of %s; %s of memory, %u processors\n", storage->directory,
             *storage->file_system ? storage->file_system : "a file system", *storage->source ? storage->source : "?",
-            storage->rotational == 1 ? ", rotating" : "", *storage->raid ? ", RAID" : "",
+            storage->rotational == 1 ? ", rotating" : "", *storage->raid ? ", " : "", storage->raid,
             words_bytes(storage->free_bytes).text, words_bytes(storage->size_bytes).text,
             words_bytes(storage->memory_bytes).text, storage->processors);
     fprintf(out, "Page cache: %s.\n",
@@ -122,6 +122,7 @@ static int measure_verb(int argc, char **argv)
     if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "one is enough");
     if (options.np > 4096) return cli_usage("measure", "--np", "too many processes");
     int status = parse_sizes(size, &sizes);
+    if (status == STATUS_OK) status = output_check("measure", options.output);
     if (status != STATUS_OK) return status;
     struct measure_settings settings = {.directory = argv[1],
                                         .size = size,

@@ -65,9 +65,19 @@ static double now(void)
 
 // --- what is measured
 
+// Whether the smallest benchmark of it leaves most of the storage free, and the largest is as large as asked for.
+static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np)
+{
+    const struct storage *storage = &m->system->storage;
+    if (size * np * PILOT_COUNT > storage->free_bytes / 4) return false;
+    return !m->settings->twice_memory || mode != MODE_RANDOM ||
+           size * np * COUNT_MOST_RANDOM >= 2 * storage->memory_bytes;
+}
+
 static int add_pair(struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np, bool shared,
                     bool collective, bool warm)
 {
+    if (!fits(m, size, mode, np)) return 0;
     FORWARD(grow(&m->pair, &m->room, m->pairs, sizeof *m->pair));
     struct pair *pair = &m->pair[m->pairs++];
     *pair = (struct pair){.np = np, .warm = warm};
@@ -238,13 +248,11 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
     double faster = fmin(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
     double slower = fmax(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
     double fitting = m->effort.seconds / fmax(sqrt(faster * slower), 1e-9);
-    uint64_t most = b->mode == MODE_RANDOM ? COUNT_MOST_RANDOM : COUNT_MOST, room = m->system->storage.free_bytes;
-    if (m->settings->twice_memory)
-        fitting = 2.0 * (double)m->system->storage.memory_bytes / (double)(b->size * pair->np);
-    else if (most > GROUP_BYTES / 4 / (b->size * pair->np))
-        most = GROUP_BYTES / 4 / (b->size * pair->np);
-    if (most > room / 4 / (b->size * pair->np)) most = room / 4 / (b->size * pair->np);
+    uint64_t most = b->mode == MODE_RANDOM ? COUNT_MOST_RANDOM : COUNT_MOST, row = b->size * pair->np;
+    uint64_t room = m->system->storage.free_bytes < GROUP_BYTES ? m->system->storage.free_bytes : GROUP_BYTES;
+    if (most > room / 4 / row) most = room / 4 / row;
     b->count = fitting > (double)most ? most : (uint64_t)fitting;
+    if (m->settings->twice_memory) b->count = 2 * m->system->storage.memory_bytes / row + 1;
     if (b->count < COUNT_LEAST) b->count = COUNT_LEAST;
     b->count += b->count % 2;
     m->estimate += (faster + slower) * (double)b->count;
@@ -383,6 +391,13 @@ static void choose_cache(struct measuring *m)
                                        : "none");
 }
 
+static int check_room(const struct measuring *m)
+{
+    const struct storage *storage = &m->system->storage;
+    bool fits_memory = !m->settings->twice_memory || storage->free_bytes / 5 * 2 > storage->memory_bytes;
+    return m->pairs && fits_memory ? STATUS_OK : cli_fail("measure", m->settings->directory, -ENOSPC);
+}
+
 int measure_system(struct system *system, const struct measure_settings *settings)
 {
     struct measuring m = {.settings = settings, .system = system, .start = now()};
@@ -399,6 +414,7 @@ int measure_system(struct system *system, const struct measure_settings *setting
     choose_cache(&m);
     code = choose_pairs(&m);
     int status = code < 0 ? cli_fail("measure", "memory", code) : STATUS_OK;
+    if (status == STATUS_OK) status = check_room(&m);
     if (m.progress) fprintf(stderr, "measure: a first look at %zu points", 2 * m.pairs);
     if (status == STATUS_OK) status = run_round(&m, choose_all, set_count);
     if (m.progress) fputs("\r\033[K", stderr);

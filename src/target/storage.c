@@ -50,18 +50,31 @@ static void find_mount(struct storage *storage, dev_t device)
     mounts_free(&mounts);
 }
 
-// The queue of a partition is that of its disk.
+static bool find_folder(dev_t device, char folder[PATH_MAX])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
+    return realpath(path, folder);
+}
+
+// Btrfs and the like have a number of their own, but are mounted from a device. The queue of a partition is that of its
+// disk.
 static void find_device(struct storage *storage, dev_t device)
 {
     char path[PATH_MAX], folder[PATH_MAX], text[STORAGE_TEXT];
-    snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
-    if (!realpath(path, folder)) return;
+    struct stat source;
+    if (!find_folder(device, folder)) {
+        if (stat(storage->source, &source) < 0 || !S_ISBLK(source.st_mode)) return;
+        if (!find_folder(source.st_rdev, folder)) return;
+    }
     copy_text(storage->device, strrchr(folder, '/') + 1);
     snprintf(path, sizeof path, "%.4000s/partition", folder);
     if (access(path, F_OK) == 0) *strrchr(folder, '/') = 0;
     snprintf(path, sizeof path, "%.4000s/queue/rotational", folder);
     read_line(path, text);
     if (*text) storage->rotational = *text == '1';
+    snprintf(path, sizeof path, "%.4000s/queue/write_cache", folder);
+    read_line(path, storage->write_cache);
     snprintf(path, sizeof path, "%.4000s/device/model", folder);
     read_line(path, storage->model);
     snprintf(path, sizeof path, "%.4000s/md/level", folder);

@@ -16,6 +16,7 @@ struct storage {
     char device[STORAGE_TEXT];      // block device
     char model[STORAGE_TEXT];       // of the device
     char raid[STORAGE_TEXT];        // level, of software RAID
+    char write_cache[STORAGE_TEXT]; // of the device: "write back" or "write through"
     int rotational;                 // 1, 0, or -1: not known
     uint64_t stripe_bytes;          // RAID chunk
     uint64_t size_bytes;

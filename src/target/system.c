@@ -97,6 +97,7 @@ static void write_storage(const struct system *system, struct json_out *json)
         json_bool(json, storage->rotational);
     key_text(json, "raid", storage->raid);
     key_number(json, "stripe", storage->stripe_bytes);
+    key_text(json, "write_cache", storage->write_cache);
     key_number(json, "size", storage->size_bytes);
     key_number(json, "free", storage->free_bytes);
     key_text(json, "cache", system->cache);
