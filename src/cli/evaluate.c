@@ -22,7 +22,7 @@ static struct {
 
 static const struct option_row rows[] = {
     {"predicted", 0, OPTION_TEXT, &options.predicted, "FILE", "what `predict --json` printed"},
-    {"target", 0, OPTION_TEXT, &options.target, "NAME", "which of its targets (default: the only one)"},
+    {"target", 0, OPTION_TEXT, &options.target, "NAME", "which of its targets (default: the first)"},
     {"method", 0, OPTION_TEXT, &options.method, "NAME", "which method (default: the target's first)"},
     {"measured", 0, OPTION_LIST, &options.measured, "LOG", "of the program on that target; may be given several times"},
     {"system", 0, OPTION_TEXT, &options.system, "SYSTEM", "profile of the target: how much of its peak was used"},
@@ -77,8 +77,9 @@ static int take_model(struct evaluation *e, const struct model *model, const cha
         int code = e->logs ? 0 : take_bytes(model, phase, &e->phase[i]);
         if (code < 0) return cli_fail("evaluate", name, code);
     }
-    e->logs++;
-    return STATUS_OK;
+    if (e->total[e->logs++] > 0) return STATUS_OK;
+    fprintf(stderr, "ioseer evaluate: %s: it has no measured times\n", name);
+    return STATUS_FAILURE;
 }
 
 static int take_logs(struct evaluation *e)
@@ -113,8 +114,12 @@ static double error_pct(double predicted, double measured)
 // The share of the peak that the phase's bytes would have had, those read and those written by themselves.
 static double usage_pct(const struct evaluation *e, const struct measured_phase *phase, double seconds)
 {
-    if (!e->system || seconds <= 0 || e->system->peak_read <= 0 || e->system->peak_write <= 0) return NAN;
-    double least = phase->read_bytes / e->system->peak_read + phase->write_bytes / e->system->peak_write;
+    if (!e->system || seconds <= 0) return NAN;
+    if ((phase->read_bytes > 0 && e->system->peak_read <= 0) || (phase->write_bytes > 0 && e->system->peak_write <= 0))
+        return NAN;
+    double least = 0;
+    if (phase->read_bytes > 0) least += phase->read_bytes / e->system->peak_read;
+    if (phase->write_bytes > 0) least += phase->write_bytes / e->system->peak_write;
     return 100 * least / seconds;
 }
 
@@ -174,10 +179,11 @@ static struct words seconds_words(double seconds)
 
 static void print_row(FILE *out, const char *name, double predicted, double measured, double usage)
 {
-    char share[32] = "";
+    char share[32] = "", error[32] = "";
+    if (measured > 0) snprintf(error, sizeof error, "%+.1f %%", error_pct(predicted, measured));
     if (isfinite(usage)) snprintf(share, sizeof share, "%.1f %%", usage);
-    fprintf(out, "%-8s %14s %14s %+9.1f %% %12s\n", name, seconds_words(predicted).text, seconds_words(measured).text,
-            error_pct(predicted, measured), share);
+    fprintf(out, "%-8s %14s %14s %11s %12s\n", name, seconds_words(predicted).text, seconds_words(measured).text, error,
+            share);
 }
 
 static void print_text(struct evaluation *e, FILE *out)

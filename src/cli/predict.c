@@ -12,6 +12,7 @@
 #include "cli/predict_run.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "predict/analytic.h"
 
 enum { RUNS = 7, QUICK_RUNS = 3, MOST_RUNS = 1000 };
 
@@ -106,6 +107,26 @@ static int open_targets(struct predicting *p, struct predict_target *reference)
                                            : open_system(reference, options.reference);
 }
 
+// Whether the methods can do their work: there is a point for each kind of requests, and a time where one is needed.
+static int check_methods(const struct predicting *p, const char *name)
+{
+    for (size_t i = 0; i <= p->targets; i++) {
+        const struct predict_target *target = i < p->targets ? &p->target[i] : p->reference;
+        struct estimate estimate;
+        for (size_t k = 0; target && !target->is_directory && k < p->classes; k++) {
+            if (analytic_estimate(&target->system, &p->class[k].io, &estimate) == 0) continue;
+            fprintf(stderr, "ioseer predict: %s: it has no points of %s\n", target->name,
+                    p->class[k].io.write ? "writing" : "reading");
+            return STATUS_FAILURE;
+        }
+    }
+    int64_t recorded_ns = 0;
+    for (size_t i = 0; i < p->phases; i++) recorded_ns += p->model->phase[p->first + i].duration_ns;
+    if (!p->method[METHOD_MESWANI] || recorded_ns > 0) return STATUS_OK;
+    fprintf(stderr, "ioseer predict: %s: it has no recorded times, which meswani needs\n", name);
+    return STATUS_FAILURE;
+}
+
 // --- output
 
 static struct words seconds_words(double seconds)
@@ -121,10 +142,11 @@ static void print_targets(const struct prediction *prediction, FILE *out)
         char range[2 * sizeof(struct words) + 4];
         snprintf(range, sizeof range, "%s - %s", seconds_words(target->total.low).text,
                  seconds_words(target->total.high).text);
+        const char *remark = !target->reason ? "" : target->predictable ? "  " : "  not predictable: ";
         fprintf(out, "%-32s %-9s %12s %27s %9s%s%s\n", target->name, target->method,
                 seconds_words(target->total.middle).text, range,
-                target->runs ? words_percent(target->variation).text : "",
-                target->predictable ? "" : "  not predictable: ", target->predictable ? "" : target->reason);
+                target->runs > 1 ? words_percent(target->variation).text : "", remark,
+                target->reason ? target->reason : "");
     }
     if (prediction->recorded > 0) {
         fprintf(out, "%-32s %-9s %12s\n", "as recorded", "", seconds_words(prediction->recorded).text);
@@ -140,6 +162,8 @@ static void print_phases(const struct prediction *prediction, FILE *out)
                 prediction->target[i].name +
                     (strlen(prediction->target[i].name) > 24 ? strlen(prediction->target[i].name) - 24 : 0));
     }
+    fprintf(out, "\n%-6s", "");
+    for (size_t i = 0; i < prediction->targets; i++) fprintf(out, " %24s", prediction->target[i].method);
     fputc('\n', out);
     for (size_t k = 0; k < first->phases; k++) {
         fprintf(out, "%-6zu", (size_t)first->phase[k].id);
@@ -188,7 +212,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        if (strcmp(target->method, prediction->target[0].method)) continue;
+        if (!prediction_is_first(prediction, i)) continue;
         rivals++;
         if (target != best && (!next || target->total.middle < next->total.middle)) next = target;
     }
@@ -199,7 +223,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     else
         fprintf(out, "There is no difference larger than the uncertainty.\n");
     for (size_t i = 0; i < prediction->targets; i++) {
-        if (prediction->target[i].predictable) continue;
+        if (prediction->target[i].predictable || !prediction_is_first(prediction, i)) continue;
         fprintf(out, "%s is too noisy to be sure: %s.\n", prediction->target[i].name, prediction->target[i].reason);
     }
 }
@@ -230,7 +254,7 @@ static int print_prediction(const struct prediction *prediction)
 
 // --- the verb
 
-static int predict_model(struct model *model)
+static int predict_model(struct model *model, const char *name)
 {
     struct predict_target reference = {0};
     struct predicting p = {.model = model,
@@ -244,6 +268,7 @@ static int predict_model(struct model *model)
     int status = choose_methods(&p);
     if (status == STATUS_OK) status = open_targets(&p, &reference);
     if (status == STATUS_OK) status = predict_find_classes(&p);
+    if (status == STATUS_OK) status = check_methods(&p, name);
     if (status == STATUS_OK) status = predict_run_all(&p);
     if (status == STATUS_OK) {
         struct prediction prediction;
@@ -269,9 +294,11 @@ static int predict_verb(int argc, char **argv)
     if (!replay_cache_is_known(options.cache)) {
         return cli_usage("predict", options.cache, "not cold, warm or as-recorded");
     }
-    int status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
+    int status = output_check("predict", options.output);
+    if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
-    status = argument.model.phases ? predict_model(&argument.model) : cli_fail("predict", argv[1], ERR_NOTHING);
+    status =
+        argument.model.phases ? predict_model(&argument.model, argv[1]) : cli_fail("predict", argv[1], ERR_NOTHING);
     model_argument_close(&argument);
     return status;
 }

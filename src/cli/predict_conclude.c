@@ -126,6 +126,7 @@ static int conclude_runs(const struct predicting *p, const struct predict_target
         to->total = statistics_next(total, runs, systematic[method]);
         to->predictable = to->variation <= NOISE_LIMIT;
         if (!to->predictable) code = say_reason(to, "the runs vary by %.0f %%", 100 * to->variation);
+        if (to->runs == 1) code = say_reason(to, "of %.0f run: how much runs vary is not known", 1);
     }
     free(value);
     free(total);
@@ -144,7 +145,9 @@ static int conclude_profile(const struct predicting *p, const struct predict_tar
         extrapolated += to->phase[i].extrapolated;
     }
     to->predictable = true;
-    return extrapolated ? say_reason(to, "%.0f phases are like no point of the profile", (double)extrapolated) : 0;
+    const char *format = extrapolated == 1 ? "%.0f phase is like no point of the profile"
+                                           : "%.0f phases are like no point of the profile";
+    return extrapolated ? say_reason(to, format, (double)extrapolated) : 0;
 }
 
 static int conclude(const struct predicting *p, const struct predict_target *target, enum predict_method method,

@@ -80,7 +80,7 @@ static int run_replay(struct predicting *p, struct predict_target *target)
 // Requests of one process that a benchmark makes of a class: as IOR all of them in one block, or a few.
 static uint64_t requests_of(const struct io_class *class, enum predict_method method)
 {
-    uint64_t all = class->bytes / (class->size * class->np);
+    uint64_t all = class->bytes / class->size / class->np;
     if (method == METHOD_MESWANI && all > MESWANI_REQUESTS) all = MESWANI_REQUESTS;
     return all ? all : 1;
 }

@@ -14,20 +14,26 @@ static enum system_mode mode_of(const char *name)
     return system_mode_of(name, &mode) ? mode : MODE_RANDOM;
 }
 
+// What was asked for says little where most of it was not there: `cat` asks for all that there could be.
+static uint64_t size_of(const struct model_row *row)
+{
+    uint64_t moved = row->bytes / (row->count ? row->count : 1);
+    uint64_t size = row->has_size && moved > row->size / 2 ? row->size : moved;
+    return size ? size : 1;
+}
+
 // Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
 static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use)
 {
-    uint64_t ranks = row->rep ? row->count / row->rep : 1;
     *class = (struct io_class){.write = row->class == CLASS_WRITE,
-                               .size = row->has_size ? row->size : row->bytes / (row->count ? row->count : 1),
+                               .size = size_of(row),
                                .mode = mode_of(row->mode),
-                               .np = ranks ? (uint32_t)ranks : 1,
+                               .np = (uint32_t)row->part->ranks,
                                .shared = use->shared,
                                .collective = row->kind->collective,
                                .mpiio = row->kind->layer == LAYER_MPIIO,
                                .rep = row->rep,
                                .bytes = row->bytes};
-    if (!class->size) class->size = 1;
 }
 
 int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes)

@@ -7,7 +7,7 @@
 
 struct io_class {
     bool write;
-    uint64_t size; // where requests differ, their mean
+    uint64_t size; // where requests differ, or moved less than half of what they asked for: mean of what they moved
     enum system_mode mode;
     uint32_t np; // processes that take part
     bool shared;

@@ -22,19 +22,26 @@ void prediction_free(struct prediction *prediction)
     *prediction = (struct prediction){0};
 }
 
+bool prediction_is_first(const struct prediction *prediction, size_t target)
+{
+    if (!target) return true;
+    const struct predicted_target *this = &prediction->target[target], *before = &prediction->target[target - 1];
+    return strcmp(this->name, before->name) || !strcmp(this->method, before->method);
+}
+
 const struct predicted_target *prediction_best(const struct prediction *prediction)
 {
     const struct predicted_target *best = NULL;
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        if (strcmp(target->method, prediction->target[0].method)) continue;
+        if (!prediction_is_first(prediction, i)) continue;
         rivals++;
         if (!best || target->total.middle < best->total.middle) best = target;
     }
     for (size_t i = 0; best && i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        if (target == best || strcmp(target->method, best->method)) continue;
+        if (target == best || !prediction_is_first(prediction, i)) continue;
         if (target->total.low <= best->total.high) return NULL;
     }
     return rivals > 1 ? best : NULL;
@@ -81,7 +88,7 @@ static void write_target(const struct predicted_target *target, struct json_out 
     key_double(json, "total", target->total.middle);
     key_double(json, "low", target->total.low);
     key_double(json, "high", target->total.high);
-    key_double(json, "cv", target->runs ? target->variation : NAN);
+    key_double(json, "cv", target->runs > 1 ? target->variation : NAN);
     json_key(json, "runs");
     json_unsigned(json, target->runs);
     json_key(json, "phases");

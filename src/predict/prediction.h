@@ -36,7 +36,9 @@ struct prediction {
     double recorded; // seconds of I/O in the recorded run, 0 where it is not known
 };
 
-// The target that is quicker than all others beyond the intervals, of those of the first one's method; NULL: none.
+// Whether it is by the first of its target's methods: by these, targets are compared.
+bool prediction_is_first(const struct prediction *prediction, size_t target);
+// The target that is quicker than all others beyond the intervals; NULL: none.
 const struct predicted_target *prediction_best(const struct prediction *prediction);
 
 void prediction_write(const struct prediction *prediction, struct json_out *json);

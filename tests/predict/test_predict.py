@@ -6,14 +6,16 @@ that the arithmetic is right where it can be followed, that nothing is faster th
 """
 import json
 import os
+import resource
 import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'target'))
 
-from harness import BUILD, CommandLineTest, main  # noqa: E402
+from harness import BUILD, IOSEER, CommandLineTest, main  # noqa: E402
 import place  # noqa: E402
 
 MIB = 1 << 20
@@ -41,6 +43,14 @@ class PredictTest(CommandLineTest):
     def system(self, name, *points):
         return self.write(name, {'ioseer_system': 1, 'storage': {}, 'peak': {}, 'points': points})
 
+    def bare_model(self, log):
+        """What the program does, without what was observed."""
+        self.expect(0, 'model', log, '-o', self.path('model'))
+        with open(self.path('model'), encoding='utf-8') as file:
+            model = json.load(file)
+        del model['observed']
+        return self.write('bare', model)
+
     def dd(self, name='dd.ioseer', size='64k', count=20):
         """Writes sequentially."""
         return self.record('dd', 'if=/dev/zero', 'of=' + self.path('x'), f'bs={size}', f'count={count}', 'status=none',
@@ -49,8 +59,10 @@ class PredictTest(CommandLineTest):
 
 class Measure(PredictTest):
     def measure(self, *options):
-        found = self.json('measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '2', *options,
-                          self.target)
+        # Processes of MPI that wait for each other take minutes where others use the processors too.
+        done = self.expect(0, 'measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '2', *options,
+                           self.target, timeout=400)
+        found = json.loads(done.stdout)
         self.assertEqual(os.listdir(self.target), [], 'left behind')
         return found
 
@@ -94,11 +106,29 @@ class Measure(PredictTest):
         self.assertIn('No such file', self.expect_error(1, 'measure', self.path('missing')))
         self.assertIn('Not a directory', self.expect_error(1, 'measure', self.dd()))
         self.expect_error(2, 'measure')
+        self.assertIn('no/where', self.expect_error(1, 'measure', self.path('missing'), '-o', self.path('no/where')))
+        self.assertIn('Is a directory', self.expect_error(1, 'measure', self.path('missing'), '-o', self.target))
         self.expect_error(2, 'measure', '--sizes', '4k,x', self.target)
         self.expect_error(2, 'measure', '--sizes', '1000', self.target)
         self.assertIn('no-such-launcher',
                       self.expect_error(1, 'measure', '--launcher', 'no-such-launcher', self.target))
         self.assertEqual(os.listdir(self.target), [])
+
+
+    def test_small_storage(self):
+        """Requests that do not fit are left out."""
+        words = f'mount -t tmpfs -o size=8M none {self.target} && exec "$@"'
+        if subprocess.run(['unshare', '-m', 'sh', '-c', words, 'sh', 'true'], check=False,
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest('no mounts')
+        command = [IOSEER, 'measure', '--json', '--quick', '--time', '1s', '--np', '1', self.target, '--sizes']
+        done = subprocess.run(['unshare', '-m', 'sh', '-c', words, 'sh', *command, '4k,4M'], check=True,
+                              stdout=subprocess.PIPE)
+        self.assertEqual({one['size'] for one in json.loads(done.stdout)['points']}, {4096})
+        done = subprocess.run(['unshare', '-m', 'sh', '-c', words, 'sh', *command, '4M'], check=False,
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b'No space left', done.stderr)
 
 
 class MeasureEmulated(place.MountTest):
@@ -169,6 +199,43 @@ class Predict(PredictTest):
         text = self.expect(0, 'predict', log, '--system', slow, '--system', slow).stdout.decode()
         self.assertIn('no difference larger than the uncertainty', text)
 
+    def test_directory_against_profile(self):
+        """Targets are compared each by its own method."""
+        forever = self.system('forever', point('write', 65536, 1))
+        log = self.dd()
+        found = self.json('predict', log, '--on', self.target, '--system', forever, '--repeat', '2', '--json')
+        self.assertEqual([target['method'] for target in found['targets']], ['replay', 'analytic'])
+        self.assertEqual(found['best'], self.target)
+        text = self.expect(0, 'predict', log, '--on', self.target, '--system', forever, '--repeat', '1').stdout.decode()
+        self.assertIn(f'Run it on {self.target}', text)
+
+    def test_one_run(self):
+        found = self.json('predict', self.dd(), '--on', self.target, '--repeat', '1', '--json')['targets'][0]
+        self.assertIsNone(found['cv'])
+        self.assertIn('not known', found['reason'])
+
+    def test_many_runs(self):
+        """Nothing stays open from one run to the next."""
+        limit = (48, 48)
+        log = self.record_python('import os; os.write(os.open("x", os.O_WRONLY | os.O_CREAT), bytes(10000))')
+        self.expect(0, 'predict', log, '--on', self.target, '--repeat', '40',
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+
+    def test_output_of_a_script(self):
+        """The shell opens the file, another program writes it."""
+        log = self.record('sh', '-c', f'head -c 100000 /dev/zero > {self.path("x")}')
+        found = self.json('predict', log, '--on', self.target, '--repeat', '1', '--json')
+        self.assertGreater(found['targets'][0]['total'], 0)
+
+    def test_short_transfers(self):
+        """A request takes as long as what it moves, not as what it asks for."""
+        with open(self.path('little'), 'wb') as out:
+            out.write(bytes(4096))
+        log = self.record('dd', 'if=' + self.path('little'), 'of=/dev/null', 'bs=1M', 'count=1', 'status=none')
+        system = self.system('s', point('read', 4096, MIB), point('read', MIB, 100 * MIB))
+        found = self.json('predict', log, '--system', system, '--json')
+        self.assertAlmostEqual(found['targets'][0]['total'], 4096 / MIB)
+
     def test_says_where_it_extrapolates(self):
         found = self.json('predict', self.dd(), '--system', self.system('s', point('write', 4096, MIB)), '--json')
         phase = found['targets'][0]['phases'][0]
@@ -186,6 +253,12 @@ class Predict(PredictTest):
         self.expect_error(1, 'predict', log, '--on', self.path('missing'))
         self.expect_error(1, 'predict', log, '--system', self.path('missing'))
         self.expect_error(1, 'predict', log, '--system', log)
+        reads = self.system('reads', point('read', 4096, 1))
+        self.assertIn('no points of writing', self.expect_error(1, 'predict', log, '--system', reads))
+        self.assertIn('no recorded times', self.expect_error(
+            1, 'predict', self.bare_model(log), '--on', self.target, '--method', 'meswani', '--reference', self.target))
+        self.assertIn('no/where', self.expect_error(1, 'predict', self.path('missing'), '--on', self.target, '-o',
+                                                    self.path('no/where')))
         for wrong in ({}, {'ioseer_system': 99, 'points': []}, {'ioseer_system': 1, 'points': [{}], 'peak': {}},
                       {'ioseer_system': 1, 'peak': {}, 'points': [point('write', 0, 1)]},
                       {'ioseer_system': 1, 'peak': {}, 'points': [point('append', 1, 1)]},
@@ -241,6 +314,8 @@ class Evaluate(PredictTest):
         self.expect_error(2, 'evaluate', '--predicted', self.predicted(1), log)
         self.expect_error(1, 'evaluate', '--predicted', log, '--measured', log)
         self.expect_error(1, 'evaluate', '--predicted', self.predicted(1), '--target', 'nowhere', '--measured', log)
+        self.assertIn('no measured times', self.expect_error(
+            1, 'evaluate', '--predicted', self.predicted(1), '--target', 'there', '--measured', self.bare_model(log)))
         words = ('--predicted', self.predicted(1, 2), '--target', 'there', '--measured', log)
         self.assertIn('has 1 phases, the prediction 2', self.expect_error(1, 'evaluate', *words))
 
