@@ -83,6 +83,13 @@ def weighted(found):
     return sum(phase['error_abs_pct'] * phase['measured'] for phase in found['phases'] if phase['measured']) / total
 
 
+def best_of(prediction):
+    """As `best`, but of the directories alone: a directory and its own profile are never apart."""
+    replayed = sorted((one for one in prediction['targets'] if one['method'] == 'replay'), key=lambda one: one['total'])
+    clear = len(replayed) > 1 and all(one['low'] > replayed[0]['high'] for one in replayed[1:])
+    return replayed[0]['name'] if clear else None
+
+
 def compare(example, source, targets, runs):
     place = example.place
     model = os.path.join(place.folder, 'source.ioseer')
@@ -109,7 +116,7 @@ def compare(example, source, targets, runs):
                          f'{100 * own["measured_cv"]:.1f} %', *cells, inside])
         else:
             rows.append([example.name, f'{source.name} → {target.name}', 'other phases', '', *cells, ''])
-    best, quickest = prediction['best'], min(medians, key=medians.get) if medians else None
+    best, quickest = best_of(prediction), min(medians, key=medians.get) if medians else None
     if best and quickest:
         verdict = 'right' if best == quickest else f'wrong, {os.path.basename(quickest)}'
         rows.append([example.name, 'best', verdict, *[''] * 6])
