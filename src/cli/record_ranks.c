@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,12 +175,13 @@ int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir,
     return code;
 }
 
-// The mark is there when all of it is.
+// The mark is there when all of it is. A guard, which knows less, leaves alone what its `record` has left.
 static void leave_done(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run)
 {
     char *path = mark_path(spill_dir, DONE, ranks->rank);
     char *unfinished = mark_path(spill_dir, UNFINISHED, ranks->rank);
-    FILE *file = path && unfinished ? fopen(unfinished, "we") : NULL;
+    bool missing = path && unfinished && access(path, F_OK) != 0;
+    FILE *file = missing ? fopen(unfinished, "we") : NULL;
     if (file) {
         write_children(file, ranks, run);
         if (fclose(file) == 0) rename(unfinished, path);
@@ -204,14 +204,18 @@ static void count_marks(const char *dir, int *arrived, int *done)
     closedir(entries);
 }
 
-static bool become_packer(const char *dir)
+// One rank becomes it, and stays it where its `record` is killed at once and its guard asks again. A link is there with
+// its text or not at all.
+static bool become_packer(const char *dir, int rank)
 {
     char *path = NULL;
+    char own[32], packer[32] = "";
+    snprintf(own, sizeof own, "%d", rank);
     if (asprintf(&path, "%s/%s", dir, PACKER) < 0) return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool is_packer =
+        symlink(own, path) == 0 || (readlink(path, packer, sizeof packer - 1) > 0 && strcmp(packer, own) == 0);
     free(path);
-    if (fd >= 0) close(fd);
-    return fd >= 0;
+    return is_packer;
 }
 
 static double now_seconds(void)
@@ -231,7 +235,7 @@ bool record_ranks_finish(const struct record_ranks *ranks, const char *spill_dir
         int arrived, done;
         count_marks(spill_dir, &arrived, &done);
         bool waited = arrived >= ranks->size || now_seconds() >= deadline;
-        if (waited) return done >= arrived && done > 0 && become_packer(spill_dir);
+        if (waited) return done >= arrived && done > 0 && become_packer(spill_dir, ranks->rank);
         nanosleep(&pause, NULL);
     }
 }

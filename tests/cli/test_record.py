@@ -2,8 +2,12 @@
 import json
 import os
 import resource
+import shutil
 import signal
+import subprocess
 import sys
+import time
+import unittest
 
 import harness
 
@@ -53,6 +57,39 @@ class LastLine(harness.CommandLineTest):
         done = self.expect(0, 'record', '-o', self.path('log'), '--', program)
         self.assertEqual(done.stderr.decode(), f'ioseer: {self.path("log")}: nothing recorded: the recorder was not '
                                                f"loaded; see 'ioseer doctor {program}'\n")
+
+
+class Ranks(harness.CommandLineTest):
+    """Ranks that have a `record` each, as a launcher starts them."""
+
+    def start(self, rank, command, *before):
+        environment = {**os.environ, 'PMIX_NAMESPACE': 'launch', 'OMPI_COMM_WORLD_RANK': str(rank),
+                       'OMPI_COMM_WORLD_SIZE': '2'}
+        return subprocess.Popen([*before, harness.IOSEER, 'record', '-q', '--wait', '60', '-o',
+                                 self.path('test.ioseer'), '--', 'sh', '-c', command], cwd=self.folder, env=environment)
+
+    def await_path(self, name):
+        deadline = time.monotonic() + harness.TIMEOUT_SECONDS
+        while not os.path.lexists(self.path(name)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertTrue(os.path.lexists(self.path(name)), name)
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is not installed')
+    def test_packer_killed_as_it_becomes_it(self):
+        """Nobody else packs then, and nobody was told of it: its guard has to find out."""
+        hold = ('strace', '-o', self.path('trace'), '-e', 'trace=symlink,symlinkat',
+                '-e', 'inject=symlink,symlinkat:delay_exit=60000000')
+        with self.start(1, 'until [ -e rank0-is-done ]; do sleep 0.02; done; echo 1 > rank1', *hold) as last:
+            with self.start(0, 'echo 0 > rank0') as first:
+                self.assertEqual(first.wait(), 0)
+            with open(self.path('rank0-is-done'), 'x', encoding='ascii'):
+                pass
+            self.await_path('test.ioseer.spill-launch/packer')
+            with open(f'/proc/{last.pid}/task/{last.pid}/children', encoding='ascii') as children:
+                os.kill(int(children.read()), signal.SIGKILL)
+        self.await_path('test.ioseer')
+        files = {event['file'] for event in self.json('dump', '--json', self.path('test.ioseer'))}
+        self.assertLessEqual({self.path('rank0'), self.path('rank1')}, files)
 
 
 class Blame(harness.CommandLineTest):
