@@ -60,9 +60,9 @@ static int print(const struct model_argument *argument, const struct format *for
     } else {
         code = format->write(&argument->model, output.out);
     }
-    if (code && output_failed(&output)) code = 0; // is said when the output is closed
-    if (code) cli_fail("model", argument->log.path, code);
-    status = output_close(&output, code != 0);
+    bool failed = code && !output_failed_with(&output, code);
+    if (failed) cli_fail("model", argument->log.path, code);
+    status = output_close(&output, failed);
     if (status == STATUS_OK && !options.quiet) model_argument_warn(argument);
     return status;
 }

@@ -78,6 +78,12 @@ bool output_failed(struct output *o)
     return o->error;
 }
 
+bool output_failed_with(struct output *o, int code)
+{
+    if (ferror(o->out) && !o->error) o->error = code;
+    return o->error;
+}
+
 int output_close(struct output *o, bool verb_failed)
 {
     errno = 0;

@@ -22,6 +22,9 @@ int output_check(const char *verb, const char *path);
 // Notes a failed write while errno still tells why. True once there is one: writing on is of no use.
 bool output_failed(struct output *o);
 
+// The same of a writer that returned `code`: true where the output is to blame, which is said when it is closed.
+bool output_failed_with(struct output *o, int code);
+
 // Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.
 // A reader that went away (EPIPE) needs no message.
 int output_close(struct output *o, bool verb_failed);

@@ -36,7 +36,7 @@ int page_fill_template(const char *data, const char *server, FILE *out)
         at = marker + strlen(fill[i].marker);
     }
     fwrite(at, 1, (size_t)(page_template_end - at), out);
-    return ferror(out) ? -EIO : 0;
+    return ferror(out) ? -errno : 0;
 #else
     (void)data;
     (void)server;

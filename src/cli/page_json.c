@@ -240,5 +240,5 @@ int page_json(struct page *page, FILE *out)
     write_predictions(page, out);
     FORWARD(write_section(page, &summary_section, out));
     fputs("}\n", out);
-    return ferror(out) ? -EIO : 0;
+    return ferror(out) ? -errno : 0;
 }

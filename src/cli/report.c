@@ -64,7 +64,7 @@ static int write_report(struct page *page, const struct format *format)
     if (status == STATUS_OK) status = log_argument_output(page->argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = format->write(page, output.out);
-    bool failed = code < 0 && !output_failed(&output);
+    bool failed = code < 0 && !output_failed_with(&output, code);
     if (failed) cli_fail("report", page->argument->path, code);
     return output_close(&output, failed);
 }

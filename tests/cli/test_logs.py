@@ -270,14 +270,15 @@ class Outputs(harness.CommandLineTest):
 
     def test_full_device(self):
         for words in (('dump',), ('dump', '--json'), ('info',), ('info', '--json'), ('stats',), ('stats', '--json'),
-                      ('stats', '--darshan')):
+                      ('stats', '--darshan'), ('phases',), ('model',), ('model', '--expand'), ('model', '--format', 'fio'),
+                      ('report', '--format', 'text'), ('report', '--format', 'json')):
             with self.subTest(words=words), open('/dev/full', 'wb') as full:
                 done = self.expect(1, *words, self.log, stdout=full)
                 self.assertEqual(done.stderr.decode(),
                                  f'ioseer {words[0]}: standard output: No space left on device\n')
 
     def test_reader_that_goes_away(self):
-        for words in (('dump',), ('dump', '--json'), ('stats', '--darshan')):
+        for words in (('dump',), ('dump', '--json'), ('stats', '--darshan'), ('model',), ('model', '--expand')):
             with self.subTest(words=words):
                 with subprocess.Popen([harness.IOSEER, *words, self.log], stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE) as process:
