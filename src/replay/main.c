@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     options.result = argv[3];
     options.program = (unsigned)strtoul(argv[4], NULL, 10);
     for (int i = 6; i < argc; i++) parse_word(&options, argv[i]);
-    int np = atoi(argv[5]);
+    int np = options.prepare ? 1 : atoi(argv[5]); // one process makes what all of them find
     int code = model_read(&runner.model, argv[1], &error);
     if (!code && options.program >= runner.model.programs) code = ERR_USAGE;
     if (code < 0) {
