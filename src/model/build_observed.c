@@ -134,13 +134,22 @@ static int make_room(struct thinking *t, size_t leaves, const uint64_t *ops, siz
     return 0;
 }
 
+// Of a list: whether any of its operations is.
+static bool is_async(const struct building *b, const struct model_item *item)
+{
+    if (item->type == NEST_OP) return b->lanes.kind[item->kind].nonblocking;
+    for (uint64_t i = 0; i < item->count; i++) {
+        if (b->lanes.kind[item->list[0][i].kind].nonblocking) return true;
+    }
+    return false;
+}
+
 static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item)
 {
     struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
     item->think = arena_copy(&b->model->arena, &pause, sizeof pause);
     RETURN_IF(!item->think, -ENOMEM);
-    bool is_async = item->type == NEST_OP && b->lanes.kind[item->kind].nonblocking && t->count[leaf];
-    if (!t->ahead || !is_async) return 0;
+    if (!t->ahead || !t->count[leaf] || !is_async(b, item)) return 0;
     struct model_pause ahead = pause_of(t->ahead[leaf], t->count[leaf]);
     struct model_async async = {.ahead = (uint64_t)ahead.quantile_ns[2],
                                 .overlap_ns = t->overlap_ns[leaf] / (int64_t)t->count[leaf]};

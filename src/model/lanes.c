@@ -382,19 +382,34 @@ static bool creates(const struct log_event *event)
     return false;
 }
 
+static bool comes_first(bool known, int64_t known_ns, const struct log_event *event)
+{
+    return !known || event->start_ns < known_ns;
+}
+
 // The first call on a name tells whether it was there before; what a call with two names makes is the second.
 static void look_at_names(struct loading *l, const struct log_event *event)
 {
     struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
     int error = event->raw.error;
-    if (event->file2 && !error) l->lanes->file[log_file_index(l->log, event->file2)].seen = true;
-    if (!file->seen && (!error || error == ENOENT || error == EEXIST)) {
+    if (event->file2 && !error) {
+        struct lane_file *made = &l->lanes->file[log_file_index(l->log, event->file2)];
+        if (comes_first(made->seen, made->seen_ns, event)) {
+            made->seen = true;
+            made->seen_ns = event->start_ns;
+            made->existed = false;
+        }
+    }
+    if (comes_first(file->seen, file->seen_ns, event) && (!error || error == ENOENT || error == EEXIST)) {
         file->seen = true;
+        file->seen_ns = event->start_ns;
         file->existed = error ? error == EEXIST : !creates(event);
     }
-    if (file->existed && !file->sized && !error && event->call->class == CLASS_OPEN) {
+    if (file->existed && !error && event->call->class == CLASS_OPEN &&
+        comes_first(file->sized, file->sized_ns, event)) {
+        file->sized_ns = event->start_ns;
+        if (file->sized || !file->reach) file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
         file->sized = true;
-        if (!file->reach) file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
     }
 }
 

@@ -51,6 +51,8 @@ struct lane_file {
     bool seen;
     bool existed;         // before the job's first call on it
     bool sized;           // it is known how large it was
+    int64_t seen_ns;      // when that first call was: processes come one after another, their calls do not
+    int64_t sized_ns;     // when the first open was
     uint64_t size_before; // then
     uint64_t read_before; // bytes read of what was there before
     uint64_t read_cached; // of these, so fast that they came from memory

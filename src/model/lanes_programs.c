@@ -200,11 +200,43 @@ static void number_threads(struct lanes *lanes)
     }
 }
 
+// --- where in the program a lane begins
+
+static struct op_time *first_time(const struct lane *lane)
+{
+    bool by_other = lane->others && lane->other[0].at[AT_POSITION] == 0;
+    return by_other ? lane->other_time : lane->time;
+}
+
+// Ranks of MPI begin together. Of other processes, and of threads, one is made by another in the course of its work.
+static bool begin_together(const struct lanes *lanes, const struct lane *a, const struct lane *b)
+{
+    if (a->program != b->program) return false;
+    return !lanes->program[a->program].is_mpi || a->rank == b->rank;
+}
+
+// The pause before a lane's first operation is the time since the first one of those that it began with.
+static void find_beginnings(struct lanes *lanes)
+{
+    for (size_t first = 0, end; first < lanes->count; first = end) {
+        int64_t start_ns = INT64_MAX;
+        for (end = first; end < lanes->count && begin_together(lanes, &lanes->lane[first], &lanes->lane[end]); end++) {
+            const struct op_time *time = first_time(&lanes->lane[end]);
+            if (time->start_ns < start_ns) start_ns = time->start_ns;
+        }
+        for (size_t i = first; i < end; i++) {
+            struct op_time *time = first_time(&lanes->lane[i]);
+            time->think_ns = time->start_ns - start_ns;
+        }
+    }
+}
+
 int lanes_find_programs(struct lanes *lanes, const struct log *log)
 {
     struct finding l = {lanes, log};
     drop_empty(lanes);
     FORWARD(find_programs(&l));
     number_threads(lanes);
+    find_beginnings(lanes);
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +30,20 @@ struct entries {
     size_t count, room;
 };
 
+// Asynchronous transfers of the system are all made by one interface, whichever of them the program used.
+static const char *call_in_replay(const struct op_kind *kind)
+{
+    if (!kind->nonblocking || kind->layer != LAYER_POSIX) return kind->call;
+    return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
+}
+
 static int take(const struct model_step *step, void *context)
 {
     struct entries *entries = context;
     const struct op_kind *kind = step->kind;
     if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
     if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
-    struct entry entry = {.call = kind->call,
+    struct entry entry = {.call = call_in_replay(kind),
                           .set = kind->set,
                           .member = (uint32_t)step->op->at[AT_MEMBER],
                           .offset = step->op->at[AT_OFFSET],
@@ -69,20 +77,35 @@ static bool same_pause(int64_t a_ns, int64_t b_ns)
     return difference_ns <= SIMILARITY_PAUSE_NS || difference_ns <= share_ns;
 }
 
-static void describe(char text[256], uint32_t rank, const struct entry *a, const struct entry *b)
+// "pread of 10 bytes at 0 of /data/input"
+static void describe_entry(FILE *out, const struct model *model, const struct entry *entry)
+{
+    char name[PATH_MAX] = "";
+    fprintf(out, "%s of %lld bytes at %lld", entry->call, (long long)entry->size, (long long)entry->offset);
+    if (entry->set < model->files) {
+        file_set_member_name(model->file[entry->set].set, entry->member, name, sizeof name);
+        fprintf(out, " of %s", name);
+    }
+    if (entry->failed)
+        fputs(", which failed", out);
+    else if (entry->moved != entry->size)
+        fprintf(out, ", %lld of them moved", (long long)entry->moved);
+}
+
+static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint32_t rank, const struct entry *a,
+                     const struct entry *b)
 {
     if (*text) return;
-    int used = snprintf(text, 256, "rank %u: ", rank);
+    FILE *out = fmemopen(text, SIMILARITY_TEXT - 1, "w"); // the last byte stays zero
+    if (!out) return;
+    fprintf(out, "rank %u: ", rank);
     if (a)
-        used += snprintf(text + used, (size_t)(256 - used), "%.60s of %lld bytes at %lld", a->call, (long long)a->size,
-                         (long long)a->offset);
+        describe_entry(out, model, a);
     else
-        used += snprintf(text + used, (size_t)(256 - used), "nothing");
-    if (b)
-        snprintf(text + used, (size_t)(256 - used), ", replayed %.60s of %lld bytes at %lld", b->call,
-                 (long long)b->size, (long long)b->offset);
-    else
-        snprintf(text + used, (size_t)(256 - used), ", not replayed");
+        fputs("nothing", out);
+    fputs(b ? "; replayed: " : "; not replayed", out);
+    if (b) describe_entry(out, model, b);
+    fclose(out);
 }
 
 // The nearest place behind where both go on alike.
@@ -111,7 +134,7 @@ static void compare(const struct entries *a, const struct entries *b, uint32_t r
             alike++, i++, j++;
             continue;
         }
-        describe(out->first, rank, i < a->count ? &a->entry[i] : NULL, j < b->count ? &b->entry[j] : NULL);
+        describe(out->first, a->model, rank, i < a->count ? &a->entry[i] : NULL, j < b->count ? &b->entry[j] : NULL);
         resume(a, b, &i, &j);
     }
     out->alike += alike;

@@ -11,13 +11,15 @@ typedef bool similarity_file(const char *name, uint32_t *set, uint32_t *member, 
 #define SIMILARITY_PAUSE_SHARE 0.2
 #define SIMILARITY_PAUSE_NS INT64_C(100000)
 
+enum { SIMILARITY_TEXT = 1024 };
+
 struct similarity {
-    uint64_t ops;     // of the longer of the two
-    uint64_t alike;   // agree in order, call, size, offset and file
-    uint64_t extra;   // in B only
-    uint64_t missing; // in A only
-    uint64_t paused;  // of those that are alike: the pause before it is as long, within the tolerance below
-    char first[256];  // the first difference in words, empty where there is none
+    uint64_t ops;                // of the longer of the two
+    uint64_t alike;              // agree in order, call, size, offset and file
+    uint64_t extra;              // in B only
+    uint64_t missing;            // in A only
+    uint64_t paused;             // of those that are alike: the pause before it is as long, within the tolerance below
+    char first[SIMILARITY_TEXT]; // the first difference in words, empty where there is none; names may be cut
 };
 
 // Program `a_program` of A (scaled to B's processes) with program `b_program` of B. Where A was scaled, offsets in the

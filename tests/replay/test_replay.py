@@ -5,7 +5,9 @@ reads what it wrote, leaves nothing behind, and says what is wrong.
 import json
 import os
 import shutil
+import subprocess
 import sys
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
 sys.dont_write_bytecode = True
@@ -132,14 +134,47 @@ os.rmdir('empty')
         program = os.path.join(BUILD, 'tests', 'replay', 'queue')
         log = self.record(program, 'x', '8', '64', '4096', cwd=self.folder)
         self.check(log)
+        self.check_depth(log, ('aio_write', 'aio_read'), 128)
+
+    @unittest.skipUnless(shutil.which('fio'), 'fio is not installed')
+    def test_asynchronous_at_random(self):
+        """fio's own process makes the file, one that it forks then reads and writes it here and there."""
+        log = self.record('fio', '--name=x', '--size=1m', '--bs=8k', '--rw=randrw', '--ioengine=libaio', '--iodepth=8',
+                          cwd=self.folder, stdout=subprocess.DEVNULL)
+        self.check_depth(log, ('aio_write', 'aio_read', 'io_submit_write', 'io_submit_read'), 128)
+
+    def check_depth(self, log, calls, count):
+        """The replay is alike, and its queue as deep."""
         again = self.path('again.ioseer')
-        self.expect(0, 'replay', log, '--on', self.target, '--log', again)
-        for name in (log, again):  # the queue was as deep
-            events = [event for event in self.json('dump', '--json', name) if event['op'] in ('aio_write', 'aio_read')]
-            self.assertEqual(len(events), 128)
+        result = self.replay(log, '--log', again)
+        self.assertEqual((result['similarity'], result['difference']), (1, None))
+        for name in (log, again):
+            events = [event for event in self.json('dump', '--json', name) if event['op'] in calls]
+            self.assertEqual(len(events), count)
             depth = sorted(sum(other['start'] < event['start'] + event['duration'] for other in events[i + 1:])
-                           for i, event in enumerate(events))[64]
+                           for i, event in enumerate(events))[count // 2]
             self.assertGreaterEqual(depth, 5, name)
+
+    def test_processes_that_begin_later(self):
+        """A process uses what another one has made before, and what was missing then was not there at the start."""
+        log = self.record_python("""import os, time
+try: os.stat('made')
+except OSError: pass
+fd = os.open('made', os.O_WRONLY | os.O_CREAT)
+for i in range(10): os.write(fd, bytes(1000))
+os.close(fd)
+time.sleep(0.5)
+if os.fork() == 0:
+    fd = os.open('made', os.O_RDONLY)
+    while os.read(fd, 1000): pass
+    os.close(fd)
+    os._exit(0)
+os.wait()
+""")
+        model = self.json('model', log)
+        self.assertEqual([file['existed'] for file in model['observed']['files'] if file['file'] == 'made'], [0])
+        result = self.replay(log)
+        self.assertEqual((result['similarity'], result['difference']), (1, None))
 
     def test_cache(self):
         with open(self.path('input'), 'wb') as out:
