@@ -155,10 +155,26 @@ static int make_link(char *path, const char *folder)
     return code;
 }
 
+// Whatever was there before, so were the folders that it lies in, even where the program makes others like them.
+static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member)
+{
+    char *path = paths_of(&runner->paths, set, member);
+    RETURN_IF(!path, -ENOMEM);
+    int code = 0;
+    for (char *slash = path + strlen(runner->options->directory) + 1; !code && (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        if (mkdir(path, 0700) < 0 && errno != EEXIST) code = -errno;
+        *slash = '/';
+    }
+    free(path);
+    return code;
+}
+
 static int prepare_member(const struct runner *runner, const struct use *use, uint32_t set, uint32_t member,
                           uint64_t bytes)
 {
     const struct paths *paths = &runner->paths;
+    FORWARD(make_folders_of(runner, set, member));
     if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
     if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), runner->options->directory);
     return prepare_file(runner, set, member, bytes);
@@ -181,23 +197,16 @@ static int prepare_set(const struct runner *runner, const struct use *use, uint3
     return 0;
 }
 
-// Folders before what is in them: names of folders are shorter than those in them, so that sets of files cannot be
-// relied on for the order. They are made as often as it takes.
+// Folders that the program uses and does not make.
 static int prepare_folders(const struct runner *runner, const struct use *use)
 {
     const struct paths *paths = &runner->paths;
-    size_t missing = 1, before = SIZE_MAX;
     for (uint32_t i = 1; i < paths->outside; i++) FORWARD(make_directory(paths_outside(paths, i)));
-    while (missing && missing < before) {
-        before = missing;
-        missing = 0;
-        for (size_t i = 0; i < paths->count; i++) {
-            const struct paths_known *known = &paths->known[i];
-            if (!known->has_files || use[known->set].creates) continue;
-            int code = make_directory(paths_of(paths, known->set, known->member));
-            if (code == -ENOENT) missing++;
-            if (code < 0 && code != -ENOENT) return code;
-        }
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct paths_known *known = &paths->known[i];
+        if (!known->has_files || use[known->set].creates) continue;
+        FORWARD(make_folders_of(runner, known->set, known->member));
+        FORWARD(make_directory(paths_of(paths, known->set, known->member)));
     }
     return 0;
 }
