@@ -295,6 +295,15 @@ void replay_print_error(const char *verb, const char *path)
     fprintf(stderr, "ioseer %s: the runner failed: %s\n", verb, *text ? text : "it said nothing");
 }
 
+// Why there is no result, in the place where the runner itself would say it.
+static void note_reason(const struct replay_place *place, const char *what, const char *why)
+{
+    FILE *out = fopen(place->error, "we");
+    if (!out) return;
+    fprintf(out, "ioseer replay: %s: %s\n", what, why);
+    fclose(out);
+}
+
 static int add_runner(struct command *command, const struct replay_place *place, const struct replay_settings *settings,
                       const struct model *model, bool prepare)
 {
@@ -304,10 +313,11 @@ static int add_runner(struct command *command, const struct replay_place *place,
         const char *launcher = open_mpi ? "mpiexec.openmpi -n {np}" : "mpiexec.mpich -n {np}";
         FORWARD(add_launcher(command, settings->launcher ? settings->launcher : launcher, settings->np));
     }
-    FORWARD(find_beside(!is_mpi    ? "ioseer-replay-serial"
-                        : open_mpi ? "ioseer-replay-openmpi"
-                                   : "ioseer-replay-mpich",
-                        path));
+    const char *runner = !is_mpi ? "ioseer-replay-serial" : open_mpi ? "ioseer-replay-openmpi" : "ioseer-replay-mpich";
+    if (find_beside(runner, path) < 0) {
+        note_reason(place, runner, "is missing; it is made with ioseer, where that MPI is installed");
+        return ERR_NOTHING;
+    }
     FORWARD(add_word(command, path));
     FORWARD(add_word(command, place->model));
     FORWARD(add_word(command, place->folder));
@@ -438,14 +448,6 @@ static int read_result(const char *path, const struct model *model, struct repla
     return code;
 }
 
-static void note_signal(const struct replay_place *place, int signal)
-{
-    FILE *out = fopen(place->error, "we");
-    if (!out) return;
-    fprintf(out, "ioseer replay: it was ended by signal %d (%s)\n", signal, strsignal(signal));
-    fclose(out);
-}
-
 // ERR_NOTHING where the runner failed: place->error says why.
 static int start(struct replay_place *place, const struct replay_settings *settings, const struct model *model,
                  bool recorded, bool prepare)
@@ -458,7 +460,7 @@ static int start(struct replay_place *place, const struct replay_settings *setti
     if (status < 0) return status;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
     replay_end_processes(place->work); // a launcher that was killed may leave ranks behind
-    if (WIFSIGNALED(status)) note_signal(place, WTERMSIG(status));
+    if (WIFSIGNALED(status)) note_reason(place, "ended by a signal", strsignal(WTERMSIG(status)));
     return ERR_NOTHING;
 }
 
