@@ -40,6 +40,7 @@ struct pair {
     struct benchmark benchmark;
     uint32_t np;
     bool warm;
+    size_t rested; // place of the pair that this one is with pauses before its requests, + 1; or 0
     unsigned runs;
     double seconds[2][RUNS_MOST]; // writing, reading
     double latency_p50[2], latency_p99[2];
@@ -92,11 +93,23 @@ static int add_pair(struct measuring *m, uint64_t size, enum system_mode mode, u
     return 0;
 }
 
-static int add_ways(struct measuring *m, uint64_t size, uint32_t np)
+// The last pair again, with pauses.
+static int add_rested(struct measuring *m)
+{
+    FORWARD(grow(&m->pair, &m->room, m->pairs, sizeof *m->pair));
+    m->pair[m->pairs] = m->pair[m->pairs - 1];
+    m->pair[m->pairs].rested = m->pairs;
+    m->pairs++;
+    return 0;
+}
+
+static int add_ways(struct measuring *m, uint64_t size, uint32_t np, bool rested)
 {
     for (unsigned mode = 0; mode < MODE_COUNT; mode++) {
         if (np == 1 || mode == MODE_SEQUENTIAL || !m->settings->quick) {
+            size_t before = m->pairs;
             FORWARD(add_pair(m, size, mode, np, false, false, false));
+            if (rested && mode == MODE_SEQUENTIAL && m->pairs > before) FORWARD(add_rested(m));
         }
         if (np > 1) FORWARD(add_pair(m, size, mode, np, true, false, false));
         if (np > 1 && m->has_mpi && mode != MODE_RANDOM) FORWARD(add_pair(m, size, mode, np, true, true, false));
@@ -118,9 +131,9 @@ static int choose_pairs(struct measuring *m)
     if (!most) most = m->system->storage.processors < 2 ? 2 : m->system->storage.processors;
     if (!m->settings->np && most > NP_MOST_DEFAULT) most = NP_MOST_DEFAULT;
     for (uint32_t np = 1; np <= most;) {
-        for (size_t i = 0; i < count; i++) FORWARD(add_ways(m, sizes[i], np));
+        bool is_few = m->settings->quick && !m->settings->sizes; // then two sizes must do
+        for (size_t i = 0; i < count; i++) FORWARD(add_ways(m, sizes[i], np, !is_few || i == 1 || i == 2));
         for (size_t i = 0; i < count && (m->direct || m->drop); i++) {
-            bool is_few = m->settings->quick && !m->settings->sizes; // then two sizes must do
             if (is_few && sizes[i] != 4 << 10 && sizes[i] != 1 << 20) continue;
             FORWARD(add_pair(m, sizes[i], MODE_SEQUENTIAL, np, false, false, true));
         }
@@ -150,7 +163,13 @@ static int fail(const struct measuring *m, const struct replay_place *place, int
 static struct replay_settings settings_of(const struct measuring *m, uint32_t np)
 {
     return (struct replay_settings){
-        .target = m->settings->directory, .launcher = m->launcher, .cache = "warm", .np = np, .latency = true};
+        .target = m->settings->directory,
+        .launcher = m->launcher,
+        .cache = "warm",
+        .np = np,
+        .think = true,
+        .latency = true,
+    };
 }
 
 // Runs the benchmarks of some pairs, all of one np and one state of the page cache, and takes their times.
@@ -235,10 +254,10 @@ static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
 
 // --- how many requests
 
-static bool choose_all(const struct measuring *m, const struct pair *pair)
+static bool choose_unrested(const struct measuring *m, const struct pair *pair)
 {
-    (void)m, (void)pair;
-    return true;
+    (void)m;
+    return !pair->rested;
 }
 
 // As many as fill the time that a phase should take, by a first look.
@@ -262,7 +281,22 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
 
 static bool choose_unsure(const struct measuring *m, const struct pair *pair)
 {
-    return !is_sure(m, pair);
+    return !is_sure(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
+}
+
+// Pauses are as long as the requests take without them, which the first round has told.
+static void set_pauses(struct measuring *m)
+{
+    for (size_t i = 0; i < m->pairs; i++) {
+        struct pair *pair = &m->pair[i];
+        if (!pair->rested) continue;
+        const struct pair *busy = &m->pair[pair->rested - 1];
+        pair->benchmark.count = busy->benchmark.count;
+        for (unsigned k = 0; k < 2; k++) {
+            pair->benchmark.pause[k] = fmax(busy->seconds[k][0] / (double)busy->benchmark.count, 1e-9);
+            m->estimate += 2 * busy->seconds[k][0];
+        }
+    }
 }
 
 static void note_times(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
@@ -289,13 +323,14 @@ static int run_rounds(struct measuring *m)
 {
     for (unsigned round = 0; round < RUNS_MOST && count_unsure(m); round++) {
         double took = now() - m->start;
-        if (m->effort.total > 0 && round >= RUNS_LEAST && took + m->estimate > m->effort.total) break;
+        if (m->effort.total > 0 && round > RUNS_LEAST && took + m->estimate > m->effort.total) break;
         if (m->progress) {
             fprintf(stderr, "\r\033[Kmeasure: round %u, %zu of %zu points to go", round + 1, 2 * count_unsure(m),
                     2 * m->pairs);
         }
         int status = run_round(m, choose_unsure, note_times);
         if (status != STATUS_OK) return status;
+        if (round == 0) set_pauses(m);
     }
     if (m->progress) fputs("\r\033[K", stderr);
     return STATUS_OK;
@@ -358,6 +393,7 @@ static void add_point(struct measuring *m, struct pair *pair, bool write)
                                                                   .shared = b->shared,
                                                                   .collective = b->collective,
                                                                   .warm = pair->warm,
+                                                                  .pause = b->pause[!write],
                                                                   .bandwidth = bandwidth.middle,
                                                                   .low = bandwidth.middle * fmax(1 - uncertainty, 0),
                                                                   .high = bandwidth.middle * (1 + uncertainty),
@@ -416,7 +452,7 @@ int measure_system(struct system *system, const struct measure_settings *setting
     int status = code < 0 ? cli_fail("measure", "memory", code) : STATUS_OK;
     if (status == STATUS_OK) status = check_room(&m);
     if (m.progress) fprintf(stderr, "measure: a first look at %zu points", 2 * m.pairs);
-    if (status == STATUS_OK) status = run_round(&m, choose_all, set_count);
+    if (status == STATUS_OK) status = run_round(&m, choose_unrested, set_count);
     if (m.progress) fputs("\r\033[K", stderr);
     if (status == STATUS_OK) say_estimate(&m);
     if (status == STATUS_OK) status = run_rounds(&m);

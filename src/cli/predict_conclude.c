@@ -88,6 +88,7 @@ static int analytic_phase(const struct predicting *p, const struct system *syste
         if (p->class[i].family != family || analytic_estimate(system, &p->class[i].io, &estimate) < 0) continue;
         add_point(out, estimate.below, &some);
         if (estimate.above != estimate.below) add_point(out, estimate.above, &some);
+        add_point(out, estimate.rested, &some);
         if (estimate.extrapolated) fprintf(out, " (%s)", estimate.reason);
         phase->extrapolated |= estimate.extrapolated;
         phase->seconds.middle += estimate.seconds.middle;

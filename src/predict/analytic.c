@@ -16,18 +16,23 @@ static double unlikeness(const struct system_point *point, const struct io_class
     return other + (point->warm ? 1000 : 0);
 }
 
+static bool is_rested(const struct system_point *point)
+{
+    return point->pause > 0;
+}
+
 static bool is_same_way(const struct system_point *a, const struct system_point *b)
 {
     return a->write == b->write && a->mode == b->mode && a->np == b->np && a->shared == b->shared &&
-           a->collective == b->collective && a->warm == b->warm;
+           a->collective == b->collective && a->warm == b->warm && is_rested(a) == is_rested(b);
 }
 
-static const struct system_point *find_like(const struct system *system, const struct io_class *class)
+static const struct system_point *find_like(const struct system *system, const struct io_class *class, bool rested)
 {
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
-        if (point->write != class->write) continue;
+        if (point->write != class->write || is_rested(point) != rested) continue;
         if (!best || unlikeness(point, class) < unlikeness(best, class)) best = point;
     }
     return best;
@@ -77,6 +82,22 @@ static double high_of(const struct system_point *point)
     return point->high > 0 ? point->high : point->bandwidth;
 }
 
+// What is left of a request's time where the storage rests before each as long as the request would take: it may go on
+// with what it was given before, or fetch what comes next. As far as points tell; 1 where they do not.
+static double share_of_rested(const struct system *system, const struct io_class *class,
+                              const struct system_point **rested)
+{
+    const struct system_point *like = *rested = find_like(system, class, true);
+    struct estimate busy = {0}, after = {0};
+    if (!like) return 1;
+    find_around(system, like, class->size, &after.below, &after.above);
+    struct io_class same = {.write = like->write, .mode = like->mode, .np = like->np, .shared = like->shared};
+    const struct system_point *other = find_like(system, &same, false);
+    if (!other) return 1;
+    find_around(system, other, class->size, &busy.below, &busy.above);
+    return fmin(seconds_of(&after, class->size, middle_of) / seconds_of(&busy, class->size, middle_of), 1);
+}
+
 static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class)
 {
     const char *what = like->warm                                       ? "only points of the page cache"
@@ -94,13 +115,17 @@ static void say_reason(struct estimate *e, const struct system_point *like, cons
 int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate)
 {
     *estimate = (struct estimate){0};
-    const struct system_point *like = find_like(system, class);
+    const struct system_point *like = find_like(system, class, false);
     RETURN_IF(!like, ERR_NOTHING);
     find_around(system, like, class->size, &estimate->below, &estimate->above);
     say_reason(estimate, like, class);
     // The storage is one for all: with more processes than were measured each gets less of it.
     double requests = (double)class->bytes / ((double)class->size * class->np);
     double times = class->np > like->np ? requests * class->np / like->np : requests;
+    if (class->pause > 0) {
+        double one = seconds_of(estimate, class->size, middle_of), rest = fmin(class->pause / one, 1);
+        times *= 1 - rest * (1 - share_of_rested(system, class, &estimate->rested));
+    }
     estimate->seconds = (struct interval){.middle = times * seconds_of(estimate, class->size, middle_of),
                                           .low = times * seconds_of(estimate, class->size, high_of),
                                           .high = times * seconds_of(estimate, class->size, low_of)};
@@ -111,7 +136,7 @@ void analytic_point_text(const struct system_point *point, char out[128])
 {
     const char *unit = point->size >= 1 << 20 ? "MiB" : point->size >= 1 << 10 ? "KiB" : "bytes";
     double size = (double)point->size / (point->size >= 1 << 20 ? 1 << 20 : point->size >= 1 << 10 ? 1 << 10 : 1);
-    snprintf(out, 128, "%s %g %s %s, %u process%s%s%s", point->write ? "write" : "read", size, unit,
+    snprintf(out, 128, "%s %g %s %s, %u process%s%s%s%s", point->write ? "write" : "read", size, unit,
              system_mode_name(point->mode), point->np, point->np == 1 ? "" : "es", point->shared ? ", shared" : "",
-             point->collective ? ", collective" : "");
+             point->collective ? ", collective" : "", is_rested(point) ? ", after pauses" : "");
 }

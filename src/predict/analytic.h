@@ -9,6 +9,7 @@
 struct estimate {
     struct interval seconds;
     const struct system_point *below, *above; // the points used: of the next smaller and larger size, or the same
+    const struct system_point *rested;        // one of those used for pauses between requests, or NULL
     bool extrapolated;                        // no points like it: of another mode, number of processes, or size
     char reason[128];                         // why
 };

@@ -319,6 +319,46 @@ static int write_structure(struct writing *w)
     return code;
 }
 
+// --- what a run of it would have seen: the pauses
+
+static void write_think(struct writing *w, size_t i, bool write)
+{
+    struct json_out *json = &w->json;
+    const struct benchmark *b = &w->benchmark[i];
+    double pause = b->pause[!write];
+    if (pause <= 0) return;
+    json_object(json);
+    key_number(json, "family", 2 * i + !write + 1);
+    json_key(json, "think");
+    json_array(json);
+    json_object(json);
+    key_number(json, "part", 1);
+    key_number(json, "op", 1);
+    key_number(json, "count", b->count * w->np);
+    json_key(json, "mean");
+    json_double(json, pause);
+    json_key(json, "quartiles");
+    json_array(json);
+    for (unsigned q = 0; q < 5; q++) json_double(json, pause);
+    json_close(json);
+    json_close(json);
+    json_close(json);
+    json_close(json);
+}
+
+static void write_observed(struct writing *w)
+{
+    json_object(&w->json);
+    json_key(&w->json, "families");
+    json_array(&w->json);
+    for (size_t i = 0; i < w->count; i++) {
+        write_think(w, i, true);
+        write_think(w, i, false);
+    }
+    json_close(&w->json);
+    json_close(&w->json);
+}
+
 int benchmark_model(struct model *model, const struct benchmark *benchmark, size_t count, uint32_t np, bool is_mpi)
 {
     char *text = NULL;
@@ -333,6 +373,8 @@ int benchmark_model(struct model *model, const struct benchmark *benchmark, size
         key_number(&w->json, "ioseer_model", MODEL_VERSION);
         json_key(&w->json, "structure");
         code = write_structure(w);
+        json_key(&w->json, "observed");
+        write_observed(w);
         json_close(&w->json);
         int ended = json_out_end(&w->json);
         if (!code) code = ended;

@@ -20,6 +20,7 @@ struct benchmark {
     bool collective; // implies mpiio and shared
     bool direct;     // O_DIRECT; not with mpiio
     bool sync;       // what is written
+    double pause[2]; // seconds before each request that is written, and read
 };
 
 // A model of all of them in a row: the i-th writes in phase 2 i and reads in phase 2 i + 1 (places in model.phase).

@@ -22,8 +22,29 @@ static uint64_t size_of(const struct model_row *row)
     return size ? size : 1;
 }
 
+static void add_pauses(const struct model_items *items, double *seconds, double *count)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        if (item->type == NEST_LOOP) add_pauses(&(struct model_items){item->body, item->length}, seconds, count);
+        if (!item->think) continue;
+        *seconds += (double)item->think->quantile_ns[2] / 1e9 * (double)item->think->count;
+        *count += (double)item->think->count;
+    }
+}
+
+// Medians: one long pause before a phase rests the storage for its first request only. What was done to names between
+// two requests does not use what moves data.
+static double pause_of(const struct model_family *family)
+{
+    double seconds = 0, requests = 0, others = 0;
+    for (size_t i = 0; i < family->parts; i++) add_pauses(&family->part[i].items, &seconds, &requests);
+    for (size_t i = 0; i < family->others; i++) add_pauses(&family->other[i].items, &seconds, &others);
+    return requests > 0 ? seconds / requests : 0;
+}
+
 // Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
-static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use)
+static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use, double pause)
 {
     *class = (struct io_class){.write = row->class == CLASS_WRITE,
                                .size = size_of(row),
@@ -32,6 +53,7 @@ static void fill(struct io_class *class, const struct model_row *row, const stru
                                .shared = use->shared,
                                .collective = row->kind->collective,
                                .mpiio = row->kind->layer == LAYER_MPIIO,
+                               .pause = pause,
                                .rep = row->rep,
                                .bytes = row->bytes};
 }
@@ -41,12 +63,13 @@ int classes_of_family(const struct model *model, const struct model_family *fami
     struct model_row *rows = NULL;
     struct model_use use;
     size_t count = 0;
+    double pause = pause_of(family);
     *classes = (struct io_classes){0};
     FORWARD(model_files_used(model, family, &use));
     FORWARD(model_rows(model, family, &rows, &count));
     classes->item = calloc(count + 1, sizeof *classes->item);
     for (size_t i = 0; i < count && classes->item; i++) {
-        if (rows[i].bytes) fill(&classes->item[classes->count++], &rows[i], &use);
+        if (rows[i].bytes) fill(&classes->item[classes->count++], &rows[i], &use, pause);
     }
     free(rows);
     return classes->item ? 0 : -ENOMEM;

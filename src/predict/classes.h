@@ -13,6 +13,7 @@ struct io_class {
     bool shared;
     bool collective;
     bool mpiio;
+    double pause;   // before one request, typically: seconds in which the process did not use the storage
     uint64_t rep;   // of one process, in one phase
     uint64_t bytes; // of all processes, in one phase
 };

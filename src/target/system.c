@@ -36,7 +36,7 @@ static double find_peak(const struct system *system, bool write)
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
-        if (point->write != write || (best && trust(point) < trust(best))) continue;
+        if (point->write != write || point->pause > 0 || (best && trust(point) < trust(best))) continue;
         if (!best || trust(point) > trust(best) || point->bandwidth > best->bandwidth) best = point;
     }
     return best ? best->bandwidth : 0;
@@ -118,6 +118,7 @@ static void write_point(const struct system_point *point, struct json_out *json)
     key_bool(json, "shared", point->shared);
     key_bool(json, "collective", point->collective);
     key_text(json, "cache", point->warm ? "warm" : "cold");
+    key_double(json, "pause", point->pause);
     key_double(json, "bandwidth", point->bandwidth);
     key_double(json, "low", point->low);
     key_double(json, "high", point->high);
@@ -200,6 +201,7 @@ static int read_point(const struct json_value *value, struct system_point *point
     FORWARD(json_in_need_double(value, "bandwidth", &point->bandwidth, error));
     if (!(point->bandwidth > 0)) return json_in_fail(error, value, "\"bandwidth\" is not positive");
     point->low = point->high = point->bandwidth;
+    take_double(value, "pause", &point->pause);
     take_double(value, "low", &point->low);
     take_double(value, "high", &point->high);
     take_double(value, "latency_p50", &point->latency_p50);

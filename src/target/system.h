@@ -22,6 +22,7 @@ struct system_point {
     bool shared;
     bool collective;
     bool warm;          // the page cache had the data, or took it
+    double pause;       // before each request, seconds; as long as a request takes without one
     double bandwidth;   // bytes per second of all processes together: median
     double low, high;   // 95 % interval
     double latency_p50; // of one request, seconds

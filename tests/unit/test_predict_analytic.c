@@ -32,7 +32,7 @@ static struct system_point point_of(bool write, uint64_t size, enum system_mode 
                                  .stable = true};
 }
 
-static struct system_point points[5];
+static struct system_point points[6];
 static struct system profile = {.point = points};
 
 static int make_profile(void **state)
@@ -46,6 +46,9 @@ static int make_profile(void **state)
     points[profile.points++] = point_of(true, MIB, MODE_SEQUENTIAL, 1);
     points[4].warm = true;
     points[4].bandwidth *= 50;
+    points[profile.points++] = point_of(true, MIB, MODE_SEQUENTIAL, 1);
+    points[5].pause = request_of(MIB, false);
+    points[5].bandwidth *= 4;
     return 0;
 }
 
@@ -122,6 +125,20 @@ static void processes(void **state)
     assert_string_equal(found.reason, "no points of this number of processes");
 }
 
+// After a pause as long as the request a quarter of its time is left; after half of that five eighths are.
+static void pauses(void **state)
+{
+    (void)state;
+    struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 1, 8);
+    assert_null(estimate_of(&class).rested);
+    class.pause = request_of(MIB, false) / 2;
+    struct estimate found = estimate_of(&class);
+    assert_near(found.seconds.middle, 5 * request_of(MIB, false));
+    assert_ptr_equal(found.rested, &points[5]);
+    class.pause = 1;
+    assert_near(estimate_of(&class).seconds.middle, 2 * request_of(MIB, false));
+}
+
 static void nothing_to_go_by(void **state)
 {
     (void)state;
@@ -137,6 +154,8 @@ static void words(void **state)
     char text[128];
     analytic_point_text(&points[3], text);
     assert_string_equal(text, "write 1 MiB sequential, 4 processes");
+    analytic_point_text(&points[5], text);
+    assert_string_equal(text, "write 1 MiB sequential, 1 process, after pauses");
 }
 
 int main(void)
@@ -144,7 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_a_point), cmocka_unit_test(between_points), cmocka_unit_test(beyond_the_points),
         cmocka_unit_test(other_ways), cmocka_unit_test(processes),      cmocka_unit_test(nothing_to_go_by),
-        cmocka_unit_test(words),
+        cmocka_unit_test(words),      cmocka_unit_test(pauses),
     };
     return cmocka_run_group_tests(tests, make_profile, NULL);
 }
