@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/replay_run.h"
@@ -124,12 +124,6 @@ static double usage_pct(const struct evaluation *e, const struct measured_phase 
 }
 
 // --- output
-
-static void key_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value);
-}
 
 static void print_json(struct evaluation *e, struct json_out *json)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/words.h"
 
 struct expanding {
@@ -62,55 +62,33 @@ static int look(struct expanding *e, const struct model_step *step, struct shown
 
 // --- JSON
 
-static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_known(struct json_out *json, const char *key, bool known, int64_t value)
-{
-    json_key(json, key);
-    if (known) {
-        json_signed(json, value);
-    } else {
-        json_null(json);
-    }
-}
-
-static void key_text(struct json_out *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
 static void print_json(const struct expanding *e, const struct model_step *step, const struct shown *shown)
 {
     const struct op_kind *kind = step->kind;
     struct json_out *json = e->json;
     json_object(json);
-    key_unsigned(json, "program", e->program);
-    key_unsigned(json, "rank", e->rank);
-    key_unsigned(json, "thread", e->thread);
-    key_unsigned(json, "phase", step->phase + 1u);
+    key_number(json, "program", e->program);
+    key_number(json, "rank", e->rank);
+    key_number(json, "thread", e->thread);
+    key_number(json, "phase", step->phase + 1u);
     key_text(json, "layer", call_layer_name(kind->layer));
     key_text(json, "op", kind->call);
     key_text(json, "class", call_class_name(kind->class));
     if (kind->class == CLASS_NONE) {
-        key_known(json, "times", true, shown->size);
+        key_signed_if(json, "times", true, shown->size);
         json_close(json);
         return;
     }
     key_text(json, "file", shown->file);
-    key_known(json, "offset", shown->has_offset, shown->offset);
-    if (shown->has_view) key_known(json, "view_offset", true, shown->view_offset);
-    key_known(json, "size", shown->has_size, shown->size);
-    key_known(json, "result", shown->has_result, shown->result);
-    key_known(json, "errno", true, kind->error);
-    if (kind->etype_bytes) key_known(json, "type", true, step->op->at[AT_SECOND]);
+    key_signed_if(json, "offset", shown->has_offset, shown->offset);
+    if (shown->has_view) key_signed_if(json, "view_offset", true, shown->view_offset);
+    key_signed_if(json, "size", shown->has_size, shown->size);
+    key_signed_if(json, "result", shown->has_result, shown->result);
+    key_signed_if(json, "errno", true, kind->error);
+    if (kind->etype_bytes) key_signed_if(json, "type", true, step->op->at[AT_SECOND]);
     if (shown->file2) key_text(json, "file2", shown->file2);
-    if (kind->class == CLASS_OPEN) key_unsigned(json, "flags", kind->flags);
-    if (kind->whence) key_unsigned(json, "whence", kind->whence);
+    if (kind->class == CLASS_OPEN) key_number(json, "flags", kind->flags);
+    if (kind->whence) key_number(json, "whence", kind->whence);
     json_close(json);
 }
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <sys/sysmacros.h>
 
+#include "base/json_keys.h"
 #include "cli/info.h"
 #include "cli/words.h"
 
@@ -27,12 +28,6 @@ void info_devices_text(const struct log *log, FILE *out)
             words_count(count, "").text);
     fprintf(out, "  %10s  %10s  %7s  %7s  %-21s  %s\n", "READ", "WRITTEN", "BUSY", "QUEUE", "SAMPLES", "DEVICE");
     for (size_t i = 0; i < count; i++) print_device(log_device_at(log, i), out);
-}
-
-static void key_number(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
 }
 
 static void json_device(struct json_out *json, const struct log_device *device)

@@ -1,6 +1,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/json_keys.h"
 #include "cli/info.h"
 #include "cli/words.h"
 
@@ -15,28 +16,6 @@ static void key_words(struct json_out *json, const char *key, const struct log_w
         json_bytes(json, words->word[i], len > LONGEST && most != SIZE_MAX ? LONGEST : len);
     }
     json_close(json);
-}
-
-static void key_text(struct json_out *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
-static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_seconds(struct json_out *json, const char *key, bool known, int64_t ns)
-{
-    json_key(json, key);
-    if (known) {
-        json_seconds(json, ns);
-    } else {
-        json_null(json);
-    }
 }
 
 static void key_exit_status(struct json_out *json, bool known, int64_t status)
@@ -56,11 +35,11 @@ static void print_job(struct json_out *json, const struct info *info, size_t mos
     json_key(json, "job");
     json_object(json);
     key_words(json, "command", &job->command, most);
-    key_seconds(json, "start", true, (int64_t)job->start_ns);
-    key_seconds(json, "end", job->end_ns, (int64_t)job->end_ns);
-    key_unsigned(json, "nprocs", info->nprocs);
+    key_seconds_if(json, "start", true, (int64_t)job->start_ns);
+    key_seconds_if(json, "end", job->end_ns, (int64_t)job->end_ns);
+    key_number(json, "nprocs", info->nprocs);
     key_text(json, "mpi", info->mpi);
-    key_unsigned(json, "host_count", info->host_count);
+    key_number(json, "host_count", info->host_count);
     key_text(json, "host", job->host);
     key_text(json, "cwd", job->cwd);
     key_text(json, "id", job->id);
@@ -95,8 +74,8 @@ static void print_worlds(struct json_out *json, const struct log *log)
         const struct log_world *world = log_world_at(log, i);
         json_object(json);
         key_text(json, "mpi", world->mpi);
-        key_unsigned(json, "size", world->size ? world->size : world->ranks);
-        key_unsigned(json, "ranks", world->ranks);
+        key_number(json, "size", world->size ? world->size : world->ranks);
+        key_number(json, "ranks", world->ranks);
         json_close(json);
     }
     json_close(json);
@@ -111,12 +90,12 @@ static void print_ranks(struct json_out *json, const struct info *info, size_t m
         json_object(json);
         json_key(json, "rank");
         json_signed(json, rank->process->rank);
-        key_unsigned(json, "world", rank->process->world);
-        key_unsigned(json, "pid", rank->process->pid);
-        key_seconds(json, "io", rank->known, rank->io_ns);
-        key_seconds(json, "communication", rank->known, rank->comm_ns);
-        key_seconds(json, "rest", rank->known, rank->rest_ns);
-        key_seconds(json, "run", true, rank->run_ns);
+        key_number(json, "world", rank->process->world);
+        key_number(json, "pid", rank->process->pid);
+        key_seconds_if(json, "io", rank->known, rank->io_ns);
+        key_seconds_if(json, "communication", rank->known, rank->comm_ns);
+        key_seconds_if(json, "rest", rank->known, rank->rest_ns);
+        key_seconds_if(json, "run", true, rank->run_ns);
         json_close(json);
     }
     json_close(json);
@@ -132,11 +111,11 @@ static void print_process(struct json_out *json, const struct log_process *proce
     } else {
         json_null(json);
     }
-    key_unsigned(json, "pid", process->pid);
+    key_number(json, "pid", process->pid);
     key_text(json, "host", process->host);
     key_text(json, "exit", words_exit(process).text);
     key_exit_status(json, has_status, process->exit_value);
-    key_unsigned(json, "ppid", process->ppid);
+    key_number(json, "ppid", process->ppid);
     key_text(json, "exe", process->exe);
     key_words(json, "command", &process->args, most);
     json_key(json, "world");
@@ -153,8 +132,8 @@ static void print_process(struct json_out *json, const struct log_process *proce
     }
     json_key(json, "launcher");
     json_bool(json, process->is_launcher);
-    key_seconds(json, "start", true, process->start_ns);
-    key_seconds(json, "end", process->has_end, process->end_ns);
+    key_seconds_if(json, "start", true, process->start_ns);
+    key_seconds_if(json, "end", process->has_end, process->end_ns);
     json_close(json);
 }
 
@@ -166,16 +145,16 @@ static void print_files(struct json_out *json, const struct info *info, size_t m
         const struct info_file *file = &info->files[i];
         json_object(json);
         key_text(json, "name", file->file->name);
-        key_unsigned(json, "bytes_read", file->bytes[DIRECTION_READ]);
-        key_unsigned(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
-        key_unsigned(json, "opens", file->opens);
+        key_number(json, "bytes_read", file->bytes[DIRECTION_READ]);
+        key_number(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
+        key_number(json, "opens", file->opens);
         json_key(json, "ranks");
         if (info->rank_count) {
             json_unsigned(json, file->ranks);
         } else {
             json_null(json);
         }
-        key_unsigned(json, "processes", file->processes);
+        key_number(json, "processes", file->processes);
         json_key(json, "mpi");
         info_mpi_json(&info->mpi_files, json, info->log, file->file);
         json_close(json);
@@ -191,8 +170,8 @@ static void print_losses(struct json_out *json, const struct info *info, size_t 
         const struct log_loss *loss = log_loss_at(info->log, i);
         json_object(json);
         key_text(json, "reason", words_loss(loss->reason));
-        key_unsigned(json, "events", loss->count);
-        key_unsigned(json, "bytes", loss->bytes);
+        key_number(json, "events", loss->count);
+        key_number(json, "bytes", loss->bytes);
         json_key(json, "pid");
         if (loss->process) {
             json_unsigned(json, loss->process->pid);
@@ -211,7 +190,7 @@ static void print_part(struct json_out *json, const char *direction, const char 
     json_object(json);
     key_text(json, "direction", direction);
     key_text(json, "reason", reason);
-    key_unsigned(json, "bytes", bytes);
+    key_number(json, "bytes", bytes);
     json_close(json);
 }
 
@@ -270,7 +249,7 @@ static void print_coverage(struct json_out *json, const struct info *info)
     static const char *const captured_keys[] = {"captured_read", "captured_write"};
     static const char *const total_keys[] = {"total_read", "total_write"};
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
-        key_unsigned(json, captured_keys[direction], coverage->captured[direction]);
+        key_number(json, captured_keys[direction], coverage->captured[direction]);
         json_key(json, total_keys[direction]);
         if (coverage->known) {
             json_unsigned(json, coverage->total[direction]);
@@ -296,11 +275,11 @@ static void print_damage(struct json_out *json, const struct info *info)
     json_bool(json, health->index_missing);
     json_key(json, "header_damaged");
     json_bool(json, health->header_damaged);
-    key_unsigned(json, "bytes_skipped", health->bytes_skipped);
-    key_unsigned(json, "blocks_damaged", health->blocks_damaged);
-    key_unsigned(json, "events_damaged", health->events_damaged);
-    key_unsigned(json, "records_damaged", health->records_damaged);
-    key_unsigned(json, "spill_bytes_damaged", info->spill_damaged_bytes);
+    key_number(json, "bytes_skipped", health->bytes_skipped);
+    key_number(json, "blocks_damaged", health->blocks_damaged);
+    key_number(json, "events_damaged", health->events_damaged);
+    key_number(json, "records_damaged", health->records_damaged);
+    key_number(json, "spill_bytes_damaged", info->spill_damaged_bytes);
     json_close(json);
 }
 
@@ -323,8 +302,8 @@ void info_json(const struct info *info, struct json_out *json, size_t most)
         if (info->layer_used[layer]) json_text(json, call_layer_name(layer));
     }
     json_close(json);
-    key_unsigned(json, "events", log_events(info->log));
-    key_unsigned(json, "lost_events", info->lost_events);
+    key_number(json, "events", log_events(info->log));
+    key_number(json, "lost_events", info->lost_events);
     print_losses(json, info, most);
     print_coverage(json, info);
     print_damage(json, info);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_keys.h"
+
 enum {
     TEXT_ITEMS = 8,  // of a datatype in words
     JSON_ITEMS = 64, // and as JSON
@@ -75,18 +77,6 @@ struct mpi_words mpi_words_datatype(struct log *log, const struct log_datatype *
     return words;
 }
 
-static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_signed(struct json_out *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_signed(json, value);
-}
-
 // The nest of loops, as far as whole items fit.
 static void json_items(struct json_out *json, const struct datatype_item *item, uint32_t items)
 {
@@ -97,12 +87,12 @@ static void json_items(struct json_out *json, const struct datatype_item *item, 
         json_object(json);
         key_signed(json, "offset", item[i].offset);
         if (datatype_is_loop(&item[i])) {
-            key_unsigned(json, "count", item[i].count);
+            key_number(json, "count", item[i].count);
             key_signed(json, "stride", item[i].stride);
             json_key(json, "pieces");
             json_items(json, &item[i + 1], item[i].span - 1);
         } else {
-            key_unsigned(json, "length", item[i].bytes);
+            key_number(json, "length", item[i].bytes);
         }
         json_close(json);
     }
@@ -127,7 +117,7 @@ void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_
     json_text(json, type->name);
     json_key(json, "combiner");
     json_text(json, datatype_combiner_name(type->combiner));
-    key_unsigned(json, "bytes", type->bytes);
+    key_number(json, "bytes", type->bytes);
     key_signed(json, "lower_bound", type->lower_bound);
     key_signed(json, "extent", type->extent);
     json_key(json, "text");
@@ -143,7 +133,7 @@ void mpi_json_view(struct json_out *json, struct log *log, uint64_t displacement
                    const struct log_datatype *filetype)
 {
     json_object(json);
-    key_unsigned(json, "displacement", displacement);
+    key_number(json, "displacement", displacement);
     json_key(json, "etype");
     mpi_json_datatype(json, log, etype);
     json_key(json, "filetype");

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "base/words.h"
 #include "cli/page.h"
 #include "cli/phases.h"
 #include "report/devices.h"
 #include "report/findings_json.h"
-#include "report/keys.h"
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 
@@ -142,7 +142,7 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
     (void)most;
     json_object(json);
     key_texts(json, "sentences", &page->sentences);
-    key_fraction(json, "io_share", summary->io_share >= 0, summary->io_share);
+    key_double_if(json, "io_share", summary->io_share >= 0, summary->io_share);
     key_seconds(json, "io_seconds", summary->io_mean_ns);
     key_seconds(json, "io_seconds_max", summary->io_most_ns);
     key_seconds(json, "run_seconds", summary->run_ns);
@@ -150,7 +150,7 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
     key_number(json, "calls", summary->calls);
     key_number(json, "bytes_read", summary->bytes[0]);
     key_number(json, "bytes_written", summary->bytes[1]);
-    key_fraction(json, "bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0);
+    key_double_if(json, "bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0);
     key_seconds(json, "transfer_seconds", summary->transfer_ns);
     key_texts(json, "not_captured", &page->not_captured);
     key_texts(json, "cut", &page->cut);

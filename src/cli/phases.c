@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/phases.h"
@@ -93,18 +93,6 @@ static int find_used(const struct model *model, const struct model_family *famil
 
 // --- JSON
 
-static void key_unsigned(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_ns(struct json_out *json, const char *key, int64_t ns)
-{
-    json_key(json, key);
-    json_seconds(json, ns);
-}
-
 static void key_value(struct json_out *json, const char *key, const struct model_value *value)
 {
     json_key(json, key);
@@ -154,7 +142,7 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
     json_key(json, "call");
     json_text(json, row->kind->call);
     if (row->part->ranks < used->ranks) print_ranks(json, row->part->rank, row->part->ranks, most);
-    key_unsigned(json, "rep", row->rep);
+    key_number(json, "rep", row->rep);
     print_sizes(json, row);
     json_key(json, "disp");
     if (row->has_disp)
@@ -169,20 +157,20 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
     key_value(json, "logical_expr", &item->logical);
     json_key(json, "collective");
     json_bool(json, row->kind->collective);
-    key_unsigned(json, "count", row->count);
-    key_unsigned(json, "bytes", row->bytes);
+    key_number(json, "count", row->count);
+    key_number(json, "bytes", row->bytes);
     json_key(json, "blocking");
     json_bool(json, !row->kind->nonblocking);
     json_key(json, "pointer");
     json_text(json, model_pointer_name(row->kind));
     json_key(json, "mode");
     json_text(json, row->mode);
-    key_unsigned(json, "alignment", row->bits & (0 - row->bits));
+    key_number(json, "alignment", row->bits & (0 - row->bits));
     json_key(json, "low");
     json_signed(json, row->low);
     json_key(json, "high");
     json_signed(json, row->high);
-    key_unsigned(json, "thread", row->part->thread);
+    key_number(json, "thread", row->part->thread);
     json_close(json);
 }
 
@@ -194,9 +182,9 @@ static void print_others(struct json_out *json, const struct model *model, const
     uint64_t count[CLASS_COUNT] = {0};
     model_count_others(model, family, ph, count);
     for (unsigned class = CLASS_OPEN; class < CLASS_COUNT; class ++) {
-        if (count[class]) key_unsigned(json, call_class_name(class), count[class]);
+        if (count[class]) key_number(json, call_class_name(class), count[class]);
     }
-    if (count[CLASS_NONE]) key_unsigned(json, "barrier", count[CLASS_NONE]);
+    if (count[CLASS_NONE]) key_number(json, "barrier", count[CLASS_NONE]);
     json_close(json);
 }
 
@@ -206,24 +194,24 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     const struct model_phase *phase = &model->phase[id];
     const struct model_family *family = &model->family[phase->family];
     json_object(json);
-    key_unsigned(json, "id", id + 1);
+    key_number(json, "id", id + 1);
     json_key(json, "file");
     json_text(json, used->main_file == OP_NO_SET ? NULL : model->file[used->main_file].set->pattern);
-    key_unsigned(json, "files", used->use.files);
+    key_number(json, "files", used->use.files);
     json_key(json, "access");
     json_text(json, used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
-    key_unsigned(json, "np", used->ranks);
+    key_number(json, "np", used->ranks);
     print_ranks(json, used->rank, used->ranks, most);
     json_key(json, "ops");
     json_array(json);
     for (size_t i = 0; i < row_count && i < most; i++) print_row(json, &row[i], used, phase->ph, most);
     json_close(json);
     print_others(json, model, family, phase->ph);
-    key_unsigned(json, "weight", family->weight);
-    key_unsigned(json, "tick", phase->tick);
-    key_ns(json, "start", phase->start_ns);
-    key_ns(json, "span", phase->span_ns);
-    key_ns(json, "duration", phase->duration_ns);
+    key_number(json, "weight", family->weight);
+    key_number(json, "tick", phase->tick);
+    key_seconds(json, "start", phase->start_ns);
+    key_seconds(json, "span", phase->span_ns);
+    key_seconds(json, "duration", phase->duration_ns);
     json_key(json, "bandwidth");
     if (phase->duration_ns > 0)
         json_double(json, bandwidth(family->weight, phase->duration_ns));
@@ -234,10 +222,10 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
         json_unsigned(json, phase->family + 1);
     else
         json_null(json);
-    key_unsigned(json, "ph", phase->ph);
+    key_number(json, "ph", phase->ph);
     json_key(json, "separator");
     json_text(json, model_cut_name(family->cut));
-    key_unsigned(json, "program", family->program);
+    key_number(json, "program", family->program);
     json_close(json);
 }
 
@@ -245,8 +233,8 @@ static void print_family(struct json_out *json, const struct model *model, size_
 {
     const struct model_family *family = &model->family[id];
     json_object(json);
-    key_unsigned(json, "family", id + 1);
-    key_unsigned(json, "count", family->count);
+    key_number(json, "family", id + 1);
+    key_number(json, "count", family->count);
     json_key(json, "period");
     if (family->has_period)
         json_seconds(json, family->period_ns);
@@ -389,14 +377,14 @@ int phases_json(const struct model *model, struct json_out *json, size_t most)
         shown++;
     }
     json_close(json);
-    key_ns(json, "gap", p->model->gap_ns);
-    key_unsigned(json, "bytes", p->model->bytes);
-    key_unsigned(json, "unphased_bytes", p->model->unphased);
+    key_seconds(json, "gap", p->model->gap_ns);
+    key_number(json, "bytes", p->model->bytes);
+    key_number(json, "unphased_bytes", p->model->unphased);
     json_key(json, "unphased");
     json_object(json);
-    key_unsigned(json, "launchers", p->model->unphased_launchers);
-    key_unsigned(json, "unnamed", p->model->unphased_unnamed);
-    key_unsigned(json, "untraced", p->model->unphased_untraced);
+    key_number(json, "launchers", p->model->unphased_launchers);
+    key_number(json, "unnamed", p->model->unphased_unnamed);
+    key_number(json, "untraced", p->model->unphased_untraced);
     json_close(json);
     json_close(json);
     return code;

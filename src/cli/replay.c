@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/replay_run.h"
@@ -125,12 +125,6 @@ static double share_alike(const struct similarity *similarity)
 static double share_paused(const struct similarity *similarity)
 {
     return similarity->alike ? (double)similarity->paused / (double)similarity->alike : 1;
-}
-
-static void key_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value);
 }
 
 static void print_json(const struct outcome *o, struct json_out *json, double *scratch)

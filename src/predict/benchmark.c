@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "model/model_read.h"
 
 uint64_t benchmark_bytes(const struct benchmark *benchmark, size_t count, uint32_t np)
@@ -24,24 +24,6 @@ struct writing {
     uint32_t np;
     bool is_mpi;
 };
-
-static void key_text(struct json_out *json, const char *key, const char *value)
-{
-    json_key(json, key);
-    json_text(json, value);
-}
-
-static void key_number(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_true(struct json_out *json, const char *key)
-{
-    json_key(json, key);
-    json_bool(json, true);
-}
 
 struct name {
     char text[64];
@@ -93,8 +75,8 @@ static void write_kind(struct writing *w, size_t i, const char *front, const cha
     key_text(json, "class", class);
     key_text(json, "file", file_of(w, i).text);
     if (is_transfer) key_text(json, "pointer", "explicit");
-    if (is_transfer) key_true(json, "has_offset");
-    if (is_mpi && (!is_transfer || w->benchmark[i].collective)) key_true(json, "collective");
+    if (is_transfer) key_bool(json, "has_offset", true);
+    if (is_mpi && (!is_transfer || w->benchmark[i].collective)) key_bool(json, "collective", true);
     if (is_mpi && !strcmp(class, "open")) key_number(json, "hints", 0);
     if (flags) key_text(json, "flags", flags);
     json_close(json);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 
 void prediction_free(struct prediction *prediction)
 {
@@ -48,18 +49,6 @@ const struct predicted_target *prediction_best(const struct prediction *predicti
 }
 
 // --- writing
-
-static void key_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value);
-}
-
-static void key_text(struct json_out *json, const char *key, const char *value)
-{
-    json_key(json, key);
-    json_text(json, value);
-}
 
 static void write_phase(const struct predicted_phase *phase, struct json_out *json)
 {

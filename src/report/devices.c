@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
-#include "report/keys.h"
+#include "base/json_keys.h"
 
 static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
 {

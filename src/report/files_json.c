@@ -1,6 +1,5 @@
+#include "base/json_keys.h"
 #include "report/files.h"
-
-#include "report/keys.h"
 
 static void counters_json(const struct files_row *row, struct json_out *json)
 {
@@ -110,7 +109,7 @@ static void row_json(const struct files *files, const struct files_row *row, str
     key_number(json, "bytes_written", row->bytes[1]);
     key_number(json, "opens", row->opens);
     key_number(json, "processes", row->processes);
-    key_signed(json, "ranks", log_world_count(files->log), (int64_t)row->ranks);
+    key_signed_if(json, "ranks", log_world_count(files->log), (int64_t)row->ranks);
     key_text(json, "layer", row->layer ? call_layer_name(row->layer) : NULL);
     json_key(json, "seconds");
     json_object(json);

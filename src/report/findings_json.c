@@ -1,12 +1,12 @@
 #include "report/findings_json.h"
 
-#include "report/keys.h"
+#include "base/json_keys.h"
 
 static void evidence_json(const struct finding_evidence *evidence, struct json_out *json)
 {
     json_object(json);
     key_text(json, "text", evidence->text);
-    key_signed(json, "phase", evidence->phase, evidence->phase);
+    key_signed_if(json, "phase", evidence->phase, evidence->phase);
     key_text(json, "file", evidence->file ? evidence->file->name : NULL);
     json_key(json, "ranks");
     if (evidence->ranks) {
@@ -27,7 +27,7 @@ static void finding_json(const struct finding *finding, struct json_out *json)
     key_text(json, "title", finding->title);
     key_seconds(json, "seconds", finding->ns);
     key_text(json, "basis", finding->basis);
-    key_fraction(json, "share", true, finding->share);
+    key_double_if(json, "share", true, finding->share);
     key_text(json, "severity", finding_severity_name(finding->severity));
     json_key(json, "evidence");
     json_array(json);

@@ -3,8 +3,8 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/json_keys.h"
 #include "base/lookup.h"
-#include "report/keys.h"
 #include "report/layers.h"
 
 // What runs below a nonblocking call may outlast it.
@@ -15,7 +15,7 @@ static int64_t not_negative(int64_t ns)
 
 static void who_json(const struct log_process *process, struct json_out *json)
 {
-    key_signed(json, "rank", process->has_rank, process->rank);
+    key_signed_if(json, "rank", process->has_rank, process->rank);
     key_number(json, "pid", process->pid);
 }
 
@@ -151,16 +151,16 @@ static void event_json(const struct log_event *event, struct json_out *json)
 {
     json_object(json);
     key_number(json, "id", event->id);
-    key_signed(json, "parent", event->has_parent, (int64_t)event->parent);
+    key_signed_if(json, "parent", event->has_parent, (int64_t)event->parent);
     key_text(json, "op", event->call->name);
     key_text(json, "layer", call_layer_name(event->call->layer));
     key_text(json, "class", call_class_name(event->call->class));
     key_seconds(json, "start", event->start_ns);
     key_seconds(json, "duration", event->duration_ns);
     bool has_offset = event->raw.has_offset && event->call->traits & CALL_HAS_OFFSET;
-    key_signed(json, "offset", has_offset, (int64_t)event->raw.offset);
-    key_signed(json, "size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size);
-    key_signed(json, "result", event->raw.has_result, event->raw.result);
+    key_signed_if(json, "offset", has_offset, (int64_t)event->raw.offset);
+    key_signed_if(json, "size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size);
+    key_signed_if(json, "result", event->raw.has_result, event->raw.result);
     key_text(json, "file", event->file ? event->file->name : NULL);
     key_text(json, "line", event->line);
     json_close(json);

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
-#include "report/keys.h"
+#include "base/json_keys.h"
 #include "report/names.h"
 
 enum { ROOM = 2 * SPACE_POINTS };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "report/keys.h"
+#include "base/json_keys.h"
 #include "report/names.h"
 #include "report/timeline.h"
 
@@ -35,9 +35,9 @@ static void lane_json(const struct timeline_lane *lane, unsigned number_in_proce
              (long long)(process->has_rank ? process->rank : process->pid), thread);
     json_object(json);
     key_number(json, "id", id);
-    key_signed(json, "rank", process->has_rank, process->rank);
+    key_signed_if(json, "rank", process->has_rank, process->rank);
     key_number(json, "pid", process->pid);
-    key_signed(json, "tid", lane->tid, lane->tid);
+    key_signed_if(json, "tid", lane->tid, lane->tid);
     key_text(json, "host", process->host);
     key_text(json, "name", name);
     key_seconds(json, "seconds", lane->busy_ns);

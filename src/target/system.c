@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 
 static const char *const mode_names[MODE_COUNT] = {"sequential", "strided", "random"};
 
@@ -56,53 +56,35 @@ void system_free(struct system *system)
 
 // --- writing
 
-static void key_text(struct json_out *json, const char *key, const char *value)
+// What was not found out is empty.
+static void key_found(struct json_out *json, const char *key, const char *text)
 {
-    json_key(json, key);
-    json_text(json, *value ? value : NULL);
-}
-
-static void key_number(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static void key_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value);
-}
-
-static void key_bool(struct json_out *json, const char *key, bool value)
-{
-    json_key(json, key);
-    json_bool(json, value);
+    key_text(json, key, *text ? text : NULL);
 }
 
 static void write_storage(const struct system *system, struct json_out *json)
 {
     const struct storage *storage = &system->storage;
     json_object(json);
-    key_text(json, "directory", storage->directory);
-    key_text(json, "file_system", storage->file_system);
-    key_text(json, "source", storage->source);
-    key_text(json, "options", storage->options);
-    key_text(json, "device", storage->device);
-    key_text(json, "model", storage->model);
+    key_found(json, "directory", storage->directory);
+    key_found(json, "file_system", storage->file_system);
+    key_found(json, "source", storage->source);
+    key_found(json, "options", storage->options);
+    key_found(json, "device", storage->device);
+    key_found(json, "model", storage->model);
     json_key(json, "rotational");
     if (storage->rotational < 0)
         json_null(json);
     else
         json_bool(json, storage->rotational);
-    key_text(json, "raid", storage->raid);
+    key_found(json, "raid", storage->raid);
     key_number(json, "stripe", storage->stripe_bytes);
-    key_text(json, "write_cache", storage->write_cache);
+    key_found(json, "write_cache", storage->write_cache);
     key_number(json, "size", storage->size_bytes);
     key_number(json, "free", storage->free_bytes);
-    key_text(json, "cache", system->cache);
-    key_text(json, "host", storage->host);
-    key_text(json, "kernel", storage->kernel);
+    key_found(json, "cache", system->cache);
+    key_found(json, "host", storage->host);
+    key_found(json, "kernel", storage->kernel);
     key_number(json, "memory", storage->memory_bytes);
     key_number(json, "processors", storage->processors);
     json_close(json);
@@ -111,13 +93,13 @@ static void write_storage(const struct system *system, struct json_out *json)
 static void write_point(const struct system_point *point, struct json_out *json)
 {
     json_object(json);
-    key_text(json, "op", point->write ? "write" : "read");
+    key_found(json, "op", point->write ? "write" : "read");
     key_number(json, "size", point->size);
-    key_text(json, "mode", mode_names[point->mode]);
+    key_found(json, "mode", mode_names[point->mode]);
     key_number(json, "np", point->np);
     key_bool(json, "shared", point->shared);
     key_bool(json, "collective", point->collective);
-    key_text(json, "cache", point->warm ? "warm" : "cold");
+    key_found(json, "cache", point->warm ? "warm" : "cold");
     key_double(json, "pause", point->pause);
     key_double(json, "bandwidth", point->bandwidth);
     key_double(json, "low", point->low);
@@ -153,7 +135,7 @@ int system_write(const struct system *system, FILE *out)
     json_close(json);
     json_key(json, "mpi");
     json_object(json);
-    key_text(json, "name", system->messages.name);
+    key_found(json, "name", system->messages.name);
     key_number(json, "np", system->messages.np);
     key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
     key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);

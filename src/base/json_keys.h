@@ -1,0 +1,64 @@
+// Members of JSON objects, in one line each. What ends in _if is null where it is not known.
+#ifndef IOSEER_BASE_JSON_KEYS_H
+#define IOSEER_BASE_JSON_KEYS_H
+
+#include "base/json_out.h"
+
+static inline void key_text(struct json_out *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static inline void key_bool(struct json_out *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
+static inline void key_number(struct json_out *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_unsigned(json, value);
+}
+
+static inline void key_signed(struct json_out *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_signed(json, value);
+}
+
+static inline void key_double(struct json_out *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_double(json, value);
+}
+
+static inline void key_seconds(struct json_out *json, const char *key, int64_t ns)
+{
+    json_key(json, key);
+    json_seconds(json, ns);
+}
+
+static inline void key_null(struct json_out *json, const char *key)
+{
+    json_key(json, key);
+    json_null(json);
+}
+
+static inline void key_signed_if(struct json_out *json, const char *key, bool known, int64_t value)
+{
+    known ? key_signed(json, key, value) : key_null(json, key);
+}
+
+static inline void key_double_if(struct json_out *json, const char *key, bool known, double value)
+{
+    known ? key_double(json, key, value) : key_null(json, key);
+}
+
+static inline void key_seconds_if(struct json_out *json, const char *key, bool known, int64_t ns)
+{
+    known ? key_seconds(json, key, ns) : key_null(json, key);
+}
+
+#endif
