@@ -21,7 +21,7 @@ static void open_and_expect(const char *path, const char *expected)
 static void dots(void)
 {
     fixture_begin();
-    open_and_expect(case_path(".//work/./folder/..//data"), f.path);
+    open_and_expect(case_path("work/.//folder/./..//data"), f.path);
 }
 
 static void relative(void)
