@@ -16,6 +16,42 @@ function layersOf(layers) {
 
 const rankName = ({ rank, pid }) => (rank === null ? `process ${pid}` : `rank ${rank}`);
 
+// --- exclusive or inclusive time, as the reader chooses
+
+// A figure whose `build` takes the kind of time.
+function kindFigure({ build, ...about }) {
+    let kind = 'exclusive';
+    const shown = figure({
+        ...about,
+        build: () => build(kind),
+        controls: choice(
+            'Kind of time',
+            [
+                ['exclusive', 'Exclusive'],
+                ['inclusive', 'Inclusive'],
+            ],
+            kind,
+            (value) => {
+                kind = value;
+                shown.redraw();
+            },
+        ),
+    });
+    return shown.element;
+}
+
+// Exclusive times add up; inclusive ones stand beside each other.
+const layerBars = (names, kind, barMaxWidth, dataOf) =>
+    names.map((name) => ({
+        type: 'bar',
+        name,
+        stack: kind === 'exclusive' ? 'time' : undefined,
+        barMaxWidth,
+        barGap: '10%',
+        itemStyle: { color: layerColour(name) },
+        data: dataOf(name),
+    }));
+
 // --- per process
 
 function barAxis(names, more = {}) {
@@ -55,15 +91,7 @@ function buildRanks(layers, kind) {
             ),
         ),
         yAxis: barAxis(layers.ranks.map(rankName)),
-        series: names.map((name) => ({
-            type: 'bar',
-            name,
-            stack: kind === 'exclusive' ? 'time' : undefined,
-            barMaxWidth: 22,
-            barGap: '10%',
-            itemStyle: { color: layerColour(name) },
-            data: layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0),
-        })),
+        series: layerBars(names, kind, 22, (name) => layers.ranks.map((rank) => find(rank, name)?.[kind] ?? 0)),
     };
 }
 
@@ -85,27 +113,13 @@ function rankMessage({ ranks }) {
 }
 
 function ranksFigure(layers) {
-    let kind = 'exclusive';
-    const shown = figure({
+    return kindFigure({
         id: 'layers-ranks',
         title: 'Time per layer and process',
         message: rankMessage(layers),
         height: Math.min(760, 80 + layers.ranks.length * (layers.ranks.length > 24 ? 14 : 34)),
-        build: () => buildRanks(layers, kind),
-        controls: choice(
-            'Kind of time',
-            [
-                ['exclusive', 'Exclusive'],
-                ['inclusive', 'Inclusive'],
-            ],
-            kind,
-            (value) => {
-                kind = value;
-                shown.redraw();
-            },
-        ),
+        build: (kind) => buildRanks(layers, kind),
     });
-    return shown.element;
 }
 
 // --- per call
@@ -145,15 +159,7 @@ function buildCalls(calls, kind) {
         }),
         xAxis: timeAxis(Math.max(...calls.map(({ inclusive }) => inclusive))),
         yAxis: barAxis(calls.map(({ op }) => op)),
-        series: names.map((name) => ({
-            type: 'bar',
-            name,
-            stack: kind === 'exclusive' ? 'time' : undefined,
-            barMaxWidth: 18,
-            barGap: '10%',
-            itemStyle: { color: layerColour(name) },
-            data: calls.map((call) => part(call, name)),
-        })),
+        series: layerBars(names, kind, 18, (name) => calls.map((call) => part(call, name))),
     };
 }
 
@@ -169,27 +175,13 @@ function callMessage(calls) {
 function callsFigure(layers) {
     const calls = layers.calls.slice(0, maxCalls);
     if (calls.length === 0) return null;
-    let kind = 'exclusive';
-    const shown = figure({
+    return kindFigure({
         id: 'layers-calls',
         title: 'Time per call',
         message: callMessage(calls),
         height: 80 + calls.length * 28,
-        build: () => buildCalls(calls, kind),
-        controls: choice(
-            'Kind of time',
-            [
-                ['exclusive', 'Exclusive'],
-                ['inclusive', 'Inclusive'],
-            ],
-            kind,
-            (value) => {
-                kind = value;
-                shown.redraw();
-            },
-        ),
+        build: (kind) => buildCalls(calls, kind),
     });
-    return shown.element;
 }
 
 function callTable({ calls }) {
