@@ -71,6 +71,23 @@ int log_read_block(struct log *log, const struct log_place *place, struct log_bl
     return code;
 }
 
+int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw,
+                    struct stream_decoder *decoder)
+{
+    FORWARD(log_read_block(log, place, block, raw));
+    const struct stream_start start = {
+        .stream = block->stream,
+        .tid = block->tid,
+        .first_number = block->first_number,
+        .base = block->base,
+        .tick = block->tick,
+        .traits = log->traits,
+        .traits_len = log->call_ids,
+    };
+    stream_decoder_init(decoder, &start, raw->data, raw->len);
+    return 0;
+}
+
 // A header whose own checksum fails is passed over: each block has what is needed to read it.
 static int read_header(struct log *log)
 {

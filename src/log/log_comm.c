@@ -102,19 +102,9 @@ static int walk_block(struct walk *walk, const struct log_place *place)
     struct log_block block;
     uint64_t decoded = 0;
     if (walk->place && walk->place->stream != place->stream) FORWARD(end_stream(walk));
-    int code = log_read_block(walk->log, place, &block, &walk->raw);
+    int code = log_read_events(walk->log, place, &block, &walk->raw, &decoder);
     if (code < 0) return place->damaged ? 0 : code;
-    const struct stream_start start = {
-        .stream = block.stream,
-        .tid = block.tid,
-        .first_number = block.first_number,
-        .base = block.base,
-        .tick = block.tick,
-        .traits = walk->log->traits,
-        .traits_len = walk->log->call_ids,
-    };
     walk->place = place;
-    stream_decoder_init(&decoder, &start, walk->raw.data, walk->raw.len);
     code = walk_events(walk, &decoder, &decoded);
     FORWARD(code);
     if (code > 0) log_note_damage(walk->log, place, place->events > decoded ? place->events - decoded : 0);

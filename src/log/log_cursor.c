@@ -202,17 +202,7 @@ static void complete_event(struct log_cursor *cursor)
 int log_cursor_start(struct log_cursor *cursor, const struct log_place *place)
 {
     struct log_block block;
-    FORWARD(log_read_block(cursor->log, place, &block, &cursor->raw));
-    const struct stream_start start = {
-        .stream = block.stream,
-        .tid = block.tid,
-        .first_number = block.first_number,
-        .base = block.base,
-        .tick = block.tick,
-        .traits = cursor->log->traits,
-        .traits_len = cursor->log->call_ids,
-    };
-    stream_decoder_init(&cursor->decoder, &start, cursor->raw.data, cursor->raw.len);
+    FORWARD(log_read_events(cursor->log, place, &block, &cursor->raw, &cursor->decoder));
     cursor->place = place;
     cursor->stream = block.stream;
     cursor->sorted = block.flags & BLOCK_SORTED;

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/lookup.h"
 #include "fmt/fields.h"
+#include "fmt/stream.h"
 #include "log/log.h"
 
 enum {
@@ -103,6 +104,9 @@ struct log {
 int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset);
 // A block and what it holds, wherever it lies. Replaces what is in `raw`.
 int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block, struct bytes *raw);
+// A block of events with a decoder that stands before the first; `raw` must stay as long as it is used.
+int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw,
+                    struct stream_decoder *decoder);
 
 // Fills `places`, from the index where there is a good one.
 int log_find_blocks(struct log *log);
