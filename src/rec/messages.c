@@ -95,49 +95,42 @@ EXPORT void shim_perror(const char *text)
 
 // --- "program: text: No such file or directory"
 
-PROBE_INLINE void warn_with_error(uint32_t call, const char *format, va_list list)
-{
-    struct message m;
-    int error = errno;
-    message_begin(&m);
-    m.bytes += strlen(program_invocation_short_name) + strlen(": \n");
-    if (format) {
-        add_formatted(&m, format, list, error);
-        m.bytes += strlen(": ");
-    }
-    add_error(&m, error);
-    errno = error;
-    real.vwarn(format, list);
-    message_end(&m, call);
-}
+enum ending { TEXT_ONLY, WITH_ERROR };
 
-PROBE_INLINE void warn_without(uint32_t call, const char *format, va_list list)
+PROBE_INLINE void warn_as(uint32_t call, enum ending ending, const char *format, va_list list)
 {
     struct message m;
     int error = errno;
     message_begin(&m);
     m.bytes += strlen(program_invocation_short_name) + strlen(": \n");
     if (format) add_formatted(&m, format, list, error);
+    if (ending == WITH_ERROR) {
+        if (format) m.bytes += strlen(": ");
+        add_error(&m, error);
+    }
     errno = error;
-    real.vwarnx(format, list);
+    if (ending == WITH_ERROR)
+        real.vwarn(format, list);
+    else
+        real.vwarnx(format, list);
     message_end(&m, call);
 }
 
 static void shim_vwarn(const char *format, va_list list)
 {
-    warn_with_error(CALL_vwarn, format, list);
+    warn_as(CALL_vwarn, WITH_ERROR, format, list);
 }
 
 static void shim_vwarnx(const char *format, va_list list)
 {
-    warn_without(CALL_vwarnx, format, list);
+    warn_as(CALL_vwarnx, TEXT_ONLY, format, list);
 }
 
 static void shim_warn(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    warn_with_error(CALL_warn, format, list);
+    warn_as(CALL_warn, WITH_ERROR, format, list);
     va_end(list);
 }
 
@@ -145,20 +138,20 @@ static void shim_warnx(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    warn_without(CALL_warnx, format, list);
+    warn_as(CALL_warnx, TEXT_ONLY, format, list);
     va_end(list);
 }
 
 // err() is warn() and exit(): the event is written in between.
 static void shim_verr(int status, const char *format, va_list list)
 {
-    warn_with_error(CALL_verr, format, list);
+    warn_as(CALL_verr, WITH_ERROR, format, list);
     exit(status);
 }
 
 static void shim_verrx(int status, const char *format, va_list list)
 {
-    warn_without(CALL_verrx, format, list);
+    warn_as(CALL_verrx, TEXT_ONLY, format, list);
     exit(status);
 }
 
@@ -166,7 +159,7 @@ static void shim_err(int status, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    warn_with_error(CALL_err, format, list);
+    warn_as(CALL_err, WITH_ERROR, format, list);
     exit(status);
 }
 
@@ -174,7 +167,7 @@ static void shim_errx(int status, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    warn_without(CALL_errx, format, list);
+    warn_as(CALL_errx, TEXT_ONLY, format, list);
     exit(status);
 }
 
