@@ -236,13 +236,6 @@ static const struct predicted_target *find_target(const struct prediction *predi
     return found;
 }
 
-static int fail_reading(const char *path, int code, const struct json_in_error *error)
-{
-    if (!error->line) return cli_fail("evaluate", path, code);
-    fprintf(stderr, "ioseer evaluate: %s:%u: %s\n", path, error->line, error->message);
-    return STATUS_FAILURE;
-}
-
 static int evaluate(const struct prediction *prediction)
 {
     struct evaluation e = {.target = find_target(prediction)};
@@ -251,7 +244,7 @@ static int evaluate(const struct prediction *prediction)
     if (!e.target) return STATUS_FAILURE;
     if (options.system) {
         int code = system_read(&system, options.system, &error);
-        if (code < 0) return fail_reading(options.system, code, &error);
+        if (code < 0) return cli_fail_json("evaluate", options.system, code, &error);
         e.system = &system;
     }
     int status = take_logs(&e);
@@ -271,7 +264,7 @@ static int evaluate_verb(int argc, char **argv)
     if (!options.predicted) return cli_usage("evaluate", "--predicted", "is missing");
     if (!options.measured.count) return cli_usage("evaluate", "--measured", "is missing");
     int code = prediction_read(&prediction, options.predicted, &error);
-    if (code < 0) return fail_reading(options.predicted, code, &error);
+    if (code < 0) return cli_fail_json("evaluate", options.predicted, code, &error);
     int status = evaluate(&prediction);
     prediction_free(&prediction);
     return status;

@@ -33,10 +33,7 @@ static int open_model(struct model_argument *argument, const char *verb, const c
     struct json_in_error error;
     argument->log = (struct log_argument){.verb = verb, .path = path};
     int code = model_read(&argument->model, path, &error);
-    if (code == 0) return STATUS_OK;
-    if (!error.line) return cli_fail(verb, path, code);
-    fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error.line, error.message);
-    return STATUS_FAILURE;
+    return code == 0 ? STATUS_OK : cli_fail_json(verb, path, code, &error);
 }
 
 int model_argument_open(struct model_argument *argument, const char *verb, char *word,

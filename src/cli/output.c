@@ -16,6 +16,13 @@ int cli_fail(const char *verb, const char *what, int code)
     return STATUS_FAILURE;
 }
 
+int cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error)
+{
+    if (!error->line) return cli_fail(verb, path, code);
+    fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error->line, error->message);
+    return STATUS_FAILURE;
+}
+
 int cli_usage(const char *verb, const char *what, const char *why)
 {
     fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, why);

@@ -69,10 +69,8 @@ static int open_system(struct predict_target *target, const char *path)
     struct json_in_error error;
     target->name = path;
     int code = system_read(&target->system, path, &error);
-    if (code >= 0 && target->system.points) return STATUS_OK;
-    if (code >= 0 || !error.line) return cli_fail("predict", path, code < 0 ? code : ERR_NOTHING);
-    fprintf(stderr, "ioseer predict: %s:%u: %s\n", path, error.line, error.message);
-    return STATUS_FAILURE;
+    if (code < 0) return cli_fail_json("predict", path, code, &error);
+    return target->system.points ? STATUS_OK : cli_fail("predict", path, ERR_NOTHING);
 }
 
 static int open_directory(struct predict_target *target, const char *path)

@@ -2,6 +2,7 @@
 #ifndef IOSEER_CLI_VERB_H
 #define IOSEER_CLI_VERB_H
 
+#include "base/json_in.h"
 #include "base/options.h"
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
@@ -21,6 +22,9 @@ extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stat
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 int cli_fail(const char *verb, const char *what, int code);
+
+// The same of a JSON file that could not be read; with the line and the reason where `error` has them.
+int cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error);
 
 // The same with the reason in words and STATUS_USAGE.
 int cli_usage(const char *verb, const char *what, const char *why);
