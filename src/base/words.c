@@ -33,6 +33,11 @@ struct words words_seconds(int64_t ns)
     return words;
 }
 
+struct words words_time(double seconds)
+{
+    return words_seconds((int64_t)(seconds * 1e9));
+}
+
 struct words words_percent(double fraction)
 {
     struct words words;

@@ -166,17 +166,12 @@ static void print_json(struct evaluation *e, struct json_out *json)
     json_close(json);
 }
 
-static struct words seconds_words(double seconds)
-{
-    return words_seconds((int64_t)(seconds * 1e9));
-}
-
 static void print_row(FILE *out, const char *name, double predicted, double measured, double usage)
 {
     char share[32] = "", error[32] = "";
     if (measured > 0) snprintf(error, sizeof error, "%+.1f %%", error_pct(predicted, measured));
     if (isfinite(usage)) snprintf(share, sizeof share, "%.1f %%", usage);
-    fprintf(out, "%-8s %14s %14s %11s %12s\n", name, seconds_words(predicted).text, seconds_words(measured).text, error,
+    fprintf(out, "%-8s %14s %14s %11s %12s\n", name, words_time(predicted).text, words_time(measured).text, error,
             share);
 }
 

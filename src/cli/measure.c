@@ -60,8 +60,8 @@ static void print_point(const struct system_point *point, FILE *out)
             : point->shared   ? "shared"
                               : "unique",
             point->warm ? "warm" : "cold", words_bytes((uint64_t)point->bandwidth).text, range,
-            words_seconds((int64_t)(point->latency_p50 * 1e9)).text,
-            words_seconds((int64_t)(point->latency_p99 * 1e9)).text, point->stable ? "" : "  not stable");
+            words_time(point->latency_p50).text, words_time(point->latency_p99).text,
+            point->stable ? "" : "  not stable");
 }
 
 static void print_table(const struct system *system, FILE *out)
@@ -77,7 +77,7 @@ static void print_table(const struct system *system, FILE *out)
             names->np == 1 ? "" : "es", names->create, names->stat, names->open, names->unlink);
     const struct system_messages *messages = &system->messages;
     if (messages->latency > 0) {
-        fprintf(out, "%s: %s a message, %s/s\n", messages->name, words_seconds((int64_t)(messages->latency * 1e9)).text,
+        fprintf(out, "%s: %s a message, %s/s\n", messages->name, words_time(messages->latency).text,
                 words_bytes((uint64_t)messages->bandwidth).text);
     }
 }

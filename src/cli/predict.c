@@ -127,27 +127,22 @@ static int check_methods(const struct predicting *p, const char *name)
 
 // --- output
 
-static struct words seconds_words(double seconds)
-{
-    return words_seconds((int64_t)(seconds * 1e9));
-}
-
 static void print_targets(const struct prediction *prediction, FILE *out)
 {
     fprintf(out, "%-32s %-9s %12s %27s %9s\n", "TARGET", "METHOD", "I/O TIME", "95 % INTERVAL", "VARIATION");
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
         char range[2 * sizeof(struct words) + 4];
-        snprintf(range, sizeof range, "%s - %s", seconds_words(target->total.low).text,
-                 seconds_words(target->total.high).text);
+        snprintf(range, sizeof range, "%s - %s", words_time(target->total.low).text,
+                 words_time(target->total.high).text);
         const char *remark = !target->reason ? "" : target->predictable ? "  " : "  not predictable: ";
         fprintf(out, "%-32s %-9s %12s %27s %9s%s%s\n", target->name, target->method,
-                seconds_words(target->total.middle).text, range,
+                words_time(target->total.middle).text, range,
                 target->runs > 1 ? words_percent(target->variation).text : "", remark,
                 target->reason ? target->reason : "");
     }
     if (prediction->recorded > 0) {
-        fprintf(out, "%-32s %-9s %12s\n", "as recorded", "", seconds_words(prediction->recorded).text);
+        fprintf(out, "%-32s %-9s %12s\n", "as recorded", "", words_time(prediction->recorded).text);
     }
 }
 
@@ -167,7 +162,7 @@ static void print_phases(const struct prediction *prediction, FILE *out)
         fprintf(out, "%-6zu", (size_t)first->phase[k].id);
         for (size_t i = 0; i < prediction->targets; i++) {
             const struct predicted_phase *phase = &prediction->target[i].phase[k];
-            fprintf(out, " %24s", seconds_words(phase->seconds.middle).text);
+            fprintf(out, " %24s", words_time(phase->seconds.middle).text);
         }
         fputc('\n', out);
     }

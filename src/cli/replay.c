@@ -179,13 +179,12 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
     for (size_t i = program->first; i < program->end; i++) {
         struct interval time = phase_interval(o, i, scratch);
         char range[2 * sizeof(struct words) + 4];
-        snprintf(range, sizeof range, "%s - %s", words_seconds((int64_t)(time.low * 1e9)).text,
-                 words_seconds((int64_t)(time.high * 1e9)).text);
-        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_seconds((int64_t)(time.middle * 1e9)).text,
-                o->runs > 1 ? range : "", words_seconds(o->model->phase[i].duration_ns).text);
+        snprintf(range, sizeof range, "%s - %s", words_time(time.low).text, words_time(time.high).text);
+        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_time(time.middle).text, o->runs > 1 ? range : "",
+                words_seconds(o->model->phase[i].duration_ns).text);
     }
     struct interval total = total_interval(o, scratch);
-    fprintf(out, "total    %12s\n", words_seconds((int64_t)(total.middle * 1e9)).text);
+    fprintf(out, "total    %12s\n", words_time(total.middle).text);
     if (o->has_similarity) {
         fprintf(out, "\n%s of the operations are as recorded", words_percent(share_alike(&o->similarity)).text);
         if (*o->similarity.first) fprintf(out, "; the first that is not: %s", o->similarity.first);
