@@ -64,8 +64,10 @@ static inline void before_value(struct json_out *j)
     }
 }
 
-void json_out_begin(struct json_out *j, FILE *out, unsigned unfold)
+struct json_out *json_out_begin(FILE *out, unsigned unfold)
 {
+    struct json_out *j = malloc(sizeof *j);
+    if (!j) return NULL;
     j->out = out;
     j->error = 0;
     j->depth = 0;
@@ -76,6 +78,7 @@ void json_out_begin(struct json_out *j, FILE *out, unsigned unfold)
     j->started = 0;
     j->objects = 0;
     j->used = 0;
+    return j;
 }
 
 int json_out_end(struct json_out *j)
@@ -83,7 +86,9 @@ int json_out_end(struct json_out *j)
     put_byte(j, '\n');
     flush(j);
     if (!j->error && fflush(j->out)) j->error = -errno;
-    return j->error;
+    int error = j->error;
+    free(j);
+    return error;
 }
 
 static void container_open(struct json_out *j, bool object)

@@ -24,8 +24,8 @@ struct json_out {
     char buffer[JSON_OUT_BUFFER_BYTES];
 };
 
-void json_out_begin(struct json_out *j, FILE *out, unsigned unfold);
-// Ends the last line and flushes. Returns 0 or the first error as -errno.
+struct json_out *json_out_begin(FILE *out, unsigned unfold); // NULL where there is no memory
+// Ends the last line, flushes, and frees. Returns 0 or the first error as -errno.
 int json_out_end(struct json_out *j);
 
 void json_object(struct json_out *j);

@@ -159,9 +159,8 @@ static void begin_list(struct json_out *json, const char *key)
 static int print_json(const struct comparison *c, struct output *output)
 {
     const struct diff *diff = &c->diff;
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(output->out, 3);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, output->out, 3);
     json_object(json);
     json_key(json, "equal");
     json_bool(json, diff->equal);
@@ -182,7 +181,6 @@ static int print_json(const struct comparison *c, struct output *output)
     json_close(json);
     json_close(json);
     output->error = json_out_end(json);
-    free(json);
     return 0;
 }
 

@@ -178,9 +178,8 @@ static size_t run_checks(struct check checks[MAX_CHECKS], const char *program)
 
 static int checks_json(const struct check *checks, size_t count, FILE *out)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, out, 2);
     json_object(json);
     json_key(json, "checks");
     json_array(json);
@@ -198,9 +197,7 @@ static int checks_json(const struct check *checks, size_t count, FILE *out)
     }
     json_close(json);
     json_close(json);
-    int code = json_out_end(json);
-    free(json);
-    return code;
+    return json_out_end(json);
 }
 
 static int checks_text(const struct check *checks, size_t count, FILE *out)

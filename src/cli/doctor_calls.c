@@ -1,6 +1,5 @@
 // `ioseer doctor --calls`: what is captured, from the generated tables.
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -34,9 +33,8 @@ int doctor_calls_text(FILE *out)
 
 int doctor_calls_json(FILE *out)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, out, 2);
     json_object(json);
     json_key(json, "calls");
     json_array(json);
@@ -59,7 +57,5 @@ int doctor_calls_json(FILE *out)
     }
     json_close(json);
     json_close(json);
-    int code = json_out_end(json);
-    free(json);
-    return code;
+    return json_out_end(json);
 }

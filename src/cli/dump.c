@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -209,16 +208,14 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
 
 static int dump_json(struct log *log, struct log_iter *iter, struct output *output)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(output->out, 1);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, output->out, 1);
     json_array(json);
     const struct log_event *event;
     int code = 0;
     while (!json->error && (code = log_iter_next(iter, &event)) > 0) json_event(json, log, event);
     json_close(json);
     output->error = json_out_end(json);
-    free(json);
     return code;
 }
 
@@ -336,14 +333,12 @@ static int take_comm_text(const struct log_comm *comm, void *context)
 
 static int comm_json(struct log *log, const struct log_filter *filter, struct output *output)
 {
-    struct comm_printer printer = {.output = output, .json = malloc(sizeof *printer.json)};
+    struct comm_printer printer = {.output = output, .json = json_out_begin(output->out, 1)};
     RETURN_IF(!printer.json, -ENOMEM);
-    json_out_begin(printer.json, output->out, 1);
     json_array(printer.json);
     int code = log_comm(log, filter, take_comm_json, &printer);
     json_close(printer.json);
     output->error = json_out_end(printer.json);
-    free(printer.json);
     return output->error ? 0 : code;
 }
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/json_out.h"
@@ -91,8 +90,7 @@ static void print_devices(const struct printer *printer, const struct log *log)
 
 int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output)
 {
-    struct printer printer = {
-        .filter = filter, .output = output, .json = as_json ? malloc(sizeof *printer.json) : NULL};
+    struct printer printer = {.filter = filter, .output = output};
     if (!as_json) {
         fprintf(output->out, "%16s %13s %8s %8s %14s %14s %8s %8s  %s\n", "START", "DURATION", "READS", "WRITES",
                 "BYTES READ", "BYTES WRITTEN", "BUSY", "QUEUE", "DEVICE");
@@ -100,12 +98,11 @@ int dump_devices(const struct log *log, const struct log_filter *filter, bool as
         output_failed(output);
         return 0;
     }
+    printer.json = json_out_begin(output->out, 1);
     RETURN_IF(!printer.json, -ENOMEM);
-    json_out_begin(printer.json, output->out, 1);
     json_array(printer.json);
     print_devices(&printer, log);
     json_close(printer.json);
     output->error = json_out_end(printer.json);
-    free(printer.json);
     return 0;
 }

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/err.h"
 #include "base/json_out.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -72,18 +72,15 @@ static void preset_json(struct json_out *json, const struct device_preset *prese
 
 static int presets_json(FILE *out)
 {
-    struct json_out *json = malloc(sizeof *json);
-    if (!json) return -ENOMEM;
-    json_out_begin(json, out, 2);
+    struct json_out *json = json_out_begin(out, 2);
+    RETURN_IF(!json, -ENOMEM);
     json_object(json);
     json_key(json, "presets");
     json_array(json);
     for (const struct device_preset *preset = device_presets; preset->name; preset++) preset_json(json, preset);
     json_close(json);
     json_close(json);
-    int code = json_out_end(json);
-    free(json);
-    return code;
+    return json_out_end(json);
 }
 
 static int list_presets(void)

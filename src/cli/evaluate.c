@@ -125,8 +125,10 @@ static double usage_pct(const struct evaluation *e, const struct measured_phase 
 
 // --- output
 
-static void print_json(struct evaluation *e, struct json_out *json)
+static int print_json(struct evaluation *e, FILE *out)
 {
+    struct json_out *json = json_out_begin(out, 2);
+    RETURN_IF(!json, -ENOMEM);
     json_object(json);
     json_key(json, "target");
     json_text(json, e->target->name);
@@ -164,6 +166,7 @@ static void print_json(struct evaluation *e, struct json_out *json)
     json_key(json, "inside_interval");
     json_unsigned(json, inside);
     json_close(json);
+    return json_out_end(json);
 }
 
 static void print_row(FILE *out, const char *name, double predicted, double measured, double usage)
@@ -196,19 +199,10 @@ static int print_evaluation(struct evaluation *e)
     struct output output;
     int status = output_open(&output, "evaluate", options.output);
     if (status != STATUS_OK) return status;
-    struct json_out *json = malloc(sizeof *json);
-    if (!json) {
-        cli_fail("evaluate", "memory", -ENOMEM);
-        return output_close(&output, true);
-    }
-    if (options.json) {
-        json_out_begin(json, output.out, 2);
-        print_json(e, json);
-        output.error = json_out_end(json);
-    } else {
+    if (options.json)
+        output.error = print_json(e, output.out);
+    else
         print_text(e, output.out);
-    }
-    free(json);
     return output_close(&output, false);
 }
 

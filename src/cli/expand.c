@@ -160,9 +160,8 @@ int expand_print(const struct model *model, const struct expand_options *options
 {
     struct expanding e = {.model = model, .output = output};
     if (options->json) {
-        e.json = malloc(sizeof *e.json);
+        e.json = json_out_begin(output->out, 1);
         RETURN_IF(!e.json, -ENOMEM);
-        json_out_begin(e.json, output->out, 1);
         json_array(e.json);
     } else {
         fprintf(output->out, "%7s %6s %6s %6s %-22s %14s %11s %12s  %s\n", "PROGRAM", "RANK", "THREAD", "PHASE", "OP",
@@ -173,7 +172,6 @@ int expand_print(const struct model *model, const struct expand_options *options
         json_close(e.json);
         output->error = json_out_end(e.json);
     }
-    free(e.json);
     free(e.name[0]);
     free(e.name[1]);
     return output->error ? 0 : code;

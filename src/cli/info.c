@@ -146,12 +146,10 @@ void info_free(struct info *info)
 
 static int print_json(const struct info *info, struct output *output)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(output->out, 2);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, output->out, 2);
     info_json(info, json, SIZE_MAX);
     output->error = json_out_end(json);
-    free(json);
     return 0;
 }
 

@@ -85,18 +85,16 @@ static const struct section sections[] = {
 // The value as text; *len bytes.
 static int section_text(struct page *page, const struct section *section, size_t most, char **text, size_t *len)
 {
-    struct json_out *json = malloc(sizeof *json);
-    FILE *out = json ? open_memstream(text, len) : NULL;
-    if (!out) {
-        free(json);
-        return -ENOMEM;
+    FILE *out = open_memstream(text, len);
+    RETURN_IF(!out, -ENOMEM);
+    struct json_out *json = json_out_begin(out, 0);
+    int code = -ENOMEM, written = 0;
+    if (json) {
+        json->tight = true;
+        code = section->write(page, json, most);
+        written = json_out_end(json);
     }
-    json_out_begin(json, out, 0);
-    json->tight = true;
-    int code = section->write(page, json, most);
-    int written = json_out_end(json);
     if (fclose(out) && !written) written = -ENOMEM;
-    free(json);
     return code < 0 ? code : written;
 }
 

@@ -392,12 +392,10 @@ int phases_json(const struct model *model, struct json_out *json, size_t most)
 
 static int print_json(const struct model *model, struct output *output)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(output->out, 4);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, output->out, 4);
     int code = phases_json(model, json, SIZE_MAX);
     output->error = json_out_end(json);
-    free(json);
     return code;
 }
 

@@ -221,27 +221,27 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     }
 }
 
+static int print_json(const struct prediction *prediction, FILE *out)
+{
+    struct json_out *json = json_out_begin(out, 4);
+    RETURN_IF(!json, -ENOMEM);
+    prediction_write(prediction, json);
+    return json_out_end(json);
+}
+
 static int print_prediction(const struct prediction *prediction)
 {
     struct output output;
     int status = output_open(&output, "predict", options.output);
     if (status != STATUS_OK) return status;
-    struct json_out *json = malloc(sizeof *json);
-    if (!json) {
-        cli_fail("predict", "memory", -ENOMEM);
-        return output_close(&output, true);
-    }
     if (options.json) {
-        json_out_begin(json, output.out, 4);
-        prediction_write(prediction, json);
-        output.error = json_out_end(json);
+        output.error = print_json(prediction, output.out);
     } else {
         print_targets(prediction, output.out);
         print_phases(prediction, output.out);
         print_points(prediction, output.out);
         print_choice(prediction, output.out);
     }
-    free(json);
     return output_close(&output, false);
 }
 

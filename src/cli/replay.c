@@ -127,8 +127,10 @@ static double share_paused(const struct similarity *similarity)
     return similarity->alike ? (double)similarity->paused / (double)similarity->alike : 1;
 }
 
-static void print_json(const struct outcome *o, struct json_out *json, double *scratch)
+static int print_json(const struct outcome *o, FILE *out, double *scratch)
 {
+    struct json_out *json = json_out_begin(out, 2);
+    RETURN_IF(!json, -ENOMEM);
     const struct model_program *program = &o->model->program[o->program];
     json_object(json);
     json_key(json, "phases");
@@ -170,6 +172,7 @@ static void print_json(const struct outcome *o, struct json_out *json, double *s
     json_key(json, "wrong_bytes");
     json_unsigned(json, o->run[o->runs - 1].wrong_bytes);
     json_close(json);
+    return json_out_end(json);
 }
 
 static void print_text(const struct outcome *o, FILE *out, double *scratch)
@@ -207,20 +210,14 @@ static int print_outcome(const struct outcome *o)
     int status = output_open(&output, "replay", options.output);
     if (status != STATUS_OK) return status;
     double *scratch = malloc((o->runs + 1) * sizeof *scratch);
-    struct json_out *json = malloc(sizeof *json);
-    bool failed = !scratch || !json;
-    if (failed) {
-        cli_fail("replay", "memory", -ENOMEM);
-    } else if (options.json) {
-        json_out_begin(json, output.out, 2);
-        print_json(o, json, scratch);
-        output.error = json_out_end(json);
-    } else {
+    if (!scratch)
+        output.error = -ENOMEM;
+    else if (options.json)
+        output.error = print_json(o, output.out, scratch);
+    else
         print_text(o, output.out, scratch);
-    }
-    free(json);
     free(scratch);
-    return output_close(&output, failed);
+    return output_close(&output, false);
 }
 
 // --- the verb

@@ -228,10 +228,9 @@ static int take_text(const struct log_stats_record *record, void *context)
 
 static int print_json(struct printer *printer)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(printer->output->out, 2);
     RETURN_IF(!json, -ENOMEM);
     printer->json = json;
-    json_out_begin(json, printer->output->out, 2);
     json_object(json);
     json_key(json, "records");
     json_array(json);
@@ -239,7 +238,6 @@ static int print_json(struct printer *printer)
     json_close(json);
     json_close(json);
     printer->output->error = json_out_end(json);
-    free(json);
     return code;
 }
 

@@ -89,17 +89,13 @@ typedef int write_value(void *context, struct json_out *json);
 
 static int answer_json(struct view_answer *answer, write_value *write, void *context)
 {
-    struct json_out *json = malloc(sizeof *json);
-    FILE *out = json ? answer_open(answer) : NULL;
-    if (!out) {
-        free(json);
-        return -ENOMEM;
-    }
-    json_out_begin(json, out, 0);
+    FILE *out = answer_open(answer);
+    RETURN_IF(!out, -ENOMEM);
+    struct json_out *json = json_out_begin(out, 0);
+    if (!json) return answer_close(answer, out, -ENOMEM);
     json->tight = true;
     int code = write(context, json);
     int written = json_out_end(json);
-    free(json);
     return answer_close(answer, out, code < 0 ? code : written);
 }
 

@@ -64,14 +64,12 @@ static int write_all(struct writing *w)
 int model_write(const struct model *model, FILE *out)
 {
     struct arena arena = {0};
-    struct writing w = {.model = model, .json = malloc(sizeof *w.json), .files.arena = &arena, .kinds.arena = &arena};
+    struct writing w = {
+        .model = model, .json = json_out_begin(out, UNFOLD_ALL), .files.arena = &arena, .kinds.arena = &arena};
     RETURN_IF(!w.json, -ENOMEM);
-    json_out_begin(w.json, out, UNFOLD_ALL);
-    int code = write_all(&w);
-    if (!code) code = json_out_end(w.json);
+    int code = write_all(&w), ended = json_out_end(w.json);
     names_free(&w.files);
     names_free(&w.kinds);
     arena_free(&arena);
-    free(w.json);
-    return code;
+    return code ? code : ended;
 }

@@ -18,7 +18,7 @@ uint64_t benchmark_bytes(const struct benchmark *benchmark, size_t count, uint32
 // --- the model's text
 
 struct writing {
-    struct json_out json;
+    struct json_out *json;
     const struct benchmark *benchmark;
     size_t count;
     uint32_t np;
@@ -45,7 +45,7 @@ static struct name file_of(const struct writing *w, size_t i)
 
 static void write_file(struct writing *w, size_t i)
 {
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     json_object(json);
     key_text(json, "file", file_of(w, i).text);
     if (!w->benchmark[i].shared) {
@@ -66,7 +66,7 @@ static void write_file(struct writing *w, size_t i)
 static void write_kind(struct writing *w, size_t i, const char *front, const char *call, const char *layer,
                        const char *class, const char *flags)
 {
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     bool is_transfer = !strcmp(class, "read") || !strcmp(class, "write"), is_mpi = !strcmp(layer, "mpiio");
     json_object(json);
     key_text(json, "kind", name_of(front, i).text);
@@ -106,7 +106,7 @@ static void write_kinds(struct writing *w, size_t i)
 
 static void write_other(struct writing *w, size_t i, const char *front, uint64_t after)
 {
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     json_object(json);
     key_text(json, "op", name_of(front, i).text);
     if (!w->benchmark[i].shared) key_text(json, "member", "idP");
@@ -116,31 +116,31 @@ static void write_other(struct writing *w, size_t i, const char *front, uint64_t
 
 static void write_barrier(struct writing *w)
 {
-    json_object(&w->json);
-    key_text(&w->json, "op", "barrier");
-    key_number(&w->json, "times", 1);
-    json_close(&w->json);
+    json_object(w->json);
+    key_text(w->json, "op", "barrier");
+    key_number(w->json, "times", 1);
+    json_close(w->json);
 }
 
 static void write_step(struct writing *w, uint64_t offset)
 {
-    json_object(&w->json);
-    if (offset) key_number(&w->json, "offset", offset);
-    json_close(&w->json);
+    json_object(w->json);
+    if (offset) key_number(w->json, "offset", offset);
+    json_close(w->json);
 }
 
 static void open_loop(struct writing *w, uint64_t count)
 {
-    json_object(&w->json);
-    key_number(&w->json, "loop", count);
-    json_key(&w->json, "body");
-    json_array(&w->json);
+    json_object(w->json);
+    key_number(w->json, "loop", count);
+    json_key(w->json, "body");
+    json_array(w->json);
 }
 
 static void close_loop(struct writing *w)
 {
-    json_close(&w->json);
-    json_close(&w->json);
+    json_close(w->json);
+    json_close(w->json);
 }
 
 // A loop over requests. In one process's own file, strided ones go over it twice, every second request at a time.
@@ -154,17 +154,17 @@ static void write_loop(struct writing *w, size_t i, bool write)
         snprintf(offset, sizeof offset, "idP*%llu*rs", (unsigned long long)b->count);
     if (twice) open_loop(w, 2);
     open_loop(w, twice ? b->count / 2 : b->count);
-    json_object(&w->json);
-    key_text(&w->json, "op", name_of(write ? "write" : "read", i).text);
-    if (!b->shared) key_text(&w->json, "member", "idP");
-    key_text(&w->json, "offset", offset);
-    key_number(&w->json, "size", b->size);
-    json_key(&w->json, "steps");
-    json_array(&w->json);
+    json_object(w->json);
+    key_text(w->json, "op", name_of(write ? "write" : "read", i).text);
+    if (!b->shared) key_text(w->json, "member", "idP");
+    key_text(w->json, "offset", offset);
+    key_number(w->json, "size", b->size);
+    json_key(w->json, "steps");
+    json_array(w->json);
     write_step(w, twice ? 2 * b->size : b->shared && b->mode == MODE_STRIDED ? b->size * w->np : b->size);
     if (twice) write_step(w, b->size);
-    json_close(&w->json);
-    json_close(&w->json);
+    json_close(w->json);
+    json_close(w->json);
     close_loop(w);
     if (twice) close_loop(w);
 }
@@ -187,25 +187,25 @@ static int write_list(struct writing *w, size_t i, bool write)
     const struct benchmark *b = &w->benchmark[i];
     uint64_t *order = malloc(b->count * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
-    json_object(&w->json);
-    key_number(&w->json, "list", b->count);
-    key_number(&w->json, "lists", w->np);
-    json_key(&w->json, "ops");
-    json_array(&w->json);
+    json_object(w->json);
+    key_number(w->json, "list", b->count);
+    key_number(w->json, "lists", w->np);
+    json_key(w->json, "ops");
+    json_array(w->json);
     for (uint32_t rank = 0; rank < w->np; rank++) {
         shuffle(order, b->count, (uint64_t)rank * 2 + write);
         for (uint64_t k = 0; k < b->count; k++) {
             uint64_t block = b->shared ? rank * b->count + order[k] : order[k];
-            json_object(&w->json);
-            key_text(&w->json, "op", name_of(write ? "write" : "read", i).text);
-            if (!b->shared && rank) key_number(&w->json, "member", rank);
-            if (block) key_number(&w->json, "offset", block * b->size);
-            key_number(&w->json, "size", b->size);
-            json_close(&w->json);
+            json_object(w->json);
+            key_text(w->json, "op", name_of(write ? "write" : "read", i).text);
+            if (!b->shared && rank) key_number(w->json, "member", rank);
+            if (block) key_number(w->json, "offset", block * b->size);
+            key_number(w->json, "size", b->size);
+            json_close(w->json);
         }
     }
-    json_close(&w->json);
-    json_close(&w->json);
+    json_close(w->json);
+    json_close(w->json);
     free(order);
     return 0;
 }
@@ -214,24 +214,24 @@ static void open_part(struct writing *w)
 {
     char ranks[32];
     snprintf(ranks, sizeof ranks, w->np > 1 ? "0-%u" : "%u", w->np - 1);
-    json_array(&w->json);
-    json_object(&w->json);
-    key_text(&w->json, "ranks", ranks);
-    json_key(&w->json, "items");
-    json_array(&w->json);
+    json_array(w->json);
+    json_object(w->json);
+    key_text(w->json, "ranks", ranks);
+    json_key(w->json, "items");
+    json_array(w->json);
 }
 
 static void close_part(struct writing *w)
 {
-    json_close(&w->json);
-    json_close(&w->json);
-    json_close(&w->json);
+    json_close(w->json);
+    json_close(w->json);
+    json_close(w->json);
 }
 
 static int write_family(struct writing *w, size_t i, bool write)
 {
     const struct benchmark *b = &w->benchmark[i];
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     json_object(json);
     key_number(json, "family", 2 * i + !write + 1);
     key_number(json, "program", 0);
@@ -259,7 +259,7 @@ static int write_family(struct writing *w, size_t i, bool write)
 
 static int write_structure(struct writing *w)
 {
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     int code = 0;
     json_object(json);
     json_key(json, "programs");
@@ -305,7 +305,7 @@ static int write_structure(struct writing *w)
 
 static void write_think(struct writing *w, size_t i, bool write)
 {
-    struct json_out *json = &w->json;
+    struct json_out *json = w->json;
     const struct benchmark *b = &w->benchmark[i];
     double pause = b->pause[!write];
     if (pause <= 0) return;
@@ -330,15 +330,28 @@ static void write_think(struct writing *w, size_t i, bool write)
 
 static void write_observed(struct writing *w)
 {
-    json_object(&w->json);
-    json_key(&w->json, "families");
-    json_array(&w->json);
+    json_object(w->json);
+    json_key(w->json, "families");
+    json_array(w->json);
     for (size_t i = 0; i < w->count; i++) {
         write_think(w, i, true);
         write_think(w, i, false);
     }
-    json_close(&w->json);
-    json_close(&w->json);
+    json_close(w->json);
+    json_close(w->json);
+}
+
+static int write_model(struct writing *w)
+{
+    json_object(w->json);
+    key_number(w->json, "ioseer_model", MODEL_VERSION);
+    json_key(w->json, "structure");
+    int code = write_structure(w);
+    json_key(w->json, "observed");
+    write_observed(w);
+    json_close(w->json);
+    int ended = json_out_end(w->json);
+    return code ? code : ended;
 }
 
 int benchmark_model(struct model *model, const struct benchmark *benchmark, size_t count, uint32_t np, bool is_mpi)
@@ -346,25 +359,13 @@ int benchmark_model(struct model *model, const struct benchmark *benchmark, size
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    struct writing *w = malloc(sizeof *w);
-    int code = out && w ? 0 : -ENOMEM;
-    if (!code) {
-        *w = (struct writing){.benchmark = benchmark, .count = count, .np = np, .is_mpi = is_mpi};
-        json_out_begin(&w->json, out, 3);
-        json_object(&w->json);
-        key_number(&w->json, "ioseer_model", MODEL_VERSION);
-        json_key(&w->json, "structure");
-        code = write_structure(w);
-        json_key(&w->json, "observed");
-        write_observed(w);
-        json_close(&w->json);
-        int ended = json_out_end(&w->json);
-        if (!code) code = ended;
-    }
-    if (out && fclose(out) && !code) code = -errno;
+    RETURN_IF(!out, -ENOMEM);
+    struct writing w = {
+        .json = json_out_begin(out, 3), .benchmark = benchmark, .count = count, .np = np, .is_mpi = is_mpi};
+    int code = w.json ? write_model(&w) : -ENOMEM;
+    if (fclose(out) && !code) code = -errno;
     struct json_in_error error;
     if (!code) code = model_parse(model, text, length, &error);
-    free(w);
     free(text);
     return code;
 }

@@ -85,10 +85,10 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
 static int write_result(const char *path, const double rate[PROBE_CALLS], double small, double large)
 {
     FILE *out = fopen(path, "we");
-    struct json_out *json = malloc(sizeof *json);
-    int code = !out ? -errno : !json ? -ENOMEM : 0;
-    if (!code) {
-        json_out_begin(json, out, 2);
+    RETURN_IF(!out, -errno);
+    struct json_out *json = json_out_begin(out, 2);
+    int code = -ENOMEM;
+    if (json) {
         json_object(json);
         json_key(json, "metadata");
         json_object(json);
@@ -111,8 +111,7 @@ static int write_result(const char *path, const double rate[PROBE_CALLS], double
         json_close(json);
         code = json_out_end(json);
     }
-    if (out && fclose(out) && !code) code = -errno;
-    free(json);
+    if (fclose(out) && !code) code = -errno;
     return code;
 }
 

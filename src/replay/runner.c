@@ -536,10 +536,9 @@ static int choose_barriers(struct runner *runner)
 
 static void write_result(const struct runner *runner, const struct phase_time *all, const uint64_t *counts, FILE *out)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(out, 2);
     if (!json) return;
     const struct model_program *program = &runner->model.program[runner->options->program];
-    json_out_begin(json, out, 2);
     json_object(json);
     json_key(json, "phases");
     json_array(json);
@@ -579,7 +578,6 @@ static void write_result(const struct runner *runner, const struct phase_time *a
     json_text(json, *runner->first_failure ? runner->first_failure : NULL);
     json_close(json);
     json_out_end(json);
-    free(json);
 }
 
 // Rank 0's become those of all.

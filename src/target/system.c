@@ -113,9 +113,8 @@ static void write_point(const struct system_point *point, struct json_out *json)
 
 int system_write(const struct system *system, FILE *out)
 {
-    struct json_out *json = malloc(sizeof *json);
+    struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
-    json_out_begin(json, out, 2);
     json_object(json);
     key_number(json, "ioseer_system", SYSTEM_VERSION);
     json_key(json, "storage");
@@ -145,9 +144,7 @@ int system_write(const struct system *system, FILE *out)
     for (size_t i = 0; i < system->points; i++) write_point(&system->point[i], json);
     json_close(json);
     json_close(json);
-    int code = json_out_end(json);
-    free(json);
-    return code;
+    return json_out_end(json);
 }
 
 // --- reading

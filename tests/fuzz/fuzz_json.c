@@ -34,15 +34,15 @@ static void write_scalars(struct json_out *out, const struct json_value *value)
 // The strings and numbers in the order of the text, in one array.
 static char *flatten(const struct json_value *root, size_t *len)
 {
-    static struct json_out out;
     char *text;
     FILE *stream = open_memstream(&text, len);
     if (!stream) abort();
-    json_out_begin(&out, stream, 0);
-    json_array(&out);
-    write_scalars(&out, root);
-    json_close(&out);
-    json_out_end(&out);
+    struct json_out *out = json_out_begin(stream, 0);
+    if (!out) abort();
+    json_array(out);
+    write_scalars(out, root);
+    json_close(out);
+    json_out_end(out);
     fclose(stream);
     return text;
 }
