@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "cli/replay_run.h"
@@ -56,13 +56,6 @@ struct measuring {
     const char *launcher;
     double start, estimate; // seconds
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 // --- what is measured
 
@@ -322,7 +315,7 @@ static void say_estimate(const struct measuring *m)
 static int run_rounds(struct measuring *m)
 {
     for (unsigned round = 0; round < RUNS_MOST && count_unsure(m); round++) {
-        double took = now() - m->start;
+        double took = clock_seconds() - m->start;
         if (m->effort.total > 0 && round > RUNS_LEAST && took + m->estimate > m->effort.total) break;
         if (m->progress) {
             fprintf(stderr, "\r\033[Kmeasure: round %u, %zu of %zu points to go", round + 1, 2 * count_unsure(m),
@@ -436,7 +429,7 @@ static int check_room(const struct measuring *m)
 
 int measure_system(struct system *system, const struct measure_settings *settings)
 {
-    struct measuring m = {.settings = settings, .system = system, .start = now()};
+    struct measuring m = {.settings = settings, .system = system, .start = clock_seconds()};
     *system = (struct system){0};
     m.effort = settings->quick ? quick_effort : full_effort;
     if (settings->seconds > 0) m.effort.total = settings->seconds;

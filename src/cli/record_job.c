@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/glob.h"
 #include "base/settings.h"
@@ -227,9 +227,7 @@ static void describe(struct record_job *job, char **command)
     for (size_t i = 0; i < sizeof batch_names / sizeof batch_names[0] && !about->batch_id; i++) {
         about->batch_id = getenv(batch_names[i]);
     }
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    about->start.epoch_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    about->start.epoch_ns = clock_ns(CLOCK_REALTIME);
 }
 
 int record_job_prepare(struct record_job *job, const struct record_options *options, const char *log_path,

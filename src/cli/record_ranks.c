@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #define ARRIVED "arrived."
@@ -218,23 +219,16 @@ static bool become_packer(const char *dir, int rank)
     return is_packer;
 }
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 bool record_ranks_finish(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run,
                          double wait_seconds)
 {
     const struct timespec pause = {0, 20 * 1000 * 1000};
-    double deadline = now_seconds() + wait_seconds;
+    double deadline = clock_seconds() + wait_seconds;
     leave_done(ranks, spill_dir, run);
     for (;;) {
         int arrived, done;
         count_marks(spill_dir, &arrived, &done);
-        bool waited = arrived >= ranks->size || now_seconds() >= deadline;
+        bool waited = arrived >= ranks->size || clock_seconds() >= deadline;
         if (waited) return done >= arrived && done > 0 && become_packer(spill_dir, ranks->rank);
         nanosleep(&pause, NULL);
     }

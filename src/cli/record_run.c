@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -28,13 +29,6 @@ struct supervisor {
     uint64_t wait_ns;
     bool done;
 };
-
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 // The counter that the recorder's event clock is made of (doc/design.md); 0 where there is none.
 static uint64_t cpu_counter(void)

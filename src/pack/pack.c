@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "pack/pack_private.h"
 
@@ -217,13 +217,11 @@ static int write_log(struct pack *pack)
 
 static struct log_header new_header(const struct pack *pack)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     struct log_header header = {
         .version = LOG_VERSION,
         .min_reader = LOG_MIN_READER,
         .features = FEATURE_NONE,
-        .created_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+        .created_ns = clock_ns(CLOCK_REALTIME),
     };
     for (size_t i = 0; i < pack->process_count; i++) {
         if (pack->process[i].has_rank) header.features |= FEATURE_MPI;

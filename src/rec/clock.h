@@ -5,21 +5,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "fmt/spill.h"
 #include "rec/cpu.h"
 
 enum { CLOCK_COUNTER_SHIFT = 4, CLOCK_NS_SHIFT = 2 };
 
 extern bool clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
-
-static inline uint64_t clock_ns(clockid_t id)
-{
-    struct timespec now;
-    clock_gettime(id, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static inline uint64_t clock_now(void)
 {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/json_out.h"
 #include "replay/runner.h"
@@ -35,13 +36,13 @@ static int do_call(enum probe_call call, const char *path)
 static int time_calls(const char *directory, enum probe_call call, unsigned count, double *seconds)
 {
     char path[PATH_MAX];
-    double start = runner_now();
+    double start = clock_seconds();
     for (unsigned i = 0; i < count; i++) {
         int length = snprintf(path, sizeof path, "%s/file-probe.%d.%u", directory, world_rank(), i);
         RETURN_IF(length >= (int)sizeof path, -ENAMETOOLONG);
         RETURN_IF(do_call(call, path) < 0, -errno);
     }
-    *seconds = runner_now() - start;
+    *seconds = clock_seconds() - start;
     return 0;
 }
 
@@ -75,9 +76,9 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
 {
     world_exchange(data, bytes); // the first one sets up more than itself
     world_barrier();
-    double start = runner_now();
+    double start = clock_seconds();
     for (unsigned i = 0; i < rounds; i++) world_exchange(data, bytes);
-    double seconds = runner_now() - start;
+    double seconds = clock_seconds() - start;
     world_barrier();
     return seconds / rounds / 2;
 }

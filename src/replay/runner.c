@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/json_out.h"
@@ -18,13 +19,6 @@
 enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
 
 #define LEAST_SLEEP 0.002 // seconds
-
-double runner_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 // --- files
 
@@ -268,9 +262,9 @@ static int keep_pending(struct lane_run *lane, const struct replay_backend *back
 static void complete(struct lane_run *lane, const struct pending *pending)
 {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
-    while (runner_now() < pending->busy_until) continue;
+    while (clock_seconds() < pending->busy_until) continue;
     int64_t result = pending->backend->complete(pending->request);
-    double end = runner_now();
+    double end = clock_seconds();
     lane->runner->time[pending->phase].seconds += end - pending->start;
     lane->free_at = end;
     lane->spare[lane->spares++] = pending->buffer;
@@ -300,9 +294,9 @@ static void complete_pending(struct lane_run *lane, const struct replay_file *cl
 static void think(struct lane_run *lane, const struct model_step *step)
 {
     if (!lane->runner->options->think) return;
-    double until = lane->free_at + next_pause(lane, step->think), left = until - runner_now();
+    double until = lane->free_at + next_pause(lane, step->think), left = until - clock_seconds();
     if (lane->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
-    while (runner_now() < until) continue;
+    while (clock_seconds() < until) continue;
 }
 
 // Of several barriers the last stands before what comes, the others behind what was: the pause lies between.
@@ -311,11 +305,11 @@ static void run_barriers(struct lane_run *lane, const struct model_step *step)
     bool takes_part = !lane->thread && lane->runner->barriers[step->phase];
     int64_t count = step->op->at[AT_SIZE];
     for (int64_t i = 1; takes_part && i < count; i++) world_barrier();
-    if (takes_part && count > 1) lane->free_at = runner_now();
+    if (takes_part && count > 1) lane->free_at = clock_seconds();
     think(lane, step);
     if (!takes_part) return;
     world_barrier();
-    lane->free_at = runner_now();
+    lane->free_at = clock_seconds();
 }
 
 static void add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
@@ -342,9 +336,9 @@ static int take_transfer(struct lane_run *lane, const struct replay_backend *bac
     if (!runner->options->null && !is_open(file)) wait_for_open(runner, file, step->kind->layer);
     if (step->kind->class == CLASS_WRITE) prepare_data(lane, file, step);
     think(lane, step);
-    double start = runner_now();
+    double start = clock_seconds();
     int64_t result = backend->transfer(lane, file, step, lane->data);
-    double end = runner_now();
+    double end = clock_seconds();
     lane->free_at = end; // what checking takes is part of the next pause
     if (lane->submitted) return keep_pending(lane, backend, file, step, start, end);
     add_time(runner, step, true, end - start);
@@ -390,9 +384,9 @@ static int take_step(const struct model_step *step, void *context)
     if (transfers) return take_transfer(lane, backend, file, step);
     if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     think(lane, step);
-    double start = runner_now();
+    double start = clock_seconds();
     int64_t result = do_other(lane, backend, file, step);
-    lane->free_at = runner_now();
+    lane->free_at = clock_seconds();
     add_time(runner, step, false, lane->free_at - start);
     // What only looks at names may find them otherwise than the program did: the comparison tells.
     bool counts = kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
@@ -438,14 +432,14 @@ static void *run_lane(void *context)
     struct lane_run *lane = context;
     struct runner *runner = lane->runner;
     const struct model_program *program = &runner->model.program[runner->options->program];
-    lane->free_at = runner_now();
+    lane->free_at = clock_seconds();
     for (size_t i = program->first; i < program->end && !lane->status; i++) {
         const struct model_family *family = &runner->model.family[runner->model.phase[i].family];
         bool parted = family->cut == CUT_COMMUNICATION && i > program->first;
         if (parted) complete_pending(lane, NULL, true);
         if (parted && !lane->thread && program->is_mpi) {
             world_move();
-            lane->free_at = runner_now();
+            lane->free_at = clock_seconds();
         }
         if (!lane->thread) tell_progress(runner, i);
         if (phase_is_chosen(runner, i)) {

@@ -149,8 +149,6 @@ int runner_prepare(struct runner *runner);
 // Which sets of files the program opens itself; others it has from the program that started it.
 int runner_find_opened(const struct runner *runner, bool *opened);
 
-double runner_now(void); // seconds
-
 // Of the file, made known if need be. Waits for another thread to open it where `open` is asked for.
 struct replay_file *runner_file(struct runner *runner, uint32_t set, uint32_t member);
 void runner_opened(struct runner *runner, struct replay_file *file);

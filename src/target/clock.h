@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 static inline int64_t clock_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)clock_ns(CLOCK_MONOTONIC);
 }
 
 static inline void clock_sleep_until(int64_t ns)

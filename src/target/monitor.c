@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "fmt/fields.h"
 #include "fmt/records.h"
@@ -29,13 +30,6 @@ struct monitor {
     pthread_cond_t stopped;
     bool stopping; // guarded by the lock
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 static int look(struct monitor *monitor)
 {

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "fmt/block.h"
 #include "log/log.h"
@@ -132,9 +132,7 @@ static void ends_come_from_whoever_saw_them(void **state)
     struct image child = process(4000004, 4000001, 30, EXIT_UNKNOWN);
     save(place, &child, "e.spill");
     struct image running = process((uint32_t)getpid(), 1, 40, EXIT_UNKNOWN);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    image_header(&running)->start.mono_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    image_header(&running)->start.mono_ns = clock_ns(CLOCK_MONOTONIC);
     image_header(&running)->start.epoch_ns = image_header(&running)->start.mono_ns;
     save(place, &running, "f.spill");
 
