@@ -42,6 +42,15 @@ class EndsTest:
             self.assertLess(time.monotonic(), until, f'no {name}')
             time.sleep(0.01)
 
+    def kill_while_written_to(self, which, *amount):
+        """Kills one of the two processes while dd writes; returns how dd ended."""
+        with subprocess.Popen(['dd', 'if=/dev/zero', f'of={self.above}/f', *amount],
+                              stderr=subprocess.DEVNULL) as writer:
+            self.await_file('f')
+            time.sleep(0.1)
+            os.kill(processes_at(self.above)[which][0], signal.SIGKILL)
+            return writer.wait(PATIENCE_SECONDS)
+
 
 class BackgroundEnds:
     def test_each_process_alone_ends_both(self):

@@ -219,12 +219,7 @@ class Background(BackgroundEnds, BlockTest):
         for which in (0, 1):
             with self.subTest(which=which):
                 self.emulate('--write-bw', '1M')
-                with subprocess.Popen(['dd', 'if=/dev/zero', f'of={self.above}/f', 'bs=1M', 'count=100'],
-                                      stderr=subprocess.DEVNULL) as writer:
-                    self.await_file('f')
-                    time.sleep(0.1)
-                    os.kill(processes_at(self.above)[which][0], signal.SIGKILL)
-                    self.assertEqual(writer.wait(PATIENCE_SECONDS), 0)
+                self.assertEqual(self.kill_while_written_to(which, 'bs=1M', 'count=100'), 0)
                 self.await_the_end()
 
     def test_stopped_while_it_is_made(self):

@@ -3,11 +3,10 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import place
 from ends import BackgroundEnds, EndsTest, ForegroundEnds
-from place import PATIENCE_SECONDS, harness, processes_at
+from place import harness, processes_at
 
 
 class Mounted(EndsTest, place.MountTest):
@@ -19,12 +18,7 @@ class Background(BackgroundEnds, Mounted):
         for which in (0, 1):
             with self.subTest(which=which):
                 self.emulate('--write-bw', '1M', '--latency', '1s')
-                with subprocess.Popen(['dd', 'if=/dev/zero', f'of={self.above}/f', 'bs=4M', 'count=1'],
-                                      stderr=subprocess.DEVNULL) as writer:
-                    self.await_file('f')
-                    time.sleep(0.1)
-                    os.kill(processes_at(self.above)[which][0], signal.SIGKILL)
-                    self.assertNotEqual(writer.wait(PATIENCE_SECONDS), 0)
+                self.assertNotEqual(self.kill_while_written_to(which, 'bs=4M', 'count=1'), 0)
                 self.await_the_end()
 
     def test_in_use(self):
