@@ -19,6 +19,7 @@ class Place:
         self.library = os.path.join(build, 'src', 'rec', 'libioseer.so')
         self.calls = os.path.join(build, 'bench', 'bench-calls')
         self.iterate = os.path.join(build, 'bench', 'bench-iterate')
+        self.synthetic = os.path.join(build, 'bench', 'bench-synthetic')
         self.measure_program = os.path.join(build, 'bench', 'bench-measure')
         in_memory = os.access(SHARED_MEMORY, os.W_OK)
         self.scratch = tempfile.TemporaryDirectory(prefix='ioseer-bench-', dir=SHARED_MEMORY if in_memory else None)

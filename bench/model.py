@@ -3,7 +3,6 @@
 
 Times are processor times, the best of the runs: what one core needs when it is not shared.
 """
-import os
 import sys
 
 from common import Place, machine, table
@@ -23,7 +22,6 @@ def measured(place, pattern, processes, events):
 
 def main():
     place = Place(sys.argv[1])
-    place.synthetic = os.path.join(os.path.abspath(sys.argv[1]), 'bench', 'bench-synthetic')
     events = int(sys.argv[2]) if len(sys.argv) > 2 else EVENTS
     print(machine())
     rows = []

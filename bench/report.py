@@ -53,7 +53,6 @@ def opened(place):
 
 def main():
     place = Place(sys.argv[1])
-    place.synthetic = os.path.join(os.path.abspath(sys.argv[1]), 'bench', 'bench-synthetic')
     many = int(sys.argv[2]) if len(sys.argv) > 2 else MANY_EVENTS
     print(machine())
     rows = []
