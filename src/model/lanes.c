@@ -620,18 +620,20 @@ int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
     return code;
 }
 
+void lane_free(struct lane *lane)
+{
+    free(lane->transfer);
+    free(lane->time);
+    free(lane->gap);
+    free(lane->tick);
+    free(lane->other);
+    free(lane->other_time);
+    free(lane->other_parted);
+}
+
 void lanes_free(struct lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->count; i++) {
-        struct lane *lane = &lanes->lane[i];
-        free(lane->transfer);
-        free(lane->time);
-        free(lane->gap);
-        free(lane->tick);
-        free(lane->other);
-        free(lane->other_time);
-        free(lane->other_parted);
-    }
+    for (size_t i = 0; i < lanes->count; i++) lane_free(&lanes->lane[i]);
     free(lanes->lane);
     free(lanes->program);
     free(lanes->kind);

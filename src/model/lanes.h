@@ -87,5 +87,6 @@ struct lanes {
 // `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
 int lanes_load(struct lanes *lanes, struct log *log, unsigned layer);
 void lanes_free(struct lanes *lanes);
+void lane_free(struct lane *lane); // what one of them holds
 
 #endif

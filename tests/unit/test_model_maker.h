@@ -124,16 +124,7 @@ static inline struct lane *maker_lane(struct lanes_maker *maker, const char *wor
 
 static inline void maker_free(struct lanes_maker *maker)
 {
-    for (size_t i = 0; i < maker->lanes.count; i++) {
-        struct lane *lane = &maker->lane[i];
-        free(lane->transfer);
-        free(lane->time);
-        free(lane->gap);
-        free(lane->tick);
-        free(lane->other);
-        free(lane->other_time);
-        free(lane->other_parted);
-    }
+    for (size_t i = 0; i < maker->lanes.count; i++) lane_free(&maker->lane[i]);
 }
 
 // --- nests as text: `w`, `w8`, `(w r)6`, `[32]`
