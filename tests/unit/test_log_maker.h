@@ -170,6 +170,16 @@ static inline int maker_open(struct log **log, const uint8_t *data, size_t len)
     return code;
 }
 
+// The log that was made; the maker is no more.
+static inline struct log *maker_close(struct log_maker *maker)
+{
+    struct log *log;
+    maker_finish(maker);
+    if (maker_open(&log, maker->log.data, maker->log.len)) abort();
+    maker_free(maker);
+    return log;
+}
+
 // Two processes (pids 11 and 12, the second one rank 0), three streams, every kind of record. Process 1 has a nested
 // call (stream 1), a child of it in another stream (2) and, in a second block of that stream, an event that starts
 // before the first one's last.

@@ -108,9 +108,7 @@ static void test_other_calls(void **state)
     stream_put_slot(writer, 0, 1, 5001, 0, 0, 0, 0);
     stream_put_plain(writer, 0, 0, 77, 1001, 1002);
     maker_end(maker, 1, true, 1001, 1002);
-    maker_finish(maker);
-    struct log *log;
-    assert_int_equal(maker_open(&log, maker->log.data, maker->log.len), 0);
+    struct log *log = maker_close(maker);
     assert_int_equal(log_call_find(log, 5000)->build_id, CALL_pwrite);
     assert_int_equal(log_call_find(log, 5001)->build_id, 0);
     struct log_iter *iter;
@@ -121,7 +119,6 @@ static void test_other_calls(void **state)
     assert_int_equal(event->raw.result, 77);
     log_iter_close(iter);
     log_close(log);
-    maker_free(maker);
 }
 
 static void test_refused(void **state)

@@ -10,15 +10,6 @@
 #include "log/log_stats.h"
 #include "test_log_maker.h"
 
-static struct log *finish(struct log_maker *maker)
-{
-    struct log *log;
-    maker_finish(maker);
-    assert_int_equal(maker_open(&log, maker->log.data, maker->log.len), 0);
-    maker_free(maker);
-    return log;
-}
-
 static void put_process(struct log_maker *maker, uint64_t id, uint64_t parent, const char *host, const char *exe,
                         uint64_t rank_plus_1, uint64_t size)
 {
@@ -61,7 +52,7 @@ static void test_launchers(void **state)
     put_process(maker, 8, 4, "a", "/x", 2, 2);
     put_process(maker, 9, 3, "a", "/x", 1, 2);
     maker_flush_records(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     assert_int_equal(log_world_count(log), 2);
     assert_true(world_of(log, 6) == 0 && world_of(log, 8) == 0);
     assert_true(world_of(log, 7) == 1 && world_of(log, 9) == 1);
@@ -84,7 +75,7 @@ static void test_without_launchers(void **state)
     put_process(maker, 5, 0, "b", "/x", 2, 2);
     put_process(maker, 6, 6, "a", "/x", 2, 3); // its own parent: damage
     maker_flush_records(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     assert_int_equal(log_world_count(log), 4);
     assert_true(world_of(log, 1) == world_of(log, 2));
     assert_true(world_of(log, 4) == world_of(log, 5) && world_of(log, 4) != world_of(log, 1));
@@ -102,7 +93,7 @@ static void test_two_hosts(void **state)
     put_process(maker, 3, 1, "a", "/x", 1, 2);
     put_process(maker, 4, 2, "b", "/x", 2, 2);
     maker_flush_records(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     assert_int_equal(log_world_count(log), 1);
     log_close(log);
 }
@@ -142,7 +133,7 @@ static struct log *three_ranks(void)
         if (process != 4) stream_put_plain(writer, 1, 0, 7, now, now + 1);
         maker_end(maker, process != 4 ? 41 : 40, true, 1010, now + 1);
     }
-    return finish(maker);
+    return maker_close(maker);
 }
 
 static void test_reduced(void **state)
@@ -232,7 +223,7 @@ static void test_communication(void **state)
     put_comm(writer, 1 << COMM_SYNCHRONISING, 0, 3);
     stream_put_plain(writer, 0, 0, 8, 1010, 1020);
     maker_end(maker, 1, true, 1010, 1020);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
 
     struct comms comms = {0};
     assert_int_equal(log_comm(log, NULL, take_comm, &comms), 0);
@@ -274,7 +265,7 @@ static void test_untraced_communication(void **state)
     fields_end(out);
     put_process(maker, 2, 0, "a", "/x", 2, 2);
     maker_flush_records(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
 
     const struct log_process *process = log_process_find(log, 1);
     assert_true(process->io_known && process->io_ns == 70);

@@ -21,15 +21,6 @@ static int take(const struct log_stats_record *record, void *context)
     return 0;
 }
 
-static struct log *finish(struct log_maker *maker)
-{
-    struct log *log;
-    maker_finish(maker);
-    assert_int_equal(maker_open(&log, maker->log.data, maker->log.len), 0);
-    maker_free(maker);
-    return log;
-}
-
 static int64_t integer(const struct log_stats_record *record, const char *name)
 {
     struct counters_value values[COUNTERS_MAX_VALUES];
@@ -46,7 +37,7 @@ static void test_sample(void **state)
     (void)state;
     struct log_maker *maker = maker_new();
     maker_sample(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     struct taken taken = {0};
     assert_int_equal(log_stats(log, NULL, take, &taken), 0);
     assert_int_equal(taken.count, 4);
@@ -92,7 +83,7 @@ static void test_rename(void **state)
     extra.error = 13;
     stream_put_extended(writer, 0, 0, 0, 1003, 1004, &extra);
     maker_end(maker, 2, true, 1001, 1004);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     struct taken taken = {0};
     assert_int_equal(log_stats(log, NULL, take, &taken), 0);
     assert_int_equal(taken.count, 2);
@@ -131,7 +122,7 @@ static void test_stored(void **state)
     stream_put_plain(writer, 0, 0, 10, 1001, 1002);
     stream_put_plain(writer, 0, 10, 10, 1003, 1004);
     maker_end(maker, 2, true, 1001, 1004);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     struct taken taken = {0};
     assert_int_equal(log_stats(log, NULL, take, &taken), 0);
     assert_int_equal(taken.count, 2);
@@ -158,7 +149,7 @@ static void test_common_sizes(void **state)
     for (unsigned i = 0; i < 5; i++) stream_put_plain(writer, 0, 0, 777, 3000 + i, 3000 + i);
     stream_put_plain(writer, 0, 0, 400, 4000, 4000);
     maker_end(maker, 1006, true, 1000, 4000);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     struct taken taken = {0};
     assert_int_equal(log_stats(log, NULL, take, &taken), 0);
     assert_int_equal(integer(&taken.record[0], "POSIX_ACCESS1_ACCESS"), 777);
@@ -182,7 +173,7 @@ static void test_ended_early(void **state)
     (void)state;
     struct log_maker *maker = maker_new();
     maker_sample(maker);
-    struct log *log = finish(maker);
+    struct log *log = maker_close(maker);
     int count = 0;
     assert_int_equal(log_stats(log, NULL, take_one, &count), -7);
     assert_int_equal(count, 1);
