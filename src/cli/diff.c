@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -73,10 +73,8 @@ static void key_pair(struct json_out *json, enum diff_quantity quantity, const s
 static void print_note_json(struct json_out *json, const struct diff_note *note)
 {
     json_object(json);
-    json_key(json, "what");
-    json_text(json, note->what);
-    json_key(json, "op");
-    json_text(json, note->op);
+    key_text(json, "what", note->what);
+    key_text(json, "op", note->op);
     for (unsigned side = 0; side < 2; side++) {
         json_key(json, side ? "b" : "a");
         if (note->unit == DIFF_COUNT || note->unit == DIFF_BYTES)
@@ -95,8 +93,7 @@ static void print_row_json(struct json_out *json, const struct diff *diff, const
     json_object(json);
     key_id(json, "a", row->a);
     key_id(json, "b", row->b);
-    json_key(json, "change");
-    json_text(json, diff_change_name(row->change));
+    key_text(json, "change", diff_change_name(row->change));
     json_key(json, "differences");
     json_array(json);
     for (size_t i = 0; i < row->notes; i++) print_note_json(json, &row->note[i]);
@@ -117,8 +114,7 @@ static void print_program_json(struct json_out *json, const struct diff *diff, c
             json_unsigned(json, i ? pair->b : pair->a);
         else
             json_null(json);
-        json_key(json, keys[i][1]);
-        json_text(json, side[i] ? side[i]->name : NULL);
+        key_text(json, keys[i][1], side[i] ? side[i]->name : NULL);
         json_key(json, keys[i][2]);
         if (side[i])
             json_unsigned(json, side[i]->np);
@@ -139,14 +135,11 @@ static void print_finding_json(struct json_out *json, const struct comparison *c
     const struct diff_row *row = finding->row == DIFF_NONE ? NULL : &c->diff.row[finding->row];
     bool has_values = finding->condition->quantity != QUANTITY_STRUCTURE;
     json_object(json);
-    json_key(json, "limit");
-    json_text(json, c->limit[i].text);
+    key_text(json, "limit", c->limit[i].text);
     key_id(json, "phase_a", row ? row->a : DIFF_NONE);
     key_id(json, "phase_b", row ? row->b : DIFF_NONE);
-    json_key(json, "a");
-    json_double(json, has_values ? finding->a : NAN);
-    json_key(json, "b");
-    json_double(json, has_values ? finding->b : NAN);
+    key_double(json, "a", has_values ? finding->a : NAN);
+    key_double(json, "b", has_values ? finding->b : NAN);
     json_close(json);
 }
 
@@ -162,8 +155,7 @@ static int print_json(const struct comparison *c, struct output *output)
     struct json_out *json = json_out_begin(output->out, 3);
     RETURN_IF(!json, -ENOMEM);
     json_object(json);
-    json_key(json, "equal");
-    json_bool(json, diff->equal);
+    key_bool(json, "equal", diff->equal);
     begin_list(json, "programs");
     for (size_t i = 0; i < diff->programs; i++) print_program_json(json, diff, &diff->program[i]);
     json_close(json);

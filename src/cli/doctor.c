@@ -16,7 +16,7 @@
 #endif
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "base/settings.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -185,14 +185,10 @@ static int checks_json(const struct check *checks, size_t count, FILE *out)
     json_array(json);
     for (size_t i = 0; i < count; i++) {
         json_object(json);
-        json_key(json, "name");
-        json_text(json, checks[i].name);
-        json_key(json, "ok");
-        json_bool(json, checks[i].ok);
-        json_key(json, "detail");
-        json_text(json, checks[i].detail);
-        json_key(json, "fix");
-        json_text(json, checks[i].fix);
+        key_text(json, "name", checks[i].name);
+        key_bool(json, "ok", checks[i].ok);
+        key_text(json, "detail", checks[i].detail);
+        key_text(json, "fix", checks[i].fix);
         json_close(json);
     }
     json_close(json);

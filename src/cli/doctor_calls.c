@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/doctor.h"
 #include "fmt/call.h"
 
@@ -42,12 +42,9 @@ int doctor_calls_json(FILE *out)
         const struct call_info *info = &call_table[call];
         if (!info->name) continue;
         json_object(json);
-        json_key(json, "op");
-        json_text(json, info->name);
-        json_key(json, "layer");
-        json_text(json, call_layer_name(info->layer));
-        json_key(json, "class");
-        json_text(json, call_class_name(info->class));
+        key_text(json, "op", info->name);
+        key_text(json, "layer", call_layer_name(info->layer));
+        key_text(json, "class", call_class_name(info->class));
         json_key(json, "aliases");
         json_array(json);
         const struct call_symbol *alias = next_alias(call_symbols, call);

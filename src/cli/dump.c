@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/dump_devices.h"
 #include "cli/log_argument.h"
 #include "cli/mpi_words.h"
@@ -98,17 +98,10 @@ static void json_attributes(struct json_out *json, const struct log_event *event
     };
     for (size_t i = 0; event->raw.attribute_mask && i < sizeof shown / sizeof shown[0]; i++) {
         if (!has_attribute(event, shown[i].attribute)) continue;
-        json_key(json, shown[i].key);
-        json_unsigned(json, event->raw.attribute[shown[i].attribute]);
+        key_number(json, shown[i].key, event->raw.attribute[shown[i].attribute]);
     }
-    if (event->file2) {
-        json_key(json, "file2");
-        json_text(json, event->file2->name);
-    }
-    if (event->call->traits & CALL_ASYNC) {
-        json_key(json, "call_time");
-        json_seconds(json, event->call_time_ns);
-    }
+    if (event->file2) key_text(json, "file2", event->file2->name);
+    if (event->call->traits & CALL_ASYNC) key_seconds(json, "call_time", event->call_time_ns);
 }
 
 // What only calls of MPI-IO have.
@@ -116,8 +109,7 @@ static void json_mpi(struct json_out *json, struct log *log, const struct log_ev
 {
     bool asked = has_attribute(event, ATTRIBUTE_HINTS);
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
-        json_key(json, "amode");
-        json_text(json, mpi_words_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
+        key_text(json, "amode", mpi_words_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
     }
     if (asked || event->hints) {
         json_key(json, "hints");
@@ -152,12 +144,9 @@ static void json_who(struct json_out *json, const struct log_event *event)
     } else {
         json_null(json);
     }
-    json_key(json, "pid");
-    json_unsigned(json, process->pid);
-    json_key(json, "tid");
-    json_unsigned(json, event->raw.tid);
-    json_key(json, "host");
-    json_text(json, process->host);
+    key_number(json, "pid", process->pid);
+    key_number(json, "tid", event->raw.tid);
+    key_text(json, "host", process->host);
 }
 
 static void json_event(struct json_out *json, struct log *log, const struct log_event *event)
@@ -165,18 +154,13 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct stream_event *raw = &event->raw;
     const struct log_call *call = event->call;
     json_object(json);
-    json_key(json, "id");
-    json_unsigned(json, event->id);
+    key_number(json, "id", event->id);
     json_unsigned_or_null(json, "parent", event->has_parent, event->parent);
     json_who(json, event);
-    json_key(json, "layer");
-    json_text(json, call_layer_name(call->layer));
-    json_key(json, "op");
-    json_text(json, call->name);
-    json_key(json, "class");
-    json_text(json, call_class_name(call->class));
-    json_key(json, "file");
-    json_text(json, event->file ? event->file->name : NULL);
+    key_text(json, "layer", call_layer_name(call->layer));
+    key_text(json, "op", call->name);
+    key_text(json, "class", call_class_name(call->class));
+    key_text(json, "file", event->file ? event->file->name : NULL);
     json_unsigned_or_null(json, "offset", raw->has_offset, raw->offset);
     json_unsigned_or_null(json, "size", call->traits & CALL_HAS_SIZE, raw->size);
     json_key(json, "result");
@@ -185,22 +169,13 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     } else {
         json_null(json);
     }
-    json_key(json, "errno");
-    json_signed(json, raw->error);
-    json_key(json, "tick");
-    json_unsigned(json, raw->tick);
-    json_key(json, "start");
-    json_seconds(json, event->start_ns);
-    json_key(json, "duration");
-    json_seconds(json, event->duration_ns);
-    json_key(json, "collective");
-    json_bool(json, call->traits & CALL_COLLECTIVE);
-    json_key(json, "line");
-    json_text(json, event->line);
-    if (raw->handle) {
-        json_key(json, "handle");
-        json_unsigned(json, raw->handle);
-    }
+    key_signed(json, "errno", raw->error);
+    key_number(json, "tick", raw->tick);
+    key_seconds(json, "start", event->start_ns);
+    key_seconds(json, "duration", event->duration_ns);
+    key_bool(json, "collective", call->traits & CALL_COLLECTIVE);
+    key_text(json, "line", event->line);
+    if (raw->handle) key_number(json, "handle", raw->handle);
     json_attributes(json, event);
     if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);
     json_close(json);
@@ -307,12 +282,10 @@ static int take_comm_json(const struct log_comm *comm, void *context)
     json_unsigned_or_null(json, "tid", comm->has_thread, comm->tid);
     json_unsigned_or_null(json, "tick", comm->has_thread, comm->tick);
     json_unsigned_or_null(json, "before", comm->has_event, comm->event);
-    json_key(json, "kind");
-    json_text(json, comm_kind_name(comm->kind));
+    key_text(json, "kind", comm_kind_name(comm->kind));
     json_unsigned_or_null(json, "count", true, comm->count);
     json_unsigned_or_null(json, "bytes", true, comm->bytes);
-    json_key(json, "time");
-    json_seconds(json, comm->time_ns);
+    key_seconds(json, "time", comm->time_ns);
     json_close(json);
     return json->error ? ERR_LIMIT : 0;
 }

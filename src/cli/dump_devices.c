@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/words.h"
 
 struct printer {
@@ -29,22 +29,13 @@ static void json_sample(struct json_out *json, const struct log_device *device, 
                   {"bytes_read", bytes_of(sample, DEVICE_SECTORS_READ)},
                   {"bytes_written", bytes_of(sample, DEVICE_SECTORS_WRITTEN)}};
     json_object(json);
-    json_key(json, "start");
-    json_seconds(json, start_ns);
-    json_key(json, "duration");
-    json_seconds(json, (int64_t)sample->span_ns);
-    json_key(json, "host");
-    json_text(json, device->host);
-    json_key(json, "device");
-    json_text(json, device->name);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        json_key(json, counts[i].key);
-        json_unsigned(json, counts[i].value);
-    }
-    json_key(json, "utilisation");
-    json_double(json, device_utilisation(sample));
-    json_key(json, "queue");
-    json_double(json, device_queue(sample));
+    key_seconds(json, "start", start_ns);
+    key_seconds(json, "duration", (int64_t)sample->span_ns);
+    key_text(json, "host", device->host);
+    key_text(json, "device", device->name);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) key_number(json, counts[i].key, counts[i].value);
+    key_double(json, "utilisation", device_utilisation(sample));
+    key_double(json, "queue", device_queue(sample));
     json_close(json);
 }
 

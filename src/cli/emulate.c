@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 
@@ -53,20 +53,13 @@ static void preset_json(struct json_out *json, const struct device_preset *prese
 {
     const struct device_settings *settings = &preset->settings;
     json_object(json);
-    json_key(json, "name");
-    json_text(json, preset->name);
-    json_key(json, "read_bw");
-    json_unsigned(json, settings->read_bandwidth);
-    json_key(json, "write_bw");
-    json_unsigned(json, settings->write_bandwidth);
-    json_key(json, "latency");
-    json_seconds(json, settings->latency_ns);
-    json_key(json, "meta_latency");
-    json_seconds(json, settings->meta_latency_ns);
-    json_key(json, "seek_latency");
-    json_seconds(json, settings->seek_latency_ns);
-    json_key(json, "about");
-    json_text(json, preset->about);
+    key_text(json, "name", preset->name);
+    key_number(json, "read_bw", settings->read_bandwidth);
+    key_number(json, "write_bw", settings->write_bandwidth);
+    key_seconds(json, "latency", settings->latency_ns);
+    key_seconds(json, "meta_latency", settings->meta_latency_ns);
+    key_seconds(json, "seek_latency", settings->seek_latency_ns);
+    key_text(json, "about", preset->about);
     json_close(json);
 }
 

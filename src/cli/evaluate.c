@@ -130,18 +130,15 @@ static int print_json(struct evaluation *e, FILE *out)
     struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
     json_object(json);
-    json_key(json, "target");
-    json_text(json, e->target->name);
-    json_key(json, "method");
-    json_text(json, e->target->method);
+    key_text(json, "target", e->target->name);
+    key_text(json, "method", e->target->method);
     json_key(json, "phases");
     json_array(json);
     for (size_t i = 0; i < e->phases; i++) {
         double predicted = e->target->phase[i].seconds.middle;
         struct interval measured = statistics_median(e->phase[i].seconds, e->logs);
         json_object(json);
-        json_key(json, "id");
-        json_unsigned(json, e->target->phase[i].id);
+        key_number(json, "id", e->target->phase[i].id);
         key_double(json, "predicted", predicted);
         key_double(json, "measured", measured.middle);
         key_double(json, "error_pct", error_pct(predicted, measured.middle));
@@ -161,10 +158,8 @@ static int print_json(struct evaluation *e, FILE *out)
     key_double(json, "total_error_pct", error_pct(e->target->total.middle, total.middle));
     key_double(json, "total_error_abs_pct", fabs(error_pct(e->target->total.middle, total.middle)));
     key_double(json, "measured_cv", variation);
-    json_key(json, "logs");
-    json_unsigned(json, e->logs);
-    json_key(json, "inside_interval");
-    json_unsigned(json, inside);
+    key_number(json, "logs", e->logs);
+    key_number(json, "inside_interval", inside);
     json_close(json);
     return json_out_end(json);
 }

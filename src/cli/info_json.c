@@ -46,8 +46,7 @@ static void print_job(struct json_out *json, const struct info *info, size_t mos
     // As a shell has it: 128 + n for a signal.
     key_exit_status(json, job->has_exit_status, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
     key_text(json, "version", job->version);
-    json_key(json, "complete");
-    json_bool(json, job->complete);
+    key_bool(json, "complete", job->complete);
     json_close(json);
 }
 
@@ -88,8 +87,7 @@ static void print_ranks(struct json_out *json, const struct info *info, size_t m
     for (size_t i = 0; i < info->rank_count && i < most; i++) {
         const struct info_rank *rank = &info->ranks[i];
         json_object(json);
-        json_key(json, "rank");
-        json_signed(json, rank->process->rank);
+        key_signed(json, "rank", rank->process->rank);
         key_number(json, "world", rank->process->world);
         key_number(json, "pid", rank->process->pid);
         key_seconds_if(json, "io", rank->known, rank->io_ns);
@@ -130,8 +128,7 @@ static void print_process(struct json_out *json, const struct log_process *proce
     } else {
         json_null(json);
     }
-    json_key(json, "launcher");
-    json_bool(json, process->is_launcher);
+    key_bool(json, "launcher", process->is_launcher);
     key_seconds_if(json, "start", true, process->start_ns);
     key_seconds_if(json, "end", process->has_end, process->end_ns);
     json_close(json);
@@ -202,8 +199,7 @@ static void print_uncounted(struct json_out *json, const char *reason)
     json_object(json);
     key_text(json, "direction", NULL);
     key_text(json, "reason", reason);
-    json_key(json, "bytes");
-    json_null(json);
+    key_null(json, "bytes");
     json_close(json);
 }
 
@@ -269,12 +265,9 @@ static void print_damage(struct json_out *json, const struct info *info)
         return;
     }
     json_object(json);
-    json_key(json, "truncated");
-    json_bool(json, health->truncated);
-    json_key(json, "index_missing");
-    json_bool(json, health->index_missing);
-    json_key(json, "header_damaged");
-    json_bool(json, health->header_damaged);
+    key_bool(json, "truncated", health->truncated);
+    key_bool(json, "index_missing", health->index_missing);
+    key_bool(json, "header_damaged", health->header_damaged);
     key_number(json, "bytes_skipped", health->bytes_skipped);
     key_number(json, "blocks_damaged", health->blocks_damaged);
     key_number(json, "events_damaged", health->events_damaged);
@@ -307,7 +300,6 @@ void info_json(const struct info *info, struct json_out *json, size_t most)
     print_losses(json, info, most);
     print_coverage(json, info);
     print_damage(json, info);
-    json_key(json, "spill_directory");
-    json_bool(json, info->argument->is_directory);
+    key_bool(json, "spill_directory", info->argument->is_directory);
     json_close(json);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/json_keys.h"
 #include "base/mix.h"
 #include "cli/mpi_words.h"
 #include "cli/words.h"
@@ -137,10 +138,8 @@ static void json_row(struct json_out *json, struct log *log, const struct info_m
     json_object(json);
     switch (row->kind) {
     case INFO_ACCESS:
-        json_key(json, "amode");
-        json_text(json, mpi_words_amode(row->number).text);
-        json_key(json, "comm_size");
-        json_unsigned(json, row->comm_size);
+        key_text(json, "amode", mpi_words_amode(row->number).text);
+        key_number(json, "comm_size", row->comm_size);
         break;
     case INFO_HINTS:
         json_key(json, "hints");
@@ -151,8 +150,7 @@ static void json_row(struct json_out *json, struct log *log, const struct info_m
         mpi_json_view(json, log, row->number, row->first, row->second);
         break;
     }
-    json_key(json, "count");
-    json_unsigned(json, row->count);
+    key_number(json, "count", row->count);
     json_close(json);
 }
 
@@ -171,8 +169,7 @@ void info_mpi_json(const struct info_mpi *mpi, struct json_out *json, struct log
         for (size_t i = 0; i < rows.count && i < LONG_LIST; i++) json_row(json, log, &rows.row[i]);
         json_close(json);
     }
-    json_key(json, "view_count");
-    json_unsigned(json, rows_of(mpi, file, INFO_VIEW).count);
+    key_number(json, "view_count", rows_of(mpi, file, INFO_VIEW).count);
     json_close(json);
 }
 

@@ -113,19 +113,15 @@ void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_
         return;
     }
     json_object(json);
-    json_key(json, "name");
-    json_text(json, type->name);
-    json_key(json, "combiner");
-    json_text(json, datatype_combiner_name(type->combiner));
+    key_text(json, "name", type->name);
+    key_text(json, "combiner", datatype_combiner_name(type->combiner));
     key_number(json, "bytes", type->bytes);
     key_signed(json, "lower_bound", type->lower_bound);
     key_signed(json, "extent", type->extent);
-    json_key(json, "text");
-    json_text(json, mpi_words_datatype(log, type).text);
+    key_text(json, "text", mpi_words_datatype(log, type).text);
     json_key(json, "pieces");
     json_items(json, flat->item, flat->items);
-    json_key(json, "complete");
-    json_bool(json, !type->cut && all_items_fit(flat));
+    key_bool(json, "complete", !type->cut && all_items_fit(flat));
     json_close(json);
 }
 

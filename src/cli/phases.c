@@ -95,8 +95,7 @@ static int find_used(const struct model *model, const struct model_family *famil
 
 static void key_value(struct json_out *json, const char *key, const struct model_value *value)
 {
-    json_key(json, key);
-    json_text(json, value->text);
+    key_text(json, key, value->text);
 }
 
 // Of one phase of the family: where no expression says it.
@@ -137,10 +136,8 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
     const struct model_item *item = row->item;
     bool is_op = item->type == NEST_OP;
     json_object(json);
-    json_key(json, "op");
-    json_text(json, call_class_name(row->class));
-    json_key(json, "call");
-    json_text(json, row->kind->call);
+    key_text(json, "op", call_class_name(row->class));
+    key_text(json, "call", row->kind->call);
     if (row->part->ranks < used->ranks) print_ranks(json, row->part->rank, row->part->ranks, most);
     key_number(json, "rep", row->rep);
     print_sizes(json, row);
@@ -149,27 +146,19 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
         json_signed(json, row->disp);
     else
         json_null(json);
-    json_key(json, "offset_expr");
-    json_text(json, is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
+    key_text(json, "offset_expr", is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
     if (is_op) print_table(json, row, &item->at[AT_OFFSET], ph, most);
-    json_key(json, "view_expr");
-    json_text(json, is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
+    key_text(json, "view_expr", is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
     key_value(json, "logical_expr", &item->logical);
-    json_key(json, "collective");
-    json_bool(json, row->kind->collective);
+    key_bool(json, "collective", row->kind->collective);
     key_number(json, "count", row->count);
     key_number(json, "bytes", row->bytes);
-    json_key(json, "blocking");
-    json_bool(json, !row->kind->nonblocking);
-    json_key(json, "pointer");
-    json_text(json, model_pointer_name(row->kind));
-    json_key(json, "mode");
-    json_text(json, row->mode);
+    key_bool(json, "blocking", !row->kind->nonblocking);
+    key_text(json, "pointer", model_pointer_name(row->kind));
+    key_text(json, "mode", row->mode);
     key_number(json, "alignment", row->bits & (0 - row->bits));
-    json_key(json, "low");
-    json_signed(json, row->low);
-    json_key(json, "high");
-    json_signed(json, row->high);
+    key_signed(json, "low", row->low);
+    key_signed(json, "high", row->high);
     key_number(json, "thread", row->part->thread);
     json_close(json);
 }
@@ -195,11 +184,9 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     const struct model_family *family = &model->family[phase->family];
     json_object(json);
     key_number(json, "id", id + 1);
-    json_key(json, "file");
-    json_text(json, used->main_file == OP_NO_SET ? NULL : model->file[used->main_file].set->pattern);
+    key_text(json, "file", used->main_file == OP_NO_SET ? NULL : model->file[used->main_file].set->pattern);
     key_number(json, "files", used->use.files);
-    json_key(json, "access");
-    json_text(json, used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
+    key_text(json, "access", used->use.files ? used->use.shared ? "shared" : "unique" : NULL);
     key_number(json, "np", used->ranks);
     print_ranks(json, used->rank, used->ranks, most);
     json_key(json, "ops");
@@ -223,8 +210,7 @@ static void print_phase(struct json_out *json, const struct model *model, size_t
     else
         json_null(json);
     key_number(json, "ph", phase->ph);
-    json_key(json, "separator");
-    json_text(json, model_cut_name(family->cut));
+    key_text(json, "separator", model_cut_name(family->cut));
     key_number(json, "program", family->program);
     json_close(json);
 }

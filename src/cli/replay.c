@@ -138,8 +138,7 @@ static int print_json(const struct outcome *o, FILE *out, double *scratch)
     for (size_t i = program->first; i < program->end; i++) {
         struct interval time = phase_interval(o, i, scratch);
         json_object(json);
-        json_key(json, "id");
-        json_unsigned(json, i + 1);
+        key_number(json, "id", i + 1);
         key_double(json, "time", time.middle);
         key_double(json, "low", time.low);
         key_double(json, "high", time.high);
@@ -153,10 +152,8 @@ static int print_json(const struct outcome *o, FILE *out, double *scratch)
     key_double(json, "total", total.middle);
     key_double(json, "low", total.low);
     key_double(json, "high", total.high);
-    json_key(json, "np");
-    json_unsigned(json, program->np);
-    json_key(json, "runs");
-    json_unsigned(json, o->runs);
+    key_number(json, "np", program->np);
+    key_number(json, "runs", o->runs);
     json_key(json, "similarity");
     if (o->has_similarity)
         json_double(json, share_alike(&o->similarity));
@@ -167,10 +164,8 @@ static int print_json(const struct outcome *o, FILE *out, double *scratch)
         json_double(json, share_paused(&o->similarity));
     else
         json_null(json);
-    json_key(json, "difference");
-    json_text(json, o->has_similarity && *o->similarity.first ? o->similarity.first : NULL);
-    json_key(json, "wrong_bytes");
-    json_unsigned(json, o->run[o->runs - 1].wrong_bytes);
+    key_text(json, "difference", o->has_similarity && *o->similarity.first ? o->similarity.first : NULL);
+    key_number(json, "wrong_bytes", o->run[o->runs - 1].wrong_bytes);
     json_close(json);
     return json_out_end(json);
 }

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "cli/log_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -50,24 +50,16 @@ static int take_json(const struct log_stats_record *record, void *context)
     struct counters_value values[COUNTERS_MAX_VALUES];
     size_t count = list_values(record, values);
     json_object(json);
-    json_key(json, "layer");
-    json_text(json, call_layer_name(record->layer));
+    key_text(json, "layer", call_layer_name(record->layer));
     json_key(json, "rank");
     if (record->has_rank) {
         json_signed(json, record->rank);
     } else {
         json_null(json);
     }
-    json_key(json, "file");
-    json_text(json, record->file ? record->file->name : NULL);
-    if (record->has_rank && log_world_count(printer->log) > 1) {
-        json_key(json, "world");
-        json_unsigned(json, record->world);
-    }
-    if (options.per_rank && record->process) {
-        json_key(json, "pid");
-        json_unsigned(json, record->process->pid);
-    }
+    key_text(json, "file", record->file ? record->file->name : NULL);
+    if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
+    if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
     json_key(json, "counters");
     json_object(json);
     for (size_t i = 0; i < count; i++) {

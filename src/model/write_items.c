@@ -26,10 +26,8 @@ static int write_packed_numbers(struct writing *w, const int64_t *numbers, uint6
     if (!code) {
         json_object(w->json);
         write_unsigned(w, "count", count);
-        json_key(w->json, "smallest");
-        json_signed(w->json, smallest);
-        json_key(w->json, "largest");
-        json_signed(w->json, largest);
+        key_signed(w->json, "smallest", smallest);
+        key_signed(w->json, "largest", largest);
         write_text(w, key, (const char *)text.data);
         json_close(w->json);
     }

@@ -11,10 +11,8 @@ static void write_job(struct writing *w)
     write_text(w, "command", model->command);
     write_text(w, "host", model->host);
     write_text(w, "mpi", model->mpi);
-    json_key(w->json, "start");
-    json_double(w->json, model->start);
-    json_key(w->json, "run_time");
-    json_double(w->json, model->run_seconds);
+    key_double(w->json, "start", model->start);
+    key_double(w->json, "run_time", model->run_seconds);
     write_text(w, "layer", call_layer_name(model->layer));
     write_ns(w, "gap", model->gap_ns);
     write_unsigned(w, "bytes", model->bytes);
@@ -185,8 +183,7 @@ static void write_family(struct writing *w, size_t id)
     if (family->has_period) {
         write_ns(w, "period", family->period_ns);
         write_unsigned(w, "period_ticks", family->period_ticks);
-        json_key(w->json, "irregularity");
-        json_double(w->json, family->irregularity);
+        key_double(w->json, "irregularity", family->irregularity);
     }
     write_parts_think(w, "think", family->part, family->parts);
     write_parts_think(w, "think_others", family->other, family->others);

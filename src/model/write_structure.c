@@ -18,8 +18,7 @@ static int write_file_number(struct writing *w, const struct file_set_number *nu
     json_object(json);
     if (!number->value) {
         write_unsigned(w, "first", number->first);
-        json_key(json, "step");
-        json_signed(json, number->step);
+        key_signed(json, "step", number->step);
     }
     write_unsigned(w, "count", number->count);
     if (number->every != 1) write_unsigned(w, "every", number->every);
@@ -61,8 +60,7 @@ static int write_files(struct writing *w)
 static void write_true(struct writing *w, const char *key, bool value)
 {
     if (!value) return;
-    json_key(w->json, key);
-    json_bool(w->json, true);
+    key_bool(w->json, key, true);
 }
 
 static void write_constants(struct writing *w, const struct op_kind *kind)
@@ -81,8 +79,7 @@ static void write_constants(struct writing *w, const struct op_kind *kind)
     if (error) {
         write_text(w, "error", error);
     } else if (kind->error) {
-        json_key(w->json, "error");
-        json_signed(w->json, kind->error);
+        key_signed(w->json, "error", kind->error);
     }
 }
 
@@ -163,8 +160,7 @@ static int write_programs(struct writing *w)
         const struct model_program *program = &w->model->program[i];
         json_fold(json);
         json_object(json);
-        json_key(json, "mpi");
-        json_bool(json, program->is_mpi);
+        key_bool(json, "mpi", program->is_mpi);
         write_unsigned(w, "np", program->np);
         FORWARD(write_order(w, program));
         json_close(json);

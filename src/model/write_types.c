@@ -104,10 +104,7 @@ static void write_entry(struct rule *r)
     write_unsigned(r->w, "types", r->count);
     write_number(r, "bytes", TYPE_BYTES, 0);
     write_number(r, "extent", TYPE_EXTENT, 0);
-    if (r->type->cut) {
-        json_key(json, "cut");
-        json_bool(json, true);
-    }
+    if (r->type->cut) key_bool(json, "cut", true);
     json_key(json, "form");
     write_form(r, 0, r->type->flat.items);
     json_close(json);

@@ -2,7 +2,7 @@
 #ifndef IOSEER_MODEL_WRITING_H
 #define IOSEER_MODEL_WRITING_H
 
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "model/model.h"
 #include "model/names.h"
 
@@ -28,20 +28,17 @@ write_directory_len(const struct file_set *set); // bytes of the pattern that ar
 
 static inline void write_unsigned(struct writing *w, const char *key, uint64_t value)
 {
-    json_key(w->json, key);
-    json_unsigned(w->json, value);
+    key_number(w->json, key, value);
 }
 
 static inline void write_text(struct writing *w, const char *key, const char *text)
 {
-    json_key(w->json, key);
-    json_text(w->json, text);
+    key_text(w->json, key, text);
 }
 
 static inline void write_ns(struct writing *w, const char *key, int64_t ns)
 {
-    json_key(w->json, key);
-    json_seconds(w->json, ns);
+    key_seconds(w->json, key, ns);
 }
 
 #endif

@@ -54,8 +54,7 @@ static void write_file(struct writing *w, size_t i)
         json_array(json);
         json_object(json);
         key_number(json, "first", 0);
-        json_key(json, "step");
-        json_signed(json, 1);
+        key_signed(json, "step", 1);
         key_number(json, "count", w->np);
         json_close(json);
         json_close(json);
@@ -265,8 +264,7 @@ static int write_structure(struct writing *w)
     json_key(json, "programs");
     json_array(json);
     json_object(json);
-    json_key(json, "mpi");
-    json_bool(json, w->is_mpi);
+    key_bool(json, "mpi", w->is_mpi);
     key_number(json, "np", w->np);
     json_key(json, "order");
     json_array(json);
@@ -317,8 +315,7 @@ static void write_think(struct writing *w, size_t i, bool write)
     key_number(json, "part", 1);
     key_number(json, "op", 1);
     key_number(json, "count", b->count * w->np);
-    json_key(json, "mean");
-    json_double(json, pause);
+    key_double(json, "mean", pause);
     json_key(json, "quartiles");
     json_array(json);
     for (unsigned q = 0; q < 5; q++) json_double(json, pause);

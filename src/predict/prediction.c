@@ -53,15 +53,13 @@ const struct predicted_target *prediction_best(const struct prediction *predicti
 static void write_phase(const struct predicted_phase *phase, struct json_out *json)
 {
     json_object(json);
-    json_key(json, "id");
-    json_unsigned(json, phase->id);
+    key_number(json, "id", phase->id);
     key_double(json, "time", phase->seconds.middle);
     key_double(json, "low", phase->seconds.low);
     key_double(json, "high", phase->seconds.high);
     if (phase->points) {
         key_text(json, "points", phase->points);
-        json_key(json, "extrapolated");
-        json_bool(json, phase->extrapolated);
+        key_bool(json, "extrapolated", phase->extrapolated);
     }
     json_close(json);
 }
@@ -71,15 +69,13 @@ static void write_target(const struct predicted_target *target, struct json_out 
     json_object(json);
     key_text(json, "name", target->name);
     key_text(json, "method", target->method);
-    json_key(json, "predictable");
-    json_bool(json, target->predictable);
+    key_bool(json, "predictable", target->predictable);
     key_text(json, "reason", target->reason);
     key_double(json, "total", target->total.middle);
     key_double(json, "low", target->total.low);
     key_double(json, "high", target->total.high);
     key_double(json, "cv", target->runs > 1 ? target->variation : NAN);
-    json_key(json, "runs");
-    json_unsigned(json, target->runs);
+    key_number(json, "runs", target->runs);
     json_key(json, "phases");
     json_array(json);
     for (size_t i = 0; i < target->phases; i++) write_phase(&target->phase[i], json);

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "replay/runner.h"
 #include "replay/world.h"
 
@@ -93,18 +93,13 @@ static int write_result(const char *path, const double rate[PROBE_CALLS], double
         json_object(json);
         json_key(json, "metadata");
         json_object(json);
-        for (unsigned i = 0; i < PROBE_CALLS; i++) {
-            json_key(json, call_names[i]);
-            json_double(json, rate[i]);
-        }
+        for (unsigned i = 0; i < PROBE_CALLS; i++) key_double(json, call_names[i], rate[i]);
         json_close(json);
         json_key(json, "messages");
         if (small > 0) {
             json_object(json);
-            json_key(json, "latency");
-            json_double(json, small);
-            json_key(json, "bandwidth");
-            json_double(json, LARGE_BYTES / large);
+            key_double(json, "latency", small);
+            key_double(json, "bandwidth", LARGE_BYTES / large);
             json_close(json);
         } else {
             json_null(json);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/grow.h"
-#include "base/json_out.h"
+#include "base/json_keys.h"
 #include "model/model_read.h"
 #include "replay/world.h"
 
@@ -544,17 +544,12 @@ static void write_result(const struct runner *runner, const struct phase_time *a
             if (time->others > others) others = time->others;
         }
         json_object(json);
-        json_key(json, "id");
-        json_unsigned(json, i + 1);
-        json_key(json, "time");
-        json_double(json, slowest);
-        json_key(json, "others");
-        json_double(json, others);
+        key_number(json, "id", i + 1);
+        key_double(json, "time", slowest);
+        key_double(json, "others", others);
         if (runner->latency) {
-            json_key(json, "latency_p50");
-            json_double(json, latency_quantile(&runner->latency[i], 0.5));
-            json_key(json, "latency_p99");
-            json_double(json, latency_quantile(&runner->latency[i], 0.99));
+            key_double(json, "latency_p50", latency_quantile(&runner->latency[i], 0.5));
+            key_double(json, "latency_p99", latency_quantile(&runner->latency[i], 0.99));
         }
         json_close(json);
     }
@@ -563,13 +558,10 @@ static void write_result(const struct runner *runner, const struct phase_time *a
     for (unsigned k = 0; k < 3; k++) {
         uint64_t sum = 0;
         for (uint32_t rank = 0; rank < runner->np; rank++) sum += counts[rank * 3 + k];
-        json_key(json, names[k]);
-        json_unsigned(json, sum);
+        key_number(json, names[k], sum);
     }
-    json_key(json, "first_skipped");
-    json_text(json, *runner->first_skipped ? runner->first_skipped : NULL);
-    json_key(json, "first_failure");
-    json_text(json, *runner->first_failure ? runner->first_failure : NULL);
+    key_text(json, "first_skipped", *runner->first_skipped ? runner->first_skipped : NULL);
+    key_text(json, "first_failure", *runner->first_failure ? runner->first_failure : NULL);
     json_close(json);
     json_out_end(json);
 }

@@ -66,8 +66,7 @@ static void common_json(const struct counters_common *common, struct json_out *j
         if (best == COUNTERS_CANDIDATES) break;
         shown[best] = true;
         json_object(json);
-        json_key(json, "value");
-        json_signed(json, (int64_t)common->value[best]);
+        key_signed(json, "value", (int64_t)common->value[best]);
         key_number(json, "count", common->count[best]);
         json_close(json);
     }

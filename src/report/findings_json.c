@@ -36,8 +36,7 @@ static void finding_json(const struct finding *finding, struct json_out *json)
     key_text(json, "reason", finding->reason);
     key_text(json, "advice", finding->advice);
     key_text(json, "command", finding->command);
-    json_key(json, "predicted_seconds");
-    json_null(json);
+    key_null(json, "predicted_seconds");
     json_close(json);
 }
 

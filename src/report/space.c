@@ -127,8 +127,7 @@ int space_json(const struct space *space, const struct model *model, struct json
     }
     json_close(json);
     report_names_json(&files, json, "files");
-    json_key(json, "sampled");
-    json_bool(json, every > 1);
+    key_bool(json, "sampled", every > 1);
     key_number(json, "every", every);
     json_close(json);
     report_names_free(&files);

@@ -141,8 +141,8 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
     json_close(json);
     report_names_json(&calls, json, "call_names");
     report_names_json(&files, json, "files");
-    json_key(json, "complete");
-    json_bool(json, !timeline->too_many && spans.count == timeline->alone.count && !timeline->lanes_left_out);
+    key_bool(json, "complete",
+             !timeline->too_many && spans.count == timeline->alone.count && !timeline->lanes_left_out);
     report_names_free(&calls);
     report_names_free(&files);
     free(spans.span);
@@ -154,10 +154,8 @@ static void bins_json(const struct timeline *timeline, struct json_out *json)
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     json_key(json, "bins");
     json_object(json);
-    json_key(json, "seconds");
-    json_double(json, (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS);
-    json_key(json, "count");
-    json_unsigned(json, TIMELINE_BINS);
+    key_double(json, "seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS);
+    key_number(json, "count", TIMELINE_BINS);
     for (unsigned i = 0; i < 2; i++) {
         json_key(json, key[i]);
         json_array(json);
@@ -175,8 +173,7 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
     key_seconds(json, "from", timeline->from_ns);
     key_seconds(json, "to", timeline->to_ns);
     int code = lanes_json(timeline, json, place);
-    json_key(json, "lanes_left_out");
-    json_unsigned(json, timeline->lanes_left_out);
+    key_number(json, "lanes_left_out", timeline->lanes_left_out);
     bins_json(timeline, json);
     json_key(json, "classes");
     json_array(json);
@@ -184,8 +181,7 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
         json_text(json, class == CLASS_NONE ? "none" : call_class_name(class));
     json_close(json);
     if (!code) code = spans_json(timeline, json, place, most, name_bytes);
-    json_key(json, "source");
-    json_text(json, timeline->from_index ? "index" : "events");
+    key_text(json, "source", timeline->from_index ? "index" : "events");
     json_close(json);
     free(place);
     return code;
