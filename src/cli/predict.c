@@ -12,14 +12,15 @@
 #include "cli/predict_run.h"
 #include "cli/verb.h"
 #include "cli/words.h"
+#include "model/scale.h"
 #include "predict/analytic.h"
 
-enum { RUNS = 7, QUICK_RUNS = 3, MOST_RUNS = 1000 };
+enum { RUNS = 7, QUICK_RUNS = 3, MOST_RUNS = 1000, MOST_PROCESSES = 1 << 20 };
 
 static struct {
     struct option_list on, system;
     const char *method, *reference, *launcher, *cache, *output;
-    uint64_t repeat;
+    uint64_t repeat, np;
     bool quick, json, quiet;
 } options = {.cache = "as-recorded"};
 
@@ -29,6 +30,7 @@ static const struct option_row rows[] = {
     {"method", 0, OPTION_TEXT, &options.method, "LIST",
      "replay, analytic, mendez, meswani (default: replay for DIR, analytic for SYSTEM)"},
     {"reference", 0, OPTION_TEXT, &options.reference, "DIR|SYSTEM", "where the program was recorded; for meswani"},
+    {"np", 0, OPTION_NUMBER, &options.np, "N", "with so many processes (default: as recorded)"},
     {"repeat", 0, OPTION_NUMBER, &options.repeat, "N", "runs on each DIR, in turns (default 7)"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "3 runs"},
     {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts the processes: 'mpiexec.mpich -n {np}'"},
@@ -103,6 +105,19 @@ static int open_targets(struct predicting *p, struct predict_target *reference)
     p->reference = reference;
     return is_directory(options.reference) ? open_directory(reference, options.reference)
                                            : open_system(reference, options.reference);
+}
+
+// The requests of as many processes as there shall be. The runner of replays scales its model itself.
+static int find_classes(struct predicting *p, char *name)
+{
+    if (p->np == p->model->program[p->program].np) return predict_find_classes(p, p->model);
+    struct model_argument scaled;
+    int status = model_argument_open(&scaled, "predict", name, &(struct model_options){0});
+    if (status != STATUS_OK) return status;
+    int code = model_scale(&scaled.model, p->program, p->np);
+    status = code < 0 ? cli_fail("predict", "--np", code) : predict_find_classes(p, &scaled.model);
+    model_argument_close(&scaled);
+    return status;
 }
 
 // Whether the methods can do their work: there is a point for each kind of requests, and a time where one is needed.
@@ -247,7 +262,7 @@ static int print_prediction(const struct prediction *prediction)
 
 // --- the verb
 
-static int predict_model(struct model *model, const char *name)
+static int predict_model(struct model *model, char *name)
 {
     struct predict_target reference = {0};
     struct predicting p = {.model = model,
@@ -257,10 +272,14 @@ static int predict_model(struct model *model, const char *name)
                            .progress = !options.quiet && isatty(STDERR_FILENO)};
     p.first = model->program[p.program].first;
     p.phases = model->program[p.program].end - p.first;
+    p.np = options.np ? (uint32_t)options.np : model->program[p.program].np;
     p.repeat = options.repeat ? (unsigned)options.repeat : options.quick ? QUICK_RUNS : RUNS;
     int status = choose_methods(&p);
+    if (status == STATUS_OK && p.method[METHOD_MESWANI] && p.np != model->program[p.program].np) {
+        status = cli_usage("predict", "--np", "meswani is for the recorded number of processes");
+    }
     if (status == STATUS_OK) status = open_targets(&p, &reference);
-    if (status == STATUS_OK) status = predict_find_classes(&p);
+    if (status == STATUS_OK) status = find_classes(&p, name);
     if (status == STATUS_OK) status = check_methods(&p, name);
     if (status == STATUS_OK) status = predict_run_all(&p);
     if (status == STATUS_OK) {
@@ -284,6 +303,7 @@ static int predict_verb(int argc, char **argv)
     if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
     if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
     if (options.repeat > MOST_RUNS) return cli_usage("predict", "--repeat", "too many");
+    if (options.np > MOST_PROCESSES) return cli_usage("predict", "--np", "too many");
     if (!replay_cache_is_known(options.cache)) {
         return cli_usage("predict", options.cache, "not cold, warm or as-recorded");
     }

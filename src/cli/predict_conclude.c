@@ -176,7 +176,7 @@ int predict_conclude(const struct predicting *p, struct prediction *prediction)
 {
     *prediction = (struct prediction){.target = calloc(p->targets * METHOD_COUNT + 1, sizeof *prediction->target)};
     RETURN_IF(!prediction->target, -ENOMEM);
-    for (size_t i = 0; i < p->phases; i++) {
+    for (size_t i = 0; i < p->phases && p->np == p->model->program[p->program].np; i++) {
         prediction->recorded += (double)p->model->phase[p->first + i].duration_ns / 1e9;
     }
     if (p->model->command) prediction->program = strdup(p->model->command);

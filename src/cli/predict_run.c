@@ -16,13 +16,13 @@ const char *const predict_method_names[METHOD_COUNT] = {"replay", "analytic", "m
 
 // --- classes
 
-int predict_find_classes(struct predicting *p)
+int predict_find_classes(struct predicting *p, const struct model *model)
 {
     size_t room = 0;
-    for (uint32_t family = 0; family < p->model->families; family++) {
+    for (uint32_t family = 0; family < model->families; family++) {
         struct io_classes classes;
-        if (p->model->family[family].program != p->program) continue;
-        int code = classes_of_family(p->model, &p->model->family[family], &classes);
+        if (model->family[family].program != p->program) continue;
+        int code = classes_of_family(model, &model->family[family], &classes);
         for (size_t i = 0; i < classes.count && !code; i++) {
             code = grow(&p->class, &room, p->classes, sizeof *p->class);
             if (!code) p->class[p->classes++] = (struct predict_class){.io = classes.item[i], .family = family};
@@ -46,14 +46,14 @@ static int fail(const struct predict_target *target, const struct replay_place *
 }
 
 static int run_once(const struct predicting *p, const struct predict_target *target, const struct model *model,
-                    uint32_t program, bool think, struct replay_result *result)
+                    uint32_t program, uint32_t np, bool think, struct replay_result *result)
 {
     struct replay_place place = {0};
     struct replay_settings settings = {.target = target->name,
                                        .launcher = p->launcher,
                                        .cache = p->cache,
                                        .program = program,
-                                       .np = model->program[program].np,
+                                       .np = np,
                                        .think = think};
     int code = replay_place_make(&place, &settings, model);
     if (!code) code = replay_run(&place, &settings, model, false, result);
@@ -69,7 +69,7 @@ static int run_once(const struct predicting *p, const struct predict_target *tar
 static int run_replay(struct predicting *p, struct predict_target *target)
 {
     struct replay_result result = {0};
-    int status = run_once(p, target, p->model, p->program, true, &result);
+    int status = run_once(p, target, p->model, p->program, p->np, true, &result);
     double *to = target->run[METHOD_REPLAY] + (size_t)target->runs[METHOD_REPLAY] * p->phases;
     for (size_t i = 0; i < p->phases && status == STATUS_OK; i++) to[i] = result.phase[p->first + i].time;
     target->runs[METHOD_REPLAY] += status == STATUS_OK;
@@ -113,7 +113,7 @@ static int run_benchmarks(struct predicting *p, struct predict_target *target, e
     int code = benchmark_model(&model, benchmark, count, np, is_mpi);
     if (code < 0) return cli_fail("predict", "benchmark", code);
     model.mpi = p->model->mpi;
-    int status = run_once(p, target, &model, 0, false, &result);
+    int status = run_once(p, target, &model, 0, np, false, &result);
     for (size_t i = 0; i < p->classes && status == STATUS_OK; i++) {
         if (p->class[i].io.np != np) continue;
         request[i] = result.phase[2 * at + !p->class[i].io.write].time / (double)benchmark[at].count;

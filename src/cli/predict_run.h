@@ -28,6 +28,7 @@ struct predict_class {
 struct predicting {
     struct model *model;
     uint32_t program;
+    uint32_t np;          // processes to predict for
     size_t first, phases; // of the program
     struct predict_class *class;
     size_t classes;
@@ -42,7 +43,7 @@ struct predicting {
 };
 
 // Prints what is wrong; returns an exit status.
-int predict_find_classes(struct predicting *p);
+int predict_find_classes(struct predicting *p, const struct model *model); // which may be scaled
 int predict_run_all(struct predicting *p);
 
 // What the runs and profiles say, in the order of targets and methods; to be freed.

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     int code = model_read(&runner.model, argv[1], &error);
     if (!code && options.program >= runner.model.programs) code = ERR_USAGE;
     if (code < 0) {
-        fprintf(stderr, "ioseer replay: %s: %s\n", argv[1], err_text(code));
+        fprintf(stderr, "ioseer replay: %s:%u: %s\n", argv[1], error.line, error.line ? error.message : err_text(code));
         return 1;
     }
     int threads = (int)model_threads(&runner.model, options.program);

@@ -100,7 +100,7 @@ static void write_point(const struct system_point *point, struct json_out *json)
     key_bool(json, "shared", point->shared);
     key_bool(json, "collective", point->collective);
     key_found(json, "cache", point->warm ? "warm" : "cold");
-    key_double(json, "pause", point->pause);
+    if (point->pause > 0) key_double(json, "pause", point->pause);
     key_double(json, "bandwidth", point->bandwidth);
     key_double(json, "low", point->low);
     key_double(json, "high", point->high);
@@ -108,6 +108,17 @@ static void write_point(const struct system_point *point, struct json_out *json)
     key_double(json, "latency_p99", point->latency_p99);
     key_number(json, "runs", point->runs);
     key_bool(json, "stable", point->stable);
+    json_close(json);
+}
+
+// Those with pauses apart: who looks for the speed of the storage does not mean them.
+static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
+{
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < system->points; i++) {
+        if (rested == (system->point[i].pause > 0)) write_point(&system->point[i], json);
+    }
     json_close(json);
 }
 
@@ -139,10 +150,8 @@ int system_write(const struct system *system, FILE *out)
     key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
     key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);
     json_close(json);
-    json_key(json, "points");
-    json_array(json);
-    for (size_t i = 0; i < system->points; i++) write_point(&system->point[i], json);
-    json_close(json);
+    write_points(system, "points", false, json);
+    write_points(system, "rested", true, json);
     json_close(json);
     return json_out_end(json);
 }
@@ -190,6 +199,15 @@ static int read_point(const struct json_value *value, struct system_point *point
     return 0;
 }
 
+static int read_points(const struct json_value *points, struct system *system, struct json_in_error *error)
+{
+    for (size_t i = 0; i < json_in_length(points); i++) {
+        FORWARD(read_point(json_in_at(points, i), &system->point[system->points], error));
+        system->points++;
+    }
+    return 0;
+}
+
 static void read_storage(const struct json_value *value, struct system *system)
 {
     take_text(value, "directory", system->storage.directory);
@@ -205,7 +223,7 @@ static void read_storage(const struct json_value *value, struct system *system)
 static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error)
 {
     uint64_t version;
-    const struct json_value *points, *peak;
+    const struct json_value *points, *rested, *peak;
     FORWARD(json_in_need_uint64(root, "ioseer_system", &version, error));
     if (version > SYSTEM_VERSION) {
         json_in_fail(error, root, "written by a newer ioseer");
@@ -213,11 +231,11 @@ static int read_all(struct system *system, const struct json_value *root, struct
     }
     read_storage(json_in_member(root, "storage"), system);
     FORWARD(json_in_need_array(root, "points", &points, error));
-    system->point = calloc(json_in_length(points) + 1, sizeof *system->point);
+    rested = json_in_member(root, "rested");
+    system->point = calloc(json_in_length(points) + json_in_length(rested) + 1, sizeof *system->point);
     RETURN_IF(!system->point, -ENOMEM);
-    for (; system->points < json_in_length(points); system->points++) {
-        FORWARD(read_point(json_in_at(points, system->points), &system->point[system->points], error));
-    }
+    FORWARD(read_points(points, system, error));
+    FORWARD(read_points(rested, system, error));
     system_find_peak(system);
     FORWARD(json_in_need_object(root, "peak", &peak, error));
     take_double(peak, "read", &system->peak_read);

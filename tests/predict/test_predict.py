@@ -83,6 +83,11 @@ class Measure(PredictTest):
                     self.assertIn((op, size, mode, 2, True, False, 'cold'), ways)
                 self.assertEqual((op, size, 'strided', 2, True, True, 'cold') in ways, mpi)
             self.assertIn(system['peak'][op], [one['bandwidth'] for one in system['points'] if one['op'] == op])
+        for one in system['rested']:
+            self.assertGreater(one['pause'], 0)
+            self.assertIn((one['op'], one['size'], one['mode'], one['np'], one['shared'], one['collective'], one['cache']),
+                          ways)
+        self.assertGreaterEqual(len(system['rested']), 8)
         for call in 'create', 'stat', 'open', 'unlink':
             self.assertGreater(system['metadata'][call], 0)
         self.assertEqual(bool(system['mpi']['latency']), mpi)
@@ -175,6 +180,35 @@ class Predict(PredictTest):
             self.assertEqual(len(target['phases']), 2)
             self.assertTrue(all(phase['time'] > 0 for phase in target['phases']), target)
         self.assertEqual(os.listdir(self.target), [])
+
+    def test_other_number_of_processes(self):
+        if not os.path.exists(MPICH[-1]) or not shutil.which('mpiexec.mpich'):
+            self.skipTest('no MPICH')
+        log = self.record(*MPICH, '--block', '64k', '--transfer', '16k', cwd=self.folder)
+        weight = sum(phase['weight'] for phase in self.json('phases', '--json', log)['phases'])
+        points = [point(op, 16384, 16 * MIB, np=np, shared=True) for op in ('read', 'write') for np in (2, 3)]
+        found = self.json('predict', log, '--on', self.target, '--system', self.system('three', *points), '--np', '3',
+                          '--method', 'replay,mendez,analytic', '--repeat', '2', '--json')
+        self.assertEqual([target['method'] for target in found['targets']], ['replay', 'mendez', 'analytic', 'mendez'])
+        for target in found['targets'][:2]:
+            self.assertTrue(all(phase['time'] > 0 for phase in target['phases']), target)
+        self.assertAlmostEqual(found['targets'][2]['total'], weight / 2 * 3 / (16 * MIB))
+        self.assertIn('meswani', self.expect_error(2, 'predict', log, '--on', self.target, '--np', '3', '--method',
+                                                   'meswani', '--reference', self.folder))
+
+    def test_pauses(self):
+        """20 requests of 64 KiB, each after 1 s of rest: what they take when the storage has rested."""
+        with open(self.bare_model(self.dd()), encoding='utf-8') as file:
+            model = json.load(file)
+        family, = model['structure']['families']
+        model['observed'] = {'families': [{'family': family['family'], 'think': [
+            {'part': 1, 'op': 1, 'count': 20, 'mean': 1, 'quartiles': [1] * 5}]}]}
+        rested = point('write', 65536, 40 * MIB, pause=0.00625)
+        system = self.write('rested', {'ioseer_system': 1, 'storage': {}, 'peak': {},
+                                       'points': [point('write', 65536, 10 * MIB)], 'rested': [rested]})
+        target, = self.json('predict', self.write('paused', model), '--system', system, '--json')['targets']
+        self.assertAlmostEqual(target['total'], 20 * 65536 / (40 * MIB))
+        self.assertIn('after pauses', target['phases'][0]['points'])
 
     def test_arithmetic_of_profiles(self):
         """20 requests of 64 KiB, at bandwidths known."""
