@@ -12,6 +12,7 @@
 #include "target/system.h"
 
 static struct {
+    struct option_list nodes;
     const char *output, *launcher, *sizes;
     uint64_t np;
     double seconds;
@@ -24,6 +25,8 @@ static const struct option_row rows[] = {
     {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "of requests, as in 4k,1M (default: 4k to 16M)"},
     {"np", 0, OPTION_NUMBER, &options.np, "N", "with up to so many processes (default: as many as processors)"},
     {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "repeat nothing after that (three runs are the least)"},
+    {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
+     "profile of a server of this file system; the peak is the sum of theirs"},
     {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts them: 'mpiexec.mpich -n {np}'"},
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
      "files of twice the machine's memory instead of a bounded cache"},
@@ -71,7 +74,9 @@ static void print_table(const struct system *system, FILE *out)
             "CACHE", "BANDWIDTH", "95 % INTERVAL", "LATENCY", "99 %");
     for (size_t i = 0; i < system->points; i++) print_point(&system->point[i], out);
     fprintf(out, "\nPeak: %s/s reading, ", words_bytes((uint64_t)system->peak_read).text);
-    fprintf(out, "%s/s writing\n", words_bytes((uint64_t)system->peak_write).text);
+    fprintf(out, "%s/s writing", words_bytes((uint64_t)system->peak_write).text);
+    if (system->nodes) fprintf(out, ", the sum of %s", words_count(system->nodes, "server").text);
+    fputc('\n', out);
     const struct system_metadata *names = &system->metadata;
     fprintf(out, "Names, %u process%s: %.0f created, %.0f looked up, %.0f opened, %.0f removed a second\n", names->np,
             names->np == 1 ? "" : "es", names->create, names->stat, names->open, names->unlink);
@@ -115,6 +120,23 @@ static int parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
     return STATUS_OK;
 }
 
+// The profiles of --node, each of which is read before anything is measured, and added to the result afterwards.
+static int take_nodes(struct system *result)
+{
+    int status = STATUS_OK;
+    for (size_t i = 0; i < options.nodes.count && status == STATUS_OK; i++) {
+        const char *path = options.nodes.item[i];
+        struct json_in_error error;
+        struct system node;
+        int code = system_read(&node, path, &error);
+        if (code < 0) return cli_fail_json("measure", path, code, &error);
+        code = result ? system_add_node(result, &node) : 0;
+        if (code < 0) status = cli_fail("measure", path, code);
+        system_free(&node);
+    }
+    return status;
+}
+
 static int measure_verb(int argc, char **argv)
 {
     uint64_t size[SIZES_MOST];
@@ -122,6 +144,7 @@ static int measure_verb(int argc, char **argv)
     if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "one is enough");
     if (options.np > 4096) return cli_usage("measure", "--np", "too many processes");
     int status = parse_sizes(size, &sizes);
+    if (status == STATUS_OK) status = take_nodes(NULL);
     if (status == STATUS_OK) status = output_check("measure", options.output);
     if (status != STATUS_OK) return status;
     struct measure_settings settings = {.directory = argv[1],
@@ -135,6 +158,7 @@ static int measure_verb(int argc, char **argv)
                                         .quiet = options.quiet};
     struct system system;
     status = measure_system(&system, &settings);
+    if (status == STATUS_OK) status = take_nodes(&system);
     if (status == STATUS_OK && options.output) status = write_output(&system, options.output, true);
     if (status == STATUS_OK && (!options.output || !options.quiet)) {
         status = write_output(&system, NULL, options.json && !options.output);

@@ -48,8 +48,23 @@ void system_find_peak(struct system *system)
     system->peak_write = find_peak(system, true);
 }
 
+int system_add_node(struct system *system, const struct system *node)
+{
+    struct system_node *grown = realloc(system->node, (system->nodes + 1) * sizeof *grown);
+    RETURN_IF(!grown, -ENOMEM);
+    system->node = grown;
+    if (!system->nodes) system->peak_read = system->peak_write = 0;
+    struct system_node *added = &system->node[system->nodes++];
+    *added = (struct system_node){.peak_read = node->peak_read, .peak_write = node->peak_write};
+    snprintf(added->name, sizeof added->name, "%s:%s", node->storage.host, node->storage.directory);
+    system->peak_read += node->peak_read;
+    system->peak_write += node->peak_write;
+    return 0;
+}
+
 void system_free(struct system *system)
 {
+    free(system->node);
     free(system->point);
     *system = (struct system){0};
 }
@@ -111,6 +126,20 @@ static void write_point(const struct system_point *point, struct json_out *json)
     json_close(json);
 }
 
+static void write_nodes(const struct system *system, struct json_out *json)
+{
+    json_key(json, "nodes");
+    json_array(json);
+    for (size_t i = 0; i < system->nodes; i++) {
+        json_object(json);
+        key_text(json, "name", system->node[i].name);
+        key_double(json, "read", system->node[i].peak_read);
+        key_double(json, "write", system->node[i].peak_write);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 // Those with pauses apart: who looks for the speed of the storage does not mean them.
 static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
 {
@@ -134,6 +163,7 @@ int system_write(const struct system *system, FILE *out)
     json_object(json);
     key_double(json, "read", system->peak_read);
     key_double(json, "write", system->peak_write);
+    if (system->nodes) write_nodes(system, json);
     json_close(json);
     json_key(json, "metadata");
     json_object(json);

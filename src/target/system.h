@@ -43,6 +43,12 @@ struct system_messages {
     double bandwidth; // bytes per second
 };
 
+// A server of a parallel file system, by its own profile.
+struct system_node {
+    char name[2 * STORAGE_TEXT]; // HOST:DIRECTORY
+    double peak_read, peak_write;
+};
+
 struct system {
     struct storage storage;
     char cache[STORAGE_TEXT]; // how cold points were kept from the page cache: direct, dropped or none
@@ -51,6 +57,8 @@ struct system {
     struct system_metadata metadata;
     struct system_messages messages;
     double peak_read, peak_write;
+    struct system_node *node; // whose peaks the system's are the sums of; none: they are its own points'
+    size_t nodes;
 };
 
 const char *system_mode_name(enum system_mode mode);
@@ -63,5 +71,8 @@ void system_free(struct system *system);
 
 // The best of all cold and stable points; without such, of all cold ones, or of all.
 void system_find_peak(struct system *system);
+
+// Of a parallel file system the peak is the sum of its servers'. To be called with the profile of each.
+int system_add_node(struct system *system, const struct system *node);
 
 #endif

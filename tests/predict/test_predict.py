@@ -97,6 +97,16 @@ class Measure(PredictTest):
             self.skipTest('no MPICH')
         self.check(self.measure('--launcher', 'mpiexec.mpich -n {np}'), True)
 
+    def test_servers(self):
+        """The peak of a parallel file system is the sum of its servers' peaks."""
+        names = [self.write(f'server{i}', {'ioseer_system': 1, 'storage': {'host': f's{i}', 'directory': '/brick'},
+                                           'peak': {'read': 1e12 + i, 'write': 2e12 + i}, 'points': []}) for i in (1, 2)]
+        peak = self.measure('--node', names[0], '--node', names[1])['peak']
+        self.assertEqual((peak['read'], peak['write']), (2e12 + 3, 4e12 + 3))
+        self.assertEqual([node['name'] for node in peak['nodes']], ['s1:/brick', 's2:/brick'])
+        self.expect_error(1, 'measure', '--node', self.path('missing'), self.target)
+        self.expect_error(1, 'measure', '--node', self.write('wrong', {}), self.target)
+
     def test_without_mpi(self):
         path = os.path.dirname(shutil.which('rm'))
         tools = self.path('tools')
