@@ -9,10 +9,11 @@
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record)
 {
     // Bytes of stdio calls are what the program asked libc for; what reached the kernel the processes' records say.
-    if (record->layer != LAYER_POSIX) return;
-    coverage->captured[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
-    coverage->captured[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    coverage->mappings += record->counters.value[COUNTER_MMAPS];
+    uint64_t *bytes = record->layer == LAYER_STDIO ? coverage->stdio_asked : coverage->captured;
+    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return;
+    bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
+    bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];
+    if (record->layer == LAYER_POSIX) coverage->mappings += record->counters.value[COUNTER_MMAPS];
 }
 
 static bool has_uncounted_calls(const struct log *log)
@@ -36,9 +37,11 @@ static int subtract_uncounted(struct coverage *coverage, struct log *log)
     while ((code = log_iter_next(iter, &event)) > 0) {
         bool moved = event->raw.has_result && !event->raw.error && event->raw.result > 0;
         if (!moved || !(event->call->traits & CALL_UNCOUNTED)) continue;
-        uint64_t *captured = &coverage->captured[event->call->class == CLASS_WRITE ? DIRECTION_WRITE : DIRECTION_READ];
-        uint64_t bytes = (uint64_t)event->raw.result;
-        *captured = *captured > bytes ? *captured - bytes : 0;
+        unsigned direction = event->call->class == CLASS_WRITE ? DIRECTION_WRITE : DIRECTION_READ;
+        uint64_t *captured = &coverage->captured[direction];
+        uint64_t bytes = (uint64_t)event->raw.result < *captured ? (uint64_t)event->raw.result : *captured;
+        *captured -= bytes;
+        coverage->uncounted[direction] += bytes;
     }
     log_iter_close(iter);
     return code;
@@ -74,6 +77,8 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
 
 static void add_process(struct coverage *coverage, const struct log_process *process)
 {
+    coverage->stdio_kernel[DIRECTION_READ] += process->stdio_kernel_read;
+    coverage->stdio_kernel[DIRECTION_WRITE] += process->stdio_kernel_write;
     coverage->captured[DIRECTION_READ] += process->stdio_kernel_read;
     coverage->captured[DIRECTION_WRITE] += process->stdio_kernel_write;
     coverage->raw_rings += process->raw_rings;

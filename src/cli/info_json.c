@@ -244,8 +244,14 @@ static void print_coverage(struct json_out *json, const struct info *info)
     json_close(json);
     static const char *const captured_keys[] = {"captured_read", "captured_write"};
     static const char *const total_keys[] = {"total_read", "total_write"};
+    static const char *const uncounted_keys[] = {"uncounted_read", "uncounted_write"};
+    static const char *const asked_keys[] = {"stdio_asked_read", "stdio_asked_write"};
+    static const char *const kernel_keys[] = {"stdio_kernel_read", "stdio_kernel_write"};
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         key_number(json, captured_keys[direction], coverage->captured[direction]);
+        key_number(json, uncounted_keys[direction], coverage->uncounted[direction]);
+        key_number(json, asked_keys[direction], coverage->stdio_asked[direction]);
+        key_number(json, kernel_keys[direction], coverage->stdio_kernel[direction]);
         json_key(json, total_keys[direction]);
         if (coverage->known) {
             json_unsigned(json, coverage->total[direction]);

@@ -277,11 +277,30 @@ static void print_events(const struct info *info, FILE *out)
     print_losses(info, out);
 }
 
-static void print_part(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
+static void print_row(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
 {
-    if (!bytes) return;
     fprintf(out, "  %-8s %10s %-7s  %s\n", what, words_bytes(bytes).text,
             direction == DIRECTION_READ ? "read" : "written", reason);
+}
+
+static void print_part(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
+{
+    if (bytes) print_row(out, what, direction, reason, bytes);
+}
+
+// So that the sum is that of the files: stdio reads ahead, and gives from its buffers what it has read before.
+static void print_recorded(const struct coverage *coverage, unsigned direction, FILE *out)
+{
+    uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
+    bool apart = asked != stdio;
+    print_part(out, "recorded", direction, "in this log", coverage->captured[direction] - (apart ? stdio : 0));
+    if (apart) {
+        char reason[160];
+        snprintf(reason, sizeof reason, "in this log, by stdio, which the program asked for %s",
+                 words_bytes(asked).text);
+        print_row(out, "recorded", direction, reason, stdio);
+    }
+    print_part(out, "recorded", direction, COVERAGE_UNCOUNTED, coverage->uncounted[direction]);
 }
 
 static void print_coverage(const struct info *info, FILE *out)
@@ -296,9 +315,11 @@ static void print_coverage(const struct info *info, FILE *out)
         fprintf(out, "%s%s of the bytes %s", direction ? ", " : "",
                 known ? words_percent(fraction).text : "an unknown part", names[direction]);
     }
+    if (coverage->uncounted[DIRECTION_READ] || coverage->uncounted[DIRECTION_WRITE])
+        fputs(", asynchronous I/O aside", out);
     fputs(coverage->known ? "\n" : " (what the kernel counted is not known)\n", out);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
-        print_part(out, "recorded", direction, "in this log", coverage->captured[direction]);
+        print_recorded(coverage, direction, out);
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
             print_part(out, "left out", direction, words_left_out(reason), coverage->left_out[direction][reason]);
         }

@@ -98,6 +98,58 @@ for i in range(300000): os.pwrite(fd, b"x" * (i % 7), i * 7919 % 100000)
 """
 
 
+# Reads 4,096 bytes with a buffer that reads ahead, and gives 5 of them; writes 3.
+BUFFERED = """
+import ctypes
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+libc.fclose.argtypes = [ctypes.c_void_p]
+libc.fread.argtypes = libc.fwrite.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p]
+with open("data", "wb", buffering=0) as out: out.write(b"x" * 4096)
+stream = libc.fopen(b"data", b"r")
+libc.fread(ctypes.create_string_buffer(8), 1, 5, stream)
+libc.fclose(stream)
+stream = libc.fopen(b"other", b"w")
+libc.fwrite(b"abc", 1, 3, stream)
+libc.fclose(stream)
+"""
+
+
+class Coverage(harness.CommandLineTest):
+    def info(self, log):
+        """Of which the bytes of the files are those of the coverage."""
+        info = self.json('info', '--json', log)
+        coverage = info['coverage']
+        for way, key in (('read', 'bytes_read'), ('write', 'bytes_written')):
+            self.assertEqual(sum(file[key] for file in info['files']),
+                             coverage['captured_' + way] + coverage['uncounted_' + way] + coverage['stdio_asked_' + way] -
+                             coverage['stdio_kernel_' + way], coverage)
+        return coverage
+
+    def test_of_buffers(self):
+        log = self.record_python(BUFFERED)
+        coverage = self.info(log)
+        self.assertEqual((coverage['stdio_asked_read'], coverage['stdio_kernel_read']), (5, 4096))
+        self.assertEqual((coverage['stdio_asked_write'], coverage['stdio_kernel_write']), (3, 3))
+        text = self.expect(0, 'info', log).stdout.decode()
+        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB read +in this log, by stdio, which the program asked for 5 B$')
+        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB written +in this log$')
+        self.assertNotIn('asynchronous', text)
+
+    def test_of_what_the_kernel_does_not_count(self):
+        log = self.path('test.ioseer')
+        done = harness.ioseer('record', '-q', '-o', log, '--', sys.executable, '-I', '-S', '-c', RINGS.replace('(70)', '(3)'),
+                              cwd=self.folder)
+        if done.returncode == 3:
+            self.skipTest('no io_uring here')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        coverage = self.info(log)
+        self.assertEqual((coverage['uncounted_read'], coverage['uncounted_write']), (300, 0))
+        text = self.expect(0, 'info', log).stdout.decode()
+        self.assertRegex(text, r'(?m)^Coverage .*, asynchronous I/O aside$')
+        self.assertRegex(text, r'(?m)^  recorded +300 B read +in this log, asynchronously, which the kernel does not count')
+
+
 class Losses(harness.CommandLineTest):
     def losses(self, log):
         return {loss['reason']: loss['events'] for loss in self.json('info', '--json', log)['losses']}

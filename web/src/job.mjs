@@ -78,8 +78,12 @@ function coverageTable({ coverage }) {
     if (!coverage) return null;
     const rows = [];
     const add = (direction, reason, moved, what) => rows.push({ direction, reason, moved, what });
-    add('read', 'in this log', coverage.captured_read, 'recorded');
-    add('write', 'in this log', coverage.captured_write, 'recorded');
+    for (const direction of ['read', 'write']) {
+        add(direction, 'in this log', coverage[`captured_${direction}`], 'recorded');
+        const uncounted = coverage[`uncounted_${direction}`];
+        if (uncounted)
+            add(direction, 'asynchronously, which the kernel does not count: in no share above', uncounted, 'recorded');
+    }
     for (const { direction, reason, bytes: moved } of coverage.left_out ?? [])
         add(direction, reason, moved, 'left out');
     for (const { direction, reason, bytes: moved } of coverage.unseen ?? []) add(direction, reason, moved, 'not seen');
