@@ -42,23 +42,32 @@ static char *program_name(const struct log *log)
     return text;
 }
 
+// The time in I/O, of one process or of several.
+static int say_io(struct page *page, const char *name, const struct words *who)
+{
+    const struct summary *summary = &page->collect.summary;
+    struct words run = words_seconds(summary->run_ns), share = words_percent(summary->io_share);
+    struct words mean = words_seconds(summary->io_mean_ns), most = words_seconds(summary->io_most_ns);
+    if (page->info.nprocs == 1)
+        return texts_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s.", name, run.text,
+                         who->text, share.text, mean.text);
+    struct words some = {""};
+    if (summary->processes < page->info.nprocs)
+        snprintf(some.text, sizeof some.text, " of the %s that did any", words_count(summary->processes, "").text);
+    return texts_add(&page->sentences,
+                     "%s ran for %s as %s and spent %s of that in I/O: %s on average%s, %s in the one with the most.",
+                     name, run.text, who->text, share.text, mean.text, some.text, most.text);
+}
+
 static int say_run(struct page *page)
 {
     const struct summary *summary = &page->collect.summary;
-    const struct info *info = &page->info;
     char *name = program_name(page->argument->log);
     RETURN_IF(!name, -ENOMEM);
-    struct words who = info->rank_count ? words_count(info->nprocs, "rank")
-                                        : words_count(summary->processes ? summary->processes : 1, "process");
-    int code =
-        summary->io_share >= 0
-            ? texts_add(&page->sentences,
-                        "%s ran for %s as %s and spent %s of that in I/O: %s on average, %s in the process with "
-                        "the most.",
-                        name, words_seconds(summary->run_ns).text, who.text, words_percent(summary->io_share).text,
-                        words_seconds(summary->io_mean_ns).text, words_seconds(summary->io_most_ns).text)
-            : texts_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name,
-                        words_seconds(summary->run_ns).text);
+    struct words who = words_count(page->info.nprocs, page->info.rank_count ? "rank" : "process");
+    int code = summary->io_share >= 0 ? say_io(page, name, &who)
+                                      : texts_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.",
+                                                  name, words_seconds(summary->run_ns).text);
     free(name);
     return code;
 }

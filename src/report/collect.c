@@ -57,7 +57,7 @@ int collect_events(struct collect *collect)
     }
     log_walk_close(&walk);
     FORWARD(more);
-    summary_finish(&collect->summary);
+    FORWARD(summary_finish(&collect->summary));
     collect->facts->run_ns = collect->summary.run_ns;
     FORWARD(facts_take_comm(collect->facts));
     return files_choose(&collect->files);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -64,23 +65,49 @@ static int64_t job_ns(const struct summary *summary)
     return end_ns;
 }
 
-void summary_finish(struct summary *summary)
+// Programs that a process went on to with exec come together.
+static int compare_images(const void *a, const void *b)
 {
-    double share = 0, sum_ns = 0;
-    summary->run_ns = job_ns(summary);
-    for (size_t i = 0; i < log_process_count(summary->log); i++) {
-        const struct log_process *process = log_process_at(summary->log, i);
-        struct summary_process *own = &summary->process[i];
-        own->io_ns += process->io_ns;
-        if (!summary_counts(summary->log, process) || (!own->calls && !process->io_ns)) continue;
-        int64_t run_ns = (process->has_end ? process->end_ns : summary->run_ns) - process->start_ns;
-        if (run_ns < own->io_ns) run_ns = own->io_ns;
-        summary->processes++;
-        sum_ns += (double)own->io_ns;
-        share += run_ns > 0 ? (double)own->io_ns / (double)run_ns : 0;
-        if (own->io_ns > summary->io_most_ns) summary->io_most_ns = own->io_ns;
+    const struct log_process *left = *(const struct log_process *const *)a;
+    const struct log_process *right = *(const struct log_process *const *)b;
+    if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
+    return strcmp(left->host ? left->host : "", right->host ? right->host : "");
+}
+
+// All programs of one process; gives where the next one's begin.
+static size_t add_process(struct summary *summary, const struct log_process **image, size_t first, double *sum_ns)
+{
+    int64_t io_ns = 0;
+    bool did_io = false;
+    size_t i = first;
+    for (; i < log_process_count(summary->log) && !compare_images(&image[first], &image[i]); i++) {
+        const struct summary_process *own = &summary->process[log_process_index(summary->log, image[i])];
+        if (!summary_counts(summary->log, image[i])) continue;
+        io_ns += own->io_ns + image[i]->io_ns;
+        did_io = did_io || own->calls || image[i]->io_ns;
     }
-    double processes = (double)summary->processes;
-    summary->io_mean_ns = summary->processes ? (int64_t)(sum_ns / processes) : 0;
-    summary->io_share = summary->processes ? share / processes : -1;
+    summary->processes += did_io;
+    *sum_ns += (double)io_ns;
+    if (io_ns > summary->io_most_ns) summary->io_most_ns = io_ns;
+    return i;
+}
+
+int summary_finish(struct summary *summary)
+{
+    size_t count = log_process_count(summary->log);
+    const struct log_process **image = calloc(count + 1, sizeof *image);
+    RETURN_IF(!image, -ENOMEM);
+    for (size_t i = 0; i < count; i++) image[i] = log_process_at(summary->log, i);
+    qsort(image, count, sizeof *image, compare_images);
+    double sum_ns = 0;
+    for (size_t first = 0; first < count;) first = add_process(summary, image, first, &sum_ns);
+    free(image);
+    summary->run_ns = job_ns(summary);
+    summary->io_mean_ns = summary->processes ? (int64_t)(sum_ns / (double)summary->processes) : 0;
+    summary->io_share = -1;
+    if (summary->processes && summary->run_ns > 0) {
+        double share = (double)summary->io_mean_ns / (double)summary->run_ns;
+        summary->io_share = share < 1 ? share : 1;
+    }
+    return 0;
 }

@@ -20,15 +20,15 @@ struct summary {
     int64_t transfer_until_ns;
     // Once all events are there:
     int64_t run_ns;
-    uint64_t processes; // that did I/O
+    uint64_t processes; // that did I/O; an exec makes no second one
     int64_t io_mean_ns;
     int64_t io_most_ns;
-    double io_share; // below 0 where it is not known
+    double io_share; // the mean over the run time; below 0 where it is not known
 };
 
 int summary_init(struct summary *summary, const struct log *log);
 void summary_take(struct summary *summary, const struct log_step *step);
-void summary_finish(struct summary *summary);
+int summary_finish(struct summary *summary);
 void summary_free(struct summary *summary);
 
 // Processes whose I/O is the application's: with MPI its ranks, else all but launchers.
