@@ -39,7 +39,7 @@ int page_gather(struct page *page, const struct log_argument *argument)
     FORWARD(collect_events(&page->collect));
     FORWARD(info_gather(&page->info, argument, take_record, page));
     FORWARD(make_model(page));
-    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL));
+    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, argument->path));
     return page_say(page);
 }
 

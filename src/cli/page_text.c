@@ -70,7 +70,7 @@ static void print_findings(const struct page *page, FILE *out)
         for (size_t k = 0; k < finding->evidences; k++) print_evidence(out, &finding->evidence[k]);
         paragraph(out, "     why:      ", finding->reason);
         paragraph(out, "     do:       ", finding->advice);
-        paragraph(out, "     check:    ", finding->command);
+        fprintf(out, "     check:    %s\n", finding->command); // to be copied as it is
     }
 }
 

@@ -105,6 +105,7 @@ void facts_free(struct facts *facts)
     }
     free(facts->file);
     free(facts->process);
+    for (size_t i = 0; i < facts->uses; i++) extents_free(&facts->use[i].read);
     free(facts->use);
     free(facts->is_stat);
     lookup_free(&facts->use_of);
@@ -224,6 +225,20 @@ static int add_extent(struct facts_file *file, unsigned direction, const struct 
     return 0;
 }
 
+// Whether a process reads its own part again, or what another one has read, too.
+static int add_own_extent(struct facts *facts, struct facts_file *file, struct facts_use *use,
+                          const struct log_event *event)
+{
+    uint64_t before;
+    size_t room = use->read.room;
+    if (facts->use_extents > FACTS_MOST_EXTENTS) use->read.given_up = true;
+    FORWARD(extents_add(&use->read, event->raw.offset, log_event_bytes(event), &before));
+    facts->use_extents += use->read.room - room;
+    file->read_by_itself += before;
+    if (use->read.given_up) file->read_by_unknown = true;
+    return 0;
+}
+
 // What is inside a call of MPI-IO.
 static bool is_below_mpi(const struct log_step *step)
 {
@@ -289,6 +304,7 @@ static int take_request(struct facts *facts, const struct log_step *step, struct
     if (sieving) return 0;
     move_on(use, direction, event->raw.offset, log_event_bytes(event));
     add_together(&file->together[direction], event, (uint32_t)log_process_index(facts->log, event->process));
+    if (direction == FACTS_READ) FORWARD(add_own_extent(facts, file, use, event));
     return add_extent(file, direction, event);
 }
 

@@ -30,6 +30,7 @@ enum {
     FACTS_DURATIONS = 128, // four to each power of two
     FACTS_LINES = 256,
     FACTS_MOST_USES = 1 << 20,
+    FACTS_MOST_EXTENTS = 1 << 20, // of all uses together
 };
 
 struct facts_sum {
@@ -93,6 +94,8 @@ struct facts_file {
     uint32_t users;                       // processes
     struct extents extents[FACTS_DIRECTIONS];
     uint64_t again[FACTS_DIRECTIONS]; // bytes that were moved in this direction before
+    uint64_t read_by_itself;          // of those read again: what the same process had read before
+    bool read_by_unknown;             // too many extents to tell whether it was the same
     struct facts_sum remembered;      // reads as fast as memory of what the job had read or written before
     struct facts_sum fetched;         // all other reads
     struct facts_together together[FACTS_DIRECTIONS];
@@ -113,6 +116,7 @@ struct facts_use {
     uint32_t syncs;
     uint64_t view_bytes; // of an instance of the file view's type, 0 without one
     uint64_t view_pieces;
+    struct extents read;
 };
 
 struct facts_line {
@@ -133,6 +137,7 @@ struct facts {
     size_t uses, uses_room;
     struct lookup use_of; // process and file -> place in `use`
     uint64_t uses_left_out;
+    size_t use_extents; // there is room for
     // [direction][size][order][unaligned][switched]
     struct facts_cell cell[FACTS_DIRECTIONS][FACTS_SIZES][FACTS_ORDERS][2][2];
     struct facts_line line[FACTS_LINES];

@@ -1,5 +1,6 @@
 // What the functions that find something share. Each fills a finding and gives 1, or gives 0 where there is none, or
-// -ENOMEM. `id`, share and severity are filled in by findings.c, which also drops what is too little to matter.
+// -ENOMEM. `id`, share and severity are filled in by findings.c, which also drops what is too little to matter, and
+// puts the names in the places of the words FILE and LOG of `command`.
 #ifndef IOSEER_FINDINGS_FIND_H
 #define IOSEER_FINDINGS_FIND_H
 
@@ -24,6 +25,10 @@ struct finding_evidence *find_evidence(struct finding *finding, const char *text
 uint32_t find_phase(const struct findings *findings, unsigned direction);
 // The line of the program with the most time in calls of this class, or NULL.
 const char *find_line(const struct findings *findings, unsigned class);
+
+// The finding's command with the file of its evidence and the log in their places (command.c); NULL where memory is
+// out.
+const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);
 
 // A sum of each process, and of each file: which one is largest, and what all are together.
 typedef const struct facts_sum *find_of_process(const struct facts_process *process, unsigned direction);

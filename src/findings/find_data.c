@@ -21,6 +21,19 @@ static const struct facts_file *most_again(const struct facts *facts, unsigned d
     return best;
 }
 
+// One process can only send to others what these read, too.
+static const char *advice_on_reads(const struct facts *facts, const struct facts_file *file, uint64_t once)
+{
+    uint64_t again = file->again[FACTS_READ], own = file->read_by_itself < again ? file->read_by_itself : again;
+    if (file->processes[FACTS_READ] > 1 && file->read_by_unknown)
+        return "Keep in memory what is needed again. What several processes need, let one read and send to the others.";
+    if (file->processes[FACTS_READ] <= 1 || (again - own) * 2 <= once) return "Keep in memory what is needed again.";
+    return facts->ranks
+               ? "Let one process read what all need and send it to the others (MPI_Bcast), or use a collective "
+                 "read."
+               : "Let one process read what all need and share it with the others.";
+}
+
 int find_read_again(struct findings *findings, struct finding *finding)
 {
     double ns;
@@ -28,7 +41,6 @@ int find_read_again(struct findings *findings, struct finding *finding)
     if (!file) return 0;
     const struct facts_sum *sum = &file->request[FACTS_READ];
     uint64_t once = sum->bytes > file->again[FACTS_READ] ? sum->bytes - file->again[FACTS_READ] : 1;
-    bool by_all = file->processes[FACTS_READ] > 1 && file->again[FACTS_READ] * 2 > once;
     finding->ns = (int64_t)ns;
     finding->basis = "time of the reads of this file, as far as their bytes had been read before; mean of its readers";
     finding->title = find_text(findings, "%s of a file were read %.1f times", words_bytes(once).text,
@@ -41,10 +53,7 @@ int find_read_again(struct findings *findings, struct finding *finding)
     evidence->phase = find_phase(findings, FACTS_READ);
     evidence->line = find_line(findings, CLASS_READ);
     finding->reason = "The same bytes come from the storage, or from the system's memory, again and again.";
-    finding->advice =
-        by_all ? "Let one process read what all need and send it to the others (MPI_Bcast), or use a collective "
-                 "read."
-               : "Keep in memory what is needed again.";
+    finding->advice = advice_on_reads(findings->facts, file, once);
     finding->command = "ioseer dump --class read --file FILE LOG";
     return 1;
 }

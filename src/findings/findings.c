@@ -151,7 +151,7 @@ static int compare(const void *a, const void *b)
     return left->ns > right->ns ? -1 : left->ns < right->ns;
 }
 
-static int try_row(struct findings *findings, size_t row)
+static int try_row(struct findings *findings, size_t row, const char *log_path)
 {
     FORWARD(grow(&findings->finding, &findings->room, findings->count, sizeof *findings->finding));
     struct finding *finding = &findings->finding[findings->count];
@@ -163,17 +163,18 @@ static int try_row(struct findings *findings, size_t row)
     finding->share = (double)finding->ns / (double)run_ns;
     if (finding->share < LEAST_SHARE) return 0;
     finding->severity = finding->share >= 0.1 ? FINDING_HIGH : finding->share >= 0.01 ? FINDING_MEDIUM : FINDING_LOW;
+    finding->command = find_command(findings, finding, log_path);
     RETURN_IF(!finding->title || !finding->basis || !finding->reason || !finding->advice || !finding->command, -ENOMEM);
     for (size_t i = 0; i < finding->evidences; i++) RETURN_IF(!finding->evidence[i].text, -ENOMEM);
     findings->count++;
     return 0;
 }
 
-int findings_make(struct findings *findings, const struct facts *facts, const struct model *model)
+int findings_make(struct findings *findings, const struct facts *facts, const struct model *model, const char *log_path)
 {
     *findings = (struct findings){.facts = facts};
     if (model) FORWARD(take_phases(findings, model));
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) FORWARD(try_row(findings, i));
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) FORWARD(try_row(findings, i, log_path));
     if (findings->count > 1) qsort(findings->finding, findings->count, sizeof *findings->finding, compare);
     return 0;
 }

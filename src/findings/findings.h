@@ -51,8 +51,9 @@ struct findings {
     size_t phases;
 };
 
-// `model` may be NULL: then no evidence names a phase. 0 or -ENOMEM.
-int findings_make(struct findings *findings, const struct facts *facts, const struct model *model);
+// `model` may be NULL: then no evidence names a phase. The path is for the commands. 0 or -ENOMEM.
+int findings_make(struct findings *findings, const struct facts *facts, const struct model *model,
+                  const char *log_path);
 void findings_free(struct findings *findings);
 
 const char *finding_severity_name(enum finding_severity severity);

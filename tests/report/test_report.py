@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 
 import place
@@ -75,6 +76,21 @@ class ReportTest(harness.CommandLineTest):
         self.assertTrue({point[0] for point in page['space']['points']} <= ids)
         self.assertEqual(sorted(point[3] for point in page['space']['points']), sorted(e['offset'] for e in transfers))
 
+    def test_headline_agrees_with_itself(self):
+        program = ('import os\nfor i in range(3):\n    if not os.fork():\n        os.execv("/bin/sh", ["sh", "-c", "echo x >n%d" % i])\n'
+                   '    os.wait()\nif not os.fork():\n    os._exit(0)\nos.wait()')
+        log = self.record_python(program)
+        summary, info = self.report(log)['summary'], self.json('info', '--json', log)
+        self.assertEqual(info['job']['nprocs'], 5)
+        self.assertGreater(len(info['processes']), 5)
+        self.assertAlmostEqual(summary['io_share'], summary['io_seconds'] / summary['run_seconds'], places=3)
+        self.assertLessEqual(summary['io_seconds'], summary['io_seconds_max'])
+        self.assertLessEqual(summary['processes'], 5)
+        self.assertIn(' as 5 processes and ', summary['sentences'][0])
+        alone = self.report(self.record('sh', '-c', 'exec sh -c "echo x >\'$0\'"', self.path('x'), name='alone.ioseer'))['summary']
+        self.assertRegex(alone['sentences'][0], r' as 1 process and spent [\d.]+ % of that in I/O: [\d.]+ [mu]?s\.$')
+        self.assertEqual(alone['processes'], 1)
+
     def test_text_tells_the_same(self):
         log = self.record_program()
         page, text = self.report(log), self.expect(0, 'report', log).stdout.decode()
@@ -127,6 +143,23 @@ class ReportTest(harness.CommandLineTest):
         self.assertTrue(any(text.startswith('files') for text in page['summary']['cut']))
         self.assertFalse(page['timeline']['complete'])
         self.assertEqual(sum(span[4] for span in page['timeline']['spans']), page['summary']['calls'])
+
+    def test_advice_where_each_process_reads_its_own_part(self):
+        program = ('import os, sys\nsize = 4 << 20\nwith open(sys.argv[2], "wb") as out: out.write(bytes(4 * size))\n'
+                   'for i in range(4):\n    if os.fork(): continue\n    fd = os.open(sys.argv[2], os.O_RDONLY)\n'
+                   '    for j in range(20): os.pread(fd, size, i * size * int(sys.argv[1]))\n    os._exit(0)\n'
+                   'for i in range(4): os.wait()\n')
+        advice = {}
+        for own in (0, 1):
+            log = self.record_python(program, str(own), "data it's", name=f'own{own}.ioseer')
+            finding, = (finding for finding in self.report(log)['findings'] if finding['id'] == 'read-again')
+            advice[own] = finding['advice']
+            command = f"""ioseer dump --class read --file '{self.folder}/data it'\\''s' {log}"""
+            self.assertEqual(finding['command'], command)
+            self.assertIn(f'check:    {command}\n', self.expect(0, 'report', log).stdout.decode())
+            self.assertEqual(len(self.json(*shlex.split(command)[1:], '--json')), 80)
+        self.assertIn('Let one process read', advice[0])
+        self.assertEqual(advice[1], 'Keep in memory what is needed again.')
 
     def test_predictions(self):
         log = self.record_program()

@@ -59,13 +59,15 @@ static void job_free(struct job *job)
 static const struct finding *found(struct job *job, const char *id)
 {
     findings_free(&job->findings);
-    assert_int_equal(findings_make(&job->findings, &job->facts, NULL), 0);
+    assert_int_equal(findings_make(&job->findings, &job->facts, NULL, "a log"), 0);
     const struct finding *wanted = NULL;
     for (size_t i = 0; i < job->findings.count; i++) {
         const struct finding *finding = &job->findings.finding[i];
         assert_true(finding->ns > 0 && finding->share > 0 && finding->evidences > 0);
         assert_true(*finding->title && *finding->reason && *finding->advice && *finding->basis);
         assert_int_equal(strncmp(finding->command, "ioseer ", 7), 0);
+        assert_non_null(strstr(finding->command, " 'a log'"));
+        assert_null(strstr(finding->command, " FILE "));
         if (i) assert_true(finding[-1].ns >= finding->ns);
         if (!strcmp(finding->id, id)) wanted = finding;
     }
@@ -267,6 +269,14 @@ static void test_again(void **state)
     assert_int_equal(found(job, "read-again")->ns, 750 * MS);
     assert_int_equal(found(job, "written-again")->ns, 750 * MS);
     assert_ptr_equal(found(job, "read-again")->evidence[0].file, &job->log_file[1]);
+    assert_non_null(strstr(found(job, "read-again")->advice, "MPI_Bcast"));
+    job->file[1].read_by_itself = UINT64_C(300) << 20; // each rank its own part
+    assert_null(strstr(found(job, "read-again")->advice, "MPI_Bcast"));
+    job->log_file[1].name = "/data/it's *";
+    assert_string_equal(found(job, "read-again")->command,
+                        "ioseer dump --class read --file '/data/it'\\''s \\*' 'a log'");
+    job->log_file[1].name = "/data/\n'";
+    assert_string_equal(found(job, "read-again")->command, "ioseer dump --class read --file $'/data/\\012\\'' 'a log'");
     job->file[1].extents[FACTS_READ].given_up = true;
     assert_null(found(job, "read-again"));
     job->file[1].again[FACTS_WRITE] = 0;
