@@ -31,6 +31,7 @@ struct loading {
     size_t comms, comms_room;
     struct tail {        // communication behind a thread's last event
         uint64_t thread; // as in lane_of
+        enum stream_comm_kind kind;
         uint64_t calls;
     } * tail;
     size_t tails, tails_room;
@@ -42,9 +43,10 @@ struct loading {
         struct lane_gap gap; // the last transfer
         int64_t end_ns;
         bool begun;
-        bool is_async;   // the last operation was an asynchronous transfer
-        int64_t seen_ns; // when its end was seen
-        size_t comm_at;  // where the next event's is expected
+        bool is_async;          // the last operation was an asynchronous transfer
+        int64_t seen_ns;        // when its end was seen
+        size_t comm_at;         // where the next event's is expected
+        uint64_t last_barriers; // behind the last event
     } * carry;
     size_t carries_room;
     const char **call_name;        // by call
@@ -92,7 +94,7 @@ static int take_tail(struct loading *l, const struct log_comm *found)
 {
     if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
     FORWARD(grow(&l->tail, &l->tails_room, l->tails, sizeof *l->tail));
-    l->tail[l->tails++] = (struct tail){thread_key(l, found->process, found->tid), found->count};
+    l->tail[l->tails++] = (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count};
     return 0;
 }
 
@@ -493,6 +495,53 @@ static int take_event(struct loading *l, const struct log_event *event)
     return code;
 }
 
+// --- behind the last operation
+
+// Also before calls that are no operations, as those of a layer that was not asked for.
+static uint64_t barriers_behind(const struct carry *carry)
+{
+    return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
+}
+
+static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count)
+{
+    struct op op;
+    const struct carry *carry = &l->carry[at];
+    struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
+    FORWARD(make_barrier(l, count, &op));
+    return add_other(&l->lanes->lane[at], &op, &time, false);
+}
+
+static bool waits_for_others(const struct lane *lane)
+{
+    return lane->process->has_rank && lane->comm_calls && (lane->transfers || lane->others);
+}
+
+// What a rank does last may have to wait for ranks that do nothing any more. Barriers that all have behind them are
+// before nothing, and left out.
+static int close_lanes(struct loading *l)
+{
+    const struct lanes *lanes = l->lanes;
+    size_t worlds = log_world_count(l->log);
+    uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
+    RETURN_IF(!shared, -ENOMEM);
+    for (size_t i = 0; i < worlds; i++) shared[i] = UINT64_MAX;
+    for (size_t i = 0; i < lanes->count; i++) {
+        const struct lane *lane = &lanes->lane[i];
+        uint64_t count = barriers_behind(&l->carry[i]);
+        if (waits_for_others(lane) && count < shared[lane->process->world]) shared[lane->process->world] = count;
+    }
+    int code = 0;
+    for (uint32_t i = 0; i < lanes->count && !code; i++) {
+        const struct lane *lane = &lanes->lane[i];
+        if (!waits_for_others(lane)) continue;
+        uint64_t count = barriers_behind(&l->carry[i]) - shared[lane->process->world];
+        if (count) code = add_barriers_behind(l, i, count);
+    }
+    free(shared);
+    return code;
+}
+
 // --- asynchronous transfers
 
 // How many of these, whose starts ascend, began before the time; only so many are looked at.
@@ -592,9 +641,11 @@ static int load_events(struct loading *l)
     log_iter_close(iter);
     for (size_t i = 0; i < l->tails && !code; i++) {
         uint32_t lane = lookup_find(&l->lane_of, l->tail[i].thread);
-        if (lane != LOOKUP_NONE) l->lanes->lane[lane].comm_calls += l->tail[i].calls;
+        if (lane == LOOKUP_NONE) continue;
+        l->lanes->lane[lane].comm_calls += l->tail[i].calls;
+        if (l->tail[i].kind == COMM_SYNCHRONISING) l->carry[lane].last_barriers += l->tail[i].calls;
     }
-    return code;
+    return code ? code : close_lanes(l);
 }
 
 int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)

@@ -302,12 +302,13 @@ static void think(struct lane_run *lane, const struct model_step *step)
 // Of several barriers the last stands before what comes, the others behind what was: the pause lies between.
 static void run_barriers(struct lane_run *lane, const struct model_step *step)
 {
-    bool takes_part = !lane->thread && lane->runner->barriers[step->phase];
-    int64_t count = step->op->at[AT_SIZE];
-    for (int64_t i = 1; takes_part && i < count; i++) world_barrier();
-    if (takes_part && count > 1) lane->free_at = clock_seconds();
+    int64_t left = lane->thread ? 0 : lane->runner->barriers[step->phase] - lane->barriers;
+    int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
+    lane->barriers += count;
+    for (int64_t i = 1; i < count; i++) world_barrier();
+    if (count > 1) lane->free_at = clock_seconds();
     think(lane, step);
-    if (!takes_part) return;
+    if (!count) return;
     world_barrier();
     lane->free_at = clock_seconds();
 }
@@ -442,6 +443,7 @@ static void *run_lane(void *context)
             lane->free_at = clock_seconds();
         }
         if (!lane->thread) tell_progress(runner, i);
+        lane->barriers = 0;
         if (phase_is_chosen(runner, i)) {
             lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread, take_step, lane);
         }
@@ -468,61 +470,6 @@ static int run_lanes(struct runner *runner)
     }
     free(lane);
     free(thread);
-    return code;
-}
-
-// --- barriers: of all processes or of none, lest some wait for ever
-
-struct barrier_count {
-    const struct model *model;
-    int64_t count;
-};
-
-static int count_barriers(const struct op *op, size_t leaf, void *context)
-{
-    struct barrier_count *barriers = context;
-    (void)leaf;
-    if (barriers->model->kind[op->kind].class == CLASS_NONE) barriers->count += op->at[AT_SIZE];
-    return 0;
-}
-
-static int add_part_barriers(const struct runner *runner, const struct model_family *family,
-                             const struct model_part *part, uint32_t ph, int64_t *count)
-{
-    size_t place = model_place(part->ph, part->phs, ph);
-    for (size_t i = 0; place != SIZE_MAX && !part->thread && i < part->ranks; i++) {
-        struct arena arena = {0};
-        struct nest_seq seq;
-        struct barrier_count barriers = {.model = &runner->model};
-        int code = model_instance(&runner->model, family, part, place, i, &arena, &seq);
-        if (!code) nest_walk(&seq, count_barriers, &barriers);
-        arena_free(&arena);
-        FORWARD(code);
-        count[part->rank[i]] += barriers.count;
-    }
-    return 0;
-}
-
-// A phase's barriers are done where all processes have the same number of them.
-static int choose_barriers(struct runner *runner)
-{
-    const struct model_program *program = &runner->model.program[runner->options->program];
-    int64_t *count = malloc(runner->np * sizeof *count);
-    runner->barriers = calloc(runner->model.phases + 1, sizeof *runner->barriers);
-    int code = count && runner->barriers ? 0 : -ENOMEM;
-    for (size_t i = program->first; i < program->end && !code; i++) {
-        const struct model_phase *phase = &runner->model.phase[i];
-        const struct model_family *family = &runner->model.family[phase->family];
-        memset(count, 0, runner->np * sizeof *count);
-        for (size_t k = 0; k < family->others && !code; k++) {
-            code = add_part_barriers(runner, family, &family->other[k], phase->ph, count);
-        }
-        runner->barriers[i] = true;
-        for (uint32_t r = 1; r < runner->np; r++) {
-            if (count[r] != count[0]) runner->barriers[i] = false;
-        }
-    }
-    free(count);
     return code;
 }
 
@@ -639,7 +586,7 @@ int runner_run(struct runner *runner)
     if (runner->options->latency) runner->latency = calloc(runner->model.phases + 1, sizeof *runner->latency);
     RETURN_IF(!runner->time || (runner->options->latency && !runner->latency), -ENOMEM);
     int code = set_up_files(runner);
-    if (!code) code = choose_barriers(runner);
+    if (!code) code = runner_choose_barriers(runner);
     world_barrier();
     if (!code) code = run_lanes(runner);
     free_files(runner);

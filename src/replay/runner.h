@@ -103,7 +103,7 @@ struct runner {
     char first_skipped[64]; // its call
     void **memory_types;    // by type of the model: what the MPI back end made of it
     bool sleeps;            // there are more threads than processors
-    bool *barriers;         // by phase: all processes have the same number of them
+    int64_t *barriers;      // by phase: how many of each process's are done
 };
 
 struct buffer {
@@ -136,6 +136,7 @@ struct lane_run {
     size_t spares, spares_room;
     struct lookup pauses; // distribution of pauses -> how many were taken of it
     double free_at;       // since when the lane has been thinking
+    int64_t barriers;     // done in this phase
     void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
     struct pending *pending;
     size_t pendings, pendings_room;
@@ -144,6 +145,8 @@ struct lane_run {
 
 // The model is read, scaled to the world and stays the caller's.
 int runner_run(struct runner *runner);
+// How many barriers of each phase all processes come to.
+int runner_choose_barriers(struct runner *runner);
 // Makes the files that the program found there.
 int runner_prepare(struct runner *runner);
 // Which sets of files the program opens itself; others it has from the program that started it.

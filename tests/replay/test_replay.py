@@ -66,6 +66,28 @@ class Replays(CommandLineTest):
                                  [phase['id'] for phase in phases])
                 self.assertEqual(self.check(log, '--np', str(others))['np'], others)
 
+    def barriers(self, model):
+        """How many each part of the first family has."""
+        return [sum(item.get('times', 0) for item in part['items'])
+                for part in model['structure']['families'][0]['others']]
+
+    @unittest.skipUnless(shutil.which('mpiexec.mpich'), 'MPICH is not installed')
+    def test_barriers_of_ranks_that_have_ended(self):
+        """One rank removes the folder when all have removed their files: behind a barrier after which others do nothing.
+        Where a model has not all barriers of a rank, those that all have are done."""
+        log = self.record('mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'metadata-mpich'), '--files', '30',
+                          '--shared', cwd=self.folder)
+        model = self.json('model', log)
+        self.assertEqual(self.barriers(model), [10, 10])
+        self.check(log)
+        del model['observed']
+        self.assertIn('times', model['structure']['families'][0]['others'][1]['items'].pop())
+        with open(self.path('shorter'), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        self.replay(self.path('shorter'), '--log', self.path('again.ioseer'))
+        again = self.json('model', self.path('again.ioseer'))
+        self.assertEqual([count - 1 for count in self.barriers(again)], [9, 9])  # the runner has one of its own
+
     def write(self, *options):
         """A log of a program that writes a file and, with conv=fsync, makes it durable."""
         return self.record('dd', 'if=/dev/zero', 'of=x', 'bs=1000', 'count=50', 'status=none', *options, cwd=self.folder)
