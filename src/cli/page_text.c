@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_in.h"
 #include "cli/page.h"
 #include "cli/words.h"
 
@@ -178,6 +179,60 @@ static void print_files(const struct page *page, FILE *out)
     if (more) fprintf(out, "  ... and %s\n", words_count(more, "other").text);
 }
 
+// --- predictions
+
+// Another program may have written the document: what is not there, or is something else, is not printed.
+static const char *text_at(const struct json_value *object, const char *key)
+{
+    const char *text;
+    return json_in_text(json_in_member(object, key), &text, NULL) < 0 ? NULL : text;
+}
+
+static struct words time_at(const struct json_value *object, const char *key)
+{
+    double seconds;
+    bool known = json_in_double(json_in_member(object, key), &seconds) == 0 && seconds >= 0 && seconds < 1e9;
+    return known ? words_time(seconds) : (struct words){"unknown"};
+}
+
+static void print_predicted(const struct json_value *target, const char *best, FILE *out)
+{
+    const char *name = text_at(target, "name"), *method = text_at(target, "method"),
+               *reason = text_at(target, "reason");
+    struct words low = time_at(target, "low"), high = time_at(target, "high");
+    char range[2 * sizeof(struct words)];
+    snprintf(range, sizeof range, "%.40s - %.40s", low.text, high.text);
+    fprintf(out, "  %12s  %27s  ", time_at(target, "total").text, range);
+    words_print_name(out, name ? name : "a target without a name");
+    if (method) fputs(", ", out);
+    words_print_name(out, method ? method : "");
+    if (best && name && !strcmp(best, name)) fputs(": the fastest", out);
+    if (reason) fputs(" (", out);
+    words_print_name(out, reason ? reason : "");
+    fputs(reason ? ")\n" : "\n", out);
+}
+
+static int print_predictions(const struct page *page, FILE *out)
+{
+    if (page->predictions.count) {
+        heading(out, "Predictions: the time in I/O on other storage");
+        fprintf(out, "  %12s  %27s  %s\n", "I/O TIME", "95 % INTERVAL", "TARGET");
+    }
+    for (size_t i = 0; i < page->predictions.count; i++) {
+        struct json_in in;
+        struct json_in_error error;
+        const char *text = page->predictions.text[i];
+        FORWARD(json_in_parse(&in, text, strlen(text), &error));
+        const struct json_value *targets = json_in_member(in.root, "targets");
+        for (size_t k = 0; k < json_in_length(targets); k++)
+            print_predicted(json_in_at(targets, k), text_at(in.root, "best"), out);
+        if (json_in_type(json_in_member(in.root, "recorded")) != JSON_NULL)
+            fprintf(out, "  %12s  %27s  as recorded\n", time_at(in.root, "recorded").text, "");
+        json_in_free(&in);
+    }
+    return 0;
+}
+
 int page_text(struct page *page, FILE *out)
 {
     for (size_t i = 0; i < page->sentences.count; i++) paragraph(out, "", page->sentences.text[i]);
@@ -187,5 +242,5 @@ int page_text(struct page *page, FILE *out)
     FORWARD(print_phases(page, out));
     print_layers(page, out);
     print_files(page, out);
-    return 0;
+    return print_predictions(page, out);
 }

@@ -163,11 +163,13 @@ class ReportTest(harness.CommandLineTest):
 
     def test_predictions(self):
         log = self.record_program()
-        prediction = {'targets': [{'name': '<b>', 'total': 1.5}], 'best': None}
+        prediction = {'targets': [{'name': '<b>', 'method': 'replay', 'total': 1.5, 'low': 1.25, 'high': 2},
+                                  {'name': 3, 'total': 'x'}], 'best': '<b>', 'recorded': 2.5}
         for name, text in (('good.json', json.dumps(prediction)), ('bad.json', '{"a": '), ('list.json', '[1]')):
             with open(self.path(name), 'w', encoding='utf-8') as out:
                 out.write(text)
         self.assertEqual(self.report(log)['predictions'], [])
+        self.assertNotIn('Predictions', self.expect(0, 'report', log).stdout.decode())
         self.assertEqual(self.report(log, '--prediction', self.path('good.json'))['predictions'], [prediction])
         for name in ('bad.json', 'list.json', 'nothing.json'):
             self.expect_error(1, 'report', '--prediction', self.path(name), log)
@@ -175,6 +177,10 @@ class ReportTest(harness.CommandLineTest):
         raw = self.expect(0, 'report', '--format', 'json', log).stdout
         self.assertEqual(json.loads(raw)['predictions'], [prediction])
         self.assertNotIn(b'<', raw)
+        flat = ' '.join(self.expect(0, 'report', log).stdout.decode().split())
+        self.assertIn('1.500 s 1.250 s - 2.000 s <b>, replay: the fastest', flat)
+        self.assertIn('2.500 s as recorded', flat)
+        self.assertNotIn('a target without a name: ', flat)
 
     def test_lines_of_the_program(self):
         log = self.record('dd', 'if=/dev/zero', f'of={self.path("out")}', 'bs=512', 'count=20', options=('--callsites',),
