@@ -36,7 +36,8 @@ static void print_job(struct json_out *json, const struct info *info, size_t mos
     json_object(json);
     key_words(json, "command", &job->command, most);
     key_seconds_if(json, "start", true, (int64_t)job->start_ns);
-    key_seconds_if(json, "end", job->end_ns, (int64_t)job->end_ns);
+    int64_t run_ns = log_run_ns(info->log);
+    key_seconds_if(json, "end", job->end_ns || (job->start_ns && run_ns), (int64_t)job->start_ns + run_ns);
     key_number(json, "nprocs", info->nprocs);
     key_text(json, "mpi", info->mpi);
     key_number(json, "host_count", info->host_count);

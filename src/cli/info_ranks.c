@@ -83,9 +83,8 @@ static int take_comm(const struct log_comm *comm, void *context)
 
 static int64_t end_of(const struct info *info, const struct log_process *process, const struct rank_time *time)
 {
-    const struct log_job *job = log_job(info->log);
     if (process->has_end) return process->end_ns;
-    int64_t job_end_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
+    int64_t job_end_ns = log_run_ns(info->log);
     return job_end_ns > time->last_end_ns ? job_end_ns : time->last_end_ns;
 }
 

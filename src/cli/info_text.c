@@ -51,9 +51,8 @@ static void print_job(const struct info *info, FILE *out)
         fputs(" on ", out);
         words_print_name(out, job->host);
     }
-    if (job->end_ns >= job->start_ns && job->end_ns) {
-        fprintf(out, ", for %s", words_seconds((int64_t)(job->end_ns - job->start_ns)).text);
-    }
+    int64_t run_ns = log_run_ns(info->log);
+    if (run_ns || job->end_ns) fprintf(out, ", for %s", words_seconds(run_ns).text);
     print_end(out, job);
     fputc('\n', out);
     if (job->cwd) {

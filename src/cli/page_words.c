@@ -51,12 +51,12 @@ static int say_io(struct page *page, const char *name, const struct words *who)
     if (page->info.nprocs == 1)
         return texts_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s.", name, run.text,
                          who->text, share.text, mean.text);
-    struct words some = {""};
+    char some[160] = "";
     if (summary->processes < page->info.nprocs)
-        snprintf(some.text, sizeof some.text, " of the %s that did any", words_count(summary->processes, "").text);
+        snprintf(some, sizeof some, " of the %s that did any", words_count(summary->processes, "").text);
     return texts_add(&page->sentences,
                      "%s ran for %s as %s and spent %s of that in I/O: %s on average%s, %s in the one with the most.",
-                     name, run.text, who->text, share.text, mean.text, some.text, most.text);
+                     name, run.text, who->text, share.text, mean.text, some, most.text);
 }
 
 static int say_run(struct page *page)

@@ -94,20 +94,6 @@ static void darshan_time(FILE *out, const char *name, uint64_t ns)
     fprintf(out, "# %s: %lld\n# %s_asci: %s\n", name, (long long)seconds, name, text);
 }
 
-// When the last process ended, for a job whose own end was not seen.
-static uint64_t job_end_ns(const struct log *log)
-{
-    const struct log_job *job = log_job(log);
-    uint64_t end_ns = job->end_ns > job->start_ns ? job->end_ns : job->start_ns;
-    for (size_t i = 0; !job->end_ns && i < log_process_count(log); i++) {
-        const struct log_process *process = log_process_at(log, i);
-        if (!process->has_end || process->end_ns < 0) continue;
-        uint64_t ended_ns = job->start_ns + (uint64_t)process->end_ns;
-        if (ended_ns > end_ns) end_ns = ended_ns;
-    }
-    return end_ns;
-}
-
 // Without MPI all processes count as one rank.
 static uint64_t rank_count(const struct log *log)
 {
@@ -144,7 +130,7 @@ static void darshan_mounts(const struct log *log, FILE *out)
 static void darshan_header(const struct log *log, FILE *out)
 {
     const struct log_job *job = log_job(log);
-    uint64_t end_ns = job_end_ns(log);
+    uint64_t end_ns = job->start_ns + (uint64_t)log_run_ns(log);
     fprintf(out, "# ioseer version: %s\n# exe:", IOSEER_VERSION);
     for (size_t i = 0; i < job->command.count; i++) {
         fputc(' ', out);

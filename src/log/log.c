@@ -187,6 +187,23 @@ const struct log_job *log_job(const struct log *log)
     return &log->job;
 }
 
+int64_t log_run_ns(const struct log *log)
+{
+    const struct log_job *job = log_job(log);
+    int64_t run_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
+    if (job->complete && run_ns) return run_ns;
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_end && process->end_ns > run_ns) run_ns = process->end_ns;
+    }
+    for (size_t i = 0; i < log_place_count(log); i++) {
+        const struct log_place *place = log_place_at(log, i);
+        bool counts = place->type == BLOCK_EVENTS && !place->damaged && place->end_ns < INT64_MAX;
+        if (counts && (int64_t)place->end_ns > run_ns) run_ns = (int64_t)place->end_ns;
+    }
+    return run_ns;
+}
+
 const struct log_health *log_health(const struct log *log)
 {
     return &log->health;

@@ -208,6 +208,7 @@ void log_close(struct log *log);
 
 const struct log_header *log_header(const struct log *log);
 const struct log_job *log_job(const struct log *log);
+int64_t log_run_ns(const struct log *log); // of the job; where its end was not seen, until the last that is known of it
 const struct log_health *log_health(const struct log *log);
 uint64_t log_size_bytes(const struct log *log);
 uint64_t log_events(const struct log *log); // that the blocks claim to hold

@@ -53,18 +53,6 @@ bool summary_counts(const struct log *log, const struct log_process *process)
     return !process->is_launcher && (process->has_rank || !log_world_count(log));
 }
 
-static int64_t job_ns(const struct summary *summary)
-{
-    const struct log_job *job = log_job(summary->log);
-    int64_t end_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
-    for (size_t i = 0; i < log_process_count(summary->log); i++) {
-        const struct log_process *process = log_process_at(summary->log, i);
-        if (process->has_end && process->end_ns > end_ns) end_ns = process->end_ns;
-        if (summary->process[i].busy_until_ns > end_ns) end_ns = summary->process[i].busy_until_ns;
-    }
-    return end_ns;
-}
-
 // Programs that a process went on to with exec come together.
 static int compare_images(const void *a, const void *b)
 {
@@ -102,7 +90,7 @@ int summary_finish(struct summary *summary)
     double sum_ns = 0;
     for (size_t first = 0; first < count;) first = add_process(summary, image, first, &sum_ns);
     free(image);
-    summary->run_ns = job_ns(summary);
+    summary->run_ns = log_run_ns(summary->log);
     summary->io_mean_ns = summary->processes ? (int64_t)(sum_ns / (double)summary->processes) : 0;
     summary->io_share = -1;
     if (summary->processes && summary->run_ns > 0) {

@@ -292,8 +292,9 @@ class SpillDirectory(harness.CommandLineTest):
     def test_a_running_job_can_be_read(self):
         spill = self.path('spill')
         os.mkdir(spill)
-        program = ('import os, sys\n'
+        program = ('import os, sys, time\n'
                    'fd = os.open("data", os.O_WRONLY | os.O_CREAT)\n'
+                   'time.sleep(0.1)\n'
                    'os.pwrite(fd, b"z" * 77, 5)\n'
                    'print("ready", flush=True)\n'
                    'sys.stdin.read()\n')
@@ -305,6 +306,7 @@ class SpillDirectory(harness.CommandLineTest):
             copy = self.path('copy')
             events = [e for e in self.json('dump', '--json', folder) if e['op'] == 'pwrite']
             info = self.json('info', '--json', folder)
+            report = self.json('report', '--format', 'json', folder)
             text = self.expect(0, 'info', folder).stdout.decode()
             shutil.copytree(folder, copy)
             job.stdin.close()
@@ -314,6 +316,9 @@ class SpillDirectory(harness.CommandLineTest):
         self.assertFalse(info['job']['complete'])
         self.assertIn('running', {p['exit'] for p in info['processes']})
         self.assertIn('spill files', text)
+        run_seconds = info['job']['end'] - info['job']['start']
+        self.assertGreater(run_seconds, events[0]['start'])
+        self.assertAlmostEqual(run_seconds, report['summary']['run_seconds'], places=5)
         # What a killed job left behind reads the same.
         self.assertEqual(len([e for e in self.json('dump', '--json', copy) if e['op'] == 'pwrite']), 1)
 
