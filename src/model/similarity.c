@@ -30,11 +30,18 @@ struct entries {
     size_t count, room;
 };
 
-// Asynchronous transfers of the system are all made by one interface, whichever of them the program used.
-static const char *call_in_replay(const struct op_kind *kind)
+const char *similarity_call(const struct op_kind *kind)
 {
-    if (!kind->nonblocking || kind->layer != LAYER_POSIX) return kind->call;
-    return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
+    static const char *const same[][2] = {
+        {"printf", "fprintf"}, {"vprintf", "vfprintf"}, {"puts", "fputs"},
+        {"putchar", "putc"},   {"getchar", "getc"},     {"mkstemp", "open"},
+        {"mkostemp", "open"},  {"mkstemps", "open"},    {"mkostemps", "open"},
+    };
+    if (kind->nonblocking && kind->layer == LAYER_POSIX) return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        if (!strcmp(kind->call, same[i][0])) return same[i][1];
+    }
+    return kind->call;
 }
 
 static int take(const struct model_step *step, void *context)
@@ -43,7 +50,7 @@ static int take(const struct model_step *step, void *context)
     const struct op_kind *kind = step->kind;
     if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
     if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
-    struct entry entry = {.call = call_in_replay(kind),
+    struct entry entry = {.call = similarity_call(kind),
                           .set = kind->set,
                           .member = (uint32_t)step->op->at[AT_MEMBER],
                           .offset = step->op->at[AT_OFFSET],

@@ -22,6 +22,10 @@ struct similarity {
     char first[SIMILARITY_TEXT]; // the first difference in words, empty where there is none; names may be cut
 };
 
+// The call that replays do it by: asynchronous transfers of the system all by one interface, calls for standard input
+// and output by those that name a stream, temporary files by open. It counts as the same.
+const char *similarity_call(const struct op_kind *kind);
+
 // Program `a_program` of A (scaled to B's processes) with program `b_program` of B. Where A was scaled, offsets in the
 // file behind views are not compared: the views are others.
 int similarity_compare(const struct model *a, uint32_t a_program, const struct model *b, uint32_t b_program,

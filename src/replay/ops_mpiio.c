@@ -243,8 +243,14 @@ static void mpiio_end_file(struct replay_file *file)
     file->mpi = NULL;
 }
 
+static bool mpiio_lacks(const struct replay_file *file, const struct model_step *step)
+{
+    return !file->mpi && (step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE);
+}
+
 const struct replay_backend replay_mpiio = {
     .layer = LAYER_MPIIO,
+    .lacks = mpiio_lacks,
     .open = mpiio_open,
     .close = mpiio_close,
     .transfer = mpiio_transfer,

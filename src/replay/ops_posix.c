@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -15,8 +14,7 @@
 #include <unistd.h>
 
 #include "replay/runner.h"
-
-enum { FAR = 256 }; // from descriptors that are in use
+#include "replay/unseen.h"
 
 static int descriptor_of(const struct replay_file *file)
 {
@@ -44,6 +42,15 @@ static int64_t directory_open(struct lane_run *lane, struct replay_file *file, c
     return 0;
 }
 
+// The stream goes on with what has been opened now, as where a shell makes it the program's standard output.
+static void move_stream(struct replay_file *file, int fd, int flags)
+{
+    if (!file->stream || !file->stream_is_on) return;
+    bool fits = (flags & O_ACCMODE) == (file->flags & O_ACCMODE);
+    if (fits && unseen_dup2(fd, file->stream->_fileno) >= 0) return;
+    file->stream = NULL; // ends with the process
+}
+
 static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     int flags = (int)step->kind->flags;
@@ -54,33 +61,13 @@ static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const
              : is_call(step, "openat") ? openat(AT_FDCWD, file->path, flags, 0600)
                                        : open(file->path, flags, 0600);
     if (fd < 0) return -errno;
+    move_stream(file, fd, flags);
     file->fd = fd;
     file->flags = flags;
+    file->inherited = false;
     file->position = 0;
     runner_opened(lane->runner, file);
     return 0;
-}
-
-// As dup, but through a socket: the program did not do it, so nobody shall see it.
-static int duplicate_unseen(int fd)
-{
-    int pair[2], copy = -1;
-    char byte = 0;
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof fd)];
-    } control = {.header = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof fd)}};
-    struct iovec piece = {&byte, 1};
-    struct msghdr message = {
-        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
-    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0) return -1;
-    if (sendmsg(pair[0], &message, 0) == 1 && recvmsg(pair[1], &message, 0) == 1 && message.msg_controllen) {
-        memcpy(&copy, CMSG_DATA(&control.header), sizeof copy);
-    }
-    close(pair[0]);
-    close(pair[1]);
-    return copy;
 }
 
 static int64_t posix_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
@@ -99,7 +86,7 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
         return close(fd) < 0 ? -errno : 0;
     }
     if (file->spare < 0 && model_threads(&lane->runner->model, lane->runner->options->program) > 1)
-        file->spare = duplicate_unseen(fd);
+        file->spare = unseen_dup(fd);
     file->fd = -1;
     return close(fd) < 0 ? -errno : 0;
 }
@@ -140,12 +127,15 @@ static int64_t at_position(struct replay_file *file, int fd, const struct model_
     size_t size = (size_t)step->op->at[AT_SIZE];
     off_t offset = step->op->at[AT_OFFSET];
     struct iovec piece = {data, size};
-    if (step->kind->has_offset && file->position != offset) file->position = lseek(fd, offset, SEEK_SET);
+    bool appends = is_write && file->flags & O_APPEND;
+    if (step->kind->has_offset && file->position != offset && !appends) {
+        file->position = file->inherited ? unseen_seek(fd, offset) : lseek(fd, offset, SEEK_SET);
+    }
     ssize_t moved = is_vector  ? is_write ? writev(fd, &piece, 1) : readv(fd, &piece, 1)
                      : is_write ? write(fd, data, size)
                                : read(fd, data, size);
     if (moved < 0) return -errno;
-    file->position += moved;
+    file->position = (appends ? offset : file->position) + moved;
     return moved;
 }
 
@@ -179,9 +169,12 @@ static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, c
 
 static int64_t do_dup(struct replay_file *file, int fd, const struct model_step *step)
 {
-    const char *call = step->kind->call;
-    // dup2 and dup3 name a number: one that nothing else has.
-    file->spare = call[3] == '2' ? dup2(fd, fd + FAR) : call[3] == '3' ? dup3(fd, fd + FAR, 0) : dup(fd);
+    if (is_call(step, "dup")) {
+        file->spare = dup(fd);
+    } else { // to a number that nothing else has
+        int to = file->spare >= 0 ? file->spare : unseen_dup(fd);
+        file->spare = is_call(step, "dup2") ? dup2(fd, to) : dup3(fd, to, 0);
+    }
     file->duplicated = file->spare >= 0;
     return file->spare;
 }
@@ -274,6 +267,12 @@ static int64_t do_fchmod(struct replay_file *file, int fd, const struct model_st
     return is_call(step, "fchmod") ? fchmod(fd, 0700) : fchown(fd, (uid_t)-1, (gid_t)-1);
 }
 
+static int64_t do_fchdir(struct replay_file *file, int fd, const struct model_step *step)
+{
+    (void)file, (void)step;
+    return fchdir(fd);
+}
+
 static int64_t do_futimens(struct replay_file *file, int fd, const struct model_step *step)
 {
     (void)file, (void)step;
@@ -330,8 +329,35 @@ static const struct {
     {"io_submit_sync", do_fsync},
     {"io_uring_sync", do_fsync},
     {"mmap", do_mmap},
+    {"fchdir", do_fchdir},
     {"getdents64", do_getdents},
 };
+
+enum { OPEN_CALLS = sizeof open_calls / sizeof *open_calls };
+
+// --- what the calls need
+
+static size_t find_open_call(const struct model_step *step)
+{
+    size_t i = 0;
+    while (i < OPEN_CALLS && !is_call(step, open_calls[i].call)) i++;
+    return i;
+}
+
+static bool posix_lacks(const struct replay_file *file, const struct model_step *step)
+{
+    unsigned class = step->kind->class;
+    if (class == CLASS_CLOSE) return file->fd < 0 && !is_call(step, "closedir");
+    if (descriptor_of(file) >= 0) return false;
+    return class == CLASS_READ || class == CLASS_WRITE || find_open_call(step) < OPEN_CALLS;
+}
+
+static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
+{
+    int open = descriptor_of(file);
+    file->inherited = open < 0;
+    file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
+}
 
 // --- the rest
 
@@ -359,6 +385,14 @@ static int64_t on_other(struct replay_file *file, const struct model_step *step,
     return 0;
 }
 
+// What failed because nothing was open fails again.
+static bool on_nothing(const struct model_step *step)
+{
+    if (is_call(step, "fcntl")) return fcntl(-1, F_GETFL) < 0;
+    if (is_call(step, "close")) return close(-1) < 0;
+    return false;
+}
+
 static int64_t posix_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     bool known = false;
@@ -366,30 +400,29 @@ static int64_t posix_other(struct lane_run *lane, struct replay_file *file, cons
         sync();
         return 0;
     }
-    for (size_t i = 0; file && i < sizeof open_calls / sizeof *open_calls; i++) {
-        if (!is_call(step, open_calls[i].call)) continue;
-        if (descriptor_of(file) < 0) runner_open_inherited(lane->runner, file, LAYER_POSIX);
+    size_t call = file ? find_open_call(step) : OPEN_CALLS;
+    if (call < OPEN_CALLS) {
         int fd = descriptor_of(file);
-        return fd < 0 ? -EBADF : open_calls[i].run(file, fd, step) < 0 ? -errno : 0;
+        return fd < 0 ? -EBADF : open_calls[call].run(file, fd, step) < 0 ? -errno : 0;
     }
     int64_t result = file ? on_other(file, step, &known) : 0;
     if (!known && file) result = names_call(lane, file, step, &known);
+    if (!file && step->kind->error == EBADF && on_nothing(step)) return -EBADF;
     if (!known) runner_skip(lane->runner, step);
     return result;
 }
 
+// What else is open ends with the process, as the program's did.
 static void posix_end_file(struct replay_file *file)
 {
-    if (file->fd >= 0) close(file->fd);
-    file->fd = -1; // a spare one ends with the process: the program had none to close
     if (file->directory) closedir(file->directory);
-    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
     file->directory = NULL;
-    file->mapping = NULL;
 }
 
 const struct replay_backend replay_posix = {
     .layer = LAYER_POSIX,
+    .lacks = posix_lacks,
+    .make_ready = posix_make_ready,
     .open = posix_open,
     .close = posix_close,
     .transfer = posix_transfer,

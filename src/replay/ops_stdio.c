@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "model/similarity.h"
 #include "replay/runner.h"
+#include "replay/unseen.h"
 
 // The mode of fopen from the flags that it opens with.
 static const char *mode_of(uint32_t flags)
@@ -28,10 +30,15 @@ static int64_t stdio_open(struct lane_run *lane, struct replay_file *file, const
     bool adopts = !strcmp(step->kind->call, "fdopen") && file->fd >= 0;
     FILE *stream = adopts ? fdopen(file->fd, mode_of_open(file->flags)) : fopen(file->path, mode_of(step->kind->flags));
     if (!stream) return -errno;
-    if (adopts) file->fd = -1; // the stream's from now on
-    if (file->stream) fclose(file->stream);
+    if (adopts) {
+        file->fd = -1; // the stream's from now on
+    } else {
+        file->flags = (int)step->kind->flags;
+        file->position = 0;
+    }
+    if (file->stream && !file->stream_is_on) fclose(file->stream);
     file->stream = stream;
-    file->position = 0;
+    file->stream_is_on = false;
     runner_opened(lane->runner, file);
     return 0;
 }
@@ -41,7 +48,23 @@ static int64_t stdio_close(struct lane_run *lane, struct replay_file *file, cons
     (void)lane, (void)step;
     FILE *stream = file->stream;
     file->stream = NULL;
+    file->stream_is_on = false;
     return stream && fclose(stream) ? -errno : 0;
+}
+
+static bool stdio_lacks(const struct replay_file *file, const struct model_step *step)
+{
+    (void)step;
+    return !file->stream;
+}
+
+// On standard input and output, which no call opens.
+static void stdio_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
+{
+    int open = file->fd >= 0 ? file->fd : file->spare;
+    int fd = open >= 0 ? unseen_dup(open) : runner_open_inherited(runner, file, step);
+    file->stream = fd < 0 ? NULL : unseen_fdopen(fd, mode_of_open(file->flags));
+    file->stream_is_on = true;
 }
 
 static int print(FILE *stream, const char *format, ...)
@@ -121,25 +144,40 @@ static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, c
     size_t size = (size_t)step->op->at[AT_SIZE];
     (void)lane;
     if (!file->stream) return -EBADF;
-    if (step->kind->has_offset && ftello(file->stream) != step->op->at[AT_OFFSET]) {
-        if (fseeko(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0) return -errno;
+    int64_t offset = step->op->at[AT_OFFSET];
+    bool is_write = step->kind->class == CLASS_WRITE, appends = is_write && file->flags & O_APPEND;
+    if (step->kind->has_offset && file->position != offset) {
+        if (!appends && fseeko(file->stream, offset, SEEK_SET) < 0) return -errno;
+        file->position = offset;
     }
-    size_t moved = step->kind->class == CLASS_WRITE ? write_by(step->kind->call, file->stream, data, size)
-                                                    : read_by(step->kind->call, file->stream, data, size);
+    const char *call = similarity_call(step->kind);
+    size_t moved = is_write ? write_by(call, file->stream, data, size) : read_by(call, file->stream, data, size);
+    file->position += (int64_t)moved;
     if (moved < size && ferror(file->stream)) return errno ? -errno : -EIO;
     return (int64_t)moved;
+}
+
+static int64_t stdio_seek(struct replay_file *file, const struct model_step *step)
+{
+    int64_t offset = step->op->at[AT_OFFSET];
+    int code = strcmp(step->kind->call, "fseek") ? fseeko(file->stream, offset, SEEK_SET)
+                                                 : fseek(file->stream, offset, SEEK_SET);
+    if (code < 0) return -errno;
+    file->position = offset;
+    return 0;
 }
 
 static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     const char *call = step->kind->call;
     if (file && file->stream) {
-        if (!strcmp(call, "fseek")) return fseek(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0 ? -errno : 0;
-        if (!strcmp(call, "fseeko")) return fseeko(file->stream, step->op->at[AT_OFFSET], SEEK_SET) < 0 ? -errno : 0;
+        if (!strcmp(call, "fseek") || !strcmp(call, "fseeko")) return stdio_seek(file, step);
         if (!strcmp(call, "fflush")) return fflush(file->stream) < 0 ? -errno : 0;
         if (!strcmp(call, "fileno")) return fileno(file->stream) < 0 ? -errno : 0;
+        if (!strcmp(call, "setvbuf")) return setvbuf(file->stream, NULL, _IOFBF, 0) ? -EINVAL : 0; // changes nothing
         if (!strcmp(call, "rewind")) {
             rewind(file->stream);
+            file->position = 0;
             return 0;
         }
     }
@@ -147,17 +185,12 @@ static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, cons
     return 0;
 }
 
-static void stdio_end_file(struct replay_file *file)
-{
-    if (file->stream) fclose(file->stream);
-    file->stream = NULL;
-}
-
 const struct replay_backend replay_stdio = {
     .layer = LAYER_STDIO,
+    .lacks = stdio_lacks,
+    .make_ready = stdio_make_ready,
     .open = stdio_open,
     .close = stdio_close,
     .transfer = stdio_transfer,
     .other = stdio_other,
-    .end_file = stdio_end_file,
 };

@@ -19,6 +19,7 @@ struct use {
     bool is_directory; // some call is for directories
     bool is_link;      // some call is for symbolic links, and none opens it
     bool opens;
+    bool reads;
 };
 
 static bool is_one_of(const char *call, const char *const *calls)
@@ -31,8 +32,8 @@ static void look_at_kind(struct use *use, const struct op_kind *kind)
 {
     static const char *const makers[] = {"mkdir",  "mkdirat",  "mkdtemp", "mknod",     "mknodat",
                                          "mkfifo", "mkfifoat", "symlink", "symlinkat", NULL};
-    static const char *const for_directories[] = {"mkdir",   "mkdirat", "mkdtemp",   "rmdir",   "opendir",
-                                                  "scandir", "chdir",   "fdopendir", "readdir", NULL};
+    static const char *const for_directories[] = {"mkdir", "mkdirat",   "mkdtemp", "rmdir",  "opendir", "scandir",
+                                                  "chdir", "fdopendir", "readdir", "fchdir", NULL};
     static const char *const for_links[] = {"readlink", "readlinkat", NULL};
     if (kind->error) return;
     if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
@@ -46,6 +47,7 @@ static void look_at_kind(struct use *use, const struct op_kind *kind)
                         (kind->class == CLASS_OPEN && kind->flags & O_DIRECTORY && kind->layer != LAYER_MPIIO);
     of->is_link |= is_one_of(kind->call, for_links);
     of->opens |= kind->class == CLASS_OPEN;
+    of->reads |= kind->class == CLASS_READ;
 }
 
 static void look_at_items(const struct model *model, const struct model_part *part, const struct model_items *items,
@@ -191,8 +193,10 @@ static int prepare_set(const struct runner *runner, const struct use *use, uint3
         FORWARD(prepare_member(runner, use, set, member, bytes));
     }
     size_t members = file->set->member_count;
+    uint64_t bytes =
+        use->opens || use->reads ? file->size_after : 0; // what a shell opened for it to write to was empty
     for (uint32_t i = 0; !file->existed && !use->creates && i < members; i++) {
-        FORWARD(prepare_member(runner, use, set, i, file->size_after / members));
+        FORWARD(prepare_member(runner, use, set, i, bytes / members));
     }
     return 0;
 }

@@ -14,9 +14,10 @@
 #include "base/grow.h"
 #include "base/json_keys.h"
 #include "model/model_read.h"
+#include "replay/unseen.h"
 #include "replay/world.h"
 
-enum { OPEN_WAIT_SECONDS = 10, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
+enum { OPEN_WAIT_SECONDS = 10, NAME_POLL_US = 500, BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
 
 #define LEAST_SLEEP 0.002 // seconds
 
@@ -52,8 +53,8 @@ struct replay_file *runner_file(struct runner *runner, uint32_t set, uint32_t me
 
 void runner_opened(struct runner *runner, struct replay_file *file)
 {
-    (void)file;
     pthread_mutex_lock(&runner->lock);
+    file->was_open = true;
     pthread_cond_broadcast(&runner->opened);
     pthread_mutex_unlock(&runner->lock);
 }
@@ -62,7 +63,6 @@ static void free_files(struct runner *runner)
 {
     for (size_t i = 0; i < runner->files; i++) {
         replay_posix.end_file(runner->file[i]);
-        replay_stdio.end_file(runner->file[i]);
 #ifdef IOSEER_REPLAY_MPI
         replay_mpiio.end_file(runner->file[i]);
 #endif
@@ -78,11 +78,6 @@ static void free_files(struct runner *runner)
     free(runner->memory_types);
 }
 
-static bool is_open(const struct replay_file *file)
-{
-    return file->fd >= 0 || file->spare >= 0 || file->stream || file->mpi || file->directory;
-}
-
 void runner_skip(struct runner *runner, const struct model_step *step)
 {
     pthread_mutex_lock(&runner->lock);
@@ -90,29 +85,68 @@ void runner_skip(struct runner *runner, const struct model_step *step)
     pthread_mutex_unlock(&runner->lock);
 }
 
-void runner_open_inherited(struct runner *runner, struct replay_file *file, unsigned layer)
+// How all calls of the log that open the file do it, but for reading and writing.
+int runner_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step)
 {
-    int flags = O_RDWR | O_CREAT | O_CLOEXEC;
-    if (is_open(file) || runner->opened_somewhere[file->set]) return;
-    int fd = open(file->path, flags, 0600);
-    if (fd < 0) return;
+    int flags = O_DIRECT | O_SYNC | O_DSYNC;
+    bool opens = false;
+    for (size_t i = 0; i < runner->model.kinds; i++) {
+        const struct op_kind *kind = &runner->model.kind[i];
+        if (kind->class != CLASS_OPEN || kind->layer != LAYER_POSIX || kind->set != file->set) continue;
+        flags &= (int)kind->flags;
+        opens = true;
+    }
+    flags = (opens ? flags : 0) | O_RDWR | O_CREAT | O_CLOEXEC;
+    int fd = unseen_open(file->path, flags);
+    if (fd < 0) fd = unseen_open(file->path, flags = O_RDONLY | O_CLOEXEC); // a folder
+    if (fd < 0) return -1;
     file->flags = flags;
-    if (layer == LAYER_STDIO)
-        file->stream = fdopen(fd, "r+");
-    else
-        file->fd = fd;
+    file->position = step->kind->has_offset ? unseen_seek(fd, step->op->at[AT_OFFSET]) : 0;
+    return fd;
+}
+
+// Processes without MPI are not in step: one may come to a file before another has made it.
+static void wait_for_name(struct lane_run *lane, const struct replay_file *file)
+{
+    double until = clock_seconds() + OPEN_WAIT_SECONDS;
+    if (lane->runner->np < 2) return;
+    while (!lane->gave_up && !unseen_exists(file->path)) {
+        usleep(NAME_POLL_US);
+        lane->gave_up = clock_seconds() > until;
+    }
 }
 
 // Another thread may have to open it first.
-static void wait_for_open(struct runner *runner, struct replay_file *file, unsigned layer)
+static void wait_for_open(struct runner *runner, const struct replay_backend *backend, const struct replay_file *file,
+                          const struct model_step *step)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += OPEN_WAIT_SECONDS;
-    bool threads = model_threads(&runner->model, runner->options->program) > 1;
+    if (!runner->opened_somewhere[file->set] || model_threads(&runner->model, runner->options->program) < 2) return;
+    while (!file->was_open && backend->lacks(file, step) &&
+           pthread_cond_timedwait(&runner->opened, &runner->lock, &until) == 0)
+        continue;
+}
+
+static void make_ready(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
+                       const struct model_step *step)
+{
+    const struct op_kind *kind = step->kind;
+    struct runner *runner = lane->runner;
+    if (kind->error || !backend->lacks) return;
+    if (kind->class == CLASS_OPEN) {
+        if (kind->layer != LAYER_MPIIO && !(kind->flags & O_CREAT)) wait_for_name(lane, file);
+        return;
+    }
     pthread_mutex_lock(&runner->lock);
-    runner_open_inherited(runner, file, layer);
-    while (threads && !is_open(file) && pthread_cond_timedwait(&runner->opened, &runner->lock, &until) == 0) continue;
+    bool lacks = backend->lacks(file, step);
+    if (lacks) wait_for_open(runner, backend, file, step);
+    pthread_mutex_unlock(&runner->lock);
+    if (!lacks || !backend->make_ready) return;
+    wait_for_name(lane, file);
+    pthread_mutex_lock(&runner->lock);
+    if (backend->lacks(file, step)) backend->make_ready(runner, file, step);
     pthread_mutex_unlock(&runner->lock);
 }
 
@@ -333,8 +367,8 @@ static int take_transfer(struct lane_run *lane, const struct replay_backend *bac
         op.at[AT_SHORT] = 0;
         step = &smaller;
     }
+    make_ready(lane, backend, file, step);
     FORWARD(reserve_buffer(lane, file, memory_bytes(runner, step)));
-    if (!runner->options->null && !is_open(file)) wait_for_open(runner, file, step->kind->layer);
     if (step->kind->class == CLASS_WRITE) prepare_data(lane, file, step);
     think(lane, step);
     double start = clock_seconds();
@@ -384,6 +418,7 @@ static int take_step(const struct model_step *step, void *context)
     const struct replay_backend *backend = backend_of(runner, kind->layer);
     if (transfers) return take_transfer(lane, backend, file, step);
     if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
+    if (file) make_ready(lane, backend, file, step);
     think(lane, step);
     double start = clock_seconds();
     int64_t result = do_other(lane, backend, file, step);

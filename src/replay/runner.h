@@ -25,26 +25,33 @@ struct replay_file {
     int flags;       // that it was opened with
     int spare;       // a duplicate for threads that go on after another one's close; -1: none
     bool duplicated; // by the program: the spare one is its
+    bool inherited;  // no call of the program opened the descriptor
+    bool was_open;   // some call opened it
     off_t position;
     DIR *directory; // NULL: not open
     void *mapping;  // the last one; NULL: none
     size_t mapped_bytes;
-    FILE *stream; // NULL: not open
-    void *mpi;    // of the MPI back end; NULL: not open
+    FILE *stream;      // NULL: not open
+    bool stream_is_on; // a descriptor of the program: no call of its own opened the stream
+    void *mpi;         // of the MPI back end; NULL: not open
     bool has_view;
     struct datatype_tiling view; // of this process
 };
 
 // How operations of one layer are done. Each returns the bytes moved or 0, or -errno.
 struct replay_backend {
-    unsigned layer; // enum call_layer
+    unsigned layer;                                                               // enum call_layer
+    bool (*lacks)(const struct replay_file *file, const struct model_step *step); // what the step needs open; or NULL
+    // Opens it, where no step of this process did: the program had it from its parent, or under a number that the model
+    // does not know. May be NULL.
+    void (*make_ready)(const struct runner *runner, struct replay_file *file, const struct model_step *step);
     int64_t (*open)(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
     int64_t (*close)(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
     int64_t (*transfer)(struct lane_run *lane, struct replay_file *file, const struct model_step *step, void *data);
     int64_t (*other)(struct lane_run *lane, struct replay_file *file, const struct model_step *step);
     // Waits for the end of a nonblocking transfer that `transfer` left in lane->submitted; NULL: there are none.
     int64_t (*complete)(void *request);
-    void (*end_file)(struct replay_file *file); // closes whatever is left; may be NULL
+    void (*end_file)(struct replay_file *file); // frees what does not end with the process; may be NULL
 };
 
 extern const struct replay_backend replay_posix, replay_stdio, replay_null;
@@ -140,6 +147,7 @@ struct lane_run {
     void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
     struct pending *pending;
     size_t pendings, pendings_room;
+    bool gave_up; // waiting for a file that another process makes
     int status;
 };
 
@@ -155,8 +163,8 @@ int runner_find_opened(const struct runner *runner, bool *opened);
 // Of the file, made known if need be. Waits for another thread to open it where `open` is asked for.
 struct replay_file *runner_file(struct runner *runner, uint32_t set, uint32_t member);
 void runner_opened(struct runner *runner, struct replay_file *file);
-// A descriptor that the program had from its parent, which no call of its own opens.
-void runner_open_inherited(struct runner *runner, struct replay_file *file, unsigned layer);
+// A descriptor of a file that no call opened, where the step begins; -1 where there is no such file.
+int runner_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step);
 // Of a transfer whose memory is not contiguous and can be made again; else NULL.
 const struct model_type *runner_memory_type(const struct runner *runner, const struct model_step *step);
 // An operation that no back end knows.

@@ -198,6 +198,69 @@ os.wait()
         result = self.replay(log)
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
+    def alike(self, log):
+        result = self.replay(log, '--no-think')
+        self.assertEqual((result['similarity'], result['difference']), (1, None))
+
+    def test_descriptors_under_other_numbers(self):
+        """Duplicates that live on, one for each of two files; what was never opened; what is left open."""
+        self.alike(self.record_python("""import os
+for name in ('a', 'b'):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT)
+    os.write(fd, bytes(10))
+    copy = os.dup(fd)
+    os.close(fd)
+    os.write(copy, bytes(20))
+    os.lseek(copy, 5, 0)
+    os.read(copy, 7)
+    if name == 'a': os.close(copy)
+fds = []
+for number, name in enumerate(('c', 'd')):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT)
+    fds.append(os.dup2(fd, 50 + number))
+    os.close(fd)
+for i in range(4): os.write(fds[i % 2], bytes(100 + i))
+try: os.close(99)
+except OSError: pass
+os.mkdir('folder')
+os.fchdir(os.open('folder', os.O_RDONLY))
+"""))
+
+    def test_inherited_descriptors(self):
+        log = self.record_python("""import os
+fd = os.open('a', os.O_WRONLY | os.O_CREAT)
+os.write(fd, bytes(10))
+if os.fork() == 0:
+    os.write(fd, bytes(1000))
+    os._exit(0)
+os.wait()
+os.write(fd, bytes(10))
+os.close(fd)
+""")
+        model = self.json('model', log)
+        self.assertEqual([program['np'] for program in model['structure']['programs']], [2])
+        result = self.replay(log, '--no-think')
+        self.assertGreater(result['similarity'], 0.8)  # the parent's last write comes after a seek
+
+    @unittest.skipUnless(shutil.which('bash'), 'bash is not installed')
+    def test_shell(self):
+        for number, script in enumerate((
+                'seq 1 10000 > n; sort -n n > m',
+                'seq 1 1000 > n; sort -n -o m n',
+                'for i in 1 2 3 4 5; do echo $i; done > f; while read l; do echo $l >> g; done < f; cat < f > h')):
+            with self.subTest(script=script):
+                self.alike(self.record('bash', '--norc', '-c', script, cwd=self.folder, name=f'{number}.ioseer'))
+
+    def test_buffers_of_streams(self):
+        self.alike(self.record_python("""import ctypes
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fopen(b'text', b'w'))
+libc.setvbuf(stream, None, 0, ctypes.c_size_t(100000))
+for i in range(5): libc.fputs(b'some text', stream)
+libc.printf(b'ignored')
+""", stdout=subprocess.DEVNULL))
+
     def test_cache(self):
         with open(self.path('input'), 'wb') as out:
             out.write(bytes(1 << 20))
