@@ -63,7 +63,7 @@ static int list_add(struct option_list *list, const char *text)
 static const char *type_wants(enum option_type type)
 {
     switch (type) {
-    case OPTION_NUMBER: return "not a number";
+    case OPTION_NUMBER: return "not a whole number, 0 or more";
     case OPTION_SIZE: return "not a size (such as 4k, 16M, 2G)";
     case OPTION_DURATION: return "not a duration (such as 10us, 5ms, 2s)";
     default: return "cannot be used";

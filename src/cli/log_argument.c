@@ -12,8 +12,15 @@
 #include "cli/words.h"
 #include "pack/pack.h"
 
+int log_argument_no_spills(const char *verb, const char *directory)
+{
+    fprintf(stderr, "ioseer %s: %s: no spill files in it\n", verb, directory);
+    return STATUS_FAILURE;
+}
+
 static int fail(const struct log_argument *argument, int code)
 {
+    if (argument->is_directory && code == ERR_NOTHING) return log_argument_no_spills(argument->verb, argument->path);
     if (code != ERR_FORMAT) return cli_fail(argument->verb, argument->path, code);
     fprintf(stderr, "ioseer %s: %s: not an ioseer log\n", argument->verb, argument->path);
     return STATUS_FAILURE;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cli/log_argument.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
@@ -50,7 +51,7 @@ static int run(int argc, char **argv)
     int code = check_directory(spill_dir);
     if (code < 0) return cli_fail("pack", spill_dir, code);
     code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
-    if (code == ERR_NOTHING) return cli_fail("pack", spill_dir, code);
+    if (code == ERR_NOTHING) return log_argument_no_spills("pack", spill_dir);
     if (code < 0) return cli_fail("pack", options.output, code);
     if (!options.quiet) pack_print_result(options.output, "PROGRAM", &result);
     if (options.remove) code = pack_remove_directory(spill_dir);

@@ -41,7 +41,9 @@ int page_json(struct page *page, FILE *out);
 // While the log is being read: what its index tells. `done` of it, 0 to 1.
 int page_pending_json(const struct log_argument *argument, double done, FILE *out);
 
-// The page with its data (page_html.c). A build without npm has no template.
+// The page with its data (page_html.c). A build without Node and its libraries has no template (web/meson.build).
+#define PAGE_MISSING                                                                                                   \
+    "this ioseer was built without the page: it needs Node, and web/node_modules, which \"npm ci\" in web/ makes"
 bool page_has_template(void);
 int page_html(struct page *page, FILE *out);
 // The template with JSON in its two places, none of which has a '<'.

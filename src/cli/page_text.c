@@ -123,7 +123,7 @@ static int print_phases(const struct page *page, FILE *out)
             char label[48];
             snprintf(label, sizeof label, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
             fprintf(out, "  %-9s %-6s %6" PRIu64 " x %10s  %10s  %10s  %7s\n", label, call_class_name(row[0].class),
-                    row[0].rep, row[0].has_size ? words_bytes(row[0].size).text : "varies",
+                    row[0].rep, row[0].has_size ? words_bytes(model_row_size(&row[0])).text : "varies",
                     words_bytes(family->weight * (end - first)).text, words_seconds(ns).text,
                     words_percent(all_ns > 0 ? (double)ns / (double)all_ns : 0).text);
         }

@@ -267,7 +267,7 @@ static void print_row_text(FILE *out, const char *label, const struct model_row 
     snprintf(operations, sizeof operations, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
              call_class_name(row->class));
     fprintf(out, "%-9s %-22s %-36s %6" PRIu64 " %10s %10s", label, operations, offset_text(row), row->rep,
-            row->has_size ? words_bytes(row->size).text : "varies", words_bytes(row->bytes).text);
+            row->has_size ? words_bytes(model_row_size(row)).text : "varies", words_bytes(row->bytes).text);
 }
 
 // Phases of one family that follow each other are one block of lines.

@@ -12,12 +12,14 @@ static struct {
     const char *format;
     const char *output;
     struct option_list predictions;
+    bool json;
     bool quiet;
 } options;
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
     {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: what FILE ends in, else text)"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
      "show what ioseer predict --json printed (also LOG.predict.json)"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
@@ -71,13 +73,17 @@ static int write_report(struct page *page, const struct format *format)
 
 static int report_run(int argc, char **argv)
 {
+    if (options.json && options.format) return cli_usage("report", "--json", "--format says the same, or another");
+    if (options.json) options.format = "json";
     const struct format *format = find_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
-    if (format->write == page_html && !page_has_template())
-        return cli_usage("report", "html", "this ioseer was built without the page (npm was missing)");
     struct log_argument argument;
     int status = log_argument_open(&argument, "report", argc, argv);
     if (status != STATUS_OK) return status;
+    if (format->write == page_html && !page_has_template()) {
+        log_argument_close(&argument);
+        return cli_usage("report", "html", PAGE_MISSING);
+    }
     struct page page;
     int code = page_gather(&page, &argument);
     status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, format);

@@ -61,10 +61,9 @@ static int view_run(int argc, char **argv)
     if (argc < 2) return cli_usage("view", "LOG", "is missing");
     if (options.port > UINT16_MAX) return cli_usage("view", "--port", "is at most 65535");
     if (strlen(address) >= sizeof http.address) return cli_usage("view", address, "not a numeric IPv4 address");
-    if (!page_has_template())
-        return cli_usage("view", "LOG", "this ioseer was built without the page (npm was missing)");
     strcpy(http.address, address);
     int status = view_logs_open(&http.logs, argc - 1, argv + 1);
+    if (status == STATUS_OK && !page_has_template()) return cli_usage("view", "LOG", PAGE_MISSING);
     // The thread that reads may be at it still; what it holds goes with the process.
     return status == STATUS_OK ? serve(&http) : status;
 }

@@ -237,6 +237,8 @@ struct model_row {
     const char *mode; // sequential, strided, random, irregular, single
 };
 int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count);
+// Of a request: what was asked for, or what moved on average where that is less than half of it, or sizes differ.
+uint64_t model_row_size(const struct model_row *row);
 
 const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared
 // Of one phase and all its processes, by enum call_class; barriers under CLASS_NONE.

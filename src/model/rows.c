@@ -248,3 +248,10 @@ int model_files_used(const struct model *model, const struct model_family *famil
     *use = t.use;
     return code;
 }
+
+// What was asked for says little where most of it was not there: `cat` asks for all that there could be.
+uint64_t model_row_size(const struct model_row *row)
+{
+    uint64_t moved = row->bytes / (row->count ? row->count : 1);
+    return row->has_size && moved > row->size / 2 ? row->size : moved;
+}

@@ -14,11 +14,9 @@ static enum system_mode mode_of(const char *name)
     return system_mode_of(name, &mode) ? mode : MODE_RANDOM;
 }
 
-// What was asked for says little where most of it was not there: `cat` asks for all that there could be.
 static uint64_t size_of(const struct model_row *row)
 {
-    uint64_t moved = row->bytes / (row->count ? row->count : 1);
-    uint64_t size = row->has_size && moved > row->size / 2 ? row->size : moved;
+    uint64_t size = model_row_size(row);
     return size ? size : 1;
 }
 

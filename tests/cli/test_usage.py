@@ -24,7 +24,7 @@ class Help(harness.CommandLineTest):
                 self.assertEqual(self.expect(0, 'help', verb).stdout.decode(), text)
 
     def test_printing_verbs_have_json(self):
-        for verb in ('info', 'dump', 'stats', 'doctor'):
+        for verb in ('info', 'dump', 'stats', 'doctor', 'phases', 'diff', 'predict', 'evaluate', 'report'):
             self.assertIn(b'--json', self.expect(0, verb, '--help').stdout)
 
     def test_version(self):
@@ -64,6 +64,8 @@ class WrongCommandLines(harness.CommandLineTest):
             with self.subTest(words=words):
                 self.expect_error(2, 'dump', *words)
         self.expect_error(2, 'stats', '--json', '--darshan', 'x')
+        self.assertEqual(self.expect_error(2, 'dump', '--rank', '-5', 'x'),
+                         'ioseer dump: --rank -5: not a whole number, 0 or more')
 
 
 class BadLogs(harness.CommandLineTest):
@@ -88,6 +90,13 @@ class BadLogs(harness.CommandLineTest):
     def test_empty_directory(self):
         os.mkdir(self.path('folder'))
         self.expect_failures(self.path('folder'))
+
+    def test_directory_of_something_else(self):
+        os.mkdir(self.path('folder'))
+        open(self.path('folder/letter'), 'wb').close()
+        self.expect_failures(self.path('folder'))
+        for words in (('info', self.path('folder')), ('pack', '-o', self.path('log'), self.path('folder'))):
+            self.assertTrue(self.expect_error(1, *words).endswith('folder: no spill files in it'))
 
     @harness.unittest.skipIf(os.geteuid() == 0, 'root may read everything')
     def test_unreadable(self):

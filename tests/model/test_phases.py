@@ -318,6 +318,20 @@ class Programs(Examples):
         self.assertEqual([(row['op'], row['rep'], row['size']) for row in phase['ops']],
                          [('read', 17, 65536), ('write', 15, 65536), ('write', 1, 1000000 % 65536)])
 
+    def test_requests_for_all_that_there_could_be(self):
+        program = ('import os\nout = os.open("out", os.O_WRONLY | os.O_CREAT)\nfor i in range(4):\n'
+                   '    into = os.open("in", os.O_RDONLY)\n    os.copy_file_range(into, out, 1 << 62)\n    os.close(into)\n')
+        with open(self.path('in'), 'wb') as file:
+            file.write(os.urandom(3 << 10))
+        log = self.record_python(program)
+        rows = [row for phase in self.json('phases', '--json', log)['phases'] for row in phase['ops']]
+        rows = [row for row in rows if row['call'].startswith('copy_file_range')]
+        self.assertEqual({(row['size'], row['bytes'] // row['count']) for row in rows}, {(1 << 62, 3 << 10)})
+        for verb in ('phases', 'report'):
+            text = self.expect(0, verb, log).stdout.decode()
+            self.assertNotIn('EiB', text)
+            self.assertIn(' 3.0 KiB ', text)
+
     def test_tar(self):
         os.makedirs(self.path('tree'))
         for number in range(40):

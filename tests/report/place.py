@@ -29,4 +29,5 @@ HOSTILE = [b'</script><script>alert(1)</script>', b'"quote\\back\'tick`', b'line
 
 
 def has_page():
-    return b'without the page' not in harness.ioseer('report', '--format', 'html', '/nonexistent').stderr
+    log = os.path.join(harness.SOURCE, 'tests', 'golden', 'version1.ioseer')
+    return b'without the page' not in harness.ioseer('report', '--format', 'html', log).stderr

@@ -192,7 +192,11 @@ class ReportTest(harness.CommandLineTest):
         self.expect_error(2, 'report')
         self.expect_error(2, 'report', '--format', 'pdf', log)
         self.expect_error(2, 'report', log, log)
-        self.expect_error(1, 'report', self.path('nothing'))
+        for words in ((), ('--format', 'html')):
+            line = self.expect_error(1, 'report', *words, self.path('nothing'))
+            self.assertIn('No such file', line)
+        self.assertEqual(self.json('report', '--json', log), self.report(log))
+        self.expect_error(2, 'report', '--json', '--format', 'text', log)
         self.expect_error(2, 'report', '-o', log, '--format', 'json', log)
 
     def test_damaged_and_empty_logs(self):

@@ -101,9 +101,9 @@ static void complaints(void **state)
     complaint("--flag=1", "--flag: takes no value");
     complaint("--text", "--text: needs a value");
     complaint("-t", "-t: needs a value");
-    complaint("--number=x", "--number x: not a number");
-    complaint("--number=-1", "--number -1: not a number");
-    complaint("--number=12x", "--number 12x: not a number");
+    complaint("--number=x", "--number x: not a whole number, 0 or more");
+    complaint("--number=-1", "--number -1: not a whole number, 0 or more");
+    complaint("--number=12x", "--number 12x: not a whole number, 0 or more");
     complaint("--size=4Q", "--size 4Q: not a size (such as 4k, 16M, 2G)");
     complaint("--duration=1h", "--duration 1h: not a duration (such as 10us, 5ms, 2s)");
     // However long the word, the problem stays one bounded line.

@@ -44,6 +44,12 @@ function operation(op, file) {
     ];
 }
 
+// A request may ask for all that there could be: where less than half of it was there, what moved says more.
+const requestSize = (op) => {
+    const moved = Math.floor(op.bytes / (op.count || 1));
+    return moved > op.size / 2 ? op.size : moved;
+};
+
 function operationCells(op, file) {
     return [
         h('td', { class: 'operation' }, operation(op, file)),
@@ -52,7 +58,7 @@ function operationCells(op, file) {
             'td',
             { class: 'number' },
             op.rep === null ? '' : `${count(op.rep)} × `,
-            op.size === null ? (op.size_expr ?? 'varying') : bytes(op.size),
+            op.size === null ? (op.size_expr ?? 'varying') : bytes(requestSize(op)),
         ),
     ];
 }
