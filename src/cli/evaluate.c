@@ -164,19 +164,21 @@ static int print_json(struct evaluation *e, FILE *out)
     return json_out_end(json);
 }
 
+// `usage` is NAN where it is not known.
 static void print_row(FILE *out, const char *name, double predicted, double measured, double usage)
 {
-    char share[32] = "", error[32] = "";
+    char error[32] = "";
     if (measured > 0) snprintf(error, sizeof error, "%+.1f %%", error_pct(predicted, measured));
-    if (isfinite(usage)) snprintf(share, sizeof share, "%.1f %%", usage);
-    fprintf(out, "%-8s %14s %14s %11s %12s\n", name, words_time(predicted).text, words_time(measured).text, error,
-            share);
+    fprintf(out, "%-8s %14s %14s %11s", name, words_time(predicted).text, words_time(measured).text, error);
+    if (isfinite(usage)) fprintf(out, " %10.1f %%", usage);
+    fputc('\n', out);
 }
 
 static void print_text(struct evaluation *e, FILE *out)
 {
     fprintf(out, "%s, %s, against %zu run%s\n\n", e->target->name, e->target->method, e->logs, e->logs == 1 ? "" : "s");
-    fprintf(out, "%-8s %14s %14s %11s %12s\n", "PHASE", "PREDICTED", "MEASURED", "ERROR", e->system ? "OF PEAK" : "");
+    fprintf(out, "%-8s %14s %14s %11s%s\n", "PHASE", "PREDICTED", "MEASURED", "ERROR",
+            e->system ? "      OF PEAK" : "");
     for (size_t i = 0; i < e->phases; i++) {
         struct interval measured = statistics_median(e->phase[i].seconds, e->logs);
         char name[24];

@@ -394,8 +394,10 @@ static void print_rule(FILE *out, const struct model *model)
         has_others = has_others || !model->program[i].is_mpi;
     }
     if (has_others) {
-        fprintf(out, "\n%s: phases are parted by pauses of %s and more, not by communication\n",
-                has_mpi ? "Processes without MPI" : "Without MPI", words_seconds(model->gap_ns).text);
+        fprintf(
+            out,
+            "\n%s: phases are parted by changes of the pattern and by pauses of %s and more, not by communication\n",
+            has_mpi ? "Processes without MPI" : "Without MPI", words_seconds(model->gap_ns).text);
     }
 }
 

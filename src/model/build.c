@@ -91,7 +91,7 @@ static int observe_job(struct model *model, const struct log *log)
     const char *mpi = log_world_count(log) ? log_world_at(log, 0)->mpi : NULL;
     model->mpi = mpi ? arena_text(&model->arena, mpi) : NULL;
     model->start = (double)job->start_ns / 1e9;
-    model->run_seconds = job->end_ns > job->start_ns ? (double)(job->end_ns - job->start_ns) / 1e9 : 0;
+    model->run_seconds = (double)log_run_ns(log) / 1e9;
     return code;
 }
 
