@@ -67,6 +67,8 @@ static void stdio_make_ready(const struct runner *runner, struct replay_file *fi
     file->stream_is_on = true;
 }
 
+// --- transfers: by the program's own call where bytes and their number say all about it; the data is text
+
 static int print(FILE *stream, const char *format, ...)
 {
     va_list list;
@@ -74,6 +76,20 @@ static int print(FILE *stream, const char *format, ...)
     int length = vfprintf(stream, format, list);
     va_end(list);
     return length;
+}
+
+static size_t put_bytes(FILE *stream, const char *data, size_t size, int (*put)(int byte, FILE *stream))
+{
+    size_t moved = 0;
+    while (moved < size && put((unsigned char)data[moved], stream) != EOF) moved++;
+    return moved;
+}
+
+static size_t get_bytes(FILE *stream, char *data, size_t size, int (*get)(FILE *stream))
+{
+    size_t moved = 0;
+    for (int byte; moved < size && (byte = get(stream)) != EOF; moved++) data[moved] = (char)byte;
+    return moved;
 }
 
 // Compilers expand the calls without locks: what is seen of them is where the buffer is filled or emptied, with all
@@ -88,41 +104,60 @@ static int get_unlocked(FILE *stream)
     return getc_unlocked(stream);
 }
 
-// Calls for single bytes.
-static const struct {
-    const char *call;
-    int (*put)(int byte, FILE *stream);
-    int (*get)(FILE *stream);
-} byte_calls[] = {
-    {"fputc", fputc, NULL}, {"putc", putc, NULL}, {"putc_unlocked", put_unlocked, NULL},
-    {"fgetc", NULL, fgetc}, {"getc", NULL, getc}, {"getc_unlocked", NULL, get_unlocked},
-};
-
-static bool byte_by_byte(const char *call, FILE *stream, char *data, size_t size, size_t *moved)
+static size_t by_fputc(FILE *stream, char *data, size_t size)
 {
-    size_t k = 0, calls = sizeof byte_calls / sizeof *byte_calls;
-    while (k < calls && strcmp(byte_calls[k].call, call)) k++;
-    if (k == calls) return false;
-    for (*moved = 0; *moved < size; ++*moved) {
-        int byte =
-            byte_calls[k].put ? byte_calls[k].put((unsigned char)data[*moved], stream) : byte_calls[k].get(stream);
-        if (byte == EOF) break;
-        if (byte_calls[k].get) data[*moved] = (char)byte;
-    }
-    return true;
+    return put_bytes(stream, data, size, fputc);
 }
 
-// By the program's own call where bytes and their number say all about it. The data is text.
-static size_t write_by(const char *call, FILE *stream, char *data, size_t size)
+static size_t by_putc(FILE *stream, char *data, size_t size)
 {
-    size_t moved;
-    bool formats = !strcmp(call, "fprintf") || !strcmp(call, "vfprintf"), puts_text = !strcmp(call, "fputs");
-    if (byte_by_byte(call, stream, data, size, &moved)) return moved;
-    if (size > INT_MAX || !(formats || puts_text)) return fwrite(data, 1, size, stream);
-    if (formats) {
-        int length = call[0] == 'v' ? print(stream, "%.*s", (int)size, data) : fprintf(stream, "%.*s", (int)size, data);
-        return length < 0 ? 0 : (size_t)length;
-    }
+    return put_bytes(stream, data, size, putc);
+}
+
+static size_t by_putc_unlocked(FILE *stream, char *data, size_t size)
+{
+    return put_bytes(stream, data, size, put_unlocked);
+}
+
+static size_t by_fgetc(FILE *stream, char *data, size_t size)
+{
+    return get_bytes(stream, data, size, fgetc);
+}
+
+static size_t by_getc(FILE *stream, char *data, size_t size)
+{
+    return get_bytes(stream, data, size, getc);
+}
+
+static size_t by_getc_unlocked(FILE *stream, char *data, size_t size)
+{
+    return get_bytes(stream, data, size, get_unlocked);
+}
+
+static size_t by_fwrite(FILE *stream, char *data, size_t size)
+{
+    return fwrite(data, 1, size, stream);
+}
+
+static size_t by_fread(FILE *stream, char *data, size_t size)
+{
+    return fread(data, 1, size, stream);
+}
+
+static size_t by_fprintf(FILE *stream, char *data, size_t size)
+{
+    int length = size > INT_MAX ? -1 : fprintf(stream, "%.*s", (int)size, data);
+    return length < 0 ? 0 : (size_t)length;
+}
+
+static size_t by_vfprintf(FILE *stream, char *data, size_t size)
+{
+    int length = size > INT_MAX ? -1 : print(stream, "%.*s", (int)size, data);
+    return length < 0 ? 0 : (size_t)length;
+}
+
+static size_t by_fputs(FILE *stream, char *data, size_t size)
+{
     char behind = data[size];
     data[size] = 0;
     bool put = fputs(data, stream) >= 0;
@@ -130,19 +165,39 @@ static size_t write_by(const char *call, FILE *stream, char *data, size_t size)
     return put ? size : 0;
 }
 
-static size_t read_by(const char *call, FILE *stream, char *data, size_t size)
+static size_t by_fgets(FILE *stream, char *data, size_t size)
 {
-    size_t moved;
-    if (byte_by_byte(call, stream, data, size, &moved)) return moved;
-    if (size && size < INT_MAX && !strcmp(call, "fgets")) return fgets(data, (int)size + 1, stream) ? strlen(data) : 0;
-    return fread(data, 1, size, stream);
+    if (!size || size >= INT_MAX) return by_fread(stream, data, size);
+    return fgets(data, (int)size + 1, stream) ? strlen(data) : 0;
+}
+
+static const struct {
+    const char *call;
+    replay_mover *move;
+} movers[] = {
+    {"fputc", by_fputc},     {"putc", by_putc},         {"putc_unlocked", by_putc_unlocked},
+    {"fgetc", by_fgetc},     {"getc", by_getc},         {"getc_unlocked", by_getc_unlocked},
+    {"fprintf", by_fprintf}, {"vfprintf", by_vfprintf}, {"fputs", by_fputs},
+    {"fgets", by_fgets},
+};
+
+// Found once for operations of a kind that follow each other: a name is compared as slowly as a byte is written.
+static replay_mover *mover_of(struct lane_run *lane, const struct op_kind *kind)
+{
+    if (lane->moved == kind) return lane->move;
+    const char *call = similarity_call(kind);
+    lane->moved = kind;
+    lane->move = kind->class == CLASS_WRITE ? by_fwrite : by_fread;
+    for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) {
+        if (!strcmp(movers[i].call, call)) lane->move = movers[i].move;
+    }
+    return lane->move;
 }
 
 static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
     size_t size = (size_t)step->op->at[AT_SIZE];
-    (void)lane;
     if (!file->stream) return -EBADF;
     int64_t offset = step->op->at[AT_OFFSET];
     bool is_write = step->kind->class == CLASS_WRITE, appends = is_write && file->flags & O_APPEND;
@@ -150,8 +205,7 @@ static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, c
         if (!appends && fseeko(file->stream, offset, SEEK_SET) < 0) return -errno;
         file->position = offset;
     }
-    const char *call = similarity_call(step->kind);
-    size_t moved = is_write ? write_by(call, file->stream, data, size) : read_by(call, file->stream, data, size);
+    size_t moved = mover_of(lane, step->kind)(file->stream, data, size);
     file->position += (int64_t)moved;
     if (moved < size && ferror(file->stream)) return errno ? -errno : -EIO;
     return (int64_t)moved;

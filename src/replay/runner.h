@@ -101,6 +101,7 @@ struct runner {
     struct lookup file_of;  // set and member -> file
     struct replay_file **file;
     size_t files, files_room;
+    double clock_seconds;    // that reading the clock takes
     struct phase_time *time; // by phase, of this process
     struct latency *latency; // so too, or NULL
     uint64_t wrong_bytes;    // verified and not as written
@@ -133,6 +134,8 @@ struct pending {
     uint32_t phase;
 };
 
+typedef size_t replay_mover(FILE *stream, char *data, size_t size); // the bytes that it moved
+
 // One thread of the replay.
 struct lane_run {
     struct runner *runner;
@@ -147,7 +150,9 @@ struct lane_run {
     void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
     struct pending *pending;
     size_t pendings, pendings_room;
-    bool gave_up; // waiting for a file that another process makes
+    const struct op_kind *moved; // the last kind of a stream's transfers
+    replay_mover *move;          // how these are done
+    bool gave_up;                // waiting for a file that another process makes
     int status;
 };
 
