@@ -140,8 +140,8 @@ static int say_coverage(struct page *page, unsigned direction)
     uint64_t unseen = coverage_remainder(coverage, direction);
     double fraction;
     if (!unseen || !coverage_fraction(coverage, direction, &fraction) || fraction > 0.9995) return 0;
-    return texts_add(&page->not_captured, "%s %s (%s of all) went by unseen: %s.", words_bytes(unseen).text,
-                     verb[direction], words_percent(1 - fraction).text, COVERAGE_REMAINDER);
+    return texts_add(&page->not_captured, "%s %s (%s of what the kernel counted) went by unseen: %s.",
+                     words_bytes(unseen).text, verb[direction], words_percent(1 - fraction).text, COVERAGE_REMAINDER);
 }
 
 static int say_losses(struct page *page)
