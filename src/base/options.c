@@ -64,6 +64,7 @@ static const char *type_wants(enum option_type type)
 {
     switch (type) {
     case OPTION_NUMBER: return "not a whole number, 0 or more";
+    case OPTION_COUNT: return "not a whole number, 1 or more";
     case OPTION_SIZE: return "not a size (such as 4k, 16M, 2G)";
     case OPTION_DURATION: return "not a duration (such as 10us, 5ms, 2s)";
     default: return "cannot be used";
@@ -76,7 +77,10 @@ static int value_store(const struct option_row *row, const char *value)
     switch (row->type) {
     case OPTION_FLAG: *(bool *)row->target = true; return 0;
     case OPTION_TEXT: *(const char **)row->target = value; return 0;
-    case OPTION_NUMBER: FORWARD(number_parse(value, row->target, &end)); return *end ? ERR_USAGE : 0;
+    case OPTION_NUMBER:
+    case OPTION_COUNT:
+        FORWARD(number_parse(value, row->target, &end));
+        return *end || (row->type == OPTION_COUNT && !*(uint64_t *)row->target) ? ERR_USAGE : 0;
     case OPTION_SIZE: return options_size(value, row->target);
     case OPTION_DURATION: return options_duration(value, row->target);
     case OPTION_LIST: return list_add(row->target, value);

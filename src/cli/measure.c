@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "SYSTEM", "write the profile there"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "fewer points in about two minutes"},
     {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "of requests, as in 4k,1M (default: 4k to 16M)"},
-    {"np", 0, OPTION_NUMBER, &options.np, "N", "with up to so many processes (default: as many as processors)"},
+    {"np", 0, OPTION_COUNT, &options.np, "N", "with up to so many processes (default: as many as processors)"},
     {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "repeat nothing after that (three runs are the least)"},
     {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
      "profile of a server of this file system; the peak is the sum of theirs"},

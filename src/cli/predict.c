@@ -15,7 +15,7 @@
 #include "model/scale.h"
 #include "predict/analytic.h"
 
-enum { RUNS = 7, QUICK_RUNS = 3, MOST_RUNS = 1000, MOST_PROCESSES = 1 << 20 };
+enum { RUNS = 7, QUICK_RUNS = 3 };
 
 static struct {
     struct option_list on, system;
@@ -30,8 +30,8 @@ static const struct option_row rows[] = {
     {"method", 0, OPTION_TEXT, &options.method, "LIST",
      "replay, analytic, mendez, meswani (default: replay for DIR, analytic for SYSTEM)"},
     {"reference", 0, OPTION_TEXT, &options.reference, "DIR|SYSTEM", "where the program was recorded; for meswani"},
-    {"np", 0, OPTION_NUMBER, &options.np, "N", "with so many processes (default: as recorded)"},
-    {"repeat", 0, OPTION_NUMBER, &options.repeat, "N", "runs on each DIR, in turns (default 7)"},
+    {"np", 0, OPTION_COUNT, &options.np, "N", "with so many processes (default: as recorded)"},
+    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "runs on each DIR, in turns (default 7)"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "3 runs"},
     {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts the processes: 'mpiexec.mpich -n {np}'"},
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
@@ -142,6 +142,14 @@ static int check_methods(const struct predicting *p, const char *name)
 
 // --- output
 
+static bool is_predicted(const struct predicted_target *target)
+{
+    for (size_t i = 0; i < target->phases; i++) {
+        if (target->phase[i].predicted) return true;
+    }
+    return false;
+}
+
 static void print_targets(const struct prediction *prediction, FILE *out)
 {
     fprintf(out, "%-32s %-9s %12s %27s %9s\n", "TARGET", "METHOD", "I/O TIME", "95 % INTERVAL", "VARIATION");
@@ -151,6 +159,10 @@ static void print_targets(const struct prediction *prediction, FILE *out)
         snprintf(range, sizeof range, "%s - %s", words_time(target->total.low).text,
                  words_time(target->total.high).text);
         const char *remark = !target->reason ? "" : target->predictable ? "  " : "  not predictable: ";
+        if (!is_predicted(target)) {
+            fprintf(out, "%-32s %-9s %12s  %s\n", target->name, target->method, "-", target->reason);
+            continue;
+        }
         fprintf(out, "%-32s %-9s %12s %27s %9s%s%s\n", target->name, target->method,
                 words_time(target->total.middle).text, range,
                 target->runs > 1 ? words_percent(target->variation).text : "", remark,
@@ -177,7 +189,7 @@ static void print_phases(const struct prediction *prediction, FILE *out)
         fprintf(out, "%-6zu", (size_t)first->phase[k].id);
         for (size_t i = 0; i < prediction->targets; i++) {
             const struct predicted_phase *phase = &prediction->target[i].phase[k];
-            fprintf(out, " %24s", words_time(phase->seconds.middle).text);
+            fprintf(out, " %24s", phase->predicted ? words_time(phase->seconds.middle).text : "no transfers");
         }
         fputc('\n', out);
     }
@@ -194,7 +206,8 @@ static void print_points(const struct prediction *prediction, FILE *out)
                 !strcmp(target->phase[k].points, target->phase[k - 1].points)) {
                 continue;
             }
-            fprintf(out, "  phase %zu: %s\n", (size_t)target->phase[k].id, target->phase[k].points);
+            fprintf(out, "  phase %zu: %s\n", (size_t)target->phase[k].id,
+                    target->phase[k].predicted ? target->phase[k].points : "no transfers: not predicted");
         }
     }
 }
@@ -220,7 +233,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        if (!prediction_is_first(prediction, i)) continue;
+        if (!prediction_is_first(prediction, i) || !is_predicted(target)) continue;
         rivals++;
         if (target != best && (!next || target->total.middle < next->total.middle)) next = target;
     }
@@ -244,7 +257,7 @@ static int print_json(const struct prediction *prediction, FILE *out)
     return json_out_end(json);
 }
 
-static int print_prediction(const struct prediction *prediction)
+static int print_prediction(const struct predicting *p, const struct prediction *prediction)
 {
     struct output output;
     int status = output_open(&output, "predict", options.output);
@@ -252,6 +265,7 @@ static int print_prediction(const struct prediction *prediction)
     if (options.json) {
         output.error = print_json(prediction, output.out);
     } else {
+        replay_print_program(output.out, p->model, p->program, "predicted");
         print_targets(prediction, output.out);
         print_phases(prediction, output.out);
         print_points(prediction, output.out);
@@ -290,7 +304,7 @@ static int predict_model(struct model *model, char *name)
         else if (!prediction.targets)
             status = cli_usage("predict", "--method", "fits none of the targets: replay needs --on, analytic --system");
         else
-            status = print_prediction(&prediction);
+            status = print_prediction(&p, &prediction);
         prediction_free(&prediction);
     }
     predict_free(&p);
@@ -302,16 +316,16 @@ static int predict_verb(int argc, char **argv)
     struct model_argument argument;
     if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
     if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
-    if (options.repeat > MOST_RUNS) return cli_usage("predict", "--repeat", "too many");
-    if (options.np > MOST_PROCESSES) return cli_usage("predict", "--np", "too many");
+    if (options.repeat > REPLAY_MOST_RUNS) return cli_usage("predict", "--repeat", "too many");
+    if (options.np > REPLAY_MOST_PROCESSES) return cli_usage("predict", "--np", "too many");
     if (!replay_cache_is_known(options.cache)) {
         return cli_usage("predict", options.cache, "not cold, warm or as-recorded");
     }
     int status = output_check("predict", options.output);
     if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
-    status =
-        argument.model.phases ? predict_model(&argument.model, argv[1]) : cli_fail("predict", argv[1], ERR_NOTHING);
+    status = replay_check_model("predict", argv[1], &argument.model);
+    if (status == STATUS_OK) status = predict_model(&argument.model, argv[1]);
     model_argument_close(&argument);
     return status;
 }

@@ -63,6 +63,19 @@ static double phase_seconds(const struct predicting *p, const struct predict_tar
     return there > 0 ? here / there * (double)of->duration_ns / 1e9 : 0;
 }
 
+// --- what can be predicted
+
+// Times are those of transfers; benchmarks and profiles also need bytes that these move.
+static bool has_transfers(const struct predicting *p, enum predict_method method, size_t phase)
+{
+    uint32_t family = p->model->phase[p->first + phase].family;
+    if (method == METHOD_REPLAY) return p->model->family[family].parts;
+    for (size_t i = 0; i < p->classes; i++) {
+        if (p->class[i].family == family) return true;
+    }
+    return false;
+}
+
 // --- points used
 
 static void add_point(FILE *out, const struct system_point *point, bool *some)
@@ -122,7 +135,6 @@ static int conclude_runs(const struct predicting *p, const struct predict_target
         to->phase[i].seconds = statistics_next(value, runs, systematic[method]);
     }
     if (!code) {
-        to->runs = target->runs[method];
         to->variation = statistics_variation(total, runs);
         to->total = statistics_next(total, runs, systematic[method]);
         to->predictable = to->variation <= NOISE_LIMIT;
@@ -139,6 +151,7 @@ static int conclude_profile(const struct predicting *p, const struct predict_tar
 {
     size_t extrapolated = 0;
     for (size_t i = 0; i < p->phases; i++) {
+        if (!to->phase[i].predicted) continue;
         FORWARD(analytic_phase(p, &target->system, p->model->phase[p->first + i].family, &to->phase[i]));
         to->total.middle += to->phase[i].seconds.middle;
         to->total.low += to->phase[i].seconds.low;
@@ -159,7 +172,16 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
     to->phase = calloc(p->phases + 1, sizeof *to->phase);
     RETURN_IF(!to->name || !to->method || !to->phase, -ENOMEM);
     to->phases = p->phases;
-    for (size_t i = 0; i < p->phases; i++) to->phase[i].id = p->first + i + 1;
+    size_t predicted = 0;
+    for (size_t i = 0; i < p->phases; i++) {
+        to->phase[i] = (struct predicted_phase){.id = p->first + i + 1, .predicted = has_transfers(p, method, i)};
+        predicted += to->phase[i].predicted;
+    }
+    to->runs = target->runs[method];
+    if (!predicted) {
+        to->reason = strdup("no transfers: not predicted");
+        return to->reason ? 0 : -ENOMEM;
+    }
     return method == METHOD_ANALYTIC ? conclude_profile(p, target, to) : conclude_runs(p, target, method, to);
 }
 
@@ -179,7 +201,10 @@ int predict_conclude(const struct predicting *p, struct prediction *prediction)
     for (size_t i = 0; i < p->phases && p->np == p->model->program[p->program].np; i++) {
         prediction->recorded += (double)p->model->phase[p->first + i].duration_ns / 1e9;
     }
+    const char *executable = p->model->program[p->program].name;
     if (p->model->command) prediction->program = strdup(p->model->command);
+    if (executable) prediction->executable = strdup(executable);
+    prediction->programs = p->model->programs;
     for (size_t i = 0; i < p->targets; i++) {
         for (unsigned method = 0; method < METHOD_COUNT; method++) {
             if (!applies(p, &p->target[i], method)) continue;

@@ -16,6 +16,7 @@
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "log/log.h"
+#include "model/phase_list.h"
 #include "model/scale.h"
 #include "model/similarity.h"
 #include "predict/statistics.h"
@@ -34,9 +35,9 @@ static struct {
 
 static const struct option_row rows[] = {
     {"on", 0, OPTION_TEXT, &options.on, "DIR", "replay in a folder of its own in there"},
-    {"np", 0, OPTION_NUMBER, &options.np, "N", "with so many processes (default: as recorded)"},
+    {"np", 0, OPTION_COUNT, &options.np, "N", "with so many processes (default: as recorded)"},
     {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts the processes: 'mpiexec.mpich -n {np}'"},
-    {"repeat", 0, OPTION_NUMBER, &options.repeat, "N", "times (default 1); medians and 95 % intervals are printed"},
+    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "times (default 1); medians and 95 % intervals are printed"},
     {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "only these, as in 1,3-5"},
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
      "of files that are there before: cold, warm or as-recorded (the default)"},
@@ -77,8 +78,8 @@ static int compare_with_log(const struct model *model, uint32_t program, const c
     FORWARD(log_open(&log, path));
     int code = model_from_log(&again, log, &(struct model_options){.layer = model->layer, .gap_ns = model->gap_ns});
     if (!code) {
-        code = again.programs ? similarity_compare(model, program, &again, replay_main_program(&again), scaled,
-                                                   runner_file_of, NULL, out)
+        code = again.programs ? similarity_compare(model, program, options.phases, &again, replay_main_program(&again),
+                                                   scaled, runner_file_of, NULL, out)
                               : ERR_NOTHING;
         model_free(&again);
     }
@@ -133,9 +134,13 @@ static int print_json(const struct outcome *o, FILE *out, double *scratch)
     RETURN_IF(!json, -ENOMEM);
     const struct model_program *program = &o->model->program[o->program];
     json_object(json);
+    key_text(json, "program", o->model->command);
+    key_text(json, "executable", program->name);
+    key_number(json, "programs", o->model->programs);
     json_key(json, "phases");
     json_array(json);
     for (size_t i = program->first; i < program->end; i++) {
+        if (!phase_list_has(options.phases, i + 1)) continue;
         struct interval time = phase_interval(o, i, scratch);
         json_object(json);
         key_number(json, "id", i + 1);
@@ -173,8 +178,10 @@ static int print_json(const struct outcome *o, FILE *out, double *scratch)
 static void print_text(const struct outcome *o, FILE *out, double *scratch)
 {
     const struct model_program *program = &o->model->program[o->program];
+    replay_print_program(out, o->model, o->program, "replayed");
     fprintf(out, "%-8s %12s %26s %12s\n", "PHASE", "TIME", "95 % INTERVAL", "RECORDED");
     for (size_t i = program->first; i < program->end; i++) {
+        if (!phase_list_has(options.phases, i + 1)) continue;
         struct interval time = phase_interval(o, i, scratch);
         char range[2 * sizeof(struct words) + 4];
         snprintf(range, sizeof range, "%s - %s", words_time(time.low).text, words_time(time.high).text);
@@ -194,8 +201,9 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
         }
     }
     if (o->run[o->runs - 1].skipped) {
-        fprintf(out, "%" PRIu64 " operations have no replay and were left out; the first: %s\n",
-                o->run[o->runs - 1].skipped, o->run[o->runs - 1].first_skipped);
+        uint64_t skipped = o->run[o->runs - 1].skipped;
+        fprintf(out, "%s %s left out; the first: %s\n", words_count(skipped, "operation").text,
+                skipped == 1 ? "has no replay and was" : "have no replay and were", o->run[o->runs - 1].first_skipped);
     }
 }
 
@@ -231,7 +239,7 @@ static int fail(const struct replay_place *place, const struct replay_result *re
 static int check_run(const struct replay_result *result)
 {
     if (result->failed) {
-        fprintf(stderr, "ioseer replay: %" PRIu64 " operations failed; the first: %s\n", result->failed,
+        fprintf(stderr, "ioseer replay: %s failed; the first: %s\n", words_count(result->failed, "operation").text,
                 result->first_failure);
         return STATUS_FAILURE;
     }
@@ -265,7 +273,7 @@ static void show_progress(const struct replay_place *place)
 
 static int run_all(struct replay_place *place, const struct replay_settings *settings, struct outcome *o)
 {
-    size_t runs = options.repeat ? (size_t)options.repeat : 1;
+    size_t runs = (size_t)options.repeat;
     o->run = calloc(runs, sizeof *o->run);
     if (!o->run) return cli_fail("replay", "memory", -ENOMEM);
     progress.runs = runs;
@@ -314,18 +322,60 @@ static int check_log(void)
 {
     if (!options.log) return STATUS_OK;
     if (options.no_similarity || options.null) return cli_usage("replay", "--log", "no run is recorded");
-    return access(options.log, F_OK) ? STATUS_OK : cli_fail("replay", options.log, -EEXIST);
+    return access(options.log, F_OK) ? output_check("replay", options.log) : cli_fail("replay", options.log, -EEXIST);
+}
+
+static int refuse(const char *option, const char *value, const char *why)
+{
+    fprintf(stderr, "ioseer replay: %s %s: %s\n", option, value, why);
+    return STATUS_USAGE;
+}
+
+// NS or NS,RATE
+static int check_null(void)
+{
+    const char *at = options.null;
+    if (!at) return STATUS_OK;
+    size_t digits = strspn(at, "0123456789");
+    double rate = 1;
+    char *end = (char *)at + digits;
+    if (*end == ',' && end[1] >= '0' && end[1] <= '9') rate = strtod(end + 1, &end);
+    bool is_right = digits && digits < 19 && !*end && rate > 0 && isfinite(rate);
+    return is_right ? STATUS_OK : refuse("--null", at, "not NS or NS,RATE as in 1000,2e9");
+}
+
+static int check_phases(const struct model *model, uint32_t program)
+{
+    const char *at = options.phases;
+    size_t first, last, lowest = model->program[program].first + 1, highest = model->program[program].end;
+    int found = at && !*at ? ERR_USAGE : 1;
+    while (at && found == 1 && (found = phase_list_next(&at, &first, &last)) == 1) {
+        if (first >= lowest && last <= highest) continue;
+        fprintf(stderr, "ioseer replay: --phases %s: there is no phase %zu in the program, which has %zu-%zu\n",
+                options.phases, first < lowest || first > highest ? first : last, lowest, highest);
+        return STATUS_USAGE;
+    }
+    return found < 0 ? refuse("--phases", options.phases, "not a list as in 1,3-5") : STATUS_OK;
+}
+
+static int check_options(int argc)
+{
+    if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
+    if (!replay_cache_is_known(options.cache)) {
+        return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
+    }
+    if (options.repeat > REPLAY_MOST_RUNS) return cli_usage("replay", "--repeat", "too many");
+    if (options.np > REPLAY_MOST_PROCESSES) return cli_usage("replay", "--np", "too many");
+    if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
+    int status = check_null();
+    if (status == STATUS_OK) status = check_log();
+    return status == STATUS_OK ? output_check("replay", options.output) : status;
 }
 
 static int replay_run_verb(int argc, char **argv)
 {
     struct model_argument argument;
-    if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
-    if (!replay_cache_is_known(options.cache)) {
-        return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
-    }
-    if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
-    int status = check_log();
+    int status = check_options(argc);
     if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     struct model *model = &argument.model;
@@ -341,9 +391,9 @@ static int replay_run_verb(int argc, char **argv)
     settings.program = replay_main_program(model);
     uint32_t np = model->phases ? model->program[settings.program].np : 1;
     settings.np = options.np ? (uint32_t)options.np : np;
-    status = !model->phases ? cli_fail("replay", argv[1], ERR_NOTHING)
-             : options.null ? STATUS_OK
-                            : check_space(model, (double)settings.np / np);
+    status = replay_check_model("replay", argv[1], model);
+    if (status == STATUS_OK) status = check_phases(model, settings.program);
+    if (status == STATUS_OK && !options.null) status = check_space(model, (double)settings.np / np);
     if (status == STATUS_OK) {
         bool scaled = settings.np != model->program[settings.program].np;
         struct replay_place place;

@@ -16,6 +16,8 @@
 
 #include "base/err.h"
 #include "base/json_in.h"
+#include "cli/verb.h"
+#include "cli/words.h"
 #include "model/model_write.h"
 
 static const char folder_prefix[] = "ioseer-replay.";
@@ -44,6 +46,27 @@ uint32_t replay_main_program(const struct model *model)
         }
     }
     return best;
+}
+
+int replay_check_model(const char *verb, const char *name, const struct model *model)
+{
+    if (model->phases) return STATUS_OK;
+    fprintf(stderr, "ioseer %s: %s: it has no I/O to %s\n", verb, name, verb);
+    return STATUS_FAILURE;
+}
+
+void replay_print_program(FILE *out, const struct model *model, uint32_t program, const char *done)
+{
+    const struct model_program *taken = &model->program[program];
+    const char *name = taken->name ? taken->name : "one of them", *base = strrchr(name, '/');
+    if (model->programs < 2) return;
+    fprintf(out, "Of %s in the log, ", words_count(model->programs, "program").text);
+    words_print_name(out, base ? base + 1 : name);
+    if (taken->end - taken->first == 1)
+        fprintf(out, " (phase %zu)", taken->end);
+    else
+        fprintf(out, " (phases %zu-%zu)", taken->first + 1, taken->end);
+    fprintf(out, " moved the most bytes and is %s.\n\n", done);
 }
 
 // --- folders

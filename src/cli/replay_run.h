@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/replay_guard.h"
 #include "model/model.h"
@@ -56,8 +57,14 @@ struct replay_place {
     void (*progress)(const struct replay_place *place); // called now and then while it runs; or NULL
 };
 
+enum { REPLAY_MOST_RUNS = 1000, REPLAY_MOST_PROCESSES = 1 << 20 };
+
 // The program that moved the most bytes.
 uint32_t replay_main_program(const struct model *model);
+// One line where there are others, which are not `done`: replayed, predicted.
+void replay_print_program(FILE *out, const struct model *model, uint32_t program, const char *done);
+// Whether the model has I/O; prints that it has none. Returns an exit status.
+int replay_check_model(const char *verb, const char *name, const struct model *model);
 bool replay_cache_is_known(const char *state);
 
 // Makes the folders and writes the model; a replay's folders that a killed ioseer left there are removed first.

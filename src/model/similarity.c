@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "model/phase_list.h"
 
 enum { LOOKAHEAD = 64 }; // operations that are looked at for where the two agree again
 
@@ -18,12 +19,14 @@ struct entry {
     int64_t offset, view, size, moved;
     int64_t pause_ns; // before it: the mean of such
     bool failed;
+    bool closes;
 };
 
 struct entries {
     const struct model *model;
     similarity_file *file; // NULL: the sets are A's own
     void *context;
+    const char *phases; // that count; NULL: all
     bool scaled;
     int64_t pause_ns; // before barriers since the last entry
     struct entry *entry;
@@ -56,7 +59,8 @@ static int take(const struct model_step *step, void *context)
                           .offset = step->op->at[AT_OFFSET],
                           .size = step->op->at[AT_SIZE],
                           .view = kind->has_view ? step->op->at[AT_SECOND] : 0,
-                          .failed = kind->error != 0};
+                          .failed = kind->error != 0,
+                          .closes = kind->class == CLASS_CLOSE};
     if (entries->scaled && (kind->has_view || kind->etype_bytes)) entry.offset = 0;
     entry.moved = entry.size - step->op->at[AT_SHORT];
     entry.pause_ns = entries->pause_ns;
@@ -132,8 +136,18 @@ static void resume(const struct entries *a, const struct entries *b, size_t *i, 
     if (*j < b->count) ++*j;
 }
 
-static void compare(const struct entries *a, const struct entries *b, uint32_t rank, struct similarity *out)
+// What is still open at the end, as where the phase that closes it was left out, the runner closes.
+static void forget_closing(const struct entries *a, struct entries *b)
 {
+    while (b->count > a->count && b->entry[b->count - 1].closes) {
+        if (a->count && same(&a->entry[a->count - 1], &b->entry[b->count - 1])) return;
+        b->count--;
+    }
+}
+
+static void compare(const struct entries *a, struct entries *b, uint32_t rank, struct similarity *out)
+{
+    forget_closing(a, b);
     uint64_t alike = 0;
     for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
         if (i < a->count && j < b->count && same(&a->entry[i], &b->entry[j])) {
@@ -150,13 +164,23 @@ static void compare(const struct entries *a, const struct entries *b, uint32_t r
     out->extra += b->count - alike;
 }
 
+static int expand(struct entries *entries, uint32_t program, uint32_t rank, uint32_t thread)
+{
+    const struct model *model = entries->model;
+    for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
+        if (!phase_list_has(entries->phases, i + 1)) continue;
+        FORWARD(model_expand_phase(model, (uint32_t)i, rank, thread, take, entries));
+    }
+    return 0;
+}
+
 // What each thread of one process did, on one side.
 static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
 {
     for (uint32_t t = 0; t < threads; t++) {
         of_thread[t].count = 0;
         of_thread[t].pause_ns = 0;
-        FORWARD(model_expand(of_thread[t].model, program, rank, t, take, &of_thread[t]));
+        FORWARD(expand(&of_thread[t], program, rank, t));
     }
     return 0;
 }
@@ -187,8 +211,8 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
     return 0;
 }
 
-int similarity_compare(const struct model *a, uint32_t a_program, const struct model *b, uint32_t b_program,
-                       bool scaled, similarity_file *file, void *context, struct similarity *out)
+int similarity_compare(const struct model *a, uint32_t a_program, const char *phases, const struct model *b,
+                       uint32_t b_program, bool scaled, similarity_file *file, void *context, struct similarity *out)
 {
     uint32_t threads = model_threads(a, a_program), threads_b = model_threads(b, b_program);
     if (threads_b > threads) threads = threads_b;
@@ -196,7 +220,7 @@ int similarity_compare(const struct model *a, uint32_t a_program, const struct m
     int code = of_a && of_b ? 0 : -ENOMEM;
     *out = (struct similarity){0};
     for (uint32_t t = 0; t < threads && !code; t++) {
-        of_a[t] = (struct entries){.model = a, .scaled = scaled};
+        of_a[t] = (struct entries){.model = a, .phases = phases, .scaled = scaled};
         of_b[t] = (struct entries){.model = b, .scaled = scaled, .file = file, .context = context};
     }
     for (uint32_t rank = 0; rank < a->program[a_program].np && !code; rank++) {

@@ -26,9 +26,9 @@ struct similarity {
 // and output by those that name a stream, temporary files by open. It counts as the same.
 const char *similarity_call(const struct op_kind *kind);
 
-// Program `a_program` of A (scaled to B's processes) with program `b_program` of B. Where A was scaled, offsets in the
-// file behind views are not compared: the views are others.
-int similarity_compare(const struct model *a, uint32_t a_program, const struct model *b, uint32_t b_program,
-                       bool scaled, similarity_file *file, void *context, struct similarity *out);
+// Program `a_program` of A (scaled to B's processes) with program `b_program` of B. Of A only the phases of the list
+// count (NULL: all). Where A was scaled, offsets in the file behind views are not compared: the views are others.
+int similarity_compare(const struct model *a, uint32_t a_program, const char *phases, const struct model *b,
+                       uint32_t b_program, bool scaled, similarity_file *file, void *context, struct similarity *out);
 
 #endif

@@ -20,6 +20,7 @@ void prediction_free(struct prediction *prediction)
     }
     free(prediction->target);
     free(prediction->program);
+    free(prediction->executable);
     *prediction = (struct prediction){0};
 }
 
@@ -54,6 +55,7 @@ static void write_phase(const struct predicted_phase *phase, struct json_out *js
 {
     json_object(json);
     key_number(json, "id", phase->id);
+    key_bool(json, "predicted", phase->predicted);
     key_double(json, "time", phase->seconds.middle);
     key_double(json, "low", phase->seconds.low);
     key_double(json, "high", phase->seconds.high);
@@ -88,6 +90,8 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
     const struct predicted_target *best = prediction_best(prediction);
     json_object(json);
     key_text(json, "program", prediction->program);
+    key_text(json, "executable", prediction->executable);
+    key_number(json, "programs", prediction->programs);
     key_double(json, "recorded", prediction->recorded > 0 ? prediction->recorded : NAN);
     json_key(json, "targets");
     json_array(json);

@@ -15,6 +15,7 @@ struct predicted_phase {
     struct interval seconds;
     char *points; // of the analytic method: those used, in words; or NULL
     bool extrapolated;
+    bool predicted; // it has transfers
 };
 
 struct predicted_target {
@@ -32,8 +33,10 @@ struct predicted_target {
 struct prediction {
     struct predicted_target *target;
     size_t targets;
-    char *program;   // the command that was recorded, or NULL
-    double recorded; // seconds of I/O in the recorded run, 0 where it is not known
+    char *program;    // the command that was recorded, or NULL
+    char *executable; // the program of it that is predicted, or NULL
+    size_t programs;  // in the log
+    double recorded;  // seconds of I/O in the recorded run, 0 where it is not known
 };
 
 // Whether it is by the first of its target's methods: by these, targets are compared.

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/json_keys.h"
-#include "model/model_read.h"
+#include "model/phase_list.h"
 #include "replay/unseen.h"
 #include "replay/world.h"
 
@@ -451,20 +451,6 @@ static int take_step(const struct model_step *step, void *context)
 
 // --- lanes
 
-static bool phase_is_chosen(const struct runner *runner, size_t phase)
-{
-    const char *at = runner->options->phases;
-    if (!at || !*at) return true;
-    while (*at) {
-        char *end;
-        unsigned long first = strtoul(at, &end, 10), last = first;
-        if (*end == '-') last = strtoul(end + 1, &end, 10);
-        if (phase + 1 >= first && phase + 1 <= last) return true;
-        at = *end ? end + 1 : end;
-    }
-    return false;
-}
-
 static void tell_progress(const struct runner *runner, size_t phase)
 {
     FILE *out = runner->options->progress && !runner->rank ? fopen(runner->options->progress, "we") : NULL;
@@ -498,7 +484,7 @@ static void *run_lane(void *context)
         }
         if (!lane->thread) tell_progress(runner, i);
         lane->barriers = 0;
-        if (phase_is_chosen(runner, i)) {
+        if (phase_list_has(runner->options->phases, i + 1)) {
             lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread, take_step, lane);
         }
     }

@@ -125,6 +125,7 @@ class Measure(PredictTest):
         self.assertIn('Is a directory', self.expect_error(1, 'measure', self.path('missing'), '-o', self.target))
         self.expect_error(2, 'measure', '--sizes', '4k,x', self.target)
         self.expect_error(2, 'measure', '--sizes', '1000', self.target)
+        self.expect_error(2, 'measure', '--np', '0', self.target)
         self.assertIn('no-such-launcher',
                       self.expect_error(1, 'measure', '--launcher', 'no-such-launcher', self.target))
         self.assertEqual(os.listdir(self.target), [])
@@ -287,8 +288,28 @@ class Predict(PredictTest):
         self.assertIn('larger than any point', phase['points'])
         self.assertIn('like no point', found['targets'][0]['reason'])
 
+    def test_without_transfers(self):
+        """Times are those of transfers: where there are none, nothing is predicted."""
+        log = self.record('mkdir', self.path('new'))
+        words = 'predict', log, '--system', self.system('s', point('write', 4096, MIB))
+        found, = self.json(*words, '--json')['targets']
+        self.assertEqual((found['predictable'], found['reason']), (False, 'no transfers: not predicted'))
+        self.assertEqual([phase['predicted'] for phase in found['phases']], [False])
+        text = self.expect(0, *words).stdout.decode()
+        self.assertIn('phase 1: no transfers', text)
+        self.assertNotIn('0.000', text)
+
+    def test_of_several_programs(self):
+        log = self.record('sh', '-c', 'dd if=/dev/zero of=x bs=1k count=9 status=none; mkdir new', cwd=self.folder)
+        words = 'predict', log, '--system', self.system('s', point('write', 1024, MIB))
+        self.assertRegex(self.expect(0, *words).stdout.decode(),
+                         r'^Of \d programs in the log, dd \(phase \d\) moved the most bytes and is predicted\.\n')
+        self.assertEqual(os.path.basename(self.json(*words, '--json')['executable']), 'dd')
+
     def test_errors(self):
         log = self.dd()
+        for option in '--np', '--repeat':
+            self.assertIn('1 or more', self.expect_error(2, 'predict', log, '--on', self.target, option, '0'))
         self.expect_error(2, 'predict', log)
         self.expect_error(2, 'predict', '--on', self.target)
         self.expect_error(2, 'predict', log, '--on', self.target, '--method', 'guess')

@@ -322,8 +322,45 @@ libc.printf(b'ignored')
         self.expect_error(1, 'replay', log, '--on', self.target, '--log', kept)
         self.expect_error(2, 'replay', log, '--on', self.target, '--log', self.path('other'), '--no-similarity')
 
+    def test_chosen_phases(self):
+        """Phases that use a file of their own: others are neither done nor missed."""
+        log = self.record_python("""import os
+for name in 'first', 'second', 'third':
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT)
+    for i in range(5): os.write(fd, bytes(1000))
+    os.close(fd)
+""")
+        last = self.json('phases', '--json', log)['phases'][-1]['id']
+        for chosen, phases in ((f'{last - 1}', [last - 1]), (f'{last - 2},{last}', [last - 2, last]),
+                               (f'{last - 1}-{last}', [last - 1, last])):
+            found = self.replay(log, '--no-think', '--phases', chosen)
+            self.assertEqual(([phase['id'] for phase in found['phases']], found['similarity'], found['difference']),
+                             (phases, 1, None))
+        for wrong, reason in (('99', 'no phase 99'), (f'{last},99', 'no phase 99'), (f'{last}-99', 'no phase 99'),
+                              ('x', 'not a list'), ('3-1', 'not a list'), (f'{last},', 'not a list'),
+                              ('', 'not a list'), ('0', 'not a list')):
+            self.assertIn(reason, self.expect_error(2, 'replay', log, '--on', self.target, '--phases=' + wrong))
+
+    def test_of_several_programs(self):
+        log = self.record('sh', '-c', 'dd if=/dev/zero of=x bs=1k count=9 status=none; mkdir new', cwd=self.folder)
+        text = self.expect(0, 'replay', log, '--on', self.target).stdout.decode()
+        self.assertRegex(text, r'^Of \d programs in the log, dd \(phase \d\) moved the most bytes and is replayed\.\n')
+        found = self.replay(log)
+        self.assertEqual(os.path.basename(found['executable']), 'dd')
+        self.assertGreater(found['programs'], 1)
+
+    def test_nothing_to_replay(self):
+        log = self.record('true')
+        self.assertIn('it has no I/O to replay', self.expect_error(1, 'replay', log, '--on', self.target))
+
     def test_errors(self):
         log = self.write()
+        for option, value in (('--null', 'x'), ('--null', '5x,y'), ('--null', '5,'), ('--null', '5,0'), ('--np', '0'),
+                              ('--repeat', '0')):
+            self.assertIn(value, self.expect_error(2, 'replay', log, '--on', self.target, option, value))
+        for option in '--log', '--output':
+            self.assertIn('no/where', self.expect_error(1, 'replay', log, '--on', self.target, option,
+                                                        self.path('no/where')))
         self.expect_error(2, 'replay', log)
         self.expect_error(2, 'replay', log, '--on', self.target, '--cache', 'lukewarm')
         self.expect_error(1, 'replay', log, '--on', self.path('missing'))

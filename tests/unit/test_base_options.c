@@ -15,6 +15,7 @@ struct values {
     bool quiet;
     const char *text;
     uint64_t number;
+    uint64_t count;
     uint64_t size;
     double duration;
     struct option_list list;
@@ -28,6 +29,7 @@ static int parse(struct values *v, bool stop_at_word, const char *const *words, 
         {"quiet", 'q', OPTION_FLAG, &v->quiet, NULL, "another"},
         {"text", 't', OPTION_TEXT, &v->text, "WORD", "a text"},
         {"number", 0, OPTION_NUMBER, &v->number, "N", "a number"},
+        {"count", 0, OPTION_COUNT, &v->count, "N", "a number from 1"},
         {"size", 0, OPTION_SIZE, &v->size, "SIZE", "a size"},
         {"duration", 0, OPTION_DURATION, &v->duration, "T", "a duration"},
         {"list", 'l', OPTION_LIST, &v->list, "WORD", "a list"},
@@ -104,6 +106,7 @@ static void complaints(void **state)
     complaint("--number=x", "--number x: not a whole number, 0 or more");
     complaint("--number=-1", "--number -1: not a whole number, 0 or more");
     complaint("--number=12x", "--number 12x: not a whole number, 0 or more");
+    complaint("--count=0", "--count 0: not a whole number, 1 or more");
     complaint("--size=4Q", "--size 4Q: not a size (such as 4k, 16M, 2G)");
     complaint("--duration=1h", "--duration 1h: not a duration (such as 10us, 5ms, 2s)");
     // However long the word, the problem stays one bounded line.
