@@ -1,6 +1,5 @@
 // `ioseer replay`: a model's I/O again, on storage that the program may never have seen.
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
