@@ -2,7 +2,9 @@
 """bench/emulate.py BUILD [--seconds S] [--runs N] [--tables A,B]: does storage have the speed that was asked for?
 
 fio's word for it, as medians of several runs, with direct I/O. Below is a directory in memory. `load` is the machine's
-load average at the end of a row's runs, `stolen` the share of processor time that other virtual machines took.
+load average at the end of a row's runs. What other virtual machines take of the processors shows as too slow a storage:
+runs that more than 1 % was stolen from are made again, up to twice as many; then the least disturbed count, and
+`stolen` says what was taken from the worst of them.
 The runs of a row vary by (standard deviation / mean) and spread by (largest - smallest) / median.
 
 What is wanted, with --seconds 10: bandwidths within 2 %, latencies within 5 % or 20 us, runs that vary by less than 1 %.
@@ -18,6 +20,7 @@ import common
 
 MIB = 1 << 20
 FILE_BYTES = 64 * MIB
+MOST_STOLEN = 0.01
 PATTERNS = ('read', 'write', 'randread', 'randwrite')
 
 
@@ -70,20 +73,21 @@ def load():
     return f'{os.getloadavg()[0]:.0f}'
 
 
-class Thief:
-    """What a hypervisor takes from now on."""
+def processor_times():
+    with open('/proc/stat', encoding='ascii') as file:
+        return [int(word) for word in file.readline().split()[1:9]]  # the last one is stolen time
 
-    def __init__(self):
-        self.begin = self.times()
 
-    @staticmethod
-    def times():
-        with open('/proc/stat', encoding='ascii') as file:
-            return [int(word) for word in file.readline().split()[1:9]]  # the last one is stolen time
-
-    def stolen(self):
-        spent = [now - then for now, then in zip(self.times(), self.begin)]
-        return f'{100 * spent[7] / max(sum(spent), 1):.0f} %'
+def undisturbed(run, runs):
+    """What some runs gave, and the share of processor time that was stolen from the most disturbed of them."""
+    tried = []
+    while len(tried) < 3 * runs and sum(stolen <= MOST_STOLEN for stolen, _, _ in tried) < runs:
+        before = processor_times()
+        value = run()
+        spent = [now - then for now, then in zip(processor_times(), before)]
+        tried.append((spent[7] / max(sum(spent), 1), len(tried), value))
+    kept = sorted(tried)[:runs]
+    return [value for _, _, value in kept], f'{100 * kept[-1][0]:.1f} %'
 
 
 BANDWIDTH_HEADER = ['pattern', 'request', 'jobs', 'asked for', 'seen', 'off by', 'vary', 'spread', 'load', 'stolen',
@@ -91,13 +95,12 @@ BANDWIDTH_HEADER = ['pattern', 'request', 'jobs', 'asked for', 'seen', 'off by',
 
 
 def bandwidth_row(storage, pattern, size, jobs, limit, seconds, runs):
-    thief = Thief()
-    seen = [storage.fio(pattern, size, seconds, jobs)[0] / MIB for _ in range(runs)]
+    seen, stolen = undisturbed(lambda: storage.fio(pattern, size, seconds, jobs)[0] / MIB, runs)
     middle = statistics.median(seen)
     off = middle / limit - 1
     missed = [name for name, holds in (('rate', abs(off) <= 0.02), ('variation', variation(seen) < 0.01)) if not holds]
     return [pattern, short(size), jobs, limit, f'{middle:.2f}', f'{100 * off:+.2f} %', f'{100 * variation(seen):.2f} %',
-            f'{100 * spread(seen):.2f} %', load(), thief.stolen(), 'not ' + ', '.join(missed) if missed else 'yes']
+            f'{100 * spread(seen):.2f} %', load(), stolen, 'not ' + ', '.join(missed) if missed else 'yes']
 
 
 def bandwidths(place, seconds, runs):
@@ -124,15 +127,14 @@ def throttled(place, seconds, runs):
 
 
 def latency_row(storage, pattern, size, jobs, latency, seconds, runs):
-    thief = Thief()
-    seen = [storage.fio(pattern, size, seconds, jobs) for _ in range(runs)]
+    seen, stolen = undisturbed(lambda: storage.fio(pattern, size, seconds, jobs), runs)
     middles = [median * 1e6 for _, _, median in seen]
     middle = statistics.median(middles)
     mean = statistics.median(mean * 1e6 for _, mean, _ in seen)
     off = middle - latency
     return [pattern, short(size), jobs, latency, f'{middle:.0f}', f'{off:+.0f}', f'{100 * off / latency:+.1f} %',
             f'{100 * spread(middles):.2f} %', f'{mean:.0f}', load(),
-            thief.stolen(), 'yes' if abs(off) <= max(20, latency * 0.05) else 'not latency']
+            stolen, 'yes' if abs(off) <= max(20, latency * 0.05) else 'not latency']
 
 
 def latencies(place, seconds, runs):
