@@ -93,10 +93,20 @@ static void late_replies_are_made_good(void **state)
     (void)state;
     struct stream stream = stream_on((struct device_settings){.write_bandwidth = 100 * MIB, .latency_ns = 100 * US});
     int64_t began_ns = stream.now_ns;
-    for (unsigned i = 0; i < 100; i++) request_of(&stream, MIB, i % 10 ? 0 : 30 * MS, 10 * US);
+    for (unsigned i = 0; i < 100; i++) request_of(&stream, MIB, i % 10 ? 0 : 20 * MS, 10 * US);
     assert_near((double)(stream.now_ns - began_ns), 1e9, 0.001);
     for (unsigned i = 0; i < 100; i++)
         assert_true(request_of(&stream, MIB, 5 * MS, 0) >= 100 * US); // the latency stays
+}
+
+// Half a second of delays leaves no storage behind that is twice as fast.
+static void what_is_owed_is_made_good_bit_by_bit(void **state)
+{
+    (void)state;
+    struct stream stream = stream_on((struct device_settings){.write_bandwidth = 100 * MIB});
+    for (unsigned i = 0; i < 10; i++) request_of(&stream, MIB, 50 * MS, 10 * US);
+    request_of(&stream, MIB, 0, 0);
+    for (unsigned i = 0; i < 10; i++) assert_true(request_of(&stream, MIB, 0, 0) >= 7 * MS);
 }
 
 static void not_more_than_the_credit_is_made_good(void **state)
@@ -189,8 +199,8 @@ static void waiting_for_a_processor_is_not_a_rest(void **state)
     (void)state;
     struct stream stream = stream_on((struct device_settings){.write_bandwidth = 100 * MIB});
     int64_t began_ns = stream.now_ns;
-    for (unsigned i = 0; i < 100; i++) { // back after 4 ms, 3.5 of which the client was ready to go on
-        int64_t done_ns = admit(&stream, (struct device_request){true, 1, i * MIB, MIB, i ? 3500 * US : 0});
+    for (unsigned i = 0; i < 100; i++) { // back after 4 ms, 3.8 of which the client was ready to go on
+        int64_t done_ns = admit(&stream, (struct device_request){true, 1, i * MIB, MIB, i ? 3800 * US : 0});
         device_end(&stream.device, done_ns);
         stream.now_ns = done_ns + 4 * MS;
     }
@@ -236,6 +246,7 @@ int main(void)
         cmocka_unit_test(one_request_takes_latency_or_transfer),
         cmocka_unit_test(a_stream_has_the_bandwidth_exactly),
         cmocka_unit_test(late_replies_are_made_good),
+        cmocka_unit_test(what_is_owed_is_made_good_bit_by_bit),
         cmocka_unit_test(not_more_than_the_credit_is_made_good),
         cmocka_unit_test(storage_left_alone_gives_no_credit),
         cmocka_unit_test(waiting_for_latency_gives_no_credit),
