@@ -69,8 +69,24 @@ static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, vo
     return true;
 }
 
+// What the recorder itself takes for an operation is in the times of the runner, which stands around it, but not in the
+// log's.
+static void take_times(const struct model *model, uint32_t program, const struct model *again,
+                       struct replay_result *run)
+{
+    const struct model_program *of = &model->program[program], *by = &again->program[replay_main_program(again)];
+    if (of->end - of->first != by->end - by->first) return;
+    run->total = 0;
+    for (size_t i = 0; i < of->end - of->first; i++) {
+        const struct model_phase *phase = &again->phase[by->first + i];
+        run->phase[of->first + i].time = (double)phase->duration_ns / 1e9;
+        run->phase[of->first + i].others = (double)phase->other_ns / 1e9;
+        run->total += (double)phase->duration_ns / 1e9;
+    }
+}
+
 static int compare_with_log(const struct model *model, uint32_t program, const char *path, bool scaled,
-                            struct similarity *out)
+                            struct similarity *out, struct replay_result *run)
 {
     struct log *log;
     struct model again;
@@ -80,6 +96,7 @@ static int compare_with_log(const struct model *model, uint32_t program, const c
         code = again.programs ? similarity_compare(model, program, options.phases, &again, replay_main_program(&again),
                                                    scaled, runner_file_of, NULL, out)
                               : ERR_NOTHING;
+        if (!code) take_times(model, program, &again, run);
         model_free(&again);
     }
     log_close(log);
@@ -289,7 +306,7 @@ static int run_all(struct replay_place *place, const struct replay_settings *set
         int status = check_run(&o->run[i]);
         if (status != STATUS_OK) return status;
         if (!recorded) continue;
-        code = compare_with_log(o->model, o->program, place->log, o->scaled, &o->similarity);
+        code = compare_with_log(o->model, o->program, place->log, o->scaled, &o->similarity, &o->run[i]);
         if (code < 0) return cli_fail("replay", "comparing", code);
         o->has_similarity = true;
     }

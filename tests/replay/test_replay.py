@@ -314,6 +314,11 @@ libc.printf(b'ignored')
         self.assertLessEqual(result['low'], result['total'])
         self.assertLessEqual(result['total'], result['high'])
 
+    def test_times_of_the_recorded_run_are_its_logs(self):
+        log, kept = self.write(), self.path('kept.ioseer')
+        times = [phase['time'] for phase in self.replay(log, '--log', kept)['phases']]
+        self.assertEqual(times, [phase['duration'] for phase in self.json('phases', '--json', kept)['phases']])
+
     def test_its_log_can_be_kept(self):
         log, kept = self.write(), self.path('kept.ioseer')
         self.replay(log, '--repeat', '2', '--log', kept)
