@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -359,7 +360,7 @@ static void posix_make_ready(const struct runner *runner, struct replay_file *fi
     file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
 }
 
-// --- the rest
+// --- calls on nothing, or on what is not a descriptor
 
 // On what is not a descriptor: mappings and directories.
 static int64_t on_other(struct replay_file *file, const struct model_step *step, bool *known)
@@ -393,6 +394,63 @@ static bool on_nothing(const struct model_step *step)
     return false;
 }
 
+// --- copies inside the kernel: a call of its own, then what it read and what it wrote
+
+bool posix_copies(const struct lane_run *lane, const struct model_step *step)
+{
+    const char *call = step->kind->call;
+    return lane->copies && (!strncmp(call, "copy_file_range_", 16) || !strncmp(call, "sendfile_", 9));
+}
+
+// NULL where it is the position that a descriptor has.
+static off_t *unless_there(const struct replay_file *file, off_t *offset)
+{
+    return file->position == *offset ? NULL : offset;
+}
+
+static int64_t copy(struct replay_file *source, off_t from, struct replay_file *file, const struct model_step *step)
+{
+    int in = descriptor_of(source), out = descriptor_of(file);
+    size_t size = (size_t)step->op->at[AT_SIZE];
+    off_t to = step->op->at[AT_OFFSET], *in_offset = unless_there(source, &from), *out_offset = unless_there(file, &to);
+    ssize_t moved;
+    if (!strncmp(step->kind->call, "sendfile", 8)) {
+        if (out_offset) file->position = lseek(out, to, SEEK_SET);
+        out_offset = NULL;
+        moved = sendfile(out, in, in_offset, size);
+    } else {
+        moved = copy_file_range(in, in_offset, out, out_offset, size, 0);
+    }
+    if (moved < 0) return -errno;
+    if (!in_offset) source->position += moved;
+    if (!out_offset) file->position += moved;
+    return moved;
+}
+
+static int64_t copy_half(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+{
+    if (step->kind->class == CLASS_READ) {
+        lane->source = file;
+        lane->source_offset = step->op->at[AT_OFFSET];
+        lane->source_phase = step->phase;
+        return 0;
+    }
+    struct replay_file *source = lane->source;
+    lane->copies = false;
+    lane->source = NULL;
+    return source ? copy(source, lane->source_offset, file, step) : -EINVAL;
+}
+
+// Where data is checked it must be the file's own: then the halves are done one by one.
+static bool begins_copy(struct lane_run *lane, const struct model_step *step)
+{
+    if (!is_call(step, "copy_file_range") && !is_call(step, "sendfile")) return false;
+    lane->copies = !step->kind->error && !lane->runner->options->verify;
+    return true;
+}
+
+// --- the rest
+
 static int64_t posix_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     bool known = false;
@@ -400,6 +458,8 @@ static int64_t posix_other(struct lane_run *lane, struct replay_file *file, cons
         sync();
         return 0;
     }
+    if (begins_copy(lane, step)) return 0;
+    if (file && posix_copies(lane, step)) return copy_half(lane, file, step);
     size_t call = file ? find_open_call(step) : OPEN_CALLS;
     if (call < OPEN_CALLS) {
         int fd = descriptor_of(file);

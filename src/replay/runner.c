@@ -435,16 +435,18 @@ static int take_step(const struct model_step *step, void *context)
     if (transfers && !file) return 0;
     complete_pending(lane, kind->class == CLASS_CLOSE ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind->layer);
-    if (transfers) return take_transfer(lane, backend, file, step);
+    if (transfers && !posix_copies(lane, step)) return take_transfer(lane, backend, file, step);
     if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     if (file) make_ready(lane, backend, file, step);
     think(lane, step);
     double start = clock_seconds();
     int64_t result = do_other(lane, backend, file, step);
     lane->free_at = clock_seconds();
-    add_time(runner, step, false, lane->free_at - start);
+    add_time(runner, step, transfers, lane->free_at - start);
+    // Both halves of a copy take as long as it.
+    if (transfers && kind->class == CLASS_WRITE) runner->time[lane->source_phase].seconds += lane->free_at - start;
     // What only looks at names may find them otherwise than the program did: the comparison tells.
-    bool counts = kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
+    bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
     if (result < 0 && !kind->error && counts) note_failure(lane, step, file, result);
     return 0;
 }

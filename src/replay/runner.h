@@ -59,6 +59,9 @@ extern const struct replay_backend replay_posix, replay_stdio, replay_null;
 extern const struct replay_backend replay_mpiio;
 #endif
 
+// Whether the step is one half of a copy inside the kernel: it is done by `other`, with the second half.
+bool posix_copies(const struct lane_run *lane, const struct model_step *step);
+
 // Calls about names and attributes, of which some need no open file.
 int64_t names_call(struct lane_run *lane, const struct replay_file *file, const struct model_step *step, bool *known);
 
@@ -152,7 +155,11 @@ struct lane_run {
     size_t pendings, pendings_room;
     const struct op_kind *moved; // the last kind of a stream's transfers
     replay_mover *move;          // how these are done
-    bool gave_up;                // waiting for a file that another process makes
+    bool copies;                 // the next read and write are halves of one call
+    struct replay_file *source;  // of the copy
+    int64_t source_offset;
+    uint32_t source_phase;
+    bool gave_up; // waiting for a file that another process makes
     int status;
 };
 

@@ -251,6 +251,22 @@ os.close(fd)
             with self.subTest(script=script):
                 self.alike(self.record('bash', '--norc', '-c', script, cwd=self.folder, name=f'{number}.ioseer'))
 
+    def test_copies(self):
+        """Inside the kernel, at given offsets and where the descriptors stand; with --verify by reading and writing."""
+        with open(self.path('from'), 'wb') as out:
+            out.write(bytes(100000))
+        log = self.record_python("""import os
+source = os.open('from', os.O_RDONLY)
+to = os.open('to', os.O_RDWR | os.O_CREAT)
+os.sendfile(to, source, 0, 1000)
+os.sendfile(to, source, 3000, 200000)
+os.copy_file_range(source, to, 1 << 40)
+os.copy_file_range(source, to, 500, 50, 10)
+os.write(to, bytes(100))
+""")
+        self.alike(log)
+        self.assertEqual(self.replay(log, '--verify')['wrong_bytes'], 0)
+
     def test_buffers_of_streams(self):
         self.alike(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)
