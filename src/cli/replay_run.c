@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@
 #include "cli/verb.h"
 #include "cli/words.h"
 #include "model/model_write.h"
+
+enum { MANY_FILES = 65536 };
 
 static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked as long as the replay runs; nothing else is ours
@@ -384,10 +387,20 @@ static int add_recording(struct command *command, const struct replay_place *pla
 
 // --- running it
 
+// A shell closes a file by giving its number to another one, which the model does not tell: the replay's stay open.
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_FILES) return;
+    limit.rlim_cur = limit.rlim_max < MANY_FILES ? limit.rlim_max : MANY_FILES;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Open MPI wants to be told that root may, and that there may be more processes than cores.
 static void become(const struct replay_place *place, struct command *command)
 {
     setpgid(0, 0);
+    allow_many_files();
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);

@@ -4,6 +4,7 @@ reads what it wrote, leaves nothing behind, and says what is wrong.
 """
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -250,6 +251,17 @@ os.close(fd)
                 'for i in 1 2 3 4 5; do echo $i; done > f; while read l; do echo $l >> g; done < f; cat < f > h')):
             with self.subTest(script=script):
                 self.alike(self.record('bash', '--norc', '-c', script, cwd=self.folder, name=f'{number}.ioseer'))
+
+    @unittest.skipUnless(shutil.which('bash'), 'bash is not installed')
+    def test_more_files_than_may_be_open(self):
+        """The shell closes one file by opening the next in its place."""
+        few = 300
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 4 * few:
+            self.skipTest('no more files may be open')
+        log = self.record('bash', '--norc', '-c', f'for i in {{1..{few}}}; do echo $i > f$i; done', cwd=self.folder)
+        result = json.loads(self.expect(0, 'replay', log, '--on', self.target, '--json', '--no-think', preexec_fn=lambda:
+                                        resource.setrlimit(resource.RLIMIT_NOFILE, (few, 4 * few))).stdout)
+        self.assertEqual((result['similarity'], result['difference']), (1, None))
 
     def test_copies(self):
         """Inside the kernel, at given offsets and where the descriptors stand; with --verify by reading and writing."""
