@@ -65,7 +65,7 @@ static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const
     move_stream(file, fd, flags);
     file->fd = fd;
     file->flags = flags;
-    file->inherited = false;
+    file->uses_own = false;
     file->position = 0;
     runner_opened(lane->runner, file);
     return 0;
@@ -80,6 +80,7 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
         return directory && closedir(directory) < 0 ? -errno : 0;
     }
     if (fd < 0) return 0;
+    file->uses_own = false;
     if (file->duplicated) { // goes on under another number
         file->duplicated = false;
         file->fd = file->spare;
@@ -122,6 +123,18 @@ static int64_t posix_complete(void *request)
     return error ? -error : moved;
 }
 
+// Others moved the position that the program shared with them. A recorder that saw the file opened would not notice
+// that: from now on a duplicate serves which it knows nothing of.
+static void seek_unseen(struct replay_file *file, int fd, off_t offset)
+{
+    if (!file->uses_own) {
+        int own = file->own < 0 ? unseen_dup(fd) : unseen_dup2(fd, file->own);
+        file->uses_own = own >= 0;
+        if (own >= 0) file->own = own;
+    }
+    file->position = file->uses_own ? unseen_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
+}
+
 static int64_t at_position(struct replay_file *file, int fd, const struct model_step *step, void *data)
 {
     bool is_write = step->kind->class == CLASS_WRITE, is_vector = strchr(step->kind->call, 'v') != NULL;
@@ -129,9 +142,8 @@ static int64_t at_position(struct replay_file *file, int fd, const struct model_
     off_t offset = step->op->at[AT_OFFSET];
     struct iovec piece = {data, size};
     bool appends = is_write && file->flags & O_APPEND;
-    if (step->kind->has_offset && file->position != offset && !appends) {
-        file->position = file->inherited ? unseen_seek(fd, offset) : lseek(fd, offset, SEEK_SET);
-    }
+    if (step->kind->has_offset && file->position != offset && !appends) seek_unseen(file, fd, offset);
+    if (file->uses_own) fd = file->own;
     ssize_t moved = is_vector  ? is_write ? writev(fd, &piece, 1) : readv(fd, &piece, 1)
                      : is_write ? write(fd, data, size)
                                : read(fd, data, size);
@@ -356,7 +368,6 @@ static bool posix_lacks(const struct replay_file *file, const struct model_step 
 static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
 {
     int open = descriptor_of(file);
-    file->inherited = open < 0;
     file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
 }
 

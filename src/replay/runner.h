@@ -25,8 +25,9 @@ struct replay_file {
     int flags;       // that it was opened with
     int spare;       // a duplicate for threads that go on after another one's close; -1: none
     bool duplicated; // by the program: the spare one is its
-    bool inherited;  // no call of the program opened the descriptor
-    bool was_open;   // some call opened it
+    int own;         // a duplicate that no recorder knows of, for positions that others move; -1: none
+    bool uses_own;
+    bool was_open; // some call opened it
     off_t position;
     DIR *directory; // NULL: not open
     void *mapping;  // the last one; NULL: none
