@@ -81,14 +81,14 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
     }
     if (fd < 0) return 0;
     file->uses_own = false;
-    if (file->duplicated) { // goes on under another number
+    bool threads = model_threads(&lane->runner->model, lane->runner->options->program) > 1;
+    if (file->duplicated || !threads) { // goes on under another number, if there is one
         file->duplicated = false;
         file->fd = file->spare;
         file->spare = -1;
         return close(fd) < 0 ? -errno : 0;
     }
-    if (file->spare < 0 && model_threads(&lane->runner->model, lane->runner->options->program) > 1)
-        file->spare = unseen_dup(fd);
+    if (file->spare < 0) file->spare = unseen_dup(fd);
     file->fd = -1;
     return close(fd) < 0 ? -errno : 0;
 }
@@ -123,15 +123,19 @@ static int64_t posix_complete(void *request)
     return error ? -error : moved;
 }
 
+// Puts what the descriptor is of under a number that is the file's for good.
+static void use_own(struct replay_file *file, int fd)
+{
+    int own = file->own < 0 ? unseen_dup(fd) : unseen_dup2(fd, file->own);
+    file->uses_own = own >= 0;
+    if (own >= 0) file->own = own;
+}
+
 // Others moved the position that the program shared with them. A recorder that saw the file opened would not notice
 // that: from now on a duplicate serves which it knows nothing of.
 static void seek_unseen(struct replay_file *file, int fd, off_t offset)
 {
-    if (!file->uses_own) {
-        int own = file->own < 0 ? unseen_dup(fd) : unseen_dup2(fd, file->own);
-        file->uses_own = own >= 0;
-        if (own >= 0) file->own = own;
-    }
+    if (!file->uses_own) use_own(file, fd);
     file->position = file->uses_own ? unseen_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
 }
 
@@ -156,7 +160,7 @@ static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, c
                               void *data)
 {
     const char *call = step->kind->call;
-    int fd = descriptor_of(file);
+    int fd = file->uses_own ? file->own : descriptor_of(file);
     bool is_write = step->kind->class == CLASS_WRITE;
     size_t size = (size_t)step->op->at[AT_SIZE];
     off_t offset = step->op->at[AT_OFFSET];
@@ -357,17 +361,33 @@ static size_t find_open_call(const struct model_step *step)
     return i;
 }
 
+// The file was opened several times, and the last one is not for this.
+static bool access_lacks(const struct replay_file *file, unsigned class)
+{
+    int access = file->flags & O_ACCMODE;
+    if (file->uses_own || access == O_RDWR) return false;
+    return (class == CLASS_READ && access == O_WRONLY) || (class == CLASS_WRITE && access == O_RDONLY);
+}
+
 static bool posix_lacks(const struct replay_file *file, const struct model_step *step)
 {
     unsigned class = step->kind->class;
     if (class == CLASS_CLOSE) return file->fd < 0 && !is_call(step, "closedir");
-    if (descriptor_of(file) >= 0) return false;
+    if (descriptor_of(file) >= 0) return access_lacks(file, class);
     return class == CLASS_READ || class == CLASS_WRITE || find_open_call(step) < OPEN_CALLS;
 }
 
 static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
 {
-    int open = descriptor_of(file);
+    int open = descriptor_of(file), flags = file->flags;
+    if (open >= 0 && access_lacks(file, step->kind->class)) {
+        int fd = runner_open_inherited(runner, file, step);
+        file->flags = flags;
+        if (fd < 0) return;
+        use_own(file, fd);
+        unseen_close(fd);
+        return;
+    }
     file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
 }
 

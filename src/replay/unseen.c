@@ -29,6 +29,11 @@ int unseen_dup2(int fd, int to)
     return (int)result_of(cpu_syscall(SYS_dup3, fd, to, O_CLOEXEC));
 }
 
+void unseen_close(int fd)
+{
+    cpu_syscall(SYS_close, fd);
+}
+
 off_t unseen_seek(int fd, off_t offset)
 {
     return result_of(cpu_syscall(SYS_lseek, fd, offset, SEEK_SET));

@@ -14,6 +14,7 @@ enum { UNSEEN_FAR = 256 }; // duplicates have numbers from here on, where no oth
 int unseen_open(const char *path, int flags);
 int unseen_dup(int fd);
 int unseen_dup2(int fd, int to); // `to` is open, and was of the same file
+void unseen_close(int fd);       // that nothing has used
 off_t unseen_seek(int fd, off_t offset);
 FILE *unseen_fdopen(int fd, const char *mode);
 bool unseen_exists(const char *path);

@@ -223,6 +223,13 @@ for number, name in enumerate(('c', 'd')):
 for i in range(4): os.write(fds[i % 2], bytes(100 + i))
 try: os.close(99)
 except OSError: pass
+for i in range(10):
+    writes, reads = os.open('e', os.O_WRONLY | os.O_CREAT), os.open('e', os.O_RDONLY)
+    for k in range(3):
+        os.write(writes, bytes(100))
+        os.read(reads, 60)
+    os.close(writes)
+    os.close(reads)
 os.mkdir('folder')
 os.fchdir(os.open('folder', os.O_RDONLY))
 """))
