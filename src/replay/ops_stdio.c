@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "model/similarity.h"
@@ -30,13 +31,16 @@ static int64_t stdio_open(struct lane_run *lane, struct replay_file *file, const
     bool adopts = !strcmp(step->kind->call, "fdopen") && file->fd >= 0;
     FILE *stream = adopts ? fdopen(file->fd, mode_of_open(file->flags)) : fopen(file->path, mode_of(step->kind->flags));
     if (!stream) return -errno;
+    if (file->stream && !file->stream_is_on) {
+        file->older = file->stream;
+        file->older_position = file->position;
+    }
     if (adopts) {
         file->fd = -1; // the stream's from now on
     } else {
         file->flags = (int)step->kind->flags;
         file->position = 0;
     }
-    if (file->stream && !file->stream_is_on) fclose(file->stream);
     file->stream = stream;
     file->stream_is_on = false;
     runner_opened(lane->runner, file);
@@ -47,7 +51,9 @@ static int64_t stdio_close(struct lane_run *lane, struct replay_file *file, cons
 {
     (void)lane, (void)step;
     FILE *stream = file->stream;
-    file->stream = NULL;
+    file->stream = file->older;
+    file->position = file->older ? file->older_position : file->position;
+    file->older = NULL;
     file->stream_is_on = false;
     return stream && fclose(stream) ? -errno : 0;
 }
@@ -194,11 +200,25 @@ static replay_mover *mover_of(struct lane_run *lane, const struct op_kind *kind)
     return lane->move;
 }
 
+// Of two streams the one that is for this.
+static void choose_stream(struct replay_file *file, unsigned class)
+{
+    bool writes = class == CLASS_WRITE || class == CLASS_SYNC;
+    if (!file->older || (writes ? __fwritable(file->stream) : __freadable(file->stream))) return;
+    FILE *stream = file->stream;
+    off_t position = file->position;
+    file->stream = file->older;
+    file->position = file->older_position;
+    file->older = stream;
+    file->older_position = position;
+}
+
 static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
     size_t size = (size_t)step->op->at[AT_SIZE];
     if (!file->stream) return -EBADF;
+    choose_stream(file, step->kind->class);
     int64_t offset = step->op->at[AT_OFFSET];
     bool is_write = step->kind->class == CLASS_WRITE, appends = is_write && file->flags & O_APPEND;
     if (step->kind->has_offset && file->position != offset) {
@@ -225,6 +245,7 @@ static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, cons
 {
     const char *call = step->kind->call;
     if (file && file->stream) {
+        if (step->kind->class == CLASS_SYNC) choose_stream(file, CLASS_SYNC);
         if (!strcmp(call, "fseek") || !strcmp(call, "fseeko")) return stdio_seek(file, step);
         if (!strcmp(call, "fflush")) return fflush(file->stream) < 0 ? -errno : 0;
         if (!strcmp(call, "fileno")) return fileno(file->stream) < 0 ? -errno : 0;

@@ -34,7 +34,9 @@ struct replay_file {
     size_t mapped_bytes;
     FILE *stream;      // NULL: not open
     bool stream_is_on; // a descriptor of the program: no call of its own opened the stream
-    void *mpi;         // of the MPI back end; NULL: not open
+    FILE *older;       // one that was opened before it and is open still; NULL: none
+    off_t older_position;
+    void *mpi; // of the MPI back end; NULL: not open
     bool has_view;
     struct datatype_tiling view; // of this process
 };

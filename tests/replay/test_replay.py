@@ -285,7 +285,8 @@ os.write(to, bytes(100))
         self.alike(log)
         self.assertEqual(self.replay(log, '--verify')['wrong_bytes'], 0)
 
-    def test_buffers_of_streams(self):
+    def test_streams(self):
+        """With buffers of their own, left open, and two on one file."""
         self.alike(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)
 libc.fopen.restype = ctypes.c_void_p
@@ -293,6 +294,14 @@ stream = ctypes.c_void_p(libc.fopen(b'text', b'w'))
 libc.setvbuf(stream, None, 0, ctypes.c_size_t(100000))
 for i in range(5): libc.fputs(b'some text', stream)
 libc.printf(b'ignored')
+writes, reads = (ctypes.c_void_p(libc.fopen(b'both', mode)) for mode in (b'w', b'r'))
+data = ctypes.create_string_buffer(100)
+for i in range(5):
+    libc.fwrite(data, 1, 50, writes)
+    libc.fflush(writes)
+    libc.fread(data, 1, 30, reads)
+libc.fclose(reads)
+libc.fclose(writes)
 """, stdout=subprocess.DEVNULL))
 
     def test_cache(self):
