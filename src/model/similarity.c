@@ -36,9 +36,9 @@ struct entries {
 const char *similarity_call(const struct op_kind *kind)
 {
     static const char *const same[][2] = {
-        {"printf", "fprintf"}, {"vprintf", "vfprintf"}, {"puts", "fputs"},
-        {"putchar", "putc"},   {"getchar", "getc"},     {"mkstemp", "open"},
-        {"mkostemp", "open"},  {"mkstemps", "open"},    {"mkostemps", "open"},
+        {"printf", "fprintf"}, {"vprintf", "vfprintf"}, {"puts", "fputs"},   {"putchar", "putc"},
+        {"getchar", "getc"},   {"vdprintf", "dprintf"}, {"mkstemp", "open"}, {"mkostemp", "open"},
+        {"mkstemps", "open"},  {"mkostemps", "open"},
     };
     if (kind->nonblocking && kind->layer == LAYER_POSIX) return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {

@@ -148,9 +148,13 @@ static int64_t at_position(struct replay_file *file, int fd, const struct model_
     bool appends = is_write && file->flags & O_APPEND;
     if (step->kind->has_offset && file->position != offset && !appends) seek_unseen(file, fd, offset);
     if (file->uses_own) fd = file->own;
-    ssize_t moved = is_vector  ? is_write ? writev(fd, &piece, 1) : readv(fd, &piece, 1)
-                     : is_write ? write(fd, data, size)
-                               : read(fd, data, size);
+    ssize_t moved;
+    if (step->kind->layer == LAYER_STDIO)
+        moved = dprintf(fd, "%.*s", (int)size, (const char *)data);
+    else if (is_vector)
+        moved = is_write ? writev(fd, &piece, 1) : readv(fd, &piece, 1);
+    else
+        moved = is_write ? write(fd, data, size) : read(fd, data, size);
     if (moved < 0) return -errno;
     file->position = (appends ? offset : file->position) + moved;
     return moved;
@@ -167,7 +171,8 @@ static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, c
     ssize_t moved;
     if (fd < 0) return -EBADF;
     if (step->kind->nonblocking) return submit(lane, fd, step, data);
-    if (!strcmp(call, "read") || !strcmp(call, "write") || !strcmp(call, "readv") || !strcmp(call, "writev")) {
+    if (step->kind->layer == LAYER_STDIO || !strcmp(call, "read") || !strcmp(call, "write") || !strcmp(call, "readv") ||
+        !strcmp(call, "writev")) {
         return at_position(file, fd, step, data);
     }
     if (!strncmp(call, "preadv", 6) || !strncmp(call, "pwritev", 7)) {

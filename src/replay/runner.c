@@ -159,11 +159,11 @@ static void make_ready(struct lane_run *lane, const struct replay_backend *backe
 
 // --- operations
 
-static const struct replay_backend *backend_of(const struct runner *runner, unsigned layer)
+static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind)
 {
     if (runner->options->null) return &replay_null;
-    switch (layer) {
-    case LAYER_STDIO: return &replay_stdio;
+    switch (kind->layer) {
+    case LAYER_STDIO: return strstr(kind->call, "dprintf") ? &replay_posix : &replay_stdio; // that is on a descriptor
 #ifdef IOSEER_REPLAY_MPI
     case LAYER_MPIIO: return &replay_mpiio;
 #endif
@@ -434,7 +434,7 @@ static int take_step(const struct model_step *step, void *context)
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
     if (transfers && !file) return 0;
     complete_pending(lane, kind->class == CLASS_CLOSE ? file : NULL, false);
-    const struct replay_backend *backend = backend_of(runner, kind->layer);
+    const struct replay_backend *backend = backend_of(runner, kind);
     if (transfers && !posix_copies(lane, step)) return take_transfer(lane, backend, file, step);
     if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     if (file) make_ready(lane, backend, file, step);

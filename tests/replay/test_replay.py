@@ -302,6 +302,9 @@ for i in range(5):
     libc.fread(data, 1, 30, reads)
 libc.fclose(reads)
 libc.fclose(writes)
+fd = libc.creat(b'descriptor', 0o600)
+for i in range(5): libc.dprintf(fd, b'some text')
+libc.close(fd)
 """, stdout=subprocess.DEVNULL))
 
     def test_cache(self):
