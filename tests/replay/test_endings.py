@@ -63,7 +63,7 @@ for _ in range(40):
         return self.record(*LAUNCHERS[mpi], '-n', '2', program, '--bins', '4', '--size', '4096', cwd=self.folder)
 
     def start(self, log):
-        return subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--repeat', '10000'], text=True,
+        return subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--repeat', '1000'], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': self.work})
 
     def check_nothing_left(self):
