@@ -108,13 +108,13 @@ static void write_storage(const struct system *system, struct json_out *json)
 static void write_point(const struct system_point *point, struct json_out *json)
 {
     json_object(json);
-    key_found(json, "op", point->write ? "write" : "read");
+    key_text(json, "op", point->write ? "write" : "read");
     key_number(json, "size", point->size);
-    key_found(json, "mode", mode_names[point->mode]);
+    key_text(json, "mode", mode_names[point->mode]);
     key_number(json, "np", point->np);
     key_bool(json, "shared", point->shared);
     key_bool(json, "collective", point->collective);
-    key_found(json, "cache", point->warm ? "warm" : "cold");
+    key_text(json, "cache", point->warm ? "warm" : "cold");
     if (point->pause > 0) key_double(json, "pause", point->pause);
     key_double(json, "bandwidth", point->bandwidth);
     key_double(json, "low", point->low);
