@@ -98,6 +98,7 @@ static int take_logs(struct evaluation *e)
         char *word = (char *)options.measured.item[i];
         status = model_argument_open(&argument, "evaluate", word, &(struct model_options){0});
         if (status != STATUS_OK) break;
+        model_argument_warn(&argument);
         status = take_model(e, &argument.model, word);
         model_argument_close(&argument);
     }

@@ -324,6 +324,7 @@ static int predict_verb(int argc, char **argv)
     int status = output_check("predict", options.output);
     if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
+    if (!options.quiet) model_argument_warn(&argument);
     status = replay_check_model("predict", argv[1], &argument.model);
     if (status == STATUS_OK) status = predict_model(&argument.model, argv[1]);
     model_argument_close(&argument);

@@ -394,6 +394,7 @@ static int replay_run_verb(int argc, char **argv)
     int status = check_options(argc);
     if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
+    if (!options.quiet) model_argument_warn(&argument);
     struct model *model = &argument.model;
     struct replay_settings settings = {.target = options.on,
                                        .launcher = options.launcher,

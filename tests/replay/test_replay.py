@@ -321,6 +321,16 @@ libc.close(fd)
         result = self.check(log, '--cache', 'cold')
         self.assertGreater(result['total'], 0)
 
+    def test_damaged_log(self):
+        """What is left of it is replayed and predicted, and that there was more is said."""
+        log = self.write()
+        with open(log, 'r+b') as file:
+            file.truncate(os.path.getsize(log) - 40)
+        for verb in ('replay', 'predict'):
+            done = self.expect(0, verb, log, '--on', self.target, '--repeat', '1')
+            self.assertRegex(done.stderr.decode(), f'^ioseer {verb}: .*: not all of it could be read: ')
+            self.assertEqual(self.expect(0, verb, '-q', log, '--on', self.target, '--repeat', '1').stderr, b'')
+
     def test_model_and_log_alike(self):
         log = self.write()
         model = self.path('x.model')
