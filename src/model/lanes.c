@@ -389,23 +389,23 @@ static bool comes_first(bool known, int64_t known_ns, const struct log_event *ev
     return !known || event->start_ns < known_ns;
 }
 
-// The first call on a name tells whether it was there before; what a call with two names makes is the second.
+// The first call on a name tells whether it was there before.
+static void look_at_name(struct lane_file *file, const struct log_event *event, bool existed)
+{
+    if (!comes_first(file->seen, file->seen_ns, event)) return;
+    file->seen = true;
+    file->seen_ns = event->start_ns;
+    file->existed = existed;
+}
+
+// What a call with two names makes is the second.
 static void look_at_names(struct loading *l, const struct log_event *event)
 {
     struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
     int error = event->raw.error;
-    if (event->file2 && !error) {
-        struct lane_file *made = &l->lanes->file[log_file_index(l->log, event->file2)];
-        if (comes_first(made->seen, made->seen_ns, event)) {
-            made->seen = true;
-            made->seen_ns = event->start_ns;
-            made->existed = false;
-        }
-    }
-    if (comes_first(file->seen, file->seen_ns, event) && (!error || error == ENOENT || error == EEXIST)) {
-        file->seen = true;
-        file->seen_ns = event->start_ns;
-        file->existed = error ? error == EEXIST : !creates(event);
+    if (event->file2 && !error) look_at_name(&l->lanes->file[log_file_index(l->log, event->file2)], event, false);
+    if (!error || error == ENOENT || error == EEXIST) {
+        look_at_name(file, event, error ? error == EEXIST : !creates(event));
     }
     if (file->existed && !error && event->call->class == CLASS_OPEN &&
         comes_first(file->sized, file->sized_ns, event)) {
