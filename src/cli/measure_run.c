@@ -138,11 +138,6 @@ static int choose_pairs(struct measuring *m)
 
 // --- running
 
-static double seconds_of(const struct pair *pair, const struct replay_phase *phase, bool write)
-{
-    return phase->time + (write && pair->benchmark.sync ? phase->others : 0);
-}
-
 static int fail(const struct measuring *m, const struct replay_place *place, int code)
 {
     if (code == -EINTR) return 128 + place->signal;
@@ -162,6 +157,7 @@ static struct replay_settings settings_of(const struct measuring *m, uint32_t np
         .np = np,
         .think = true,
         .latency = true,
+        .durable = true,
     };
 }
 
@@ -193,7 +189,7 @@ static int run_group(struct measuring *m, struct pair *const *group, size_t coun
 static void take_times(struct pair *pair, const struct replay_phase phase[2])
 {
     for (unsigned k = 0; k < 2; k++) {
-        pair->seconds[k][pair->runs] = seconds_of(pair, &phase[k], k == 0);
+        pair->seconds[k][pair->runs] = phase[k].time;
         // Of the last run: quantiles of many requests vary little.
         pair->latency_p50[k] = phase[k].latency_p50;
         pair->latency_p99[k] = phase[k].latency_p99;
@@ -257,8 +253,8 @@ static bool choose_unrested(const struct measuring *m, const struct pair *pair)
 static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
 {
     struct benchmark *b = &pair->benchmark;
-    double faster = fmin(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
-    double slower = fmax(seconds_of(pair, &phase[0], true), seconds_of(pair, &phase[1], false)) / (double)b->count;
+    double faster = fmin(phase[0].time, phase[1].time) / (double)b->count;
+    double slower = fmax(phase[0].time, phase[1].time) / (double)b->count;
     double fitting = m->effort.seconds / fmax(sqrt(faster * slower), 1e-9);
     uint64_t most = b->mode == MODE_RANDOM ? COUNT_MOST_RANDOM : COUNT_MOST, row = b->size * pair->np;
     uint64_t room = m->system->storage.free_bytes < GROUP_BYTES ? m->system->storage.free_bytes : GROUP_BYTES;

@@ -357,6 +357,7 @@ static int add_runner(struct command *command, const struct replay_place *place,
     if (settings->think) FORWARD(add_word(command, "think"));
     if (settings->latency) FORWARD(add_word(command, "latency"));
     if (settings->drop) FORWARD(add_word(command, "drop"));
+    if (settings->durable) FORWARD(add_word(command, "durable"));
     if (settings->probe) FORWARD(add_word(command, "probe"));
     snprintf(text, sizeof text, "cache=%s", settings->cache);
     FORWARD(add_word(command, text));

@@ -23,6 +23,7 @@ struct replay_settings {
     bool keep;    // the files
     bool latency; // of single transfers is asked for
     bool drop;    // files from the page cache before they are opened
+    bool durable; // syncs belong to the transfers before them
     bool probe;   // not the model, but names and messages: place->result is the caller's to read
 };
 

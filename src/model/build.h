@@ -28,9 +28,11 @@ struct building {
     struct lane_segments *of_lane;
     struct align align;
     struct pieces *family; // by family: in the order of phases and lanes
-    size_t family_room, families_room, phases_room, stays_room;
+    size_t family_room, families_room, phases_room, stays_room, waits_room;
 };
 
+// Which operations wait for other threads; the pauses before these are then counted from there (build_waits.c).
+int build_waits(struct building *b);
 // Gives each aligned phase its family and what was observed of it (build_families.c).
 int build_families(struct building *b);
 // Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.

@@ -31,6 +31,7 @@ void model_free(struct model *model)
     free(model->family);
     free(model->phase);
     free(model->stay);
+    free(model->wait);
     types_free(&model->types);
     file_sets_free(&model->sets);
     arena_free(&model->arena);

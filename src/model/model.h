@@ -97,6 +97,18 @@ struct model_stay {
     int64_t start_ns;
 };
 
+// Operations of a thread that begin when another of its process has done so many, both counted from 1 in their order
+// through all phases, barriers left out.
+struct model_wait {
+    uint32_t program;
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t behind; // the other thread
+    int64_t *op;     // ascending
+    int64_t *done;   // of the other, by then
+    size_t count;
+};
+
 struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
@@ -169,6 +181,8 @@ struct model {
     size_t phases;
     struct model_stay *stay; // observed, of a model made from a log: by process, thread and start
     size_t stays;
+    struct model_wait *wait; // observed
+    size_t waits;
     uint64_t bytes;    // of all phases
     uint64_t unphased; // observed: bytes in the log that are in none, the sum of these:
     uint64_t unphased_launchers;

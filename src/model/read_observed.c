@@ -1,6 +1,7 @@
 // `observed`: what one run saw. All of it may be missing.
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -201,6 +202,58 @@ static int read_family(struct reading *r, const struct json_value *value)
     return read_parts_think(r, value, "think_others", family->other, family->others);
 }
 
+// --- waits
+
+static int read_ascending(struct reading *r, const struct json_value *object, const char *key, size_t count,
+                          int64_t **out)
+{
+    const struct json_value *value = json_in_member(object, key);
+    FORWARD(read_charge(r, object, count));
+    *out = arena_alloc(&r->model->arena, count * sizeof **out);
+    RETURN_IF(!*out, -ENOMEM);
+    FORWARD(read_numbers(r, value, key, count, *out));
+    for (size_t i = 0; i < count; i++) {
+        if ((*out)[i] < 1 || (i && (*out)[i] < (*out)[i - 1])) {
+            return json_in_fail(r->error, value, "\"%s\" is not ascending from 1", key);
+        }
+    }
+    return 0;
+}
+
+static int read_wait(struct reading *r, const struct json_value *value, struct model_wait *wait)
+{
+    const struct model *model = r->model;
+    uint64_t program, rank, thread, behind, count;
+    FORWARD(read_count(r, value, "program", 0, model->programs - 1, &program));
+    FORWARD(read_count(r, value, "rank", 0, model->program[program].np - 1, &rank));
+    FORWARD(read_count(r, value, "thread", 0, UINT32_MAX, &thread));
+    FORWARD(read_count(r, value, "behind", 0, UINT32_MAX, &behind));
+    if (thread == behind) return json_in_fail(r->error, value, "a thread does not wait for itself");
+    FORWARD(read_count(r, value, "count", 1, UINT32_MAX, &count));
+    *wait = (struct model_wait){.program = (uint32_t)program,
+                                .rank = (uint32_t)rank,
+                                .thread = (uint32_t)thread,
+                                .behind = (uint32_t)behind,
+                                .count = (size_t)count};
+    FORWARD(read_ascending(r, value, "ops", wait->count, &wait->op));
+    return read_ascending(r, value, "done", wait->count, &wait->done);
+}
+
+static int read_waits(struct reading *r)
+{
+    const struct json_value *waits = NULL;
+    FORWARD(read_optional_array(r, r->observed, "waits", &waits));
+    size_t count = json_in_length(waits);
+    if (!count) return 0;
+    if (!r->model->programs) return json_in_fail(r->error, waits, "there is no program that waits");
+    r->model->wait = calloc(count, sizeof *r->model->wait);
+    RETURN_IF(!r->model->wait, -ENOMEM);
+    for (; r->model->waits < count; r->model->waits++) {
+        FORWARD(read_wait(r, json_in_at(waits, r->model->waits), &r->model->wait[r->model->waits]));
+    }
+    return 0;
+}
+
 int read_observed(struct reading *r)
 {
     const struct json_value *families = NULL;
@@ -211,5 +264,5 @@ int read_observed(struct reading *r)
     FORWARD(read_phases(r));
     FORWARD(read_optional_array(r, r->observed, "families", &families));
     for (size_t i = 0; i < json_in_length(families); i++) FORWARD(read_family(r, json_in_at(families, i)));
-    return 0;
+    return read_waits(r);
 }

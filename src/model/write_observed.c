@@ -190,6 +190,30 @@ static void write_family(struct writing *w, size_t id)
     json_close(w->json);
 }
 
+static int write_waits(struct writing *w)
+{
+    if (!w->model->waits) return 0;
+    json_key(w->json, "waits");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->waits; i++) {
+        const struct model_wait *wait = &w->model->wait[i];
+        json_fold(w->json);
+        json_object(w->json);
+        write_unsigned(w, "program", wait->program);
+        write_unsigned(w, "rank", wait->rank);
+        write_unsigned(w, "thread", wait->thread);
+        write_unsigned(w, "behind", wait->behind);
+        write_unsigned(w, "count", wait->count);
+        json_key(w->json, "ops");
+        FORWARD(write_numbers(w, wait->op, wait->count));
+        json_key(w->json, "done");
+        FORWARD(write_numbers(w, wait->done, wait->count));
+        json_close(w->json);
+    }
+    json_close(w->json);
+    return 0;
+}
+
 int write_observed(struct writing *w)
 {
     write_job(w);
@@ -204,5 +228,5 @@ int write_observed(struct writing *w)
     json_array(w->json);
     for (size_t i = 0; i < w->model->families; i++) write_family(w, i);
     json_close(w->json);
-    return 0;
+    return write_waits(w);
 }

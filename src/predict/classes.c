@@ -41,13 +41,34 @@ static double pause_of(const struct model_family *family)
     return requests > 0 ? seconds / requests : 0;
 }
 
+static bool transfers(const struct model_row *row)
+{
+    return row->bytes > 0;
+}
+
+// Different threads that transfer something.
+static uint32_t count_threads(const struct model_row *rows, size_t count)
+{
+    uint32_t threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = transfers(&rows[i]);
+        for (size_t k = 0; k < i && is_new; k++) {
+            is_new = !transfers(&rows[k]) || rows[k].part->thread != rows[i].part->thread;
+        }
+        threads += is_new;
+    }
+    return threads;
+}
+
 // Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
-static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use, double pause)
+static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use, double pause,
+                 uint32_t threads)
 {
     *class = (struct io_class){.write = row->class == CLASS_WRITE,
                                .size = size_of(row),
                                .mode = mode_of(row->mode),
                                .np = (uint32_t)row->part->ranks,
+                               .threads = threads,
                                .shared = use->shared,
                                .collective = row->kind->collective,
                                .mpiio = row->kind->layer == LAYER_MPIIO,
@@ -66,8 +87,9 @@ int classes_of_family(const struct model *model, const struct model_family *fami
     FORWARD(model_files_used(model, family, &use));
     FORWARD(model_rows(model, family, &rows, &count));
     classes->item = calloc(count + 1, sizeof *classes->item);
+    uint32_t threads = count_threads(rows, count);
     for (size_t i = 0; i < count && classes->item; i++) {
-        if (rows[i].bytes) fill(&classes->item[classes->count++], &rows[i], &use, pause);
+        if (transfers(&rows[i])) fill(&classes->item[classes->count++], &rows[i], &use, pause, threads);
     }
     free(rows);
     return classes->item ? 0 : -ENOMEM;

@@ -1,6 +1,6 @@
 // The runner's own command line, which only `ioseer replay` writes:
 //   ioseer-replay-MPI MODEL DIRECTORY RESULT PROGRAM NP [prepare] [verify] [think] [cache=STATE] [latency] [drop]
-//   [probe] [null=DELAY_NS,RATE] [phases=LIST] [progress=FILE]
+//   [durable] [probe] [null=DELAY_NS,RATE] [phases=LIST] [progress=FILE]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@ static void parse_word(struct runner_options *options, const char *word)
     if (!strcmp(word, "prepare")) options->prepare = true;
     if (!strcmp(word, "latency")) options->latency = true;
     if (!strcmp(word, "drop")) options->drop = true;
+    if (!strcmp(word, "durable")) options->durable = true;
     if (!strcmp(word, "probe")) options->probe = true;
     if (!strcmp(word, "cache=cold")) options->cache = CACHE_COLD;
     if (!strcmp(word, "cache=warm")) options->cache = CACHE_WARM;

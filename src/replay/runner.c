@@ -368,8 +368,9 @@ static double measure_clock(void)
 static void add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
 {
     struct phase_time *time = &runner->time[step->phase];
+    bool completes = runner->options->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
-    *(transfers ? &time->seconds : &time->others) += seconds;
+    *(transfers || completes ? &time->seconds : &time->others) += seconds;
     if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
 }
 
@@ -418,17 +419,11 @@ static void drop_cached(const struct replay_file *file)
     close(fd);
 }
 
-static int take_step(const struct model_step *step, void *context)
+static int take_operation(struct lane_run *lane, const struct model_step *step)
 {
-    struct lane_run *lane = context;
     struct runner *runner = lane->runner;
     const struct op_kind *kind = step->kind;
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
-    if (kind->class == CLASS_NONE) {
-        complete_pending(lane, NULL, false); // a barrier counts as an operation
-        run_barriers(lane, step);
-        return 0;
-    }
     struct replay_file *file =
         kind->set == OP_NO_SET ? NULL : runner_file(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
     if (kind->set != OP_NO_SET && !file) return -ENOMEM;
@@ -451,6 +446,20 @@ static int take_step(const struct model_step *step, void *context)
     return 0;
 }
 
+static int take_step(const struct model_step *step, void *context)
+{
+    struct lane_run *lane = context;
+    if (step->kind->class == CLASS_NONE) {
+        complete_pending(lane, NULL, false); // a barrier counts as an operation
+        run_barriers(lane, step);
+        return 0;
+    }
+    waits_before(lane);
+    int code = take_operation(lane, step);
+    waits_after(lane);
+    return code;
+}
+
 // --- lanes
 
 static void tell_progress(const struct runner *runner, size_t phase)
@@ -466,6 +475,7 @@ static void free_lane(struct lane_run *lane)
     for (size_t i = 0; i < lane->spares; i++) free(lane->spare[i].memory);
     free(lane->spare);
     free(lane->pending);
+    free(lane->wait);
     free(lane->buffer.memory);
     lookup_free(&lane->pauses);
 }
@@ -491,6 +501,7 @@ static void *run_lane(void *context)
         }
     }
     complete_pending(lane, NULL, true);
+    waits_end(lane);
     return NULL;
 }
 
@@ -502,9 +513,13 @@ static int run_lanes(struct runner *runner)
     int code = lane && thread ? 0 : -ENOMEM;
     uint32_t started = 1;
     for (uint32_t i = 0; i < count && !code; i++) lane[i] = (struct lane_run){.runner = runner, .thread = i};
+    if (!code) code = waits_begin(runner, lane, count);
     for (; started < count && !code; started++)
         code = -pthread_create(&thread[started], NULL, run_lane, &lane[started]);
     if (!code && count) run_lane(&lane[0]);
+    for (uint32_t i = 0; i < count && lane && code; i++) {
+        if (!i || i >= started) waits_end(&lane[i]); // it does nothing
+    }
     for (uint32_t i = 1; i < started && thread; i++) pthread_join(thread[i], NULL);
     for (uint32_t i = 0; i < count && lane; i++) {
         if (lane[i].status && !code) code = lane[i].status;

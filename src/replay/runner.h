@@ -80,6 +80,7 @@ struct runner_options {
     enum cache_state cache;
     bool think;        // wait between operations as the program did
     bool drop;         // files from the page cache before they are opened
+    bool durable;      // what syncs take belongs to the transfers before them
     bool latency;      // tell how long single transfers took
     bool probe;        // no model: names and messages are measured
     bool null;         // do nothing but wait
@@ -118,6 +119,11 @@ struct runner {
     void **memory_types;    // by type of the model: what the MPI back end made of it
     bool sleeps;            // there are more threads than processors
     int64_t *barriers;      // by phase: how many of each process's are done
+    pthread_mutex_t wait_lock;
+    pthread_cond_t done;       // some lane has done an operation that another waits for
+    struct lane_run *lane;     // by thread
+    uint32_t running, waiting; // lanes
+    bool waits;                // lanes wait for each other
 };
 
 struct buffer {
@@ -142,6 +148,12 @@ struct pending {
 
 typedef size_t replay_mover(FILE *stream, char *data, size_t size); // the bytes that it moved
 
+// What a lane waits for in one other.
+struct lane_wait {
+    const struct model_wait *wait;
+    size_t next; // of its operations
+};
+
 // One thread of the replay.
 struct lane_run {
     struct runner *runner;
@@ -162,6 +174,10 @@ struct lane_run {
     struct replay_file *source;  // of the copy
     int64_t source_offset;
     uint32_t source_phase;
+    uint64_t done;  // operations; others read it under runner.wait_lock
+    double done_at; // when the last one was
+    struct lane_wait *wait;
+    size_t waits, waits_room;
     bool gave_up; // waiting for a file that another process makes
     int status;
 };
@@ -170,6 +186,11 @@ struct lane_run {
 int runner_run(struct runner *runner);
 // How many barriers of each phase all processes come to.
 int runner_choose_barriers(struct runner *runner);
+// Lanes that wait for each other (waits.c): before the first operation of all, around each one, behind a lane's last.
+int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes);
+void waits_before(struct lane_run *lane);
+void waits_after(struct lane_run *lane);
+void waits_end(struct lane_run *lane);
 // Makes the files that the program found there.
 int runner_prepare(struct runner *runner);
 // Which sets of files the program opens itself; others it has from the program that started it.

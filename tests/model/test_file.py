@@ -106,6 +106,12 @@ MISTAKES = [
     ('"part": 1, "op": 1', '"part": 1, "op": 2', r'no such operation in part 1'),
     ('0.000004834, 0.000010224]', '0.000004834]', r'five quartiles'),
     ('"irregularity": 0.0, "think"', '"irregularity": {}, "think"', r'"irregularity" is not a number'),
+    ('"rank": 2, "thread": 1, "behind": 0', '"rank": 4, "thread": 1, "behind": 0', r'"rank" is 4'),
+    ('"thread": 1, "behind": 0', '"thread": 1, "behind": 1', r'does not wait for itself'),
+    ('"ops": [1, 4]', '"ops": [4, 1]', r'"ops" is not ascending from 1'),
+    ('"done": [16, 32]', '"done": [0, 32]', r'"done" is not ascending from 1'),
+    ('"done": [16, 32]', '"done": [16]', r'"done" is not an array of 2'),
+    ('"count": 2, "ops"', '"count": 3000000000, "ops"', r'too many'),
     ('"observed": {', '"observed": [{}], "rest": {', r'"observed" is not an object'),
     ('"np": 4, "order"', '"np": 4, "np": 4, "order"', r'this key twice'),
     ('"host": "somewhere",', '"host": "somewhere"', r'.'),
@@ -141,6 +147,7 @@ class Files(CommandLineTest):
         self.expect(0, 'model', EVERY_KEY, '-o', once)
         self.expect(0, 'model', once, '-o', twice)
         self.assertEqual(self.read(once), self.read(twice))
+        self.assertEqual(*[json.loads(self.read(name))['observed']['waits'] for name in (EVERY_KEY, once)])
         for words in (['model', '--expand', '--json'], ['model', '--expand'], ['phases'], ['phases', '--json']):
             self.assertEqual(self.expect(0, *words, EVERY_KEY).stdout, self.expect(0, *words, once).stdout)
 

@@ -99,6 +99,51 @@ class Replays(CommandLineTest):
     def test_threads(self):
         self.check(self.record(os.path.join(BUILD, 'examples', 'checkpoint'), cwd=self.folder))
 
+    def waits(self, log, writes):
+        """Of the example: the thread that syncs waits for each step of both others, and these for what it notes then."""
+        ops = [op for op in self.json('model', '--expand', '--json', log) if op['program'] == 0]
+        lanes = {}
+        for op in ops:
+            lanes.setdefault(op['thread'], []).append(op['op'])
+        syncs = next(thread for thread, calls in lanes.items() if 'fsync' in calls)
+        places = [place for place, call in enumerate(lanes[syncs], 1) if call == 'fsync']
+        done = [writes * (step + 1) for step in range(len(places))]
+        found = []
+        for thread in lanes:
+            if thread == syncs:
+                continue
+            found.append({'thread': syncs, 'behind': thread, 'ops': places, 'done': done})
+            found.append({'thread': thread, 'behind': syncs, 'ops': [count + 1 for count in done], 'done': places})
+        return [{'program': 0, 'rank': 0, 'count': len(places), **wait} for wait in found]
+
+    def test_threads_that_wait(self):
+        """Who waits for whom is kept where nothing else would make them: without pauses."""
+        log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '3', '-n', '8', cwd=self.folder)
+        model = self.json('model', log)
+        model['observed']['waits'] = self.waits(log, 8)
+        with open(self.path('waiting'), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        self.replay(self.path('waiting'), '--no-think', '--log', self.path('again.ioseer'))
+        events = self.json('dump', '--json', '--layer', 'posix', self.path('again.ioseer'))
+        syncs = [event for event in events if event['op'] == 'fsync' and event['file'].startswith(self.target)]
+        writes = [event for event in events if event['op'] == 'pwrite' and event['file'].startswith(self.target)]
+        self.assertEqual((len(syncs), len(writes)), (3, 48))
+        for step, sync in enumerate(syncs):
+            before, after = writes[:16 * (step + 1)], writes[16 * (step + 1):]
+            self.assertTrue(all(event['start'] + event['duration'] <= sync['start'] for event in before))
+            self.assertTrue(all(event['start'] >= sync['start'] + sync['duration'] for event in after))
+
+    def test_threads_that_wait_for_each_other(self):
+        """Nobody's program does that, but a model may say so."""
+        log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '2', '-n', '8', cwd=self.folder)
+        model = self.json('model', log)
+        model['observed']['waits'] = [
+            {'program': 0, 'rank': 0, 'thread': one, 'behind': other, 'count': 1, 'ops': [1], 'done': [1]}
+            for one, other in ((0, 1), (1, 2), (2, 0))]
+        with open(self.path('waiting'), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        self.assertEqual(self.replay(self.path('waiting'))['similarity'], 1)
+
     def test_text(self):
         self.check(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)

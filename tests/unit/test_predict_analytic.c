@@ -54,7 +54,8 @@ static int make_profile(void **state)
 
 static struct io_class class_of(uint64_t size, enum system_mode mode, uint32_t np, uint64_t rep)
 {
-    return (struct io_class){.write = true, .size = size, .mode = mode, .np = np, .rep = rep, .bytes = size * np * rep};
+    return (struct io_class){
+        .write = true, .size = size, .mode = mode, .np = np, .threads = 1, .rep = rep, .bytes = size * np * rep};
 }
 
 static struct estimate estimate_of(const struct io_class *class)
@@ -125,6 +126,19 @@ static void processes(void **state)
     assert_string_equal(found.reason, "no points of this number of processes");
 }
 
+// Threads use the storage as processes do, but the time of a process is that of all its threads.
+static void threads(void **state)
+{
+    (void)state;
+    struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 2, 5);
+    class.threads = 2;
+    struct estimate found = estimate_of(&class);
+    assert_near(found.seconds.middle, 5 * request_of(MIB, false));
+    assert_int_equal(found.below->np, 4);
+    class.threads = 4;
+    assert_near(estimate_of(&class).seconds.middle, 2 * 5 * request_of(MIB, false));
+}
+
 // After a pause as long as the request a quarter of its time is left; after half of that five eighths are.
 static void pauses(void **state)
 {
@@ -161,9 +175,9 @@ static void words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_a_point), cmocka_unit_test(between_points), cmocka_unit_test(beyond_the_points),
-        cmocka_unit_test(other_ways), cmocka_unit_test(processes),      cmocka_unit_test(nothing_to_go_by),
-        cmocka_unit_test(words),      cmocka_unit_test(pauses),
+        cmocka_unit_test(at_a_point),       cmocka_unit_test(between_points), cmocka_unit_test(beyond_the_points),
+        cmocka_unit_test(other_ways),       cmocka_unit_test(processes),      cmocka_unit_test(threads),
+        cmocka_unit_test(nothing_to_go_by), cmocka_unit_test(words),          cmocka_unit_test(pauses),
     };
     return cmocka_run_group_tests(tests, make_profile, NULL);
 }

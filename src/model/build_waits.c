@@ -1,0 +1,267 @@
+// Which operations of a thread wait for operations of others. Nothing in a log says so; but where a thread pauses, and
+// goes on at once when another has done something, time after time, it was waiting for that.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "model/build.h"
+
+enum {
+    LEAST_NS = 200000,  // shorter pauses are no waits
+    LATEST_NS = 500000, // from the end that a thread waits for until it goes on, at most
+};
+
+#define RARE 0.1 // by accident at most so many pauses may look like a wait
+
+// An operation of a thread, in its order.
+struct moment {
+    int64_t start_ns;
+    int64_t end_ns;
+    struct op_time *time;
+};
+
+struct course_of {
+    struct moment *moment;
+    size_t count;
+    // While the pauses of another thread are gone through:
+    size_t next;        // the first that ends behind the pause
+    size_t ended;       // how many ended in it
+    int64_t longest_ns; // pause between two of these
+};
+
+// An edge: operation `op` of a thread begins when `done` operations of another have ended, both counted from 1.
+struct edge {
+    uint32_t thread, behind;
+    int64_t op, done;
+};
+
+struct waiting {
+    struct building *b;
+    const struct lane *lane; // of the process, by thread
+    struct course_of *of;
+    uint32_t threads;
+    struct edge *edge;
+    size_t edges, edges_room;
+};
+
+// --- the threads of a process
+
+static int list_moments(const struct lanes *lanes, struct lane *lane, struct course_of *course)
+{
+    size_t other = 0;
+    course->moment = malloc((lane->transfers + lane->others + 1) * sizeof *course->moment);
+    RETURN_IF(!course->moment, -ENOMEM);
+    for (size_t i = 0; i <= lane->transfers; i++) {
+        for (; other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)i; other++) {
+            if (lanes->kind[lane->other[other].kind].class == CLASS_NONE) continue;
+            course->moment[course->count++].time = &lane->other_time[other];
+        }
+        if (i < lane->transfers) course->moment[course->count++].time = &lane->time[i];
+    }
+    for (size_t i = 0; i < course->count; i++) {
+        struct moment *moment = &course->moment[i];
+        moment->start_ns = moment->time->start_ns;
+        moment->end_ns = moment->start_ns + moment->time->duration_ns;
+    }
+    return 0;
+}
+
+static int64_t first_start(const struct waiting *w)
+{
+    int64_t first_ns = INT64_MAX;
+    for (uint32_t i = 0; i < w->threads; i++) {
+        if (w->of[i].count && w->of[i].moment[0].start_ns < first_ns) first_ns = w->of[i].moment[0].start_ns;
+    }
+    return first_ns;
+}
+
+static int64_t next_start(const struct course_of *course)
+{
+    return course->next < course->count ? course->moment[course->next].start_ns : INT64_MAX;
+}
+
+// --- one pause
+
+struct pause {
+    int64_t from_ns, until_ns;
+    int64_t last_end_ns; // of another's operation in it
+    double ends;         // each of which could have been the last one by accident
+};
+
+// What another thread ended in the pause.
+static void follow(struct course_of *other, const struct pause *pause)
+{
+    other->ended = 0;
+    other->longest_ns = 0;
+    for (; other->next < other->count && other->moment[other->next].end_ns <= pause->until_ns; other->next++) {
+        const struct moment *moment = &other->moment[other->next];
+        if (moment->end_ns <= pause->from_ns) continue;
+        int64_t between_ns = other->ended ? moment->start_ns - moment[-1].end_ns : 0;
+        if (between_ns > other->longest_ns) other->longest_ns = between_ns;
+        other->ended++;
+    }
+}
+
+// Whether it had ended something and did nothing any more when the last end was there.
+static bool is_idle(const struct course_of *other, const struct pause *pause)
+{
+    return other->ended && next_start(other) >= pause->last_end_ns;
+}
+
+// Whether it then does nothing for longer than before: where one goes on as ever, any of its ends could be the last.
+static bool stops(const struct course_of *other)
+{
+    return (next_start(other) - other->moment[other->next - 1].end_ns) / 2 >= other->longest_ns;
+}
+
+static void look_at_pause(struct waiting *w, uint32_t thread, struct pause *pause)
+{
+    pause->last_end_ns = INT64_MIN;
+    for (uint32_t i = 0; i < w->threads; i++) {
+        if (i == thread) continue;
+        follow(&w->of[i], pause);
+        if (!w->of[i].ended) continue;
+        int64_t end_ns = w->of[i].moment[w->of[i].next - 1].end_ns;
+        if (end_ns > pause->last_end_ns) pause->last_end_ns = end_ns;
+    }
+    for (uint32_t i = 0; i < w->threads; i++) {
+        const struct course_of *other = &w->of[i];
+        if (i == thread || !other->ended) continue;
+        pause->ends += is_idle(other, pause) && stops(other) ? 1 : (double)other->ended;
+    }
+}
+
+// How likely it is that some end lies in the last part of a pause by accident.
+static double chance(const struct pause *pause, int64_t part_ns)
+{
+    return pause->ends * (double)part_ns / (double)(pause->until_ns - pause->from_ns);
+}
+
+static int add_edge(struct waiting *w, uint32_t thread, size_t op, uint32_t behind, size_t done)
+{
+    FORWARD(grow(&w->edge, &w->edges_room, w->edges, sizeof *w->edge));
+    w->edge[w->edges++] = (struct edge){.thread = thread, .behind = behind, .op = (int64_t)op, .done = (int64_t)done};
+    return 0;
+}
+
+// The thread waits for all that are idle then. Those that go on together with it wait for it as well: with other
+// storage it may be the last to come.
+static int add_wait(struct waiting *w, uint32_t thread, size_t at, const struct pause *pause)
+{
+    for (uint32_t i = 0; i < w->threads; i++) {
+        const struct course_of *other = &w->of[i];
+        if (i == thread || !is_idle(other, pause)) continue;
+        FORWARD(add_edge(w, thread, at + 1, i, other->next));
+        bool together = next_start(other) <= pause->until_ns + LATEST_NS;
+        if (at && together) FORWARD(add_edge(w, i, other->next + 1, thread, at));
+    }
+    return 0;
+}
+
+// --- all pauses of a thread
+
+// Pauses that look like waits are waits if there are more of them than accidents would make.
+static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
+{
+    const struct course_of *course = &w->of[thread];
+    size_t kept = w->edges, waits = 0;
+    double accidents = 0;
+    int64_t *think_ns = malloc((course->count + 1) * sizeof *think_ns);
+    int code = think_ns ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < w->threads; i++) w->of[i].next = 0;
+    for (size_t at = 0; at < course->count && !code; at++) {
+        struct pause pause = {at ? course->moment[at - 1].end_ns : first_ns, course->moment[at].start_ns, 0, 0};
+        think_ns[at] = -1;
+        if (pause.until_ns - pause.from_ns < LEAST_NS) continue;
+        look_at_pause(w, thread, &pause);
+        if (pause.ends == 0) continue;
+        int64_t since_ns = pause.until_ns - pause.last_end_ns;
+        accidents += fmin(RARE, chance(&pause, LATEST_NS));
+        if (since_ns > LATEST_NS || chance(&pause, since_ns) > RARE) continue;
+        waits++;
+        think_ns[at] = since_ns;
+        code = add_wait(w, thread, at, &pause);
+    }
+    if ((double)waits < 2 * accidents) {
+        w->edges = kept;
+    } else {
+        for (size_t at = 0; at < course->count && !code; at++) {
+            int64_t *think = &course->moment[at].time->think_ns;
+            if (think_ns[at] >= 0 && think_ns[at] < *think) *think = think_ns[at];
+        }
+    }
+    free(think_ns);
+    return code;
+}
+
+// --- edges to rows
+
+static int compare_edges(const void *a, const void *b)
+{
+    const struct edge *left = a, *right = b;
+    if (left->thread != right->thread) return left->thread < right->thread ? -1 : 1;
+    if (left->behind != right->behind) return left->behind < right->behind ? -1 : 1;
+    if (left->op != right->op) return left->op < right->op ? -1 : 1;
+    return left->done < right->done ? -1 : left->done > right->done;
+}
+
+static int add_row(struct waiting *w, const struct edge *edge, size_t count)
+{
+    struct model *model = w->b->model;
+    FORWARD(grow(&model->wait, &w->b->waits_room, model->waits, sizeof *model->wait));
+    struct model_wait *row = &model->wait[model->waits];
+    *row = (struct model_wait){.program = w->lane->program,
+                               .rank = w->lane->rank,
+                               .thread = edge->thread,
+                               .behind = edge->behind,
+                               .op = arena_alloc(&model->arena, count * sizeof *row->op),
+                               .done = arena_alloc(&model->arena, count * sizeof *row->done)};
+    RETURN_IF(!row->op || !row->done, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        if (row->count && edge[i].op == row->op[row->count - 1]) row->count--; // the later one says more
+        row->op[row->count] = edge[i].op;
+        row->done[row->count++] = edge[i].done;
+    }
+    model->waits++;
+    return 0;
+}
+
+static int add_rows(struct waiting *w)
+{
+    if (w->edges) qsort(w->edge, w->edges, sizeof *w->edge, compare_edges);
+    for (size_t first = 0, end; first < w->edges; first = end) {
+        const struct edge *edge = &w->edge[first];
+        for (end = first; end < w->edges && w->edge[end].thread == edge->thread && w->edge[end].behind == edge->behind;)
+            end++;
+        FORWARD(add_row(w, edge, end - first));
+    }
+    return 0;
+}
+
+// --- all processes
+
+static int build_process(struct building *b, struct lane *lane, uint32_t threads)
+{
+    struct waiting w = {.b = b, .lane = lane, .threads = threads, .of = calloc(threads, sizeof *w.of)};
+    int code = w.of ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < threads && !code; i++) code = list_moments(&b->lanes, &lane[i], &w.of[i]);
+    int64_t first_ns = code ? 0 : first_start(&w);
+    for (uint32_t i = 0; i < threads && !code; i++) code = find_waits(&w, i, first_ns);
+    if (!code) code = add_rows(&w);
+    for (uint32_t i = 0; i < threads && w.of; i++) free(w.of[i].moment);
+    free(w.of);
+    free(w.edge);
+    return code;
+}
+
+int build_waits(struct building *b)
+{
+    struct lanes *lanes = &b->lanes;
+    for (size_t first = 0, end; first < lanes->count; first = end) {
+        for (end = first + 1; end < lanes->count && lanes->lane[end].thread; end++) continue;
+        if (end - first > 1) FORWARD(build_process(b, &lanes->lane[first], (uint32_t)(end - first)));
+    }
+    return 0;
+}

@@ -1,0 +1,192 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/build.h"
+#include "test_model_maker.h"
+
+enum { WRITE_US = 1000, WAKE_US = 40, BETWEEN_US = 10 };
+
+static struct lanes_maker maker;
+static struct model model;
+static struct building b;
+static unsigned seed;
+
+static int set_up(void **state)
+{
+    (void)state;
+    maker_start(&maker, false);
+    model = (struct model){0};
+    seed = 1;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    maker_free(&maker);
+    model_free(&model);
+    return 0;
+}
+
+static void begin(unsigned threads)
+{
+    for (uint32_t i = 0; i < threads; i++) {
+        maker_alloc(&maker.lane[i]);
+        maker.lane[i].thread = i;
+    }
+    maker.lanes.count = threads;
+}
+
+// An operation of a thread; the time when it ends.
+static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us)
+{
+    struct lane *lane = &maker.lane[thread];
+    bool other = maker_is_other(letter);
+    size_t at = other ? lane->others : lane->transfers;
+    maker_op(lane, &(struct op){.kind = (uint32_t)letter}, &(struct lane_gap){0}, false);
+    (other ? lane->other_time : lane->time)[at] =
+        (struct op_time){.start_ns = start_us * 1000, .duration_ns = us * 1000, .think_ns = INT64_C(1000000000)};
+    return start_us + us;
+}
+
+static int64_t write_slowly(unsigned thread, unsigned count, int64_t at_us, int64_t us)
+{
+    for (unsigned i = 0; i < count; i++) at_us = act(thread, 'w', at_us, us) + BETWEEN_US;
+    return at_us - BETWEEN_US;
+}
+
+static int64_t write_some(unsigned thread, unsigned count, int64_t at_us)
+{
+    return write_slowly(thread, count, at_us, WRITE_US);
+}
+
+static void find(void)
+{
+    b = (struct building){.model = &model, .lanes = maker.lanes};
+    assert_int_equal(build_waits(&b), 0);
+}
+
+static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t count, const int64_t *op,
+                       const int64_t *done)
+{
+    const struct model_wait *wait = &model.wait[place];
+    assert_int_equal(wait->thread, thread);
+    assert_int_equal(wait->behind, behind);
+    assert_int_equal(wait->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(wait->op[i], op[i]);
+        assert_int_equal(wait->done[i], done[i]);
+    }
+}
+
+static int64_t later(int64_t a, int64_t b_us)
+{
+    return a > b_us ? a : b_us;
+}
+
+// One thread opens a file; two write parts of it, of which now one takes longer, now the other; the first makes each
+// step durable.
+static void test_steps(void **state)
+{
+    (void)state;
+    begin(3);
+    int64_t at = act(2, 'O', 0, 100) + 300;
+    for (unsigned step = 0; step < 3; step++) {
+        int64_t first = write_some(0, 10, at), second = write_slowly(1, 10, at, step == 1 ? 1300 : 800);
+        at = act(2, 'S', later(first, second) + WAKE_US, 700) + WAKE_US;
+    }
+    find();
+    assert_int_equal(model.waits, 6);
+    // Whichever came second to where they go on waited for the other; so both do.
+    expect_row(0, 0, 1, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
+    expect_row(1, 0, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
+    expect_row(2, 1, 0, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
+    expect_row(3, 1, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
+    expect_row(4, 2, 0, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
+    expect_row(5, 2, 1, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
+    assert_int_equal(maker.lane[2].other_time[1].think_ns, WAKE_US * 1000);
+}
+
+// Two threads meet after each part of their work, and one of them is late.
+static void test_meetings(void **state)
+{
+    (void)state;
+    begin(2);
+    int64_t at = 0;
+    for (unsigned step = 0; step < 6; step++) {
+        int64_t first = write_some(0, 4, at), second = write_some(1, step % 2 ? 3 : 6, at);
+        at = later(first, second) + WAKE_US;
+    }
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 5, (int64_t[]){5, 9, 13, 17, 21}, (int64_t[]){6, 9, 15, 18, 24});
+    expect_row(1, 1, 0, 5, (int64_t[]){7, 10, 16, 19, 25}, (int64_t[]){4, 8, 12, 16, 20});
+}
+
+// What one thread reads is worked on by another that it starts then.
+static void test_beginning(void **state)
+{
+    (void)state;
+    begin(2);
+    int64_t at = 0;
+    for (unsigned i = 0; i < 20; i++) at = act(1, 'r', at, 5000) + BETWEEN_US;
+    write_some(0, 10, at + WAKE_US);
+    find();
+    assert_int_equal(model.waits, 1);
+    expect_row(0, 0, 1, 1, (int64_t[]){1}, (int64_t[]){20});
+    assert_int_equal(maker.lane[0].time[0].think_ns, (WAKE_US + BETWEEN_US) * 1000);
+}
+
+static int64_t any(int64_t from, int64_t to)
+{
+    seed = seed * 1103515245 + 12345;
+    return from + (int64_t)(seed >> 16) % (to - from);
+}
+
+static void test_strangers(void **state)
+{
+    (void)state;
+    begin(4);
+    for (unsigned thread = 0; thread < 4; thread++) {
+        int64_t at = any(0, 5000);
+        for (unsigned i = 0; i < 300; i++) at = act(thread, 'w', at, any(300, 900)) + any(1000, 9000);
+    }
+    find();
+    assert_int_equal(model.waits, 0);
+}
+
+// One works for long between its writes, another writes all the time.
+static void test_worker_and_writer(void **state)
+{
+    (void)state;
+    begin(2);
+    write_some(0, 3000, 0);
+    for (unsigned i = 0; i < 200; i++) act(1, 'w', 12345 + i * 15000 + any(0, 2000), WRITE_US);
+    find();
+    assert_int_equal(model.waits, 0);
+}
+
+static void test_one_thread(void **state)
+{
+    (void)state;
+    begin(1);
+    write_some(0, 10, 0);
+    find();
+    assert_int_equal(model.waits, 0);
+}
+
+#define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        A_TEST(test_steps),     A_TEST(test_meetings),          A_TEST(test_beginning),
+        A_TEST(test_strangers), A_TEST(test_worker_and_writer), A_TEST(test_one_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
