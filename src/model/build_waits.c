@@ -11,6 +11,7 @@
 enum {
     LEAST_NS = 200000,  // shorter pauses are no waits
     LATEST_NS = 500000, // from the end that a thread waits for until it goes on, at most
+    MOST_THREADS = 256, // of a process: each pause of one is held against all others
 };
 
 #define RARE 0.1 // by accident at most so many pauses may look like a wait
@@ -261,7 +262,10 @@ int build_waits(struct building *b)
     struct lanes *lanes = &b->lanes;
     for (size_t first = 0, end; first < lanes->count; first = end) {
         for (end = first + 1; end < lanes->count && lanes->lane[end].thread; end++) continue;
-        if (end - first > 1) FORWARD(build_process(b, &lanes->lane[first], (uint32_t)(end - first)));
+        size_t threads = end - first;
+        if (threads > 1 && threads <= MOST_THREADS) {
+            FORWARD(build_process(b, &lanes->lane[first], (uint32_t)threads));
+        }
     }
     return 0;
 }
