@@ -5,7 +5,8 @@ Each example is recorded on one target and predicted on the others, by every met
 these. Then it runs there itself. All runs take turns over the targets. A row has the median I/O time of the program,
 how much its runs vary, and for each method the error of the total and, behind the slash, of the phases weighted by
 their time, in percent; `inside` is how many of the program's runs lie in the interval of `replay`. With --profiles each
-target is measured first, for the analytic method; otherwise that column stays empty.
+target is measured first, for the analytic method, and what `measure` found is held against what the target was given;
+otherwise that column stays empty.
 """
 import argparse
 import contextlib
@@ -18,6 +19,7 @@ import subprocess
 import common
 import replay
 
+MIB = 1 << 20
 METHODS = ('replay', 'analytic', 'mendez', 'meswani')
 EXAMPLES = {  # as in replay.py, but some seconds long on the slowest target
     'madbench mpiio': ('madbench', '--bins 8 --size 1M', 2, 'mpich'),
@@ -43,6 +45,34 @@ class Target(replay.Target):
     def measure(self):
         self.profile = os.path.join(self.place.folder, f'{self.name}.system')
         subprocess.run([self.place.ioseer, 'measure', '-q', '--quick', self.path, '-o', self.profile], check=True)
+
+
+def given(place, name):
+    """What a target was asked for: bytes per second and seconds."""
+    words = dict(zip(replay.TARGETS[name][::2], replay.TARGETS[name][1::2]))
+    if '--preset' in words:
+        presets = json.loads(place.run([place.ioseer, 'emulate', '--presets', '--json']))['presets']
+        found = next(preset for preset in presets if preset['name'] == words['--preset'])
+        return {'read': found['read_bw'], 'write': found['write_bw'], 'latency': found['latency']}
+    return {'read': int(words['--read-bw'][:-1]) * MIB, 'write': int(words['--write-bw'][:-1]) * MIB,
+            'latency': int(words['--latency'][:-2]) / 1e6}
+
+
+def profile_rows(target):
+    """Bandwidths, and how long a single small request takes: the latency and its own transfer."""
+    asked = given(target.place, target.name)
+    with open(target.profile, encoding='utf-8') as file:
+        system = json.load(file)
+    rows = []
+    for op in ('read', 'write'):
+        wanted, found = asked[op] / MIB, system['peak'][op] / MIB
+        rows.append([target.name, f'peak {op}, MiB/s', f'{wanted:.1f}', f'{found:.1f}',
+                     f'{100 * (found / wanted - 1):+.1f} %'])
+        small = next(point for point in system['points'] if point['op'] == op and point['size'] == 4096 and
+                     point['mode'] == 'random' and point['np'] == 1)
+        wanted, found = 1e6 * (asked['latency'] + 4096 / asked[op]), 1e6 * small['latency_p50']
+        rows.append([target.name, f'4 KiB {op}, us', f'{wanted:.0f}', f'{found:.0f}', f'{found - wanted:+.0f} us'])
+    return rows
 
 
 def run_program(example, target, log):
@@ -135,21 +165,26 @@ def main():
     place.examples = os.path.join(os.path.abspath(words.build), 'examples')
     print(f'{common.machine()}; medians of {words.runs}')
     replay.EXAMPLES = EXAMPLES
-    rows = []
+    rows, profiles = [], []
     with contextlib.ExitStack() as stack:
         targets = [stack.enter_context(Target(place, name)) for name in words.targets.split(',')]
         for target in targets if words.profiles else []:
             target.measure()
+            profiles += profile_rows(target)
         for number, name in enumerate(words.examples.split(',')):
             source = targets[number % len(targets)]
             others = [target for target in targets if target is not source]
             rows += compare(replay.Example(place, name), source, others, words.runs)
+    if profiles:
+        common.table('What measure finds', ['target', 'what', 'given', 'measured', 'off by'], profiles)
     common.table('Errors of predictions, total / phases, %',
                  ['example', 'from → to', 'program, ms', 'own CV', *METHODS, 'inside'], rows)
     found = [row for row in rows if row[8]]
     errors = [abs(float(row[4].split(' / ')[0])) for row in found]
     if errors:
-        print(f'\nreplay: median error of the total {statistics.median(errors):.1f} %, largest {max(errors):.1f} %')
+        inside, runs = (sum(int(row[8].split(' of ')[which]) for row in found) for which in range(2))
+        print(f'\nreplay: median error of the total {statistics.median(errors):.1f} %, largest {max(errors):.1f} %; '
+              f'{inside} of {runs} runs of the program in its interval')
 
 
 main()

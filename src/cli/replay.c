@@ -11,6 +11,7 @@
 #include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
+#include "cli/replay_phases.h"
 #include "cli/replay_run.h"
 #include "cli/verb.h"
 #include "cli/words.h"
@@ -341,12 +342,6 @@ static int check_log(void)
     return access(options.log, F_OK) ? output_check("replay", options.log) : cli_fail("replay", options.log, -EEXIST);
 }
 
-static int refuse(const char *option, const char *value, const char *why)
-{
-    fprintf(stderr, "ioseer replay: %s %s: %s\n", option, value, why);
-    return STATUS_USAGE;
-}
-
 // NS or NS,RATE
 static int check_null(void)
 {
@@ -357,21 +352,9 @@ static int check_null(void)
     char *end = (char *)at + digits;
     if (*end == ',' && end[1] >= '0' && end[1] <= '9') rate = strtod(end + 1, &end);
     bool is_right = digits && digits < 19 && !*end && rate > 0 && isfinite(rate);
-    return is_right ? STATUS_OK : refuse("--null", at, "not NS or NS,RATE as in 1000,2e9");
-}
-
-static int check_phases(const struct model *model, uint32_t program)
-{
-    const char *at = options.phases;
-    size_t first, last, lowest = model->program[program].first + 1, highest = model->program[program].end;
-    int found = at && !*at ? ERR_USAGE : 1;
-    while (at && found == 1 && (found = phase_list_next(&at, &first, &last)) == 1) {
-        if (first >= lowest && last <= highest) continue;
-        fprintf(stderr, "ioseer replay: --phases %s: there is no phase %zu in the program, which has %zu-%zu\n",
-                options.phases, first < lowest || first > highest ? first : last, lowest, highest);
-        return STATUS_USAGE;
-    }
-    return found < 0 ? refuse("--phases", options.phases, "not a list as in 1,3-5") : STATUS_OK;
+    if (is_right) return STATUS_OK;
+    fprintf(stderr, "ioseer replay: --null %s: not NS or NS,RATE as in 1000,2e9\n", at);
+    return STATUS_USAGE;
 }
 
 static int check_options(int argc)
@@ -409,7 +392,7 @@ static int replay_run_verb(int argc, char **argv)
     uint32_t np = model->phases ? model->program[settings.program].np : 1;
     settings.np = options.np ? (uint32_t)options.np : np;
     status = replay_check_model("replay", argv[1], model);
-    if (status == STATUS_OK) status = check_phases(model, settings.program);
+    if (status == STATUS_OK) status = replay_check_phases(model, settings.program, options.phases);
     if (status == STATUS_OK && !options.null) status = check_space(model, (double)settings.np / np);
     if (status == STATUS_OK) {
         bool scaled = settings.np != model->program[settings.program].np;

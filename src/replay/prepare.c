@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "model/used.h"
 #include "replay/runner.h"
 
 enum { PREPARE_BYTES = 1 << 20, MPI_CREATE = 1 }; // MPI_MODE_CREATE of both MPIs
@@ -28,8 +29,9 @@ static bool is_one_of(const char *call, const char *const *calls)
     return *calls;
 }
 
-static void look_at_kind(struct use *use, const struct op_kind *kind)
+static void look_at_kind(const struct op_kind *kind, void *context)
 {
+    struct use *use = context; // by set
     static const char *const makers[] = {"mkdir",  "mkdirat",  "mkdtemp", "mknod",     "mknodat",
                                          "mkfifo", "mkfifoat", "symlink", "symlinkat", NULL};
     static const char *const for_directories[] = {"mkdir", "mkdirat",   "mkdtemp", "rmdir",  "opendir", "scandir",
@@ -50,32 +52,13 @@ static void look_at_kind(struct use *use, const struct op_kind *kind)
     of->reads |= kind->class == CLASS_READ;
 }
 
-static void look_at_items(const struct model *model, const struct model_part *part, const struct model_items *items,
-                          struct use *use)
-{
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == NEST_LOOP) look_at_items(model, part, &body, use);
-        if (item->type == NEST_OP) look_at_kind(use, &model->kind[item->kind]);
-        for (size_t t = 0; item->type == NEST_LIST && t < part->phs * part->ranks; t++) {
-            for (uint64_t k = 0; k < item->count; k++) look_at_kind(use, &model->kind[item->list[t][k].kind]);
-        }
-    }
-}
-
 static struct use *find_uses(const struct runner *runner)
 {
-    const struct model *model = &runner->model;
-    struct use *use = calloc(model->files + 1, sizeof *use);
-    for (size_t i = 0; use && i < model->families; i++) {
-        const struct model_family *family = &model->family[i];
-        if (family->program != runner->options->program) continue;
-        for (size_t k = 0; k < family->parts; k++) look_at_items(model, &family->part[k], &family->part[k].items, use);
-        for (size_t k = 0; k < family->others; k++)
-            look_at_items(model, &family->other[k], &family->other[k].items, use);
-    }
-    return use;
+    const struct runner_options *options = runner->options;
+    struct use *use = calloc(runner->model.files + 1, sizeof *use);
+    if (!use || !model_used_kinds(&runner->model, options->program, options->phases, look_at_kind, use)) return use;
+    free(use);
+    return NULL;
 }
 
 int runner_find_opened(const struct runner *runner, bool *opened)
@@ -182,7 +165,8 @@ static int prepare_member(const struct runner *runner, const struct use *use, ui
     return prepare_file(runner, set, member, bytes);
 }
 
-// Of a set, those that were there before. Where another program of the log made them: all that this one only uses.
+// Of a set, those that were there before. Where another program of the log made them, or a phase that is left out: all
+// that are only used.
 static int prepare_set(const struct runner *runner, const struct use *use, uint32_t set)
 {
     const struct model_file *file = &runner->model.file[set];

@@ -447,6 +447,34 @@ for name in 'first', 'second', 'third':
                               ('', 'not a list'), ('0', 'not a list')):
             self.assertIn(reason, self.expect_error(2, 'replay', log, '--on', self.target, '--phases=' + wrong))
 
+    def test_chosen_phases_find_what_others_made(self):
+        """One phase opens and writes a file, the next ones read it again, through the same descriptor or another."""
+        log = self.record_python("""import os
+fd = os.open('data', os.O_RDWR | os.O_CREAT)
+for i in range(20): os.write(fd, bytes(1000))
+for i in range(20): os.pread(fd, 1000, 1000 * i)
+os.close(fd)
+fd = os.open('data', os.O_RDONLY)
+for i in range(10): os.read(fd, 2000)
+""")
+        last = self.json('phases', '--json', log)['phases'][-1]['id']
+        for phase in last - 1, last:
+            found = self.replay(log, '--verify', '--phases', str(phase), '--log', self.path(f'{phase}.ioseer'))
+            self.assertEqual((found['similarity'], found['wrong_bytes']), (1, 0))
+            files = self.json('info', '--json', self.path(f'{phase}.ioseer'))['files']
+            self.assertEqual([(file['bytes_read'], file['bytes_written']) for file in files
+                              if file['name'].startswith(self.target)], [(20000, 0)])
+
+    @unittest.skipUnless(shutil.which('mpiexec.mpich'), 'MPICH is not installed')
+    def test_chosen_phases_of_mpi(self):
+        """Files of MPI-IO are opened by a phase that was chosen."""
+        log = self.record('mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'madbench-mpich'), '--bins', '4',
+                          '--size', '4096', cwd=self.folder)
+        count = len(self.json('phases', '--json', log)['phases'])
+        self.assertIn('a phase before them opens', self.expect_error(
+            2, 'replay', log, '--on', self.target, '--phases', f'2-{count}'))
+        self.assertEqual(self.replay(log, '--phases', '1')['similarity'], 1)
+
     def test_of_several_programs(self):
         log = self.record('sh', '-c', 'dd if=/dev/zero of=x bs=1k count=9 status=none; mkdir new', cwd=self.folder)
         text = self.expect(0, 'replay', log, '--on', self.target).stdout.decode()
