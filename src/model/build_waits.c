@@ -12,15 +12,19 @@ enum {
     LEAST_NS = 200000,  // shorter pauses are no waits
     LATEST_NS = 500000, // from the end that a thread waits for until it goes on, at most
     MOST_THREADS = 256, // of a process: each pause of one is held against all others
+    MOST_EDGES = 1 << 20
 };
 
-#define RARE 0.1 // by accident at most so many pauses may look like a wait
+#define RARE 0.1  // by accident at most so many pauses may look like a wait
+#define SURE 0.05 // that all of a thread's are accidents is less likely
 
 // An operation of a thread, in its order.
 struct moment {
     int64_t start_ns;
     int64_t end_ns;
     struct op_time *time;
+    struct op_time *barrier; // that has its pause; NULL: it has it itself
+    bool is_async;           // nobody sees it end
 };
 
 struct course_of {
@@ -32,10 +36,11 @@ struct course_of {
     int64_t longest_ns; // pause between two of these
 };
 
-// An edge: operation `op` of a thread begins when `done` operations of another have ended, both counted from 1.
+// Operation `op` of a thread begins when `done` operations of another have ended, both counted from 1.
 struct edge {
     uint32_t thread, behind;
     int64_t op, done;
+    int64_t after_ns; // from the last end until then
 };
 
 struct waiting {
@@ -49,22 +54,31 @@ struct waiting {
 
 // --- the threads of a process
 
+static void add_moment(struct course_of *course, struct op_time *time, struct op_time *barrier, bool is_async)
+{
+    course->moment[course->count++] = (struct moment){.start_ns = time->start_ns,
+                                                      .end_ns = time->start_ns + time->duration_ns,
+                                                      .time = time,
+                                                      .barrier = barrier,
+                                                      .is_async = is_async};
+}
+
 static int list_moments(const struct lanes *lanes, struct lane *lane, struct course_of *course)
 {
     size_t other = 0;
+    struct op_time *barrier = NULL;
     course->moment = malloc((lane->transfers + lane->others + 1) * sizeof *course->moment);
     RETURN_IF(!course->moment, -ENOMEM);
     for (size_t i = 0; i <= lane->transfers; i++) {
         for (; other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)i; other++) {
-            if (lanes->kind[lane->other[other].kind].class == CLASS_NONE) continue;
-            course->moment[course->count++].time = &lane->other_time[other];
+            struct op_time *time = &lane->other_time[other];
+            bool is_barrier = lanes->kind[lane->other[other].kind].class == CLASS_NONE;
+            if (!is_barrier) add_moment(course, time, barrier, false);
+            barrier = is_barrier ? time : NULL;
         }
-        if (i < lane->transfers) course->moment[course->count++].time = &lane->time[i];
-    }
-    for (size_t i = 0; i < course->count; i++) {
-        struct moment *moment = &course->moment[i];
-        moment->start_ns = moment->time->start_ns;
-        moment->end_ns = moment->start_ns + moment->time->duration_ns;
+        if (i == lane->transfers) break;
+        add_moment(course, &lane->time[i], barrier, lanes->kind[lane->transfer[i].kind].nonblocking);
+        barrier = NULL;
     }
     return 0;
 }
@@ -76,11 +90,6 @@ static int64_t first_start(const struct waiting *w)
         if (w->of[i].count && w->of[i].moment[0].start_ns < first_ns) first_ns = w->of[i].moment[0].start_ns;
     }
     return first_ns;
-}
-
-static int64_t next_start(const struct course_of *course)
-{
-    return course->next < course->count ? course->moment[course->next].start_ns : INT64_MAX;
 }
 
 // --- one pause
@@ -105,16 +114,22 @@ static void follow(struct course_of *other, const struct pause *pause)
     }
 }
 
+// The one that it ended last, and the pause that it makes then.
+static const struct moment *last_of(const struct course_of *other)
+{
+    return &other->moment[other->next - 1];
+}
+
+static int64_t rest_of(const struct course_of *other)
+{
+    return other->next < other->count ? other->moment[other->next].start_ns - last_of(other)->end_ns : INT64_MAX;
+}
+
 // Whether it had ended something and did nothing any more when the last end was there.
 static bool is_idle(const struct course_of *other, const struct pause *pause)
 {
-    return other->ended && next_start(other) >= pause->last_end_ns;
-}
-
-// Whether it then does nothing for longer than before: where one goes on as ever, any of its ends could be the last.
-static bool stops(const struct course_of *other)
-{
-    return (next_start(other) - other->moment[other->next - 1].end_ns) / 2 >= other->longest_ns;
+    if (!other->ended || last_of(other)->is_async) return false;
+    return other->next == other->count || other->moment[other->next].start_ns >= pause->last_end_ns;
 }
 
 static void look_at_pause(struct waiting *w, uint32_t thread, struct pause *pause)
@@ -123,14 +138,16 @@ static void look_at_pause(struct waiting *w, uint32_t thread, struct pause *paus
     for (uint32_t i = 0; i < w->threads; i++) {
         if (i == thread) continue;
         follow(&w->of[i], pause);
-        if (!w->of[i].ended) continue;
-        int64_t end_ns = w->of[i].moment[w->of[i].next - 1].end_ns;
-        if (end_ns > pause->last_end_ns) pause->last_end_ns = end_ns;
+        if (w->of[i].ended && last_of(&w->of[i])->end_ns > pause->last_end_ns) {
+            pause->last_end_ns = last_of(&w->of[i])->end_ns;
+        }
     }
     for (uint32_t i = 0; i < w->threads; i++) {
         const struct course_of *other = &w->of[i];
         if (i == thread || !other->ended) continue;
-        pause->ends += is_idle(other, pause) && stops(other) ? 1 : (double)other->ended;
+        // Where one goes on as before, any of its ends could have been the last; where it rests longer, only that one.
+        bool stops = is_idle(other, pause) && rest_of(other) / 2 >= other->longest_ns;
+        pause->ends += stops ? 1 : (double)other->ended;
     }
 }
 
@@ -140,41 +157,50 @@ static double chance(const struct pause *pause, int64_t part_ns)
     return pause->ends * (double)part_ns / (double)(pause->until_ns - pause->from_ns);
 }
 
-static int add_edge(struct waiting *w, uint32_t thread, size_t op, uint32_t behind, size_t done)
+static int add_edge(struct waiting *w, const struct edge *edge)
 {
+    RETURN_IF(w->edges >= MOST_EDGES, ERR_LIMIT);
     FORWARD(grow(&w->edge, &w->edges_room, w->edges, sizeof *w->edge));
-    w->edge[w->edges++] = (struct edge){.thread = thread, .behind = behind, .op = (int64_t)op, .done = (int64_t)done};
+    w->edge[w->edges++] = *edge;
     return 0;
 }
 
-// The thread waits for all that are idle then. Those that go on together with it wait for it as well: with other
-// storage it may be the last to come.
+// The thread waits for all that are idle then. One that came later still and goes on together with it waits for it as
+// well: with other storage it may be the first.
 static int add_wait(struct waiting *w, uint32_t thread, size_t at, const struct pause *pause)
 {
     for (uint32_t i = 0; i < w->threads; i++) {
         const struct course_of *other = &w->of[i];
         if (i == thread || !is_idle(other, pause)) continue;
-        FORWARD(add_edge(w, thread, at + 1, i, other->next));
-        bool together = next_start(other) <= pause->until_ns + LATEST_NS;
-        if (at && together) FORWARD(add_edge(w, i, other->next + 1, thread, at));
+        struct edge edge = {thread, i, (int64_t)at + 1, (int64_t)other->next, pause->until_ns - pause->last_end_ns};
+        FORWARD(add_edge(w, &edge));
+        if (!at || rest_of(other) > LATEST_NS) continue;
+        FORWARD(add_edge(w, &(struct edge){i, thread, edge.done + 1, (int64_t)at, rest_of(other)}));
     }
     return 0;
 }
 
 // --- all pauses of a thread
 
-// Pauses that look like waits are waits if there are more of them than accidents would make.
+// How likely it is that there are so many accidents or more where so many are to be expected.
+static double chance_of_all(size_t waits, double expected)
+{
+    double term = exp(-expected), below = 0;
+    for (size_t i = 0; i < waits && below < 1; i++) {
+        below += term;
+        term *= expected / (double)(i + 1);
+    }
+    return 1 - below;
+}
+
 static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
 {
     const struct course_of *course = &w->of[thread];
-    size_t kept = w->edges, waits = 0;
+    size_t before = w->edges, waits = 0;
     double accidents = 0;
-    int64_t *think_ns = malloc((course->count + 1) * sizeof *think_ns);
-    int code = think_ns ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < w->threads; i++) w->of[i].next = 0;
-    for (size_t at = 0; at < course->count && !code; at++) {
+    for (size_t at = 0; at < course->count; at++) {
         struct pause pause = {at ? course->moment[at - 1].end_ns : first_ns, course->moment[at].start_ns, 0, 0};
-        think_ns[at] = -1;
         if (pause.until_ns - pause.from_ns < LEAST_NS) continue;
         look_at_pause(w, thread, &pause);
         if (pause.ends == 0) continue;
@@ -182,19 +208,10 @@ static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
         accidents += fmin(RARE, chance(&pause, LATEST_NS));
         if (since_ns > LATEST_NS || chance(&pause, since_ns) > RARE) continue;
         waits++;
-        think_ns[at] = since_ns;
-        code = add_wait(w, thread, at, &pause);
+        FORWARD(add_wait(w, thread, at, &pause));
     }
-    if ((double)waits < 2 * accidents) {
-        w->edges = kept;
-    } else {
-        for (size_t at = 0; at < course->count && !code; at++) {
-            int64_t *think = &course->moment[at].time->think_ns;
-            if (think_ns[at] >= 0 && think_ns[at] < *think) *think = think_ns[at];
-        }
-    }
-    free(think_ns);
-    return code;
+    if (chance_of_all(waits, accidents) > SURE) w->edges = before;
+    return 0;
 }
 
 // --- edges to rows
@@ -208,25 +225,47 @@ static int compare_edges(const void *a, const void *b)
     return left->done < right->done ? -1 : left->done > right->done;
 }
 
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
 static int add_row(struct waiting *w, const struct edge *edge, size_t count)
 {
     struct model *model = w->b->model;
     FORWARD(grow(&model->wait, &w->b->waits_room, model->waits, sizeof *model->wait));
     struct model_wait *row = &model->wait[model->waits];
+    int64_t *after_ns = malloc(count * sizeof *after_ns);
     *row = (struct model_wait){.program = w->lane->program,
                                .rank = w->lane->rank,
                                .thread = edge->thread,
                                .behind = edge->behind,
                                .op = arena_alloc(&model->arena, count * sizeof *row->op),
                                .done = arena_alloc(&model->arena, count * sizeof *row->done)};
-    RETURN_IF(!row->op || !row->done, -ENOMEM);
-    for (size_t i = 0; i < count; i++) {
+    if (after_ns && row->op && row->done) model->waits++;
+    for (size_t i = 0; i < count && after_ns && row->op && row->done; i++) {
         if (row->count && edge[i].op == row->op[row->count - 1]) row->count--; // the later one says more
         row->op[row->count] = edge[i].op;
         row->done[row->count++] = edge[i].done;
+        after_ns[i] = edge[i].after_ns;
     }
-    model->waits++;
-    return 0;
+    if (after_ns) {
+        qsort(after_ns, count, sizeof *after_ns, compare_ns);
+        row->after_ns = after_ns[count / 2];
+    }
+    free(after_ns);
+    return after_ns && row->op && row->done ? 0 : -ENOMEM;
+}
+
+// The pause before an operation that waits is none of its own.
+static void mark(struct waiting *w)
+{
+    for (size_t i = 0; i < w->edges; i++) {
+        const struct moment *moment = &w->of[w->edge[i].thread].moment[w->edge[i].op - 1];
+        moment->time->waits = true;
+        if (moment->barrier) moment->barrier->waits = true;
+    }
 }
 
 static int add_rows(struct waiting *w)
@@ -238,6 +277,7 @@ static int add_rows(struct waiting *w)
             end++;
         FORWARD(add_row(w, edge, end - first));
     }
+    mark(w);
     return 0;
 }
 
@@ -254,7 +294,7 @@ static int build_process(struct building *b, struct lane *lane, uint32_t threads
     for (uint32_t i = 0; i < threads && w.of; i++) free(w.of[i].moment);
     free(w.of);
     free(w.edge);
-    return code;
+    return code == ERR_LIMIT ? 0 : code; // too many to tell: pauses stay what they were
 }
 
 int build_waits(struct building *b)

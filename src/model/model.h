@@ -107,6 +107,7 @@ struct model_wait {
     int64_t *op;     // ascending
     int64_t *done;   // of the other, by then
     size_t count;
+    int64_t after_ns; // so long after the other: median
 };
 
 struct model_family {

@@ -205,27 +205,37 @@ static int read_family(struct reading *r, const struct json_value *value)
 // --- waits
 
 static int read_ascending(struct reading *r, const struct json_value *object, const char *key, size_t count,
-                          int64_t **out)
+                          int64_t least_step, int64_t **out)
 {
     const struct json_value *value = json_in_member(object, key);
+    if (json_in_type(value) == JSON_ARRAY && json_in_length(value) != count) {
+        return json_in_fail(r->error, value, "\"%s\" is not an array of %zu integers", key, count);
+    }
     FORWARD(read_charge(r, object, count));
     *out = arena_alloc(&r->model->arena, count * sizeof **out);
     RETURN_IF(!*out, -ENOMEM);
     FORWARD(read_numbers(r, value, key, count, *out));
     for (size_t i = 0; i < count; i++) {
-        if ((*out)[i] < 1 || (i && (*out)[i] < (*out)[i - 1])) {
-            return json_in_fail(r->error, value, "\"%s\" is not ascending from 1", key);
+        if ((*out)[i] < 1 || (i && (*out)[i] - (*out)[i - 1] < least_step)) {
+            return json_in_fail(r->error, value, "\"%s\" does not ascend from 1", key);
         }
     }
     return 0;
 }
 
+static bool is_behind(const struct model_wait *wait, const struct model_wait *before)
+{
+    if (wait->program != before->program) return wait->program > before->program;
+    if (wait->rank != before->rank) return wait->rank > before->rank;
+    if (wait->thread != before->thread) return wait->thread > before->thread;
+    return wait->behind > before->behind;
+}
+
 static int read_wait(struct reading *r, const struct json_value *value, struct model_wait *wait)
 {
-    const struct model *model = r->model;
     uint64_t program, rank, thread, behind, count;
-    FORWARD(read_count(r, value, "program", 0, model->programs - 1, &program));
-    FORWARD(read_count(r, value, "rank", 0, model->program[program].np - 1, &rank));
+    FORWARD(read_count(r, value, "program", 0, r->model->programs - 1, &program));
+    FORWARD(read_count(r, value, "rank", 0, r->model->program[program].np - 1, &rank));
     FORWARD(read_count(r, value, "thread", 0, UINT32_MAX, &thread));
     FORWARD(read_count(r, value, "behind", 0, UINT32_MAX, &behind));
     if (thread == behind) return json_in_fail(r->error, value, "a thread does not wait for itself");
@@ -235,8 +245,9 @@ static int read_wait(struct reading *r, const struct json_value *value, struct m
                                 .thread = (uint32_t)thread,
                                 .behind = (uint32_t)behind,
                                 .count = (size_t)count};
-    FORWARD(read_ascending(r, value, "ops", wait->count, &wait->op));
-    return read_ascending(r, value, "done", wait->count, &wait->done);
+    FORWARD(read_optional_ns(r, value, "after", &wait->after_ns));
+    FORWARD(read_ascending(r, value, "ops", wait->count, 1, &wait->op));
+    return read_ascending(r, value, "done", wait->count, 0, &wait->done);
 }
 
 static int read_waits(struct reading *r)
@@ -249,7 +260,12 @@ static int read_waits(struct reading *r)
     r->model->wait = calloc(count, sizeof *r->model->wait);
     RETURN_IF(!r->model->wait, -ENOMEM);
     for (; r->model->waits < count; r->model->waits++) {
-        FORWARD(read_wait(r, json_in_at(waits, r->model->waits), &r->model->wait[r->model->waits]));
+        const struct json_value *value = json_in_at(waits, r->model->waits);
+        struct model_wait *wait = &r->model->wait[r->model->waits];
+        FORWARD(read_wait(r, value, wait));
+        if (r->model->waits && !is_behind(wait, wait - 1)) {
+            return json_in_fail(r->error, value, "it is not behind the one before, by program, rank and threads");
+        }
     }
     return 0;
 }

@@ -202,6 +202,16 @@ static int scale_parts(const struct scaling *s, struct model_part *parts, size_t
     return 0;
 }
 
+// Ranks may do the work of others now: which of their operations waited is not known.
+static void drop_waits(struct model *model, uint32_t program)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < model->waits; i++) {
+        if (model->wait[i].program != program) model->wait[kept++] = model->wait[i];
+    }
+    model->waits = kept;
+}
+
 int model_scale(struct model *model, uint32_t program, uint32_t np)
 {
     struct scaling s = {.model = model, .from = model->program[program].np, .to = np};
@@ -215,5 +225,6 @@ int model_scale(struct model *model, uint32_t program, uint32_t np)
         FORWARD(scale_parts(&s, family->other, family->others));
     }
     model->program[program].np = np;
+    drop_waits(model, program);
     return 0;
 }

@@ -203,6 +203,7 @@ static int write_waits(struct writing *w)
         write_unsigned(w, "rank", wait->rank);
         write_unsigned(w, "thread", wait->thread);
         write_unsigned(w, "behind", wait->behind);
+        write_ns(w, "after", wait->after_ns);
         write_unsigned(w, "count", wait->count);
         json_key(w->json, "ops");
         FORWARD(write_numbers(w, wait->op, wait->count));

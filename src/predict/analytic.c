@@ -6,19 +6,14 @@
 
 #include "base/err.h"
 
-// What uses the storage at the same time: points are of processes with one thread each.
-static uint32_t users_of(const struct io_class *class)
-{
-    return class->np * class->threads;
-}
-
-// How unlike a point is: what matters most to the time weighs most. Sizes do not count, they are interpolated.
+// How unlike a point is: what matters most to the time weighs most. Points are of processes with one thread each. Sizes
+// do not count, they are interpolated.
 static double unlikeness(const struct system_point *point, const struct io_class *class)
 {
-    double other = fabs(log2((double)point->np / users_of(class)));
+    double other = fabs(log2(point->np / class->users));
     if (point->mode != class->mode) other += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
     if (point->collective != class->collective) other += 80;
-    if (point->shared != class->shared && users_of(class) > 1 && point->np > 1) other += 4;
+    if (point->shared != class->shared && class->users > 1 && point->np > 1) other += 4;
     return other + (point->warm ? 1000 : 0);
 }
 
@@ -98,7 +93,7 @@ static double share_of_rested(const struct system *system, const struct io_class
     if (!like) return 1;
     find_around(system, like, class->size, &after.below, &after.above);
     struct io_class same = {
-        .write = like->write, .mode = like->mode, .np = like->np, .threads = 1, .shared = like->shared};
+        .write = like->write, .mode = like->mode, .np = like->np, .users = like->np, .shared = like->shared};
     const struct system_point *other = find_like(system, &same, false);
     if (!other) return 1;
     find_around(system, other, class->size, &busy.below, &busy.above);
@@ -112,7 +107,7 @@ static void say_reason(struct estimate *e, const struct system_point *like, cons
                        : like->mode != class->mode                     ? "no points of this access mode"
                        : !e->below                                     ? "smaller than any point"
                        : !e->above                                     ? "larger than any point"
-                       : like->np != users_of(class)                   ? "no points of this number of processes"
+                       : like->np != class->users                      ? "no points of this number of processes"
                        : like->shared != class->shared && like->np > 1 ? "no points of this kind of sharing"
                                                                        : NULL;
     e->extrapolated = what != NULL;
@@ -128,7 +123,7 @@ int analytic_estimate(const struct system *system, const struct io_class *class,
     say_reason(estimate, like, class);
     // The storage is one for all: with more processes than were measured each gets less of it.
     double requests = (double)class->bytes / ((double)class->size * class->np);
-    double times = requests * fmax((double)users_of(class) / like->np, 1);
+    double times = requests * fmax(class->users / like->np, 1);
     if (class->pause > 0) {
         double one = seconds_of(estimate, class->size, middle_of), rest = fmin(class->pause / one, 1);
         times *= 1 - rest * (1 - share_of_rested(system, class, &estimate->rested));

@@ -46,29 +46,34 @@ static bool transfers(const struct model_row *row)
     return row->bytes > 0;
 }
 
-// Different threads that transfer something.
-static uint32_t count_threads(const struct model_row *rows, size_t count)
+// In how many processes each thread transfers something, by its number.
+static size_t *count_ranks(uint32_t threads, const struct model_row *rows, size_t count)
 {
-    uint32_t threads = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_new = transfers(&rows[i]);
-        for (size_t k = 0; k < i && is_new; k++) {
-            is_new = !transfers(&rows[k]) || rows[k].part->thread != rows[i].part->thread;
-        }
-        threads += is_new;
+    size_t *ranks = calloc(threads + 1u, sizeof *ranks);
+    for (size_t i = 0; ranks && i < count; i++) {
+        const struct model_part *part = rows[i].part;
+        if (transfers(&rows[i]) && part->ranks > ranks[part->thread]) ranks[part->thread] = part->ranks;
     }
-    return threads;
+    return ranks;
+}
+
+// A thread does one thing after the other, threads do theirs at the same time.
+static double users_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
+{
+    double users = (double)row->part->ranks;
+    for (uint32_t i = 0; i < threads; i++) users += i == row->part->thread ? 0 : (double)ranks[i];
+    return users;
 }
 
 // Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
 static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use, double pause,
-                 uint32_t threads)
+                 double users)
 {
     *class = (struct io_class){.write = row->class == CLASS_WRITE,
                                .size = size_of(row),
                                .mode = mode_of(row->mode),
                                .np = (uint32_t)row->part->ranks,
-                               .threads = threads,
+                               .users = users,
                                .shared = use->shared,
                                .collective = row->kind->collective,
                                .mpiio = row->kind->layer == LAYER_MPIIO,
@@ -83,14 +88,17 @@ int classes_of_family(const struct model *model, const struct model_family *fami
     struct model_use use;
     size_t count = 0;
     double pause = pause_of(family);
+    uint32_t threads = model_threads(model, family->program);
     *classes = (struct io_classes){0};
     FORWARD(model_files_used(model, family, &use));
     FORWARD(model_rows(model, family, &rows, &count));
-    classes->item = calloc(count + 1, sizeof *classes->item);
-    uint32_t threads = count_threads(rows, count);
+    size_t *ranks = count_ranks(threads, rows, count);
+    classes->item = ranks ? calloc(count + 1, sizeof *classes->item) : NULL;
     for (size_t i = 0; i < count && classes->item; i++) {
-        if (transfers(&rows[i])) fill(&classes->item[classes->count++], &rows[i], &use, pause, threads);
+        if (!transfers(&rows[i])) continue;
+        fill(&classes->item[classes->count++], &rows[i], &use, pause, users_of(&rows[i], ranks, threads));
     }
+    free(ranks);
     free(rows);
     return classes->item ? 0 : -ENOMEM;
 }

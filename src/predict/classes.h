@@ -9,8 +9,8 @@ struct io_class {
     bool write;
     uint64_t size; // where requests differ, or moved less than half of what they asked for: mean of what they moved
     enum system_mode mode;
-    uint32_t np;      // processes that take part
-    uint32_t threads; // of each, that transfer at the same time
+    uint32_t np;  // processes that take part
+    double users; // of the storage at the same time: threads of all processes
     bool shared;
     bool collective;
     bool mpiio;

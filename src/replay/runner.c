@@ -300,13 +300,21 @@ static int keep_pending(struct lane_run *lane, const struct replay_backend *back
     return 0;
 }
 
+// Lanes share the sums of their process.
+static void add_to(struct runner *runner, double *sum, double seconds)
+{
+    pthread_mutex_lock(&runner->lock);
+    *sum += seconds;
+    pthread_mutex_unlock(&runner->lock);
+}
+
 static void complete(struct lane_run *lane, const struct pending *pending)
 {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
     while (clock_seconds() < pending->busy_until) continue;
     int64_t result = pending->backend->complete(pending->request);
     double end = clock_seconds();
-    lane->runner->time[pending->phase].seconds += end - pending->start;
+    add_to(lane->runner, &lane->runner->time[pending->phase].seconds, end - pending->start);
     lane->free_at = end;
     lane->spare[lane->spares++] = pending->buffer;
     if (result < 0 && !pending->kind->error) note_failure(lane, &step, pending->file, result);
@@ -335,7 +343,8 @@ static void complete_pending(struct lane_run *lane, const struct replay_file *cl
 static void think(struct lane_run *lane, const struct model_step *step)
 {
     if (!lane->runner->options->think) return;
-    double until = lane->free_at + next_pause(lane, step->think), left = until - clock_seconds();
+    double pause = lane->after >= 0 ? lane->after : next_pause(lane, step->think);
+    double until = lane->free_at + pause, left = until - clock_seconds();
     if (lane->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (clock_seconds() < until) continue;
 }
@@ -370,7 +379,7 @@ static void add_time(struct runner *runner, const struct model_step *step, bool 
     struct phase_time *time = &runner->time[step->phase];
     bool completes = runner->options->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
-    *(transfers || completes ? &time->seconds : &time->others) += seconds;
+    add_to(runner, transfers || completes ? &time->seconds : &time->others, seconds);
     if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
 }
 
@@ -439,7 +448,9 @@ static int take_operation(struct lane_run *lane, const struct model_step *step)
     lane->free_at = clock_seconds();
     add_time(runner, step, transfers, lane->free_at - start);
     // Both halves of a copy take as long as it.
-    if (transfers && kind->class == CLASS_WRITE) runner->time[lane->source_phase].seconds += lane->free_at - start;
+    if (transfers && kind->class == CLASS_WRITE) {
+        add_to(runner, &runner->time[lane->source_phase].seconds, lane->free_at - start);
+    }
     // What only looks at names may find them otherwise than the program did: the comparison tells.
     bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
     if (result < 0 && !kind->error && counts) note_failure(lane, step, file, result);
@@ -456,8 +467,15 @@ static int take_step(const struct model_step *step, void *context)
     }
     waits_before(lane);
     int code = take_operation(lane, step);
-    waits_after(lane);
+    lane->after = -1;
+    waits_after(lane, 1);
     return code;
+}
+
+static int leave_out(const struct model_step *step, void *context)
+{
+    if (step->kind->class != CLASS_NONE) waits_after(context, 1);
+    return 0;
 }
 
 // --- lanes
@@ -496,8 +514,10 @@ static void *run_lane(void *context)
         }
         if (!lane->thread) tell_progress(runner, i);
         lane->barriers = 0;
-        if (phase_list_has(runner->options->phases, i + 1)) {
-            lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread, take_step, lane);
+        bool chosen = phase_list_has(runner->options->phases, i + 1);
+        if (chosen || runner->waits) {
+            lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread,
+                                              chosen ? take_step : leave_out, lane);
         }
     }
     complete_pending(lane, NULL, true);
@@ -512,13 +532,18 @@ static int run_lanes(struct runner *runner)
     pthread_t *thread = calloc(count + 1, sizeof *thread);
     int code = lane && thread ? 0 : -ENOMEM;
     uint32_t started = 1;
-    for (uint32_t i = 0; i < count && !code; i++) lane[i] = (struct lane_run){.runner = runner, .thread = i};
+    for (uint32_t i = 0; i < count && !code; i++) {
+        lane[i] = (struct lane_run){.runner = runner, .thread = i, .after = -1, .next_wanted = UINT64_MAX};
+    }
     if (!code) code = waits_begin(runner, lane, count);
-    for (; started < count && !code; started++)
+    while (started < count && !code) {
         code = -pthread_create(&thread[started], NULL, run_lane, &lane[started]);
+        if (!code) started++;
+    }
     if (!code && count) run_lane(&lane[0]);
-    for (uint32_t i = 0; i < count && lane && code; i++) {
-        if (!i || i >= started) waits_end(&lane[i]); // it does nothing
+    if (code && started > 1) { // those that do not run are waited for by nobody
+        waits_end(&lane[0]);
+        for (uint32_t i = started; i < count; i++) waits_end(&lane[i]);
     }
     for (uint32_t i = 1; i < started && thread; i++) pthread_join(thread[i], NULL);
     for (uint32_t i = 0; i < count && lane; i++) {
@@ -636,6 +661,7 @@ static int set_up_files(struct runner *runner)
 int runner_run(struct runner *runner)
 {
     pthread_mutex_init(&runner->lock, NULL);
+    pthread_mutex_init(&runner->wait_lock, NULL);
     pthread_cond_init(&runner->opened, NULL);
     runner->rank = (uint32_t)world_rank();
     runner->np = (uint32_t)world_size();

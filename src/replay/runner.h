@@ -120,10 +120,9 @@ struct runner {
     bool sleeps;            // there are more threads than processors
     int64_t *barriers;      // by phase: how many of each process's are done
     pthread_mutex_t wait_lock;
-    pthread_cond_t done;       // some lane has done an operation that another waits for
-    struct lane_run *lane;     // by thread
-    uint32_t running, waiting; // lanes
-    bool waits;                // lanes wait for each other
+    struct lane_run *lane; // by thread
+    bool waits;            // lanes wait for each other; never changes once they run
+    uint64_t done;         // operations of all lanes, under wait_lock
 };
 
 struct buffer {
@@ -174,11 +173,17 @@ struct lane_run {
     struct replay_file *source;  // of the copy
     int64_t source_offset;
     uint32_t source_phase;
-    uint64_t done;  // operations; others read it under runner.wait_lock
-    double done_at; // when the last one was
     struct lane_wait *wait;
     size_t waits, waits_room;
-    bool gave_up; // waiting for a file that another process makes
+    double after; // the pause behind what the next operation waited for; negative: it waits for nothing
+    // Under runner.wait_lock where others see it:
+    uint64_t done;           // operations
+    double done_at;          // when the last one was
+    uint64_t next_wanted;    // the least number of them that another waits for
+    pthread_cond_t told;     // it is reached
+    struct lane_run *behind; // which it waits for; NULL: none
+    uint64_t wanted;         // operations of that one
+    bool gave_up;            // waiting for a file that another process makes
     int status;
 };
 
@@ -189,7 +194,7 @@ int runner_choose_barriers(struct runner *runner);
 // Lanes that wait for each other (waits.c): before the first operation of all, around each one, behind a lane's last.
 int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes);
 void waits_before(struct lane_run *lane);
-void waits_after(struct lane_run *lane);
+void waits_after(struct lane_run *lane, uint64_t count); // so many more are done
 void waits_end(struct lane_run *lane);
 // Makes the files that the program found there.
 int runner_prepare(struct runner *runner);

@@ -1,22 +1,14 @@
 // Threads that wait for each other as the program's did.
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "replay/runner.h"
 
-// With more processes than were recorded, these do as the recorded ones.
-static uint32_t rank_like(const struct runner *runner)
-{
-    uint32_t ranks = 1;
-    for (size_t i = 0; i < runner->model.waits; i++) {
-        const struct model_wait *wait = &runner->model.wait[i];
-        if (wait->program == runner->options->program && wait->rank >= ranks) ranks = wait->rank + 1;
-    }
-    return runner->rank % ranks;
-}
+enum { PATIENCE_SECONDS = 10 }; // of MPI programs, where lanes wait for other processes too
 
 static int add_wait(struct lane_run *lane, const struct model_wait *wait)
 {
@@ -25,18 +17,14 @@ static int add_wait(struct lane_run *lane, const struct model_wait *wait)
     return 0;
 }
 
-// Operations are counted through all phases: where only some are run, nobody can wait.
 int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)
 {
-    uint32_t rank = rank_like(runner);
-    pthread_mutex_init(&runner->wait_lock, NULL);
-    pthread_cond_init(&runner->done, NULL);
     runner->lane = lane;
-    runner->running = lanes;
     runner->waits = false;
-    for (size_t i = 0; i < runner->model.waits && !runner->options->phases; i++) {
+    for (uint32_t i = 0; i < lanes; i++) pthread_cond_init(&lane[i].told, NULL);
+    for (size_t i = 0; i < runner->model.waits; i++) {
         const struct model_wait *wait = &runner->model.wait[i];
-        if (wait->program != runner->options->program || wait->rank != rank) continue;
+        if (wait->program != runner->options->program || wait->rank != runner->rank) continue;
         if (wait->thread >= lanes || wait->behind >= lanes) continue;
         FORWARD(add_wait(&lane[wait->thread], wait));
         runner->waits = true;
@@ -44,61 +32,80 @@ int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)
     return 0;
 }
 
+// --- waiting
+
 // A model that somebody wrote may have threads that wait for each other for ever.
-static void give_up_if_stuck(struct runner *runner)
+static bool is_stuck(const struct lane_run *lane)
 {
-    if (runner->waiting < runner->running) return;
-    runner->waits = false;
-    pthread_cond_broadcast(&runner->done);
+    for (const struct lane_run *at = lane; at->behind && at->behind->done < at->wanted; at = at->behind) {
+        if (at->behind == lane) return true;
+    }
+    return false;
 }
 
-// With the lock held. When the other had done it.
-static double wait_for(struct runner *runner, const struct lane_run *other, uint64_t done)
+// Of a lane in some call of MPI nobody here can say for whom it waits: where nothing is done for long, one goes on.
+static bool wait_a_while(struct runner *runner, struct lane_run *other)
 {
-    if (other->done >= done) return 0;
-    runner->waiting++;
-    give_up_if_stuck(runner);
-    while (runner->waits && other->done < done) pthread_cond_wait(&runner->done, &runner->wait_lock);
-    runner->waiting--;
-    return other->done_at;
+    struct timespec until;
+    if (!runner->model.program[runner->options->program].is_mpi) {
+        pthread_cond_wait(&other->told, &runner->wait_lock);
+        return true;
+    }
+    uint64_t before = runner->done;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    return pthread_cond_timedwait(&other->told, &runner->wait_lock, &until) != ETIMEDOUT || runner->done != before;
+}
+
+// With the lock held.
+static void wait_for(struct lane_run *lane, struct lane_run *other, uint64_t done)
+{
+    if (other->done >= done) return;
+    lane->behind = other;
+    lane->wanted = done;
+    for (bool goes_on = !is_stuck(lane); goes_on && other->done < done;) {
+        if (done < other->next_wanted) other->next_wanted = done;
+        goes_on = wait_a_while(lane->runner, other);
+    }
+    lane->behind = NULL;
+    if (other->done_at > lane->free_at) lane->free_at = other->done_at; // the pause begins there
 }
 
 void waits_before(struct lane_run *lane)
 {
     struct runner *runner = lane->runner;
     int64_t op = (int64_t)lane->done + 1;
+    lane->after = -1;
     for (size_t i = 0; i < lane->waits; i++) {
         struct lane_wait *at = &lane->wait[i];
-        while (at->next < at->wait->count && at->wait->op[at->next] < op) at->next++;
-        if (at->next == at->wait->count || at->wait->op[at->next] != op) continue;
+        const struct model_wait *wait = at->wait;
+        while (at->next < wait->count && wait->op[at->next] < op) at->next++;
+        if (at->next == wait->count || wait->op[at->next] != op) continue;
         pthread_mutex_lock(&runner->wait_lock);
-        double done_at = wait_for(runner, &runner->lane[at->wait->behind], (uint64_t)at->wait->done[at->next]);
+        wait_for(lane, &runner->lane[wait->behind], (uint64_t)wait->done[at->next]);
         pthread_mutex_unlock(&runner->wait_lock);
-        if (done_at > lane->free_at) lane->free_at = done_at; // the pause begins there
+        lane->after = (double)wait->after_ns / 1e9;
     }
 }
 
-static void tell(struct lane_run *lane, uint64_t done)
+// --- what was done
+
+void waits_after(struct lane_run *lane, uint64_t count)
 {
     struct runner *runner = lane->runner;
+    if (!runner->waits) return;
     pthread_mutex_lock(&runner->wait_lock);
-    lane->done = done;
+    lane->done = count > UINT64_MAX - lane->done ? UINT64_MAX : lane->done + count;
     lane->done_at = lane->free_at;
-    if (runner->waiting) pthread_cond_broadcast(&runner->done);
+    runner->done++;
+    if (lane->done >= lane->next_wanted) {
+        lane->next_wanted = UINT64_MAX; // those that want more say so again
+        pthread_cond_broadcast(&lane->told);
+    }
     pthread_mutex_unlock(&runner->wait_lock);
-}
-
-void waits_after(struct lane_run *lane)
-{
-    if (lane->runner->model.waits) tell(lane, lane->done + 1);
 }
 
 void waits_end(struct lane_run *lane)
 {
-    struct runner *runner = lane->runner;
-    tell(lane, UINT64_MAX);
-    pthread_mutex_lock(&runner->wait_lock);
-    runner->running--;
-    if (runner->running) give_up_if_stuck(runner);
-    pthread_mutex_unlock(&runner->wait_lock);
+    waits_after(lane, UINT64_MAX);
 }

@@ -108,12 +108,10 @@ class Replays(CommandLineTest):
         syncs = next(thread for thread, calls in lanes.items() if 'fsync' in calls)
         places = [place for place, call in enumerate(lanes[syncs], 1) if call == 'fsync']
         done = [writes * (step + 1) for step in range(len(places))]
-        found = []
-        for thread in lanes:
-            if thread == syncs:
-                continue
-            found.append({'thread': syncs, 'behind': thread, 'ops': places, 'done': done})
-            found.append({'thread': thread, 'behind': syncs, 'ops': [count + 1 for count in done], 'done': places})
+        writers = [thread for thread in sorted(lanes) if thread != syncs]
+        found = [{'thread': thread, 'behind': syncs, 'ops': [count + 1 for count in done], 'done': places}
+                 for thread in writers]
+        found += [{'thread': syncs, 'behind': thread, 'ops': places, 'done': done} for thread in writers]
         return [{'program': 0, 'rank': 0, 'count': len(places), **wait} for wait in found]
 
     def test_threads_that_wait(self):
@@ -133,16 +131,49 @@ class Replays(CommandLineTest):
             self.assertTrue(all(event['start'] + event['duration'] <= sync['start'] for event in before))
             self.assertTrue(all(event['start'] >= sync['start'] + sync['duration'] for event in after))
 
+    def turns(self, count, waits):
+        """A model of two threads that write bytes of a file in turns, as a file."""
+        model = {'ioseer_model': 1, 'structure': {
+            'programs': [{'mpi': False, 'np': 1, 'order': [1]}], 'files': [{'file': 'data'}],
+            'kinds': [{'kind': 'open', 'layer': 'posix', 'class': 'open', 'file': 'data', 'flags': 'O_RDWR|O_CREAT'},
+                      {'kind': 'pwrite', 'layer': 'posix', 'class': 'write', 'file': 'data', 'has_offset': True,
+                       'pointer': 'explicit'}],
+            'families': [{'family': 1, 'program': 0, 'phases': 1, 'separator': 'start', 'weight': 2 * count, 'parts': [
+                {'ranks': '0', 'thread': thread, 'items': [{'loop': count, 'body': [
+                    {'op': 'pwrite', 'offset': thread, 'size': 1, 'steps': [{'offset': 2}]}]}]} for thread in (0, 1)],
+                'others': [{'ranks': '0', 'items': [{'op': 'open'}]}]}]},
+            'observed': {'waits': [{'program': 0, 'rank': 0, **wait} for wait in waits]}}
+        with open(self.path('turns'), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        return self.path('turns')
+
+    def written(self, log):
+        return [event['offset'] for event in self.json('dump', '--json', '--layer', 'posix', log)
+                if event['op'] == 'pwrite']
+
+    def test_threads_in_turns(self):
+        """Each goes on as soon as the other has done one more, a thousand times."""
+        numbers = list(range(1, 1001))
+        model = self.turns(1000, [
+            {'thread': 0, 'behind': 1, 'count': 999, 'ops': [n + 2 for n in numbers[:-1]], 'done': numbers[:-1]},
+            {'thread': 1, 'behind': 0, 'count': 1000, 'ops': numbers, 'done': [n + 1 for n in numbers]}])
+        self.replay(model, '--no-think', '--log', self.path('again.ioseer'))
+        self.assertEqual(self.written(self.path('again.ioseer')), list(range(2000)))
+
     def test_threads_that_wait_for_each_other(self):
-        """Nobody's program does that, but a model may say so."""
+        """Nobody's program does that, but a model may say so: it comes to its end."""
+        model = self.turns(10, [{'thread': one, 'behind': 1 - one, 'count': 2, 'ops': [2, 3], 'done': [2, 4]}
+                                for one in (0, 1)])
+        self.replay(model, '--log', self.path('again.ioseer'))
+        self.assertEqual(sorted(self.written(self.path('again.ioseer'))), list(range(20)))
+
+    def test_threads_wait_for_phases_that_are_left_out(self):
         log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '2', '-n', '8', cwd=self.folder)
         model = self.json('model', log)
-        model['observed']['waits'] = [
-            {'program': 0, 'rank': 0, 'thread': one, 'behind': other, 'count': 1, 'ops': [1], 'done': [1]}
-            for one, other in ((0, 1), (1, 2), (2, 0))]
+        model['observed']['waits'] = self.waits(log, 8)
         with open(self.path('waiting'), 'w', encoding='utf-8') as out:
             json.dump(model, out)
-        self.assertEqual(self.replay(self.path('waiting'))['similarity'], 1)
+        self.assertEqual(self.replay(self.path('waiting'), '--phases', '2', '--verify')['similarity'], 1)
 
     def test_text(self):
         self.check(self.record_python("""import ctypes
