@@ -11,6 +11,7 @@
 enum {
     LEAST_NS = 200000,  // shorter pauses are no waits
     LATEST_NS = 500000, // from the end that a thread waits for until it goes on, at most
+    MOST_ANSWERS = 64,  // operations that a thread does while another waits for them
     MOST_THREADS = 256, // of a process: each pause of one is held against all others
     MOST_EDGES = 1 << 20
 };
@@ -165,17 +166,44 @@ static int add_edge(struct waiting *w, const struct edge *edge)
     return 0;
 }
 
-// The thread waits for all that are idle then. One that came later still and goes on together with it waits for it as
-// well: with other storage it may be the first.
+// How many operations a thread has done when another goes on, where it rests then; `at` if it has done no more, or so
+// many that the other hardly waited for them.
+static size_t done_until(const struct course_of *course, size_t at, int64_t start_ns)
+{
+    size_t done = at;
+    int64_t longest_ns = 0;
+    while (done < course->count && course->moment[done].end_ns <= start_ns) {
+        int64_t between_ns = done > at ? course->moment[done].start_ns - course->moment[done - 1].end_ns : 0;
+        if (between_ns > longest_ns) longest_ns = between_ns;
+        if (++done - at > MOST_ANSWERS) return at;
+    }
+    if (done == at || done == course->count) return done;
+    int64_t rest_ns = course->moment[done].start_ns - course->moment[done - 1].end_ns;
+    return course->moment[done].start_ns >= start_ns && rest_ns / 2 >= longest_ns ? done : at;
+}
+
+// One that goes on together with the thread, or when that has done what it waited to do, waits for it in turn: with
+// other storage it may be the first, or its pause longer.
+static int add_answer(struct waiting *w, uint32_t thread, size_t at, uint32_t i, const struct pause *pause)
+{
+    const struct course_of *course = &w->of[thread], *other = &w->of[i];
+    if (other->next == other->count) return 0;
+    int64_t start_ns = other->moment[other->next].start_ns, since_ns = pause->last_end_ns;
+    size_t done = done_until(course, at, start_ns);
+    if (done > at) since_ns = course->moment[done - 1].end_ns;
+    if (!done || course->moment[done - 1].is_async || start_ns - since_ns > LATEST_NS) return 0;
+    return add_edge(w, &(struct edge){i, thread, (int64_t)other->next + 1, (int64_t)done, start_ns - since_ns});
+}
+
+// The thread waits for all that are idle then.
 static int add_wait(struct waiting *w, uint32_t thread, size_t at, const struct pause *pause)
 {
     for (uint32_t i = 0; i < w->threads; i++) {
         const struct course_of *other = &w->of[i];
         if (i == thread || !is_idle(other, pause)) continue;
-        struct edge edge = {thread, i, (int64_t)at + 1, (int64_t)other->next, pause->until_ns - pause->last_end_ns};
-        FORWARD(add_edge(w, &edge));
-        if (!at || rest_of(other) > LATEST_NS) continue;
-        FORWARD(add_edge(w, &(struct edge){i, thread, edge.done + 1, (int64_t)at, rest_of(other)}));
+        FORWARD(add_edge(
+            w, &(struct edge){thread, i, (int64_t)at + 1, (int64_t)other->next, pause->until_ns - pause->last_end_ns}));
+        FORWARD(add_answer(w, thread, at, i, pause));
     }
     return 0;
 }

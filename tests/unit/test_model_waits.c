@@ -103,14 +103,34 @@ static void test_steps(void **state)
     }
     find();
     assert_int_equal(model.waits, 6);
-    expect_row(0, 0, 1, 1, (int64_t[]){21}, (int64_t[]){20});
+    expect_row(0, 0, 1, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
     expect_row(1, 0, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
-    expect_row(2, 1, 0, 1, (int64_t[]){11}, (int64_t[]){10});
+    expect_row(2, 1, 0, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
     expect_row(3, 1, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
     expect_row(4, 2, 0, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
     expect_row(5, 2, 1, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
     assert_int_equal(model.wait[4].after_ns, WAKE_US * 1000);
     for (unsigned i = 0; i < 30; i++) assert_int_equal(maker.lane[0].time[i].waits, i == 10 || i == 20);
+}
+
+// As above in memory: the step is durable at once, and the pauses of those that wait for that are too short to be seen
+// as waits alone.
+static void test_short_answers(void **state)
+{
+    (void)state;
+    begin(3);
+    int64_t at = act(2, 'O', 0, 1) + 50;
+    for (unsigned step = 0; step < 3; step++) {
+        int64_t first = write_slowly(0, 100, at, 20), second = write_slowly(1, 100, at, 21);
+        at = act(2, 'S', act(2, 'S', later(first, second) + WAKE_US, 1) + 1, 1) + WAKE_US;
+    }
+    find();
+    assert_int_equal(model.waits, 4);
+    expect_row(0, 0, 2, 2, (int64_t[]){101, 201}, (int64_t[]){3, 5});
+    expect_row(1, 1, 2, 2, (int64_t[]){101, 201}, (int64_t[]){3, 5});
+    expect_row(2, 2, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
+    expect_row(3, 2, 1, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
+    assert_int_equal(model.wait[0].after_ns, WAKE_US * 1000);
 }
 
 // Two threads meet after each part of their work, and one of them is late.
@@ -231,9 +251,9 @@ static void test_one_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        A_TEST(test_steps),     A_TEST(test_meetings),          A_TEST(test_beginning),
-        A_TEST(test_strangers), A_TEST(test_worker_and_writer), A_TEST(test_one_thread),
-        A_TEST(test_barrier),   A_TEST(test_asynchronous),
+        A_TEST(test_steps),      A_TEST(test_short_answers), A_TEST(test_meetings),
+        A_TEST(test_beginning),  A_TEST(test_strangers),     A_TEST(test_worker_and_writer),
+        A_TEST(test_one_thread), A_TEST(test_barrier),       A_TEST(test_asynchronous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
