@@ -34,6 +34,7 @@ TARGETS = {
     'ssd': ['--preset', 'ssd'],
     'nfs-1g': ['--preset', 'nfs-1g'],
     'hdd': ['--preset', 'hdd'],
+    'cached': ['--preset', 'nfs-1g', '--cache', 'kernel'],
     'slow': ['--read-bw', '60M', '--write-bw', '50M', '--latency', '500us', '--meta-latency', '500us'],
     'xfs': ['--block', '1G', '--read-bw', '100M', '--write-bw', '100M', '--dirty-limit', '8M'],
 }
