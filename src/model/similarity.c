@@ -185,27 +185,36 @@ static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t 
     return 0;
 }
 
-// Threads have no names: each one of A goes with the one of B that begins alike, or else with one that is left.
-static uint32_t partner(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken)
+static bool begin_alike(const struct entries *a, const struct entries *b)
 {
-    uint32_t left = UINT32_MAX;
-    for (uint32_t t = 0; t < threads; t++) {
-        if (taken[t]) continue;
-        if (a->count && b[t].count && same(a->entry, b[t].entry)) return t;
-        if (left == UINT32_MAX) left = t;
-    }
-    return left;
+    if (!a->count || !b->count) return a->count == b->count;
+    return same(a->entry, b->entry);
 }
 
+// The first thread that is not taken, of those that begin like A's where `alike` is asked for; UINT32_MAX: none.
+static uint32_t find_partner(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
+                             bool alike)
+{
+    for (uint32_t t = 0; t < threads; t++) {
+        if (!taken[t] && (!alike || begin_alike(a, &b[t]))) return t;
+    }
+    return UINT32_MAX;
+}
+
+// Threads have no names: each one of A goes with the one of B that begins alike; those that find none with what is left
+// when all others have theirs.
 static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
                            struct similarity *out)
 {
-    bool *taken = calloc(threads, sizeof *taken);
+    bool *taken = calloc(2 * (size_t)threads + 1, sizeof *taken), *done = taken + threads;
     RETURN_IF(!taken, -ENOMEM);
-    for (uint32_t t = 0; t < threads; t++) {
-        uint32_t with = partner(&a[t], b, threads, taken);
-        taken[with] = true;
-        compare(&a[t], &b[with], rank, out);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t t = 0; t < threads; t++) {
+            uint32_t with = done[t] ? UINT32_MAX : find_partner(&a[t], b, threads, taken, pass == 0);
+            if (with == UINT32_MAX) continue;
+            taken[with] = done[t] = true;
+            compare(&a[t], &b[with], rank, out);
+        }
     }
     free(taken);
     return 0;
