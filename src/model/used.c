@@ -47,28 +47,31 @@ static int look_at_parts(struct looking *l, const struct model_part *parts, size
     return 0;
 }
 
-static int look_at_family(struct looking *l, uint32_t id, const char *phases)
+// Of all families, one behind the other: where each one's phases begin, and which are in the list.
+static void choose(const struct model *model, const char *phases, size_t *first, bool *is_chosen)
 {
-    const struct model_family *family = &l->model->family[id];
-    bool *is_chosen = calloc(family->count + 1u, sizeof *is_chosen);
-    if (!is_chosen) return -ENOMEM;
-    for (size_t i = 0; i < l->model->phases; i++) {
-        const struct model_phase *phase = &l->model->phase[i];
-        if (phase->family == id) is_chosen[phase->ph] = phase_list_has(phases, i + 1);
+    for (size_t i = 0; i < model->families; i++) first[i + 1] = first[i] + model->family[i].count + 1;
+    for (size_t i = 0; i < model->phases; i++) {
+        const struct model_phase *phase = &model->phase[i];
+        is_chosen[first[phase->family] + phase->ph] = phase_list_has(phases, i + 1);
     }
-    int code = look_at_parts(l, family->part, family->parts, is_chosen);
-    if (!code) code = look_at_parts(l, family->other, family->others, is_chosen);
-    free(is_chosen);
-    return code;
 }
 
 int model_used_kinds(const struct model *model, uint32_t program, const char *phases, model_take_kind *take,
                      void *context)
 {
     struct looking l = {.model = model, .take = take, .context = context};
-    int code = 0;
-    for (uint32_t i = 0; i < model->families && !code; i++) {
-        if (model->family[i].program == program) code = look_at_family(&l, i, phases);
+    size_t *first = calloc(model->families + 1, sizeof *first);
+    bool *is_chosen = calloc(model->phases + model->families + 1, sizeof *is_chosen);
+    int code = first && is_chosen ? 0 : -ENOMEM;
+    if (!code) choose(model, phases, first, is_chosen);
+    for (size_t i = 0; i < model->families && !code; i++) {
+        const struct model_family *family = &model->family[i];
+        if (family->program != program) continue;
+        code = look_at_parts(&l, family->part, family->parts, is_chosen + first[i]);
+        if (!code) code = look_at_parts(&l, family->other, family->others, is_chosen + first[i]);
     }
+    free(first);
+    free(is_chosen);
     return code;
 }
