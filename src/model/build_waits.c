@@ -1,11 +1,12 @@
-// Which operations of a thread wait for operations of others. Nothing in a log says so; but where a thread pauses, and
-// goes on at once when another has done something, time after time, it was waiting for that.
+// Which operations of a thread wait for operations of others. Nothing in a log says so, but for closes; but where a
+// thread pauses, and goes on at once when another has done something, time after time, it was waiting for that.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "base/grow.h"
+#include "base/lookup.h"
 #include "model/build.h"
 
 enum {
@@ -25,7 +26,8 @@ struct moment {
     int64_t end_ns;
     struct op_time *time;
     struct op_time *barrier; // that has its pause; NULL: it has it itself
-    bool is_async;           // nobody sees it end
+    const struct op *op;
+    bool is_async; // nobody sees it end
 };
 
 struct course_of {
@@ -55,12 +57,14 @@ struct waiting {
 
 // --- the threads of a process
 
-static void add_moment(struct course_of *course, struct op_time *time, struct op_time *barrier, bool is_async)
+static void add_moment(struct course_of *course, const struct op *op, struct op_time *time, struct op_time *barrier,
+                       bool is_async)
 {
     course->moment[course->count++] = (struct moment){.start_ns = time->start_ns,
                                                       .end_ns = time->start_ns + time->duration_ns,
                                                       .time = time,
                                                       .barrier = barrier,
+                                                      .op = op,
                                                       .is_async = is_async};
 }
 
@@ -74,11 +78,12 @@ static int list_moments(const struct lanes *lanes, struct lane *lane, struct cou
         for (; other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)i; other++) {
             struct op_time *time = &lane->other_time[other];
             bool is_barrier = lanes->kind[lane->other[other].kind].class == CLASS_NONE;
-            if (!is_barrier) add_moment(course, time, barrier, false);
+            if (!is_barrier) add_moment(course, &lane->other[other], time, barrier, false);
             barrier = is_barrier ? time : NULL;
         }
         if (i == lane->transfers) break;
-        add_moment(course, &lane->time[i], barrier, lanes->kind[lane->transfer[i].kind].nonblocking);
+        add_moment(course, &lane->transfer[i], &lane->time[i], barrier,
+                   lanes->kind[lane->transfer[i].kind].nonblocking);
         barrier = NULL;
     }
     return 0;
@@ -242,6 +247,70 @@ static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
     return 0;
 }
 
+// --- closes
+
+static uint64_t file_key(const struct lanes *lanes, const struct moment *moment)
+{
+    return lookup_pair(lanes->kind[moment->op->kind].set, (uint32_t)moment->op->at[AT_MEMBER]);
+}
+
+// What is closed was done with by all others, whatever the times say: else a replay would take it from under them. Only
+// the last time that another used the file is looked at.
+static int add_close(struct waiting *w, const struct lookup *last, uint32_t thread, size_t at, int64_t before_ns)
+{
+    const struct moment *moment = &w->of[thread].moment[at];
+    uint64_t key = file_key(&w->b->lanes, moment);
+    size_t first = w->edges;
+    for (uint32_t i = 0; i < w->threads; i++) {
+        uint32_t place = i == thread ? LOOKUP_NONE : lookup_find(&last[i], key);
+        if (place == LOOKUP_NONE || w->of[i].moment[place].is_async) continue;
+        int64_t end_ns = w->of[i].moment[place].end_ns;
+        if (end_ns > moment->start_ns) continue;
+        if (end_ns > before_ns) before_ns = end_ns;
+        FORWARD(add_edge(w, &(struct edge){.thread = thread, .behind = i, .op = (int64_t)at + 1, .done = place + 1}));
+    }
+    for (size_t i = first; i < w->edges; i++) w->edge[i].after_ns = moment->start_ns - before_ns;
+    return 0;
+}
+
+static int find_closes(struct waiting *w, const struct lookup *last, int64_t first_ns)
+{
+    const struct op_kind *kinds = w->b->lanes.kind;
+    for (uint32_t thread = 0; thread < w->threads; thread++) {
+        const struct course_of *course = &w->of[thread];
+        for (size_t at = 0; at < course->count; at++) {
+            const struct op_kind *kind = &kinds[course->moment[at].op->kind];
+            if (kind->class != CLASS_CLOSE || kind->set == OP_NO_SET) continue;
+            FORWARD(add_close(w, last, thread, at, at ? course->moment[at - 1].end_ns : first_ns));
+        }
+    }
+    return 0;
+}
+
+// Where each thread used each file last.
+static int list_uses(const struct waiting *w, struct lookup *last)
+{
+    for (uint32_t thread = 0; thread < w->threads; thread++) {
+        for (size_t at = 0; at < w->of[thread].count && at < LOOKUP_NONE; at++) {
+            const struct moment *moment = &w->of[thread].moment[at];
+            if (w->b->lanes.kind[moment->op->kind].set == OP_NO_SET) continue;
+            FORWARD(lookup_set(&last[thread], file_key(&w->b->lanes, moment), (uint32_t)at));
+        }
+    }
+    return 0;
+}
+
+static int add_closes(struct waiting *w, int64_t first_ns)
+{
+    struct lookup *last = calloc(w->threads, sizeof *last);
+    RETURN_IF(!last, -ENOMEM);
+    int code = list_uses(w, last);
+    if (!code) code = find_closes(w, last, first_ns);
+    for (uint32_t i = 0; i < w->threads; i++) lookup_free(&last[i]);
+    free(last);
+    return code;
+}
+
 // --- edges to rows
 
 static int compare_edges(const void *a, const void *b)
@@ -253,37 +322,27 @@ static int compare_edges(const void *a, const void *b)
     return left->done < right->done ? -1 : left->done > right->done;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 static int add_row(struct waiting *w, const struct edge *edge, size_t count)
 {
     struct model *model = w->b->model;
     FORWARD(grow(&model->wait, &w->b->waits_room, model->waits, sizeof *model->wait));
     struct model_wait *row = &model->wait[model->waits];
-    int64_t *after_ns = malloc(count * sizeof *after_ns);
     *row = (struct model_wait){.program = w->lane->program,
                                .rank = w->lane->rank,
                                .thread = edge->thread,
                                .behind = edge->behind,
                                .op = arena_alloc(&model->arena, count * sizeof *row->op),
-                               .done = arena_alloc(&model->arena, count * sizeof *row->done)};
-    if (after_ns && row->op && row->done) model->waits++;
-    for (size_t i = 0; i < count && after_ns && row->op && row->done; i++) {
+                               .done = arena_alloc(&model->arena, count * sizeof *row->done),
+                               .after_ns = arena_alloc(&model->arena, count * sizeof *row->after_ns)};
+    RETURN_IF(!row->op || !row->done || !row->after_ns, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
         if (row->count && edge[i].op == row->op[row->count - 1]) row->count--; // the later one says more
         row->op[row->count] = edge[i].op;
-        row->done[row->count++] = edge[i].done;
-        after_ns[i] = edge[i].after_ns;
+        row->done[row->count] = edge[i].done;
+        row->after_ns[row->count++] = edge[i].after_ns;
     }
-    if (after_ns) {
-        qsort(after_ns, count, sizeof *after_ns, compare_ns);
-        row->after_ns = after_ns[count / 2];
-    }
-    free(after_ns);
-    return after_ns && row->op && row->done ? 0 : -ENOMEM;
+    model->waits++;
+    return 0;
 }
 
 // The pause before an operation that waits is none of its own.
@@ -318,6 +377,7 @@ static int build_process(struct building *b, struct lane *lane, uint32_t threads
     for (uint32_t i = 0; i < threads && !code; i++) code = list_moments(&b->lanes, &lane[i], &w.of[i]);
     int64_t first_ns = code ? 0 : first_start(&w);
     for (uint32_t i = 0; i < threads && !code; i++) code = find_waits(&w, i, first_ns);
+    if (!code) code = add_closes(&w, first_ns);
     if (!code) code = add_rows(&w);
     for (uint32_t i = 0; i < threads && w.of; i++) free(w.of[i].moment);
     free(w.of);

@@ -103,11 +103,11 @@ struct model_wait {
     uint32_t program;
     uint32_t rank;
     uint32_t thread;
-    uint32_t behind; // the other thread
-    int64_t *op;     // ascending
-    int64_t *done;   // of the other, by then
+    uint32_t behind;   // the other thread
+    int64_t *op;       // ascending
+    int64_t *done;     // of the other, by then
+    int64_t *after_ns; // so long after the other, or after the thread's own operation before, whichever came later
     size_t count;
-    int64_t after_ns; // so long after the other: median
 };
 
 struct model_family {

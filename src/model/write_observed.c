@@ -203,12 +203,13 @@ static int write_waits(struct writing *w)
         write_unsigned(w, "rank", wait->rank);
         write_unsigned(w, "thread", wait->thread);
         write_unsigned(w, "behind", wait->behind);
-        write_ns(w, "after", wait->after_ns);
         write_unsigned(w, "count", wait->count);
         json_key(w->json, "ops");
         FORWARD(write_numbers(w, wait->op, wait->count));
         json_key(w->json, "done");
         FORWARD(write_numbers(w, wait->done, wait->count));
+        json_key(w->json, "after_ns");
+        FORWARD(write_numbers(w, wait->after_ns, wait->count));
         json_close(w->json);
     }
     json_close(w->json);

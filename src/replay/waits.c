@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/grow.h"
 #include "replay/runner.h"
@@ -75,7 +74,6 @@ void waits_before(struct lane_run *lane)
 {
     struct runner *runner = lane->runner;
     int64_t op = (int64_t)lane->done + 1;
-    lane->after = -1;
     for (size_t i = 0; i < lane->waits; i++) {
         struct lane_wait *at = &lane->wait[i];
         const struct model_wait *wait = at->wait;
@@ -84,7 +82,7 @@ void waits_before(struct lane_run *lane)
         pthread_mutex_lock(&runner->wait_lock);
         wait_for(lane, &runner->lane[wait->behind], (uint64_t)wait->done[at->next]);
         pthread_mutex_unlock(&runner->wait_lock);
-        lane->after = (double)wait->after_ns / 1e9;
+        lane->after = (double)wait->after_ns[at->next] / 1e9;
     }
 }
 

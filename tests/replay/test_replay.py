@@ -47,6 +47,11 @@ class Replays(CommandLineTest):
         self.assertEqual(os.listdir(self.target), [], 'left behind')
         return result
 
+    def save(self, model, name):
+        with open(self.path(name), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        return self.path(name)
+
     def check(self, log, *options):
         result = self.replay(log, '--verify', '--no-think', *options)
         self.assertEqual((result['similarity'], result['difference'], result['wrong_bytes']), (1, None, 0), options)
@@ -83,8 +88,7 @@ class Replays(CommandLineTest):
         self.check(log)
         del model['observed']
         self.assertIn('times', model['structure']['families'][0]['others'][1]['items'].pop())
-        with open(self.path('shorter'), 'w', encoding='utf-8') as out:
-            json.dump(model, out)
+        self.save(model, 'shorter')
         self.replay(self.path('shorter'), '--log', self.path('again.ioseer'))
         again = self.json('model', self.path('again.ioseer'))
         self.assertEqual([count - 1 for count in self.barriers(again)], [9, 9])  # the runner has one of its own
@@ -112,15 +116,14 @@ class Replays(CommandLineTest):
         found = [{'thread': thread, 'behind': syncs, 'ops': [count + 1 for count in done], 'done': places}
                  for thread in writers]
         found += [{'thread': syncs, 'behind': thread, 'ops': places, 'done': done} for thread in writers]
-        return [{'program': 0, 'rank': 0, 'count': len(places), **wait} for wait in found]
+        return [{'program': 0, 'rank': 0, 'count': len(places), 'after_ns': [0] * len(places), **wait} for wait in found]
 
     def test_threads_that_wait(self):
         """Who waits for whom is kept where nothing else would make them: without pauses."""
         log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '3', '-n', '8', cwd=self.folder)
         model = self.json('model', log)
         model['observed']['waits'] = self.waits(log, 8)
-        with open(self.path('waiting'), 'w', encoding='utf-8') as out:
-            json.dump(model, out)
+        self.save(model, 'waiting')
         self.replay(self.path('waiting'), '--no-think', '--log', self.path('again.ioseer'))
         events = self.json('dump', '--json', '--layer', 'posix', self.path('again.ioseer'))
         syncs = [event for event in events if event['op'] == 'fsync' and event['file'].startswith(self.target)]
@@ -142,10 +145,9 @@ class Replays(CommandLineTest):
                 {'ranks': '0', 'thread': thread, 'items': [{'loop': count, 'body': [
                     {'op': 'pwrite', 'offset': thread, 'size': 1, 'steps': [{'offset': 2}]}]}]} for thread in (0, 1)],
                 'others': [{'ranks': '0', 'items': [{'op': 'open'}]}]}]},
-            'observed': {'waits': [{'program': 0, 'rank': 0, **wait} for wait in waits]}}
-        with open(self.path('turns'), 'w', encoding='utf-8') as out:
-            json.dump(model, out)
-        return self.path('turns')
+            'observed': {'waits': [{'program': 0, 'rank': 0, 'count': len(wait['ops']), 'after_ns': [0] * len(wait['ops']),
+                                    **wait} for wait in waits]}}
+        return self.save(model, 'turns')
 
     def written(self, log):
         return [event['offset'] for event in self.json('dump', '--json', '--layer', 'posix', log)
@@ -155,14 +157,14 @@ class Replays(CommandLineTest):
         """Each goes on as soon as the other has done one more, a thousand times."""
         numbers = list(range(1, 1001))
         model = self.turns(1000, [
-            {'thread': 0, 'behind': 1, 'count': 999, 'ops': [n + 2 for n in numbers[:-1]], 'done': numbers[:-1]},
-            {'thread': 1, 'behind': 0, 'count': 1000, 'ops': numbers, 'done': [n + 1 for n in numbers]}])
+            {'thread': 0, 'behind': 1, 'ops': [n + 2 for n in numbers[:-1]], 'done': numbers[:-1]},
+            {'thread': 1, 'behind': 0, 'ops': numbers, 'done': [n + 1 for n in numbers]}])
         self.replay(model, '--no-think', '--log', self.path('again.ioseer'))
         self.assertEqual(self.written(self.path('again.ioseer')), list(range(2000)))
 
     def test_threads_that_wait_for_each_other(self):
         """Nobody's program does that, but a model may say so: it comes to its end."""
-        model = self.turns(10, [{'thread': one, 'behind': 1 - one, 'count': 2, 'ops': [2, 3], 'done': [2, 4]}
+        model = self.turns(10, [{'thread': one, 'behind': 1 - one, 'ops': [2, 3], 'done': [2, 4]}
                                 for one in (0, 1)])
         self.replay(model, '--log', self.path('again.ioseer'))
         self.assertEqual(sorted(self.written(self.path('again.ioseer'))), list(range(20)))
@@ -171,11 +173,29 @@ class Replays(CommandLineTest):
         log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '2', '-n', '8', cwd=self.folder)
         model = self.json('model', log)
         model['observed']['waits'] = self.waits(log, 8)
-        with open(self.path('waiting'), 'w', encoding='utf-8') as out:
-            json.dump(model, out)
+        self.save(model, 'waiting')
         for phase in self.json('phases', '--json', log)['phases']:  # the last has the third thread alone
             found = self.replay(self.path('waiting'), '--phases', str(phase['id']), '--verify')
             self.assertEqual((found['similarity'], found['difference']), (1, None))
+
+    def test_threads_that_use_what_another_opens_and_closes(self):
+        """A stream that one thread opens and closes, and another reads: it is closed when that has done with it."""
+        with open(self.path('data'), 'wb') as out:
+            out.write(bytes(2000000))
+        log = self.record_python("""import ctypes, threading, time
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fopen(b'data', b'r'))
+block = ctypes.create_string_buffer(100000)
+def read():
+    for i in range(20): libc.fread(block, 1, 100000, stream)
+thread = threading.Thread(target=read)
+thread.start()
+thread.join()
+libc.fclose(stream)
+""")
+        for _ in range(3):
+            self.check(log)
 
     def test_text(self):
         self.check(self.record_python("""import ctypes

@@ -109,7 +109,7 @@ static void test_steps(void **state)
     expect_row(3, 1, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
     expect_row(4, 2, 0, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
     expect_row(5, 2, 1, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
-    assert_int_equal(model.wait[4].after_ns, WAKE_US * 1000);
+    assert_int_equal(model.wait[4].after_ns[0], WAKE_US * 1000);
     for (unsigned i = 0; i < 30; i++) assert_int_equal(maker.lane[0].time[i].waits, i == 10 || i == 20);
 }
 
@@ -130,7 +130,7 @@ static void test_short_answers(void **state)
     expect_row(1, 1, 2, 2, (int64_t[]){101, 201}, (int64_t[]){3, 5});
     expect_row(2, 2, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
     expect_row(3, 2, 1, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
-    assert_int_equal(model.wait[0].after_ns, WAKE_US * 1000);
+    assert_int_equal(model.wait[0].after_ns[0], WAKE_US * 1000);
 }
 
 // Two threads meet after each part of their work, and one of them is late.
@@ -160,7 +160,7 @@ static void test_beginning(void **state)
     find();
     assert_int_equal(model.waits, 1);
     expect_row(0, 0, 1, 1, (int64_t[]){1}, (int64_t[]){20});
-    assert_int_equal(model.wait[0].after_ns, (WAKE_US + BETWEEN_US) * 1000);
+    assert_int_equal(model.wait[0].after_ns[0], (WAKE_US + BETWEEN_US) * 1000);
 }
 
 static int64_t any(int64_t from, int64_t to)
@@ -213,6 +213,22 @@ static void test_barrier(void **state)
     for (unsigned i = 0; i < 9; i++) assert_true(maker.lane[1].other_time[i].waits);
 }
 
+// One thread opens a file, two others use it, the first closes it when they have: once is enough to know.
+static void test_close(void **state)
+{
+    (void)state;
+    begin(3);
+    int64_t opened = act(2, 'O', 0, 100), first = write_some(0, 5, opened + 1000);
+    write_some(1, 3, opened + 2000);
+    act(2, 'C', first + 9000, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 2, 0, 1, (int64_t[]){2}, (int64_t[]){5});
+    expect_row(1, 2, 1, 1, (int64_t[]){2}, (int64_t[]){3});
+    assert_int_equal(model.wait[0].after_ns[0], 9000 * 1000);
+    assert_int_equal(model.wait[1].after_ns[0], 9000 * 1000);
+}
+
 // Nobody sees an asynchronous transfer end.
 static void test_asynchronous(void **state)
 {
@@ -254,6 +270,7 @@ int main(void)
         A_TEST(test_steps),      A_TEST(test_short_answers), A_TEST(test_meetings),
         A_TEST(test_beginning),  A_TEST(test_strangers),     A_TEST(test_worker_and_writer),
         A_TEST(test_one_thread), A_TEST(test_barrier),       A_TEST(test_asynchronous),
+        A_TEST(test_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
