@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "target/clock.h"
+
 void clients_init(struct clients *clients)
 {
     *clients = (struct clients){0};
@@ -13,7 +15,7 @@ void clients_init(struct clients *clients)
 
 static void drop(struct client *client)
 {
-    if (client->thread) close(client->accounts);
+    if (client->thread) close(client->fd);
     client->thread = 0;
 }
 
@@ -23,16 +25,17 @@ void clients_free(struct clients *clients)
     pthread_mutex_destroy(&clients->lock);
 }
 
-// Nanoseconds that the thread waited since it began, the second number of three; negative where it is gone.
-static int64_t read_accounts(const struct client *client)
+// False where the thread is gone.
+static bool read_accounts(const struct client *client, struct client_accounts *now)
 {
-    char text[96];
-    ssize_t length = pread(client->accounts, text, sizeof text - 1, 0);
-    if (length <= 0) return -1;
+    char text[96], *at = text;
+    ssize_t length = pread(client->fd, text, sizeof text - 1, 0);
+    if (length <= 0) return false;
     text[length] = 0;
-    char *after;
-    strtoull(text, &after, 10);
-    return (int64_t)strtoull(after, NULL, 10);
+    now->ran_ns = (int64_t)strtoull(at, &at, 10);
+    now->waited_ns = (int64_t)strtoull(at, &at, 10);
+    now->turns = (int64_t)strtoull(at, &at, 10);
+    return true;
 }
 
 static void take(struct client *client, pid_t thread)
@@ -40,25 +43,58 @@ static void take(struct client *client, pid_t thread)
     char path[64];
     drop(client);
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)thread);
-    client->accounts = open(path, O_RDONLY | O_CLOEXEC);
-    if (client->accounts < 0) return;
-    client->thread = thread;
-    client->waited_ns = read_accounts(client);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    *client = (struct client){.thread = thread, .fd = fd};
+    read_accounts(client, &client->then);
 }
 
-int64_t clients_waited_ns(struct clients *clients, pid_t thread)
+static int64_t served_ns(void)
 {
-    if (thread <= 0) return 0; // the kernel itself
-    int64_t since_ns = 0;
+    return (int64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static struct client_round since(const struct client *client, const struct client_accounts *now, int64_t now_ns)
+{
+    struct client_round round = {.waited_ns = now->waited_ns - client->then.waited_ns};
+    round.is_plain = !client->under_way && client->due_ns && now->turns == client->then.turns + 1;
+    if (!round.is_plain) return round;
+    round.asked_ns = client->due_ns - client->arrived_ns;
+    round.late_ns = now_ns - client->due_ns;
+    round.ran_ns = now->ran_ns - client->then.ran_ns;
+    round.served_ns = served_ns() - client->served_ns;
+    return round;
+}
+
+struct client_round clients_come(struct clients *clients, pid_t thread, int64_t now_ns)
+{
+    struct client_round round = {0};
+    struct client_accounts now;
+    if (thread <= 0) return round; // the kernel itself
     struct client *client = &clients->slot[(unsigned)thread % CLIENTS_MOST];
     pthread_mutex_lock(&clients->lock);
-    int64_t waited_ns = client->thread == thread ? read_accounts(client) : -1;
-    if (waited_ns < 0) {
-        take(client, thread);
+    if (client->thread == thread && read_accounts(client, &now)) {
+        round = since(client, &now, now_ns);
+        client->then = now;
     } else {
-        since_ns = waited_ns - client->waited_ns;
-        client->waited_ns = waited_ns;
+        take(client, thread);
+    }
+    client->under_way++;
+    client->arrived_ns = now_ns;
+    client->due_ns = 0;
+    pthread_mutex_unlock(&clients->lock);
+    return round;
+}
+
+void clients_answer(struct clients *clients, pid_t thread, int64_t due_ns)
+{
+    if (thread <= 0) return;
+    struct client *client = &clients->slot[(unsigned)thread % CLIENTS_MOST];
+    pthread_mutex_lock(&clients->lock);
+    if (client->thread == thread && client->under_way) {
+        client->under_way--;
+        client->due_ns = due_ns;
+        client->served_ns = served_ns();
     }
     pthread_mutex_unlock(&clients->lock);
-    return since_ns;
 }

@@ -185,7 +185,7 @@ static int serve(struct emulate *emulate, const struct emulate_options *options,
     return code;
 }
 
-int emulate_server(const struct emulate_options *options, pid_t guard, const struct way *way, const sigset_t *signals,
+int emulate_server(const struct emulate_options *options, pid_t guard, struct way *way, const sigset_t *signals,
                    int outcome)
 {
     struct emulate *emulate = calloc(1, sizeof *emulate);

@@ -30,7 +30,7 @@ struct emulate {
     struct node root;
     pthread_mutex_t lock; // of the nodes
     struct node *bucket[NODE_BUCKETS];
-    const struct way *way;
+    struct way *way;
     int outcome; // to be told to the guard, -1 once it was
     struct fuse_session *session;
     pthread_key_t arrival;   // of a thread's request, int64_t *
@@ -65,7 +65,7 @@ void emulate_name_operations(struct fuse_lowlevel_ops *operations);
 void emulate_data_operations(struct fuse_lowlevel_ops *operations);
 
 // Mounts, tells the outcome, serves. The mount is gone afterwards.
-int emulate_server(const struct emulate_options *options, pid_t guard, const struct way *way, const sigset_t *signals,
+int emulate_server(const struct emulate_options *options, pid_t guard, struct way *way, const sigset_t *signals,
                    int outcome);
 
 // Serves requests until the mount is gone, or one of the signals comes (which all threads have blocked).

@@ -57,7 +57,93 @@ static void lies_between_the_points(void **state)
     assert_int_equal(way_cost_ns(way, 0), 10000);
     assert_int_equal(way_cost_ns(way, way->point[1].wait_ns), 20000);
     assert_int_equal(way_cost_ns(way, (way->point[1].wait_ns + way->point[2].wait_ns) / 2), 25000);
-    assert_int_equal(way_cost_ns(way, INT64_C(10000000000)), 30000);
+    assert_int_equal(way_cost_ns(way, INT64_C(10000000000)), 10000 * WAY_POINTS);
+    way_drop(way);
+}
+
+// --- what clients show
+
+// Whoever waits for `wait_ns` comes back that much after it should, if what is taken off is not enough, or before.
+static struct client_round round_of(const struct way *way, int64_t wait_ns, int64_t real_ns)
+{
+    return (struct client_round){.asked_ns = wait_ns, .late_ns = real_ns - way_cost_ns(way, wait_ns), .ran_ns = 10000};
+}
+
+static struct way *made_way(void)
+{
+    struct way *way = way_make();
+    for (unsigned i = 0; i < WAY_POINTS; i++) {
+        way->point[i].cost_ns = 40000;
+        way->point[i].run_ns = 10000;
+    }
+    return way;
+}
+
+enum { ROUNDS = 2000, WAIT_NS = 300000 };
+
+static void follows_what_clients_show(void **state)
+{
+    (void)state;
+    const int64_t real_ns[] = {90000, 15000, 40000};
+    struct way *way = made_way();
+    for (unsigned change = 0; change < 3; change++) {
+        for (unsigned i = 0; i < ROUNDS; i++) {
+            struct client_round round = round_of(way, WAIT_NS, real_ns[change]);
+            if (i % 4 == 0) round.late_ns += 400000; // a few come much later
+            way_learn(way, &round);
+        }
+        assert_in_range(way_cost_ns(way, WAIT_NS), real_ns[change] - 3000, real_ns[change] + 3000);
+    }
+    way_drop(way);
+}
+
+static void leaves_to_clients_what_is_theirs(void **state)
+{
+    (void)state;
+    struct way *way = made_way();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct client_round round = round_of(way, WAIT_NS, 40000);
+        int64_t own_ns = i % 2 ? 150000 : 0, waited_ns = i % 3 ? 250000 : 0;
+        round.ran_ns += own_ns;
+        round.waited_ns = waited_ns;
+        round.served_ns = own_ns; // the server ran, too, but who computes is in the way itself
+        round.late_ns += own_ns + waited_ns;
+        way_learn(way, &round);
+    }
+    assert_in_range(way_cost_ns(way, WAIT_NS), 37000, 43000);
+    way_drop(way);
+}
+
+static void takes_upon_itself_where_the_server_had_the_processor(void **state)
+{
+    (void)state;
+    struct way *way = made_way();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct client_round round = round_of(way, WAIT_NS, 40000 + 50000);
+        round.waited_ns = 50000;
+        round.served_ns = 80000;
+        way_learn(way, &round);
+    }
+    assert_in_range(way_cost_ns(way, WAIT_NS), 87000, 93000);
+    way_drop(way);
+}
+
+// Where the way takes longer than the wait, or much too long, nothing piles up.
+static void learns_no_more_than_can_be_taken_off(void **state)
+{
+    (void)state;
+    struct way *way = made_way();
+    for (unsigned i = 0; i < 100 * ROUNDS; i++)
+        way_learn(way, &(struct client_round){.asked_ns = 50000, .late_ns = 30000});
+    assert_in_range(way_cost_ns(way, 50000), 40000, 51000);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = 900000});
+    assert_in_range(way_cost_ns(way, 9000000), 190000, 210000);
+    for (unsigned i = 0; i < ROUNDS; i++)
+        way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = 9000000});
+    assert_in_range(way_cost_ns(way, 9000000), 190000, 210000);
+    for (unsigned i = 0; i < 40; i++) way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = -900000});
+    assert_int_equal(way_cost_ns(way, 9000000), 0);
     way_drop(way);
 }
 
@@ -67,6 +153,10 @@ int main(void)
         cmocka_unit_test(measures_what_comes_on_top),
         cmocka_unit_test(is_nothing_where_it_cannot_be_measured),
         cmocka_unit_test(lies_between_the_points),
+        cmocka_unit_test(follows_what_clients_show),
+        cmocka_unit_test(leaves_to_clients_what_is_theirs),
+        cmocka_unit_test(takes_upon_itself_where_the_server_had_the_processor),
+        cmocka_unit_test(learns_no_more_than_can_be_taken_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,163 @@
+// What is known of a client between two requests. The client is another process, its requests go through a pipe.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "target/clients.h"
+#include "target/clock.h"
+
+enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000, SOON_NS = 1000000000 };
+
+static struct clients clients;
+
+static int set_up(void **state)
+{
+    (void)state;
+    clients_init(&clients);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    clients_free(&clients);
+    return 0;
+}
+
+// --- the client
+
+typedef void between(int64_t ns); // what it does between two requests
+
+static void sleep_for(int64_t ns)
+{
+    clock_sleep_until(clock_now_ns() + ns);
+}
+
+static void run_for(int64_t ns)
+{
+    int64_t until_ns = clock_now_ns() + ns;
+    while (clock_now_ns() < until_ns) continue;
+}
+
+static struct {
+    pid_t process;
+    int requests[2];
+    int replies[2];
+} client;
+
+static void be_client(between *act)
+{
+    char byte = 0;
+    close(client.requests[0]);
+    close(client.replies[1]);
+    while (write(client.requests[1], &byte, 1) == 1 && read(client.replies[0], &byte, 1) == 1) act(BETWEEN_NS);
+    _exit(0);
+}
+
+static void start_client(between *act)
+{
+    assert_return_code(pipe(client.requests), 0);
+    assert_return_code(pipe(client.replies), 0);
+    client.process = fork();
+    if (client.process == 0) be_client(act);
+    close(client.requests[1]);
+    close(client.replies[0]);
+}
+
+static void end_client(void)
+{
+    close(client.requests[0]);
+    close(client.replies[1]);
+    waitpid(client.process, NULL, 0);
+}
+
+static void reply(int64_t due_ns)
+{
+    clients_answer(&clients, client.process, due_ns);
+    assert_int_equal(write(client.replies[1], "", 1), 1);
+}
+
+// One request; its client's round before it.
+static struct client_round serve(void)
+{
+    char byte;
+    assert_int_equal(read(client.requests[0], &byte, 1), 1);
+    int64_t now_ns = clock_now_ns();
+    struct client_round round = clients_come(&clients, client.process, now_ns);
+    clock_sleep_until(now_ns + WAIT_NS);
+    reply(now_ns + WAIT_NS);
+    return round;
+}
+
+// --- tests
+
+// Whoever is pushed off its processor is not plain; this does not happen every time.
+static void one_that_goes_on_at_once(void **state)
+{
+    (void)state;
+    unsigned plain = 0;
+    start_client(run_for);
+    assert_false(serve().is_plain);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct client_round round = serve();
+        if (!round.is_plain) continue;
+        plain++;
+        assert_int_equal(round.asked_ns, WAIT_NS);
+        assert_in_range(round.late_ns, BETWEEN_NS, SOON_NS);
+        assert_in_range(round.waited_ns, 0, round.late_ns + WAIT_NS);
+        assert_in_range(round.served_ns, 0, round.late_ns);
+        assert_in_range(round.ran_ns, 0, round.late_ns + WAIT_NS);
+    }
+    end_client();
+    assert_true(plain > 0);
+}
+
+static void one_that_sleeps_between(void **state)
+{
+    (void)state;
+    start_client(sleep_for);
+    for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_plain);
+    end_client();
+}
+
+static void one_with_two_requests_under_way(void **state)
+{
+    (void)state;
+    start_client(run_for);
+    clients_come(&clients, client.process, clock_now_ns());
+    for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_plain);
+    end_client();
+}
+
+// The kernel, one that is gone, and those that have the place of others.
+static void others(void **state)
+{
+    (void)state;
+    pid_t gone = fork();
+    if (gone == 0) _exit(0);
+    waitpid(gone, NULL, 0);
+    const pid_t threads[] = {0, -1, gone, 1, 1 + CLIENTS_MOST, getpid(), getpid() + CLIENTS_MOST};
+    enum { THREADS = sizeof threads / sizeof *threads };
+    for (unsigned i = 0; i < ROUNDS * THREADS; i++) {
+        assert_false(clients_come(&clients, threads[i % THREADS], clock_now_ns()).is_plain);
+        clients_answer(&clients, threads[i % THREADS], clock_now_ns());
+    }
+}
+
+#define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        A_TEST(one_that_goes_on_at_once),
+        A_TEST(one_that_sleeps_between),
+        A_TEST(one_with_two_requests_under_way),
+        A_TEST(others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
