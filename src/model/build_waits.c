@@ -1,13 +1,12 @@
-// Which operations of a thread wait for operations of others. Nothing in a log says so, but for closes; but where a
-// thread pauses, and goes on at once when another has done something, time after time, it was waiting for that.
+// Which operations of a thread wait for operations of others. Nothing in a log says so; but where a thread pauses, and
+// goes on at once when another has done something, time after time, it was waiting for that.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "base/grow.h"
-#include "base/lookup.h"
-#include "model/build.h"
+#include "model/build_waits.h"
 
 enum {
     LEAST_NS = 200000,  // shorter pauses are no waits
@@ -19,41 +18,6 @@ enum {
 
 #define RARE 0.1  // by accident at most so many pauses may look like a wait
 #define SURE 0.05 // that all of a thread's are accidents is less likely
-
-// An operation of a thread, in its order.
-struct moment {
-    int64_t start_ns;
-    int64_t end_ns;
-    struct op_time *time;
-    struct op_time *barrier; // that has its pause; NULL: it has it itself
-    const struct op *op;
-    bool is_async; // nobody sees it end
-};
-
-struct course_of {
-    struct moment *moment;
-    size_t count;
-    // While the pauses of another thread are gone through:
-    size_t next;        // the first that ends behind the pause
-    size_t ended;       // how many ended in it
-    int64_t longest_ns; // pause between two of these
-};
-
-// Operation `op` of a thread begins when `done` operations of another have ended, both counted from 1.
-struct edge {
-    uint32_t thread, behind;
-    int64_t op, done;
-    int64_t after_ns; // from the last end until then
-};
-
-struct waiting {
-    struct building *b;
-    const struct lane *lane; // of the process, by thread
-    struct course_of *of;
-    uint32_t threads;
-    struct edge *edge;
-    size_t edges, edges_room;
-};
 
 // --- the threads of a process
 
@@ -163,7 +127,7 @@ static double chance(const struct pause *pause, int64_t part_ns)
     return pause->ends * (double)part_ns / (double)(pause->until_ns - pause->from_ns);
 }
 
-static int add_edge(struct waiting *w, const struct edge *edge)
+int waiting_add(struct waiting *w, const struct edge *edge)
 {
     RETURN_IF(w->edges >= MOST_EDGES, ERR_LIMIT);
     FORWARD(grow(&w->edge, &w->edges_room, w->edges, sizeof *w->edge));
@@ -197,7 +161,8 @@ static int add_answer(struct waiting *w, uint32_t thread, size_t at, uint32_t i,
     size_t done = done_until(course, at, start_ns);
     if (done > at) since_ns = course->moment[done - 1].end_ns;
     if (!done || course->moment[done - 1].is_async || start_ns - since_ns > LATEST_NS) return 0;
-    return add_edge(w, &(struct edge){i, thread, (int64_t)other->next + 1, (int64_t)done, start_ns - since_ns});
+    return waiting_add(w,
+                       &(struct edge){i, thread, (int64_t)other->next + 1, (int64_t)done, start_ns - since_ns, true});
 }
 
 // The thread waits for all that are idle then.
@@ -206,8 +171,8 @@ static int add_wait(struct waiting *w, uint32_t thread, size_t at, const struct 
     for (uint32_t i = 0; i < w->threads; i++) {
         const struct course_of *other = &w->of[i];
         if (i == thread || !is_idle(other, pause)) continue;
-        FORWARD(add_edge(
-            w, &(struct edge){thread, i, (int64_t)at + 1, (int64_t)other->next, pause->until_ns - pause->last_end_ns}));
+        FORWARD(waiting_add(w, &(struct edge){thread, i, (int64_t)at + 1, (int64_t)other->next,
+                                              pause->until_ns - pause->last_end_ns, true}));
         FORWARD(add_answer(w, thread, at, i, pause));
     }
     return 0;
@@ -226,14 +191,14 @@ static double chance_of_all(size_t waits, double expected)
     return 1 - below;
 }
 
-static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
+static int find_waits(struct waiting *w, uint32_t thread)
 {
     const struct course_of *course = &w->of[thread];
     size_t before = w->edges, waits = 0;
     double accidents = 0;
     for (uint32_t i = 0; i < w->threads; i++) w->of[i].next = 0;
     for (size_t at = 0; at < course->count; at++) {
-        struct pause pause = {at ? course->moment[at - 1].end_ns : first_ns, course->moment[at].start_ns, 0, 0};
+        struct pause pause = {at ? course->moment[at - 1].end_ns : w->first_ns, course->moment[at].start_ns, 0, 0};
         if (pause.until_ns - pause.from_ns < LEAST_NS) continue;
         look_at_pause(w, thread, &pause);
         if (pause.ends == 0) continue;
@@ -245,70 +210,6 @@ static int find_waits(struct waiting *w, uint32_t thread, int64_t first_ns)
     }
     if (chance_of_all(waits, accidents) > SURE) w->edges = before;
     return 0;
-}
-
-// --- closes
-
-static uint64_t file_key(const struct lanes *lanes, const struct moment *moment)
-{
-    return lookup_pair(lanes->kind[moment->op->kind].set, (uint32_t)moment->op->at[AT_MEMBER]);
-}
-
-// What is closed was done with by all others, whatever the times say: else a replay would take it from under them. Only
-// the last time that another used the file is looked at.
-static int add_close(struct waiting *w, const struct lookup *last, uint32_t thread, size_t at, int64_t before_ns)
-{
-    const struct moment *moment = &w->of[thread].moment[at];
-    uint64_t key = file_key(&w->b->lanes, moment);
-    size_t first = w->edges;
-    for (uint32_t i = 0; i < w->threads; i++) {
-        uint32_t place = i == thread ? LOOKUP_NONE : lookup_find(&last[i], key);
-        if (place == LOOKUP_NONE || w->of[i].moment[place].is_async) continue;
-        int64_t end_ns = w->of[i].moment[place].end_ns;
-        if (end_ns > moment->start_ns) continue;
-        if (end_ns > before_ns) before_ns = end_ns;
-        FORWARD(add_edge(w, &(struct edge){.thread = thread, .behind = i, .op = (int64_t)at + 1, .done = place + 1}));
-    }
-    for (size_t i = first; i < w->edges; i++) w->edge[i].after_ns = moment->start_ns - before_ns;
-    return 0;
-}
-
-static int find_closes(struct waiting *w, const struct lookup *last, int64_t first_ns)
-{
-    const struct op_kind *kinds = w->b->lanes.kind;
-    for (uint32_t thread = 0; thread < w->threads; thread++) {
-        const struct course_of *course = &w->of[thread];
-        for (size_t at = 0; at < course->count; at++) {
-            const struct op_kind *kind = &kinds[course->moment[at].op->kind];
-            if (kind->class != CLASS_CLOSE || kind->set == OP_NO_SET) continue;
-            FORWARD(add_close(w, last, thread, at, at ? course->moment[at - 1].end_ns : first_ns));
-        }
-    }
-    return 0;
-}
-
-// Where each thread used each file last.
-static int list_uses(const struct waiting *w, struct lookup *last)
-{
-    for (uint32_t thread = 0; thread < w->threads; thread++) {
-        for (size_t at = 0; at < w->of[thread].count && at < LOOKUP_NONE; at++) {
-            const struct moment *moment = &w->of[thread].moment[at];
-            if (w->b->lanes.kind[moment->op->kind].set == OP_NO_SET) continue;
-            FORWARD(lookup_set(&last[thread], file_key(&w->b->lanes, moment), (uint32_t)at));
-        }
-    }
-    return 0;
-}
-
-static int add_closes(struct waiting *w, int64_t first_ns)
-{
-    struct lookup *last = calloc(w->threads, sizeof *last);
-    RETURN_IF(!last, -ENOMEM);
-    int code = list_uses(w, last);
-    if (!code) code = find_closes(w, last, first_ns);
-    for (uint32_t i = 0; i < w->threads; i++) lookup_free(&last[i]);
-    free(last);
-    return code;
 }
 
 // --- edges to rows
@@ -335,14 +236,37 @@ static int add_row(struct waiting *w, const struct edge *edge, size_t count)
                                .done = arena_alloc(&model->arena, count * sizeof *row->done),
                                .after_ns = arena_alloc(&model->arena, count * sizeof *row->after_ns)};
     RETURN_IF(!row->op || !row->done || !row->after_ns, -ENOMEM);
-    for (size_t i = 0; i < count; i++) {
-        if (row->count && edge[i].op == row->op[row->count - 1]) row->count--; // the later one says more
-        row->op[row->count] = edge[i].op;
-        row->done[row->count] = edge[i].done;
-        row->after_ns[row->count++] = edge[i].after_ns;
+    for (; row->count < count; row->count++) {
+        row->op[row->count] = edge[row->count].op;
+        row->done[row->count] = edge[row->count].done;
+        row->after_ns[row->count] = edge[row->count].after_ns;
     }
     model->waits++;
     return 0;
+}
+
+static bool is_one_row(const struct edge *a, const struct edge *b)
+{
+    return a->thread == b->thread && a->behind == b->behind;
+}
+
+// Keeps of sorted edges those that say more than the ones before: of two for one operation the later, and none for what
+// an earlier operation has waited for.
+static void drop_implied(struct waiting *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->edges; i++) {
+        struct edge edge = w->edge[i];
+        struct edge *last = kept && is_one_row(&w->edge[kept - 1], &edge) ? &w->edge[kept - 1] : NULL;
+        if (last && last->op == edge.op) {
+            if (last->after_ns < edge.after_ns) edge.after_ns = last->after_ns;
+            edge.is_pause = edge.is_pause || last->is_pause;
+            *last = edge;
+        } else if (!last || edge.done > last->done) {
+            w->edge[kept++] = edge;
+        }
+    }
+    w->edges = kept;
 }
 
 // The pause before an operation that waits is none of its own.
@@ -350,6 +274,7 @@ static void mark(struct waiting *w)
 {
     for (size_t i = 0; i < w->edges; i++) {
         const struct moment *moment = &w->of[w->edge[i].thread].moment[w->edge[i].op - 1];
+        if (!w->edge[i].is_pause) continue;
         moment->time->waits = true;
         if (moment->barrier) moment->barrier->waits = true;
     }
@@ -358,10 +283,10 @@ static void mark(struct waiting *w)
 static int add_rows(struct waiting *w)
 {
     if (w->edges) qsort(w->edge, w->edges, sizeof *w->edge, compare_edges);
+    drop_implied(w);
     for (size_t first = 0, end; first < w->edges; first = end) {
         const struct edge *edge = &w->edge[first];
-        for (end = first; end < w->edges && w->edge[end].thread == edge->thread && w->edge[end].behind == edge->behind;)
-            end++;
+        for (end = first; end < w->edges && is_one_row(edge, &w->edge[end]); end++) continue;
         FORWARD(add_row(w, edge, end - first));
     }
     mark(w);
@@ -375,9 +300,9 @@ static int build_process(struct building *b, struct lane *lane, uint32_t threads
     struct waiting w = {.b = b, .lane = lane, .threads = threads, .of = calloc(threads, sizeof *w.of)};
     int code = w.of ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < threads && !code; i++) code = list_moments(&b->lanes, &lane[i], &w.of[i]);
-    int64_t first_ns = code ? 0 : first_start(&w);
-    for (uint32_t i = 0; i < threads && !code; i++) code = find_waits(&w, i, first_ns);
-    if (!code) code = add_closes(&w, first_ns);
+    if (!code) w.first_ns = first_start(&w);
+    for (uint32_t i = 0; i < threads && !code; i++) code = find_waits(&w, i);
+    if (!code) code = waiting_find_handles(&w);
     if (!code) code = add_rows(&w);
     for (uint32_t i = 0; i < threads && w.of; i++) free(w.of[i].moment);
     free(w.of);

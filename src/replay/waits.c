@@ -82,7 +82,8 @@ void waits_before(struct lane_run *lane)
         pthread_mutex_lock(&runner->wait_lock);
         wait_for(lane, &runner->lane[wait->behind], (uint64_t)wait->done[at->next]);
         pthread_mutex_unlock(&runner->wait_lock);
-        lane->after = (double)wait->after_ns[at->next] / 1e9;
+        double after = (double)wait->after_ns[at->next] / 1e9;
+        if (lane->after < 0 || after < lane->after) lane->after = after; // behind the last of them
     }
 }
 

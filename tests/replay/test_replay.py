@@ -179,20 +179,25 @@ class Replays(CommandLineTest):
             self.assertEqual((found['similarity'], found['difference']), (1, None))
 
     def test_threads_that_use_what_another_opens_and_closes(self):
-        """A stream that one thread opens and closes, and another reads: it is closed when that has done with it."""
+        """Streams that one thread opens and closes, the last used first, and others use: they are open all the while."""
         with open(self.path('data'), 'wb') as out:
             out.write(bytes(2000000))
         log = self.record_python("""import ctypes, threading, time
 libc = ctypes.CDLL(None)
 libc.fopen.restype = ctypes.c_void_p
-stream = ctypes.c_void_p(libc.fopen(b'data', b'r'))
 block = ctypes.create_string_buffer(100000)
-def read():
-    for i in range(20): libc.fread(block, 1, 100000, stream)
-thread = threading.Thread(target=read)
-thread.start()
-thread.join()
-libc.fclose(stream)
+def copy(source, target):
+    for i in range(20):
+        libc.fread(block, 1, 100000, source)
+        libc.fwrite(block, 1, 100000, target)
+for step in range(4):
+    source = ctypes.c_void_p(libc.fopen(b'data', b'r'))
+    target = ctypes.c_void_p(libc.fopen(b'copy', b'w'))
+    thread = threading.Thread(target=copy, args=(source, target))
+    thread.start()
+    thread.join()
+    libc.fclose(target)
+    libc.fclose(source)
 """)
         for _ in range(3):
             self.check(log)

@@ -43,16 +43,21 @@ static void begin(unsigned threads)
     maker.lanes.count = threads;
 }
 
-// An operation of a thread; the time when it ends.
-static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us)
+// An operation of a thread on one of the files; the time when it ends.
+static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us)
 {
     struct lane *lane = &maker.lane[thread];
     bool other = maker_is_other(letter);
     size_t at = other ? lane->others : lane->transfers;
-    maker_op(lane, &(struct op){.kind = (uint32_t)letter}, &(struct lane_gap){0}, false);
+    maker_op(lane, &(struct op){.kind = (uint32_t)letter, .at[AT_MEMBER] = file}, &(struct lane_gap){0}, false);
     (other ? lane->other_time : lane->time)[at] =
         (struct op_time){.start_ns = start_us * 1000, .duration_ns = us * 1000, .think_ns = INT64_C(1000000000)};
     return start_us + us;
+}
+
+static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us)
+{
+    return act_on(0, thread, letter, start_us, us);
 }
 
 static int64_t write_slowly(unsigned thread, unsigned count, int64_t at_us, int64_t us)
@@ -70,6 +75,14 @@ static void find(void)
 {
     b = (struct building){.model = &model, .lanes = maker.lanes};
     assert_int_equal(build_waits(&b), 0);
+    for (size_t i = 0; i < model.waits; i++) { // as readers of a model want it
+        const struct model_wait *wait = &model.wait[i];
+        for (size_t at = 0; at < wait->count; at++) {
+            assert_true(wait->op[at] > (at ? wait->op[at - 1] : 0));
+            assert_true(wait->done[at] >= (at ? wait->done[at - 1] : 1));
+            assert_true(wait->after_ns[at] >= 0);
+        }
+    }
 }
 
 static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t count, const int64_t *op,
@@ -104,13 +117,13 @@ static void test_steps(void **state)
     find();
     assert_int_equal(model.waits, 6);
     expect_row(0, 0, 1, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
-    expect_row(1, 0, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
+    expect_row(1, 0, 2, 3, (int64_t[]){1, 11, 21}, (int64_t[]){1, 2, 3});
     expect_row(2, 1, 0, 2, (int64_t[]){11, 21}, (int64_t[]){10, 20});
-    expect_row(3, 1, 2, 2, (int64_t[]){11, 21}, (int64_t[]){2, 3});
+    expect_row(3, 1, 2, 3, (int64_t[]){1, 11, 21}, (int64_t[]){1, 2, 3});
     expect_row(4, 2, 0, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
     expect_row(5, 2, 1, 3, (int64_t[]){2, 3, 4}, (int64_t[]){10, 20, 30});
     assert_int_equal(model.wait[4].after_ns[0], WAKE_US * 1000);
-    for (unsigned i = 0; i < 30; i++) assert_int_equal(maker.lane[0].time[i].waits, i == 10 || i == 20);
+    for (unsigned i = 0; i < 30; i++) assert_int_equal(maker.lane[0].time[i].waits, i % 10 == 0);
 }
 
 // As above in memory: the step is durable at once, and the pauses of those that wait for that are too short to be seen
@@ -126,11 +139,11 @@ static void test_short_answers(void **state)
     }
     find();
     assert_int_equal(model.waits, 4);
-    expect_row(0, 0, 2, 2, (int64_t[]){101, 201}, (int64_t[]){3, 5});
-    expect_row(1, 1, 2, 2, (int64_t[]){101, 201}, (int64_t[]){3, 5});
+    expect_row(0, 0, 2, 3, (int64_t[]){1, 101, 201}, (int64_t[]){1, 3, 5});
+    expect_row(1, 1, 2, 3, (int64_t[]){1, 101, 201}, (int64_t[]){1, 3, 5});
     expect_row(2, 2, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
     expect_row(3, 2, 1, 3, (int64_t[]){2, 4, 6}, (int64_t[]){100, 200, 300});
-    assert_int_equal(model.wait[0].after_ns[0], WAKE_US * 1000);
+    assert_int_equal(model.wait[0].after_ns[1], WAKE_US * 1000);
 }
 
 // Two threads meet after each part of their work, and one of them is late.
@@ -213,7 +226,8 @@ static void test_barrier(void **state)
     for (unsigned i = 0; i < 9; i++) assert_true(maker.lane[1].other_time[i].waits);
 }
 
-// One thread opens a file, two others use it, the first closes it when they have: once is enough to know.
+// One thread opens a file, two others use it, the first closes it when they have: once is enough to know that the
+// open is first and the close last.
 static void test_close(void **state)
 {
     (void)state;
@@ -222,11 +236,78 @@ static void test_close(void **state)
     write_some(1, 3, opened + 2000);
     act(2, 'C', first + 9000, 10);
     find();
+    assert_int_equal(model.waits, 4);
+    expect_row(0, 0, 2, 1, (int64_t[]){1}, (int64_t[]){1});
+    expect_row(1, 1, 2, 1, (int64_t[]){1}, (int64_t[]){1});
+    expect_row(2, 2, 0, 1, (int64_t[]){2}, (int64_t[]){5});
+    expect_row(3, 2, 1, 1, (int64_t[]){2}, (int64_t[]){3});
+    const int64_t after_us[] = {1000, 2000, 9000, 9000};
+    for (unsigned i = 0; i < 4; i++) assert_int_equal(model.wait[i].after_ns[0], after_us[i] * 1000);
+}
+
+// Again and again: each time has an open before and a close behind, not only the last one.
+static void test_close_in_rounds(void **state)
+{
+    (void)state;
+    begin(2);
+    for (int64_t at = 0, round = 0; round < 3; round++) {
+        at = write_some(0, 2, act(1, 'O', at, 100) + 1000);
+        at = act(1, 'C', at + 9000, 10) + 9000;
+    }
+    find();
     assert_int_equal(model.waits, 2);
-    expect_row(0, 2, 0, 1, (int64_t[]){2}, (int64_t[]){5});
-    expect_row(1, 2, 1, 1, (int64_t[]){2}, (int64_t[]){3});
-    assert_int_equal(model.wait[0].after_ns[0], 9000 * 1000);
-    assert_int_equal(model.wait[1].after_ns[0], 9000 * 1000);
+    expect_row(0, 0, 1, 3, (int64_t[]){1, 3, 5}, (int64_t[]){1, 3, 5});
+    expect_row(1, 1, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){2, 4, 6});
+}
+
+// What was waited for is not waited for again: of two files the one used last is closed first.
+static void test_close_of_two(void **state)
+{
+    (void)state;
+    begin(2);
+    act_on(0, 1, 'O', 0, 10);
+    act_on(1, 1, 'O', 20, 10);
+    act_on(0, 0, 'w', 1000, 100);
+    act_on(1, 0, 'w', 2000, 100);
+    act_on(1, 1, 'C', 9000, 10);
+    act_on(0, 1, 'C', 9020, 10);
+    for (unsigned i = 0; i < 100; i++) act_on(0, 1, 'C', 9040 + 20 * i, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 2, (int64_t[]){1, 2}, (int64_t[]){1, 2});
+    expect_row(1, 1, 0, 1, (int64_t[]){3}, (int64_t[]){2});
+}
+
+// Threads that open the same file each for itself have nothing to do with each other; one that closes what it did not
+// open has.
+static void test_close_of_ones_own(void **state)
+{
+    (void)state;
+    begin(3);
+    for (unsigned thread = 0; thread < 2; thread++) write_some(thread, 2, act(thread, 'O', 40 * thread, 10) + 1000);
+    act(1, 'C', 90000, 10);
+    act(2, 'C', 190000, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 2, 0, 1, (int64_t[]){1}, (int64_t[]){3});
+    expect_row(1, 2, 1, 1, (int64_t[]){1}, (int64_t[]){3});
+}
+
+// A thread that has done something else since did not wait: its pause is as long as it was, without what it
+// communicated, and still counted as one.
+static void test_close_later(void **state)
+{
+    (void)state;
+    begin(2);
+    act(1, 'O', 0, 100);
+    write_some(0, 3, 1000);
+    act(1, 'S', 50000, 700);
+    act(1, 'C', 6000000, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(1, 1, 0, 1, (int64_t[]){3}, (int64_t[]){3});
+    assert_int_equal(model.wait[1].after_ns[0], maker.lane[1].other_time[2].think_ns);
+    assert_false(maker.lane[1].other_time[2].waits);
 }
 
 // Nobody sees an asynchronous transfer end.
@@ -267,10 +348,20 @@ static void test_one_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        A_TEST(test_steps),      A_TEST(test_short_answers), A_TEST(test_meetings),
-        A_TEST(test_beginning),  A_TEST(test_strangers),     A_TEST(test_worker_and_writer),
-        A_TEST(test_one_thread), A_TEST(test_barrier),       A_TEST(test_asynchronous),
+        A_TEST(test_steps),
+        A_TEST(test_short_answers),
+        A_TEST(test_meetings),
+        A_TEST(test_beginning),
+        A_TEST(test_strangers),
+        A_TEST(test_worker_and_writer),
+        A_TEST(test_one_thread),
+        A_TEST(test_barrier),
+        A_TEST(test_asynchronous),
         A_TEST(test_close),
+        A_TEST(test_close_in_rounds),
+        A_TEST(test_close_of_two),
+        A_TEST(test_close_of_ones_own),
+        A_TEST(test_close_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
