@@ -15,6 +15,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 
 import common
 
@@ -90,6 +91,12 @@ def undisturbed(run, runs):
     return [value for _, _, value in kept], f'{100 * kept[-1][0]:.1f} %'
 
 
+def told(row):
+    """The same row, also as soon as it is there: a table takes minutes to half an hour."""
+    print('  '.join(str(cell) for cell in row), file=sys.stderr)
+    return row
+
+
 BANDWIDTH_HEADER = ['pattern', 'request', 'jobs', 'asked for', 'seen', 'off by', 'vary', 'spread', 'load', 'stolen',
                     'good']
 
@@ -99,8 +106,9 @@ def bandwidth_row(storage, pattern, size, jobs, limit, seconds, runs):
     middle = statistics.median(seen)
     off = middle / limit - 1
     missed = [name for name, holds in (('rate', abs(off) <= 0.02), ('variation', variation(seen) < 0.01)) if not holds]
-    return [pattern, short(size), jobs, limit, f'{middle:.2f}', f'{100 * off:+.2f} %', f'{100 * variation(seen):.2f} %',
-            f'{100 * spread(seen):.2f} %', load(), stolen, 'not ' + ', '.join(missed) if missed else 'yes']
+    return told([pattern, short(size), jobs, limit, f'{middle:.2f}', f'{100 * off:+.2f} %',
+                 f'{100 * variation(seen):.2f} %', f'{100 * spread(seen):.2f} %', load(), stolen,
+                 'not ' + ', '.join(missed) if missed else 'yes'])
 
 
 def bandwidths(place, seconds, runs):
@@ -132,9 +140,9 @@ def latency_row(storage, pattern, size, jobs, latency, seconds, runs):
     middle = statistics.median(middles)
     mean = statistics.median(mean * 1e6 for _, mean, _ in seen)
     off = middle - latency
-    return [pattern, short(size), jobs, latency, f'{middle:.0f}', f'{off:+.0f}', f'{100 * off / latency:+.1f} %',
-            f'{100 * spread(middles):.2f} %', f'{mean:.0f}', load(),
-            stolen, 'yes' if abs(off) <= max(20, latency * 0.05) else 'not latency']
+    return told([pattern, short(size), jobs, latency, f'{middle:.0f}', f'{off:+.0f}', f'{100 * off / latency:+.1f} %',
+                 f'{100 * spread(middles):.2f} %', f'{mean:.0f}', load(), stolen,
+                 'yes' if abs(off) <= max(20, latency * 0.05) else 'not latency'])
 
 
 def latencies(place, seconds, runs):

@@ -42,27 +42,29 @@ static void take(struct client *client, pid_t thread)
 {
     char path[64];
     drop(client);
+    *client = (struct client){0};
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    *client = (struct client){.thread = thread, .fd = fd};
+    client->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (client->fd < 0) return;
+    client->thread = thread;
     read_accounts(client, &client->then);
 }
 
-static int64_t served_ns(void)
+static int64_t server_ns(void)
 {
     return (int64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static struct client_round since(const struct client *client, const struct client_accounts *now, int64_t now_ns)
 {
+    const struct client_answer *answer = &client->answer;
     struct client_round round = {.waited_ns = now->waited_ns - client->then.waited_ns};
-    round.is_plain = !client->under_way && client->due_ns && now->turns == client->then.turns + 1;
+    round.is_plain = !client->under_way && answer->due_ns && now->turns == client->then.turns + 1;
     if (!round.is_plain) return round;
-    round.asked_ns = client->due_ns - client->arrived_ns;
-    round.late_ns = now_ns - client->due_ns;
+    round.left_ns = answer->left_ns;
+    round.late_ns = now_ns - answer->due_ns;
     round.ran_ns = now->ran_ns - client->then.ran_ns;
-    round.served_ns = served_ns() - client->served_ns;
+    round.server_ns = server_ns() - answer->server_ns;
     return round;
 }
 
@@ -77,24 +79,28 @@ struct client_round clients_come(struct clients *clients, pid_t thread, int64_t 
         round = since(client, &now, now_ns);
         client->then = now;
     } else {
+        clients->under_way -= client->under_way; // those of another are not known of any more
         take(client, thread);
     }
-    client->under_way++;
-    client->arrived_ns = now_ns;
-    client->due_ns = 0;
+    if (client->thread == thread) {
+        client->had_several = client->under_way++ > 0;
+        client->answer.due_ns = 0;
+        round.under_way = ++clients->under_way;
+    }
     pthread_mutex_unlock(&clients->lock);
     return round;
 }
 
-void clients_answer(struct clients *clients, pid_t thread, int64_t due_ns)
+void clients_answer(struct clients *clients, pid_t thread, int64_t due_ns, int64_t left_ns)
 {
     if (thread <= 0) return;
+    struct client_answer answer = {due_ns, left_ns, server_ns()};
     struct client *client = &clients->slot[(unsigned)thread % CLIENTS_MOST];
     pthread_mutex_lock(&clients->lock);
     if (client->thread == thread && client->under_way) {
         client->under_way--;
-        client->due_ns = due_ns;
-        client->served_ns = served_ns();
+        clients->under_way--;
+        if (!client->had_several) client->answer = answer;
     }
     pthread_mutex_unlock(&clients->lock);
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CLIENTS_MOST = 256 };
+enum { CLIENTS_MOST = 1024 };
 
 struct client_accounts {
     int64_t ran_ns;
@@ -16,34 +16,43 @@ struct client_accounts {
     int64_t turns;     // that it got one
 };
 
+// An answer to a request.
+struct client_answer {
+    int64_t due_ns;    // when it should come; 0: that is not known
+    int64_t left_ns;   // until then, when only waiting was left to do
+    int64_t server_ns; // processor time that this process had had
+};
+
 struct clients {
     pthread_mutex_t lock;
+    unsigned under_way; // requests of all
     struct client {
         pid_t thread;                // 0: unused
         int fd;                      // of /proc/THREAD/schedstat
         struct client_accounts then; // at its last request
-        unsigned under_way;          // requests
-        int64_t arrived_ns;          // its last request
-        int64_t due_ns;              // and when that was to be done, 0: not known
-        int64_t served_ns;           // processor time of this process then
+        unsigned under_way;
+        bool had_several; // under way at once, since it last had none
+        struct client_answer answer;
     } slot[CLIENTS_MOST];
 };
 
 // A thread's time from one request to the next one.
 struct client_round {
-    int64_t waited_ns; // for a processor; 0 where nothing is known
-    bool is_plain;     // one request, answered before the next, and no other sleep; else the rest is 0
-    int64_t asked_ns;  // that the first should take
-    int64_t late_ns;   // it came with the next one after that
-    int64_t ran_ns;    // on a processor
-    int64_t served_ns; // this process ran since the answer
+    int64_t waited_ns;  // for a processor; 0 where nothing is known
+    bool is_plain;      // one request, answered before the next, and no other sleep; else the rest is 0
+    int64_t left_ns;    // of struct client_answer
+    int64_t late_ns;    // the thread came with the next one after the answer was due
+    int64_t ran_ns;     // on a processor
+    int64_t server_ns;  // so did this process since the answer
+    unsigned under_way; // requests of all threads, with this one
 };
 
 void clients_init(struct clients *clients);
 void clients_free(struct clients *clients);
 
-// Of a request that came, and before it is answered.
+// For a request that has come; tells of the time before it.
 struct client_round clients_come(struct clients *clients, pid_t thread, int64_t now_ns);
-void clients_answer(struct clients *clients, pid_t thread, int64_t due_ns);
+// Before it is answered. For one that did not come nothing is noted.
+void clients_answer(struct clients *clients, pid_t thread, int64_t due_ns, int64_t left_ns);
 
 #endif

@@ -41,23 +41,44 @@ static void spin_until(struct emulate *emulate, int64_t until_ns)
     atomic_flag_clear(&emulate->is_spinning);
 }
 
-void emulate_wait(fuse_req_t request, int64_t until_ns)
+struct client_round emulate_come(fuse_req_t request)
 {
     struct emulate *emulate = emulate_of(request);
-    until_ns -= way_cost_ns(emulate->way, until_ns - clock_now_ns());
+    pid_t client = fuse_req_ctx(request)->pid;
+    struct client_round round = clients_come(&emulate->clients, client, emulate_arrival_ns(request));
+    // With a page cache above, requests are not what clients wait for.
+    if (round.is_plain && !emulate->kernel_cache) way_learn(emulate->way, &round);
+    return round;
+}
+
+// False where the request is not wanted any more.
+static bool wait_until(fuse_req_t request, int64_t until_ns)
+{
+    struct emulate *emulate = emulate_of(request);
     for (;;) {
         int64_t now_ns = clock_now_ns(), left_ns = until_ns - now_ns;
         if (left_ns <= SPIN_NS) break;
-        if (fuse_req_interrupted(request) || fuse_session_exited(emulate->session)) return;
+        if (fuse_req_interrupted(request) || fuse_session_exited(emulate->session)) return false;
         clock_sleep_until(left_ns - SPIN_NS > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns - SPIN_NS);
     }
     spin_until(emulate, until_ns);
+    return true;
+}
+
+void emulate_wait(fuse_req_t request, int64_t due_ns, int64_t reply_ns)
+{
+    struct emulate *emulate = emulate_of(request);
+    int64_t left_ns = due_ns - reply_ns - clock_now_ns();
+    bool waited = wait_until(request, due_ns - reply_ns - way_cost_ns(emulate->way, left_ns));
+    clients_answer(&emulate->clients, fuse_req_ctx(request)->pid, waited ? due_ns : 0, left_ns);
 }
 
 void emulate_wait_meta(fuse_req_t request)
 {
     int64_t latency_ns = emulate_of(request)->device.settings.meta_latency_ns;
-    if (latency_ns) emulate_wait(request, emulate_arrival_ns(request) + latency_ns);
+    if (!latency_ns) return;
+    emulate_come(request);
+    emulate_wait(request, emulate_arrival_ns(request) + latency_ns, 0);
 }
 
 struct emulate *emulate_of(fuse_req_t request)

@@ -111,7 +111,8 @@ static void on_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
 static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file)
 {
     (void)number, (void)data_only, (void)file;
-    emulate_wait(request, emulate_arrival_ns(request) + emulate_of(request)->device.settings.latency_ns);
+    emulate_come(request);
+    emulate_wait(request, emulate_arrival_ns(request) + emulate_of(request)->device.settings.latency_ns, 0);
     fuse_reply_err(request, 0);
 }
 
@@ -126,28 +127,12 @@ static uint64_t bytes_there(int fd, size_t size, off_t offset)
     return (uint64_t)(about.st_size - offset) < size ? (uint64_t)(about.st_size - offset) : size;
 }
 
-static struct client_round come(fuse_req_t request)
-{
-    struct emulate *emulate = emulate_of(request);
-    pid_t client = fuse_req_ctx(request)->pid;
-    struct client_round round = clients_come(&emulate->clients, client, emulate_arrival_ns(request));
-    if (round.is_plain) way_learn(emulate->way, &round);
-    return round;
-}
-
 // When the request will be done.
 static int64_t admit(fuse_req_t request, const struct client_round *round, bool is_write, fuse_ino_t file, off_t offset,
                      uint64_t bytes)
 {
     struct device_request what = {is_write, file, (uint64_t)offset, bytes, round->waited_ns};
     return device_admit(&emulate_of(request)->device, &what, emulate_arrival_ns(request));
-}
-
-// Waits until there is only the reply left to do.
-static void wait_until_done(fuse_req_t request, int64_t done_ns, int64_t reply_ns)
-{
-    emulate_wait(request, done_ns - reply_ns);
-    clients_answer(&emulate_of(request)->clients, fuse_req_ctx(request)->pid, done_ns);
 }
 
 static void end(struct emulate *emulate)
@@ -172,13 +157,13 @@ static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t of
         fuse_reply_buf(request, NULL, 0);
         return;
     }
-    struct client_round round = come(request);
+    struct client_round round = emulate_come(request);
     int64_t done_ns = admit(request, &round, false, number, offset, bytes);
     char *buffer = malloc(size);
     int64_t began_ns = clock_now_ns();
     ssize_t got = buffer ? pread((int)file->fh, buffer, size, offset) : -1;
     int error = !buffer ? ENOMEM : got < 0 ? errno : 0;
-    wait_until_done(request, done_ns, copy_ns(began_ns, bytes));
+    emulate_wait(request, done_ns, copy_ns(began_ns, bytes));
     if (error) {
         fuse_reply_err(request, error);
     } else {
@@ -192,11 +177,11 @@ static void on_write(fuse_req_t request, fuse_ino_t number, const char *data, si
                      struct fuse_file_info *file)
 {
     struct emulate *emulate = emulate_of(request);
-    struct client_round round = come(request);
+    struct client_round round = emulate_come(request);
     int64_t done_ns = admit(request, &round, true, number, offset, size);
     ssize_t put = pwrite((int)file->fh, data, size, offset);
     int error = put < 0 ? errno : 0;
-    wait_until_done(request, done_ns, 0);
+    emulate_wait(request, done_ns, 0);
     if (error) {
         fuse_reply_err(request, error);
     } else {
@@ -242,10 +227,10 @@ static void on_copy(fuse_req_t request, fuse_ino_t from, off_t from_offset, stru
         fuse_reply_err(request, errno);
         return;
     }
-    struct client_round round = come(request);
+    struct client_round round = emulate_come(request);
     int64_t read_ns = admit(request, &round, false, from, from_offset, (uint64_t)copied);
     int64_t written_ns = admit(request, &round, true, to, to_offset, (uint64_t)copied);
-    wait_until_done(request, read_ns > written_ns ? read_ns : written_ns, 0);
+    emulate_wait(request, read_ns > written_ns ? read_ns : written_ns, 0);
     fuse_reply_write(request, (size_t)copied);
     end(emulate);
     end(emulate);

@@ -325,7 +325,7 @@ static void on_statfs(fuse_req_t request, fuse_ino_t number)
     (void)number;
     int64_t measured_ns = emulate_of(request)->way->asked_wait_ns;
     if (measured_ns) {
-        emulate_wait(request, emulate_arrival_ns(request) + measured_ns);
+        emulate_wait(request, emulate_arrival_ns(request) + measured_ns, 0);
     } else {
         emulate_wait_meta(request);
     }

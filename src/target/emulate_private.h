@@ -39,8 +39,11 @@ struct emulate {
 
 // When the thread's request came in: before its data was copied.
 int64_t emulate_arrival_ns(fuse_req_t request);
-// Waits so that the client is told at that time; shorter where the request is interrupted or the emulator ends.
-void emulate_wait(fuse_req_t request, int64_t until_ns);
+// Notes that the client of a request has come. Each that does has to wait.
+struct client_round emulate_come(fuse_req_t request);
+// Waits so that the client is told at that time, after a reply that takes so long; shorter where the request is
+// interrupted or the emulator ends.
+void emulate_wait(fuse_req_t request, int64_t due_ns, int64_t reply_ns);
 // The time of a request about names or attributes.
 void emulate_wait_meta(fuse_req_t request);
 

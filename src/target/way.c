@@ -10,7 +10,9 @@ enum {
     FASTER = 2,             // than the one that counts
     COST_MOST_NS = 200000,  // more than this is not the way but something in it
     LATE_MOST_NS = 1000000, // who comes later was held up
-    STEP_SHARE = 256,       // of a wait is learned from it
+    OWN_MOST_NS = 500000,   // who computes for longer does not show it exactly
+    BLAME_MOST_NS = 100000, // for waits for a processor
+    STEP_SHARE = 256,       // one part of a wait is learned from it
     STEP_MOST_NS = 10000,
 };
 
@@ -47,14 +49,15 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-// A fast one of several counts. On a busy machine the others have waited for a processor, and what they needed, taken
-// off, would make the storage faster than was asked for whenever a processor is free.
 static int64_t one_of(int64_t needed_ns[REQUESTS], unsigned faster)
 {
     qsort(needed_ns, REQUESTS, sizeof *needed_ns, compare);
     return within(0, needed_ns[faster], COST_MOST_NS);
 }
 
+// A fast one of several counts. On a busy machine the others have waited for a processor, and what they needed, taken
+// off, would make the storage faster than was asked for whenever a processor is free. How long a client runs does not
+// depend on that.
 static int measure_point(int64_t wait_ns, way_request *request, void *context, struct cost *cost)
 {
     int64_t needed_ns[REQUESTS], ran_ns[REQUESTS];
@@ -89,20 +92,28 @@ static int64_t between(int64_t low, int64_t high, double share)
     return low + (int64_t)((double)(high - low) * share);
 }
 
-// For a wait of any length, from those that were measured.
-static struct cost cost_of(const struct way *way, int64_t wait_ns)
+// Between which points a wait lies: the second one, and how near to it.
+static unsigned point_above(const struct way *way, int64_t wait_ns, double *share)
 {
     unsigned i = 1;
     while (i < WAY_POINTS - 1 && wait_ns > way->point[i].wait_ns) i++;
     int64_t low_ns = way->point[i - 1].wait_ns, high_ns = way->point[i].wait_ns;
-    double share = (double)(within(low_ns, wait_ns, high_ns) - low_ns) / (double)(high_ns - low_ns);
-    return (struct cost){between(way->point[i - 1].cost_ns, way->point[i].cost_ns, share),
+    *share = (double)(within(low_ns, wait_ns, high_ns) - low_ns) / (double)(high_ns - low_ns);
+    return i;
+}
+
+static struct cost cost_of(const struct way *way, int64_t wait_ns)
+{
+    double share;
+    unsigned i = point_above(way, wait_ns, &share);
+    return (struct cost){between(way->point[i - 1].cost_ns + way->point[i - 1].learned_ns,
+                                 way->point[i].cost_ns + way->point[i].learned_ns, share),
                          between(way->point[i - 1].run_ns, way->point[i].run_ns, share)};
 }
 
 int64_t way_cost_ns(const struct way *way, int64_t wait_ns)
 {
-    return within(0, cost_of(way, wait_ns).all_ns + way->learned_ns, COST_MOST_NS);
+    return within(0, cost_of(way, wait_ns).all_ns, COST_MOST_NS);
 }
 
 // --- learned
@@ -112,24 +123,40 @@ static int64_t above(int64_t a_ns, int64_t b_ns)
     return a_ns > b_ns ? a_ns - b_ns : 0;
 }
 
-// How late the way itself made a client. What a client ran for more than those who measured it did something of its
-// own. If it waited for a processor, the server may have had it, as long as that ran; unless the clients compute, and
-// are in each other's way.
-static int64_t lateness_ns(const struct client_round *round, const struct cost *cost)
+static int64_t least(int64_t a_ns, int64_t b_ns)
 {
-    int64_t own_ns = above(round->ran_ns, cost->run_ns);
-    int64_t shared_ns = round->waited_ns < round->served_ns ? round->waited_ns : round->served_ns;
-    return round->late_ns - own_ns - (round->waited_ns - above(shared_ns, own_ns));
+    return a_ns < b_ns ? a_ns : b_ns;
 }
 
-// A small step in the right direction for each, so that as many are early as late, however late a few of them are.
-// Nothing is learned where no more can be taken off.
+// How late the way itself made a client. If it waited for a processor, the server may have had it, as long as that ran;
+// unless the clients compute, and are in each other's way.
+static int64_t lateness_ns(const struct client_round *round, int64_t own_ns)
+{
+    int64_t blame_ns = above(least(least(round->waited_ns, round->server_ns), BLAME_MOST_NS), own_ns);
+    return round->late_ns - own_ns - (round->waited_ns - blame_ns);
+}
+
+static void step(struct way *way, int64_t wait_ns, double ns)
+{
+    double share;
+    unsigned i = point_above(way, wait_ns, &share);
+    way->point[i - 1].learned_ns += (int64_t)(ns * (1 - share));
+    way->point[i].learned_ns += (int64_t)(ns * share);
+}
+
+// What a client ran for more than those who measured it did something of its own. Who ran and waited for a processor
+// before it was told did not sleep for its request. A small step in the right direction for each, so that as many are
+// early as late, however late a few of them are; a smaller one where many learn at once. Nothing is learned where no
+// more can be taken off.
 void way_learn(struct way *way, const struct client_round *round)
 {
-    struct cost cost = cost_of(way, round->asked_ns);
-    int64_t step_ns = within(0, round->asked_ns / STEP_SHARE, STEP_MOST_NS);
-    int64_t late_ns = lateness_ns(round, &cost), off_ns = cost.all_ns + way->learned_ns;
-    if (late_ns > LATE_MOST_NS) return;
-    if (late_ns > 0 && off_ns < round->asked_ns && off_ns < COST_MOST_NS) way->learned_ns += step_ns;
-    if (late_ns < 0 && off_ns > 0) way->learned_ns -= step_ns;
+    struct cost cost = cost_of(way, round->left_ns);
+    int64_t own_ns = above(round->ran_ns, cost.run_ns);
+    int64_t late_ns = lateness_ns(round, own_ns);
+    bool slept = round->ran_ns + round->waited_ns <= round->late_ns + COST_MOST_NS;
+    if (!slept || own_ns > OWN_MOST_NS || late_ns > LATE_MOST_NS || round->left_ns <= 0) return;
+    double step_ns =
+        (double)least(round->left_ns / STEP_SHARE, STEP_MOST_NS) / (round->under_way ? round->under_way : 1);
+    if (late_ns > 0 && cost.all_ns < least(round->left_ns, COST_MOST_NS)) step(way, round->left_ns, step_ns);
+    if (late_ns < 0 && cost.all_ns > 0) step(way, round->left_ns, -step_ns);
 }

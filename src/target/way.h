@@ -21,9 +21,9 @@ struct way {
     struct {
         int64_t wait_ns; // ascending
         _Atomic int64_t cost_ns;
-        _Atomic int64_t run_ns; // of it, by the client itself
+        _Atomic int64_t run_ns;     // of it, by the client itself
+        _Atomic int64_t learned_ns; // more than was measured
     } point[WAY_POINTS];
-    _Atomic int64_t learned_ns; // more than was measured
 };
 
 struct way *way_make(void); // NULL without memory

@@ -11,7 +11,7 @@
 #include "target/clients.h"
 #include "target/clock.h"
 
-enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000, SOON_NS = 1000000000 };
+enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000 };
 
 static struct clients clients;
 
@@ -76,12 +76,6 @@ static void end_client(void)
     waitpid(client.process, NULL, 0);
 }
 
-static void reply(int64_t due_ns)
-{
-    clients_answer(&clients, client.process, due_ns);
-    assert_int_equal(write(client.replies[1], "", 1), 1);
-}
-
 // One request; its client's round before it.
 static struct client_round serve(void)
 {
@@ -90,47 +84,68 @@ static struct client_round serve(void)
     int64_t now_ns = clock_now_ns();
     struct client_round round = clients_come(&clients, client.process, now_ns);
     clock_sleep_until(now_ns + WAIT_NS);
-    reply(now_ns + WAIT_NS);
+    clients_answer(&clients, client.process, now_ns + WAIT_NS, WAIT_NS);
+    assert_int_equal(write(client.replies[1], "", 1), 1);
     return round;
 }
 
 // --- tests
 
-// Whoever is pushed off its processor is not plain; this does not happen every time.
-static void one_that_goes_on_at_once(void **state)
+// How many of the rounds were plain. A client that is pushed off its processor is not; one that is held up for long
+// looks so though it is not.
+static unsigned count_plain(between *act)
 {
-    (void)state;
     unsigned plain = 0;
-    start_client(run_for);
-    assert_false(serve().is_plain);
+    start_client(act);
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct client_round round = serve();
         if (!round.is_plain) continue;
         plain++;
-        assert_int_equal(round.asked_ns, WAIT_NS);
-        assert_in_range(round.late_ns, BETWEEN_NS, SOON_NS);
-        assert_in_range(round.waited_ns, 0, round.late_ns + WAIT_NS);
-        assert_in_range(round.served_ns, 0, round.late_ns);
-        assert_in_range(round.ran_ns, 0, round.late_ns + WAIT_NS);
+        assert_int_equal(round.left_ns, WAIT_NS);
+        assert_true(round.late_ns >= BETWEEN_NS && round.server_ns >= 0 && round.ran_ns >= 0 && round.waited_ns >= 0);
     }
     end_client();
-    assert_true(plain > 0);
+    return plain;
+}
+
+static void skip_without_accounts(void)
+{
+    if (access("/proc/self/schedstat", R_OK) == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1) return;
+    print_message("this machine has no accounts of threads, or a single processor\n");
+    skip();
+}
+
+static void one_that_goes_on_at_once(void **state)
+{
+    (void)state;
+    skip_without_accounts();
+    assert_true(count_plain(run_for) > 0);
 }
 
 static void one_that_sleeps_between(void **state)
 {
     (void)state;
-    start_client(sleep_for);
-    for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_plain);
-    end_client();
+    assert_true(count_plain(sleep_for) <= ROUNDS / 10);
 }
 
-static void one_with_two_requests_under_way(void **state)
+// One of which is never answered; and two that are, before the next one comes.
+static void one_with_several_under_way(void **state)
 {
     (void)state;
     start_client(run_for);
+    serve();
     clients_come(&clients, client.process, clock_now_ns());
     for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_plain);
+    clients_answer(&clients, client.process, clock_now_ns(), 0);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        serve();
+        clients_come(&clients, client.process, clock_now_ns());
+        clients_come(&clients, client.process, clock_now_ns());
+        clients_answer(&clients, client.process, clock_now_ns(), 0);
+        clients_answer(&clients, client.process, clock_now_ns(), 0);
+        assert_false(serve().is_plain);
+    }
+    assert_int_equal(clients.under_way, 0);
     end_client();
 }
 
@@ -145,7 +160,8 @@ static void others(void **state)
     enum { THREADS = sizeof threads / sizeof *threads };
     for (unsigned i = 0; i < ROUNDS * THREADS; i++) {
         assert_false(clients_come(&clients, threads[i % THREADS], clock_now_ns()).is_plain);
-        clients_answer(&clients, threads[i % THREADS], clock_now_ns());
+        clients_answer(&clients, threads[i % THREADS], clock_now_ns(), 0);
+        assert_int_equal(clients.under_way, 0);
     }
 }
 
@@ -156,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         A_TEST(one_that_goes_on_at_once),
         A_TEST(one_that_sleeps_between),
-        A_TEST(one_with_two_requests_under_way),
+        A_TEST(one_with_several_under_way),
         A_TEST(others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void lies_between_the_points(void **state)
 // Whoever waits for `wait_ns` comes back that much after it should, if what is taken off is not enough, or before.
 static struct client_round round_of(const struct way *way, int64_t wait_ns, int64_t real_ns)
 {
-    return (struct client_round){.asked_ns = wait_ns, .late_ns = real_ns - way_cost_ns(way, wait_ns), .ran_ns = 10000};
+    return (struct client_round){.left_ns = wait_ns, .late_ns = real_ns - way_cost_ns(way, wait_ns), .ran_ns = 10000};
 }
 
 static struct way *made_way(void)
@@ -106,7 +106,7 @@ static void leaves_to_clients_what_is_theirs(void **state)
         int64_t own_ns = i % 2 ? 150000 : 0, waited_ns = i % 3 ? 250000 : 0;
         round.ran_ns += own_ns;
         round.waited_ns = waited_ns;
-        round.served_ns = own_ns; // the server ran, too, but who computes is in the way itself
+        round.server_ns = own_ns; // the server ran, too, but who computes is in the way itself
         round.late_ns += own_ns + waited_ns;
         way_learn(way, &round);
     }
@@ -121,11 +121,16 @@ static void takes_upon_itself_where_the_server_had_the_processor(void **state)
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct client_round round = round_of(way, WAIT_NS, 40000 + 50000);
         round.waited_ns = 50000;
-        round.served_ns = 80000;
+        round.server_ns = 80000;
         way_learn(way, &round);
     }
     assert_in_range(way_cost_ns(way, WAIT_NS), 87000, 93000);
     way_drop(way);
+}
+
+static void learn(struct way *way, unsigned times, int64_t left_ns, int64_t late_ns)
+{
+    for (unsigned i = 0; i < times; i++) way_learn(way, &(struct client_round){.left_ns = left_ns, .late_ns = late_ns});
 }
 
 // Where the way takes longer than the wait, or much too long, nothing piles up.
@@ -133,17 +138,66 @@ static void learns_no_more_than_can_be_taken_off(void **state)
 {
     (void)state;
     struct way *way = made_way();
-    for (unsigned i = 0; i < 100 * ROUNDS; i++)
-        way_learn(way, &(struct client_round){.asked_ns = 50000, .late_ns = 30000});
+    learn(way, 100 * ROUNDS, 50000, 30000);
     assert_in_range(way_cost_ns(way, 50000), 40000, 51000);
-    for (unsigned i = 0; i < ROUNDS; i++)
-        way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = 900000});
-    assert_in_range(way_cost_ns(way, 9000000), 190000, 210000);
-    for (unsigned i = 0; i < ROUNDS; i++)
-        way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = 9000000});
-    assert_in_range(way_cost_ns(way, 9000000), 190000, 210000);
-    for (unsigned i = 0; i < 40; i++) way_learn(way, &(struct client_round){.asked_ns = 9000000, .late_ns = -900000});
+    learn(way, ROUNDS, 9000000, 900000);
+    learn(way, ROUNDS, 9000000, 9000000);
+    assert_int_equal(way_cost_ns(way, 9000000), 200000);
+    learn(way, 40, 9000000, -150000);
     assert_int_equal(way_cost_ns(way, 9000000), 0);
+    learn(way, ROUNDS, 0, 150000);
+    learn(way, ROUNDS, -1000000, 150000);
+    assert_in_range(way_cost_ns(way, 50000), 40000, 51000);
+    way_drop(way);
+}
+
+// Short waits are not taken for long ones.
+static void learns_for_each_length(void **state)
+{
+    (void)state;
+    const int64_t wait_ns[] = {100000, 6000000}, real_ns[] = {20000, 150000};
+    struct way *way = made_way();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct client_round round = round_of(way, wait_ns[i % 2], real_ns[i % 2]);
+        way_learn(way, &round);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        assert_in_range(way_cost_ns(way, wait_ns[i]), real_ns[i] - 11000, real_ns[i] + 11000);
+    }
+    way_drop(way);
+}
+
+// Who could not have slept, with what it ran and waited, shows nothing.
+static void learns_not_from_the_impossible(void **state)
+{
+    (void)state;
+    struct way *way = made_way();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .ran_ns = WAIT_NS});
+        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .waited_ns = WAIT_NS});
+        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 9000000, .ran_ns = 8900000});
+    }
+    assert_int_equal(way_cost_ns(way, WAIT_NS), 40000);
+    way_drop(way);
+}
+
+// What is learned takes effect one request later. Many that learn at once must not overshoot.
+static void many_at_once_are_calm(void **state)
+{
+    (void)state;
+    enum { CLIENTS = 64, LONG_NS = 2000000 };
+    struct way *way = made_way();
+    int64_t taken_ns = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        int64_t before_ns = taken_ns;
+        taken_ns = way_cost_ns(way, LONG_NS);
+        for (int64_t client = 0; client < CLIENTS; client++) {
+            int64_t real_ns = 100000 + 300 * (client - CLIENTS / 2);
+            way_learn(way,
+                      &(struct client_round){.left_ns = LONG_NS, .late_ns = real_ns - before_ns, .under_way = CLIENTS});
+        }
+        if (i > ROUNDS / 2) assert_in_range(taken_ns, 80000, 120000);
+    }
     way_drop(way);
 }
 
@@ -157,6 +211,9 @@ int main(void)
         cmocka_unit_test(leaves_to_clients_what_is_theirs),
         cmocka_unit_test(takes_upon_itself_where_the_server_had_the_processor),
         cmocka_unit_test(learns_no_more_than_can_be_taken_off),
+        cmocka_unit_test(learns_for_each_length),
+        cmocka_unit_test(learns_not_from_the_impossible),
+        cmocka_unit_test(many_at_once_are_calm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
