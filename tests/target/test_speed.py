@@ -1,4 +1,4 @@
-"""Emulated storage is never faster than it should be, and waits as often as it should.
+"""Emulated storage is hardly faster than it should be, and waits as often as it should.
 
 How close to its speed it comes is measured by `bench/emulate.py`: other work on the machine makes it slower, which no
 test can tell from a fault."""
