@@ -25,7 +25,7 @@ static const struct option_row rows[] = {
     {"seek-latency", 0, OPTION_DURATION, &words.seek_latency, "TIME",
      "more, where a data request does not begin where the last one ended"},
     {"cache", 0, OPTION_TEXT, &words.cache, "WHICH",
-     "none: every request reaches the device; kernel: the page cache lies above it (none)"},
+     "none: every request reaches the device; kernel: the page cache lies above it, as shared mappings need (none)"},
     {"block", 0, OPTION_SIZE, &words.block, "SIZE", "a new file system on a throttled device of that size; for root"},
     {"fs", 0, OPTION_TEXT, &words.type, "TYPE", "with --block: xfs or ext4 (xfs)"},
     {"dirty-limit", 0, OPTION_SIZE, &words.dirty_limit, "SIZE", "with --block: data not yet written, at most (64M)"},
