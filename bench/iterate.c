@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "log/log_iter.h"
+#include "log/iter.h"
 
 int main(int argc, char **argv)
 {

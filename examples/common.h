@@ -1,6 +1,5 @@
 // What the MPI examples share: options, a data pattern that can be checked, and errors that end the job.
-#ifndef IOSEER_EXAMPLES_COMMON_H
-#define IOSEER_EXAMPLES_COMMON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void must_move(const MPI_Status *status, MPI_Datatype type, long long count, con
 // Bytes that follow from the seed; programs use what makes a piece of data different from all others.
 void pattern_fill(void *data, size_t bytes, uint64_t seed);
 bool pattern_matches(const void *data, size_t bytes, uint64_t seed);
-
-#endif

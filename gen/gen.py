@@ -33,7 +33,7 @@ def write_calls_table(tables):
 
 def write_real_header(tables):
     yield '// The functions behind the shims, filled in by rec/real.c.'
-    yield '#ifndef IOSEER_REAL_H\n#define IOSEER_REAL_H\n\n#include "rec/types.h"\n'
+    yield '#ifndef IOSEER_REAL_H\n#define IOSEER_REAL_H\n\n#include "rec/call_types.h"\n'
     yield '#define REAL_FUNCTIONS(FUNCTION, LATE) \\'
     for call in tables.exported:
         yield f"    {'LATE' if 'late' in call.options else 'FUNCTION'}({call.name}) \\"

@@ -53,7 +53,7 @@ def write_shim(tables, call, name):
 
 
 def write_shims(tables):
-    yield '#include "rec/mpi_plugin.h"\n'
+    yield '#include "rec/mpi/plugin.h"\n'
     for call in tables.mpi:
         since = call.options.get('since')
         if since:

@@ -1,6 +1,5 @@
 // Memory that is let go all at once: many small pieces that live as long as each other.
-#ifndef IOSEER_BASE_ARENA_H
-#define IOSEER_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void *arena_alloc(struct arena *arena, size_t bytes); // zeroed, aligned for any
 void *arena_copy(struct arena *arena, const void *data, size_t bytes);
 char *arena_text(struct arena *arena, const char *text);
 void arena_free(struct arena *arena);
-
-#endif

@@ -1,6 +1,5 @@
 // A growable run of bytes.
-#ifndef IOSEER_BASE_BYTES_H
-#define IOSEER_BASE_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ uint8_t *bytes_reserve(struct bytes *b, size_t more);
 int bytes_append(struct bytes *b, const void *data, size_t len);
 int bytes_append_varint(struct bytes *b, uint64_t value);
 void bytes_free(struct bytes *b);
-
-#endif

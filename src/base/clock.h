@@ -1,6 +1,5 @@
 // The system's clocks as one number.
-#ifndef IOSEER_BASE_CLOCK_H
-#define IOSEER_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -19,5 +18,3 @@ static inline double clock_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
-
-#endif

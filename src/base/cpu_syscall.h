@@ -1,6 +1,5 @@
 // System calls that bypass libc, and so whoever stands in front of it.
-#ifndef IOSEER_BASE_CPU_SYSCALL_H
-#define IOSEER_BASE_CPU_SYSCALL_H
+#pragma once
 
 // Returns -errno on failure and never touches errno: the recorder must leave the program's alone.
 #if defined(__x86_64__)
@@ -40,5 +39,3 @@ static inline long cpu_syscall6(long number, long a, long b, long c, long d, lon
 #define cpu_syscall(number, ...) cpu_syscall_(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define cpu_syscall_(number, a, b, c, d, e, f, ...)                                                                    \
     cpu_syscall6(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-
-#endif

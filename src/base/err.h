@@ -1,7 +1,6 @@
 // The one list of error codes. Library functions return 0 (or a count) or a negative code from here.
 // System errors travel as -errno; ioseer's own codes lie below them and never overlap.
-#ifndef IOSEER_BASE_ERR_H
-#define IOSEER_BASE_ERR_H
+#pragma once
 
 enum err {
     ERR_FORMAT = -1001,    // the bytes are not what the specification says
@@ -28,5 +27,3 @@ const char *err_text(int code);
         int forward_code_ = (call);                                                                                    \
         if (forward_code_ < 0) return forward_code_;                                                                   \
     } while (0)
-
-#endif

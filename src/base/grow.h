@@ -1,6 +1,5 @@
 // Arrays that grow: room for one more element, twice as much when it is full.
-#ifndef IOSEER_BASE_GROW_H
-#define IOSEER_BASE_GROW_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ static inline int grow(void *array, size_t *capacity, size_t count, size_t eleme
     *capacity = more;
     return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
 //
 // Strings are bytes: U+DC80 … U+DCFF on their own become the bytes 80 … ff, and raw bytes that are not UTF-8 stay what
 // they are. A zero byte in a string, a key that an object has already, and a number too large for a double are errors.
-#ifndef IOSEER_BASE_JSON_IN_H
-#define IOSEER_BASE_JSON_IN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ int json_in_need_object(const struct json_value *object, const char *key, const 
 // For the caller's own reasons: fills `error` with the line of `value` and returns ERR_FORMAT.
 int json_in_fail(struct json_in_error *error, const struct json_value *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-#endif

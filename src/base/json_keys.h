@@ -1,6 +1,5 @@
 // Members of JSON objects, in one line each. What ends in _if is null where it is not known.
-#ifndef IOSEER_BASE_JSON_KEYS_H
-#define IOSEER_BASE_JSON_KEYS_H
+#pragma once
 
 #include "base/json_out.h"
 
@@ -60,5 +59,3 @@ static inline void key_seconds_if(struct json_out *json, const char *key, bool k
 {
     known ? key_seconds(json, key, ns) : key_null(json, key);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // Writes JSON as it goes, fast enough for millions of objects: nothing is held back but one buffer.
 // The first output error sticks; json_out_end reports it.
-#ifndef IOSEER_BASE_JSON_OUT_H
-#define IOSEER_BASE_JSON_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void json_seconds(struct json_out *j, int64_t value_ns); // exact: 1500000000 is
 void json_text(struct json_out *j, const char *text);    // null for NULL
 // Any bytes: what is not valid UTF-8 comes out as U+DC80 … U+DCFF (Python's surrogateescape).
 void json_bytes(struct json_out *j, const void *data, size_t len);
-
-#endif

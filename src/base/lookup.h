@@ -1,6 +1,5 @@
 // A hash table from 64-bit keys to numbers: positions in some array, mostly. Every key may occur, 0 too.
-#ifndef IOSEER_BASE_LOOKUP_H
-#define IOSEER_BASE_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline uint64_t lookup_pair(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;
 }
-
-#endif

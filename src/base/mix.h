@@ -1,6 +1,5 @@
 // Hashes of a sequence of numbers, one after the other.
-#ifndef IOSEER_BASE_MIX_H
-#define IOSEER_BASE_MIX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline uint64_t mix_text(uint64_t hash, const char *text)
     for (; *text; text++) hash = mix(hash, (unsigned char)*text);
     return mix(hash, 0x100);
 }
-
-#endif

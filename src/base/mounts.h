@@ -1,7 +1,6 @@
 // Where the machine's file systems are mounted, from the kernel's list: no file system is asked, one that hangs cannot
 // hold up the caller.
-#ifndef IOSEER_BASE_MOUNTS_H
-#define IOSEER_BASE_MOUNTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, co
 
 // The same, of whatever device.
 const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len);
-
-#endif

@@ -1,6 +1,5 @@
 // GNU-style options from a table: one row gives name, letter, type, target, help.
-#ifndef IOSEER_BASE_OPTIONS_H
-#define IOSEER_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void options_print(const struct option_row *rows, FILE *out);
 
 int options_size(const char *text, uint64_t *bytes);
 int options_duration(const char *text, double *seconds);
-
-#endif

@@ -1,6 +1,5 @@
 // Environment variables by which `ioseer record` tells the recorder what to do. They are handed on over exec.
-#ifndef IOSEER_BASE_SETTINGS_H
-#define IOSEER_BASE_SETTINGS_H
+#pragma once
 
 #define SETTING_JOB "IOSEER_JOB"             // directory of the job's spill files; without it nothing is recorded
 #define SETTING_LIBRARY "IOSEER_LIBRARY"     // the preload library itself, to hand on over exec
@@ -13,5 +12,3 @@
 #define SETTING_SPILL "IOSEER_SPILL" // the user's choice of where `record` puts the job's directory
 
 enum { SETTING_DEFAULT_FILE_CAP = 16384, SETTING_DEFAULT_TRACE_CAP = 256 << 20 };
-
-#endif

@@ -1,7 +1,6 @@
 // Integers in as few bytes as they need: seven bits a byte, low bits first, the top bit says "more follows".
 // Signed values are folded first so that small magnitudes stay short (0, -1, 1, -2 … become 0, 1, 2, 3 …).
-#ifndef IOSEER_BASE_VARINT_H
-#define IOSEER_BASE_VARINT_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, u
     }
     return NULL;
 }
-
-#endif

@@ -10,9 +10,9 @@
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "cli/words.h"
-#include "model/diff.h"
-#include "model/diff_limit.h"
+#include "log/describe.h"
+#include "model/compare/diff.h"
+#include "model/compare/limit.h"
 
 static struct {
     bool json;
@@ -178,9 +178,9 @@ static int print_json(const struct comparison *c, struct output *output)
 
 // --- text
 
-static struct words words_change(double a, double b)
+static struct human human_change(double a, double b)
 {
-    struct words words = {"-"};
+    struct human words = {"-"};
     double percent = diff_percent(a, b);
     if (!isfinite(percent)) return words;
     if (percent < 900)
@@ -190,17 +190,17 @@ static struct words words_change(double a, double b)
     return words;
 }
 
-static struct words words_quantity(enum diff_quantity quantity, double value)
+static struct human human_quantity(enum diff_quantity quantity, double value)
 {
-    struct words words = {"-"};
+    struct human words = {"-"};
     if (isnan(value)) return words;
-    if (quantity == QUANTITY_TIME || quantity == QUANTITY_OTHER) return words_seconds((int64_t)llround(value * 1e9));
-    if (quantity == QUANTITY_WEIGHT) return words_bytes((uint64_t)value);
+    if (quantity == QUANTITY_TIME || quantity == QUANTITY_OTHER) return human_seconds((int64_t)llround(value * 1e9));
+    if (quantity == QUANTITY_WEIGHT) return human_bytes((uint64_t)value);
     if (quantity == QUANTITY_BANDWIDTH) {
-        snprintf(words.text, sizeof words.text, "%.80s/s", words_bytes((uint64_t)value).text);
+        snprintf(words.text, sizeof words.text, "%.80s/s", human_bytes((uint64_t)value).text);
         return words;
     }
-    return words_count((uint64_t)value, "");
+    return human_count((uint64_t)value, "");
 }
 
 static void print_note_value(FILE *out, const struct diff_note *note, bool in_b)
@@ -212,9 +212,9 @@ static void print_note_value(FILE *out, const struct diff_note *note, bool in_b)
     } else if (note->unit == DIFF_TEXT) {
         fputs(text ? text : "none", out);
     } else if (value < 0) {
-        fprintf(out, "-%s", words_bytes((uint64_t)-value).text);
+        fprintf(out, "-%s", human_bytes((uint64_t)-value).text);
     } else {
-        fputs(words_bytes((uint64_t)value).text, out);
+        fputs(human_bytes((uint64_t)value).text, out);
     }
 }
 
@@ -272,9 +272,9 @@ static size_t block_end(const struct diff *diff, size_t first)
     return end;
 }
 
-static struct words words_range(uint32_t first, uint32_t last)
+static struct human human_range(uint32_t first, uint32_t last)
 {
-    struct words words = {"-"};
+    struct human words = {"-"};
     if (first == DIFF_NONE) return words;
     if (first == last)
         snprintf(words.text, sizeof words.text, "%" PRIu32, first + 1);
@@ -302,17 +302,17 @@ static void print_block(FILE *out, const struct diff *diff, size_t first, size_t
             sum[1][q] += b.of[q];
         }
     }
-    fprintf(out, "%-9s %-9s %-8s %-12s", words_range(row->a, last->a).text, words_range(row->b, last->b).text,
+    fprintf(out, "%-9s %-9s %-8s %-12s", human_range(row->a, last->a).text, human_range(row->b, last->b).text,
             diff_change_name(row->change), operations_of(phase));
     for (unsigned q = QUANTITY_TIME; q <= QUANTITY_WEIGHT; q++) {
         if (q == QUANTITY_OTHER) continue;
         for (unsigned side = 0; side < 2; side++) {
             bool missing = (side ? row->b : row->a) == DIFF_NONE;
-            fprintf(out, " %10s", missing ? "-" : words_quantity(q, sum[side][q]).text);
+            fprintf(out, " %10s", missing ? "-" : human_quantity(q, sum[side][q]).text);
         }
         bool is_last = q == QUANTITY_WEIGHT && !row->notes;
         bool same = sum[0][q] == sum[1][q];
-        if (!same || !is_last) fprintf(out, " %9s", same ? "" : words_change(sum[0][q], sum[1][q]).text);
+        if (!same || !is_last) fprintf(out, " %9s", same ? "" : human_change(sum[0][q], sum[1][q]).text);
     }
     print_notes(out, row);
 }
@@ -329,7 +329,7 @@ static void print_summary(FILE *out, const struct comparison *c)
         unsigned parts = 0;
         for (unsigned change = DIFF_SAME; change <= DIFF_REMOVED; change++) {
             if (!count[change]) continue;
-            fprintf(out, "%s%s %s", parts++ ? ", " : ": ", words_count(count[change], "phase").text,
+            fprintf(out, "%s%s %s", parts++ ? ", " : ": ", human_count(count[change], "phase").text,
                     change == DIFF_NP ? "the same but for the number of processes" : diff_change_name(change));
         }
         fputs("; ", out);
@@ -339,8 +339,8 @@ static void print_summary(FILE *out, const struct comparison *c)
         fputs("a model without times was given\n", out);
         return;
     }
-    fprintf(out, "I/O took %s in A and %s in B (%s)\n", words_quantity(QUANTITY_TIME, a).text,
-            words_quantity(QUANTITY_TIME, b).text, words_change(a, b).text);
+    fprintf(out, "I/O took %s in A and %s in B (%s)\n", human_quantity(QUANTITY_TIME, a).text,
+            human_quantity(QUANTITY_TIME, b).text, human_change(a, b).text);
 }
 
 static void print_text(const struct comparison *c, FILE *out)
@@ -387,13 +387,13 @@ static void print_finding(const struct comparison *c, size_t i)
         fputs("in all", stderr);
     } else {
         const struct diff_row *row = &c->diff.row[finding->row];
-        fprintf(stderr, "phase %s of A and %s of B", row->a == DIFF_NONE ? "none" : words_range(row->a, row->a).text,
-                row->b == DIFF_NONE ? "none" : words_range(row->b, row->b).text);
+        fprintf(stderr, "phase %s of A and %s of B", row->a == DIFF_NONE ? "none" : human_range(row->a, row->a).text,
+                row->b == DIFF_NONE ? "none" : human_range(row->b, row->b).text);
     }
     fprintf(stderr, ": %s %s in A, %s in B (%s)", diff_quantity_name(quantity),
-            words_quantity(quantity, finding->a).text, words_quantity(quantity, finding->b).text,
-            words_change(finding->a, finding->b).text);
-    if (finding->rows > 1) fprintf(stderr, "; so too %s", words_count(finding->rows - 1, "other phase").text);
+            human_quantity(quantity, finding->a).text, human_quantity(quantity, finding->b).text,
+            human_change(finding->a, finding->b).text);
+    if (finding->rows > 1) fprintf(stderr, "; so too %s", human_count(finding->rows - 1, "other phase").text);
     fputc('\n', stderr);
 }
 

@@ -1,5 +1,5 @@
 // `ioseer doctor`: does recording work here, and if not, what to do about it.
-#include "cli/doctor.h"
+#include "doctor/doctor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "base/settings.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -92,9 +92,9 @@ static void check_spill(struct check *check)
     uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
     const char *shown = strcmp(folder, ".") ? folder : "the current directory";
     if (room < SETTING_DEFAULT_TRACE_CAP) {
-        check_fails(check, fix, "%s has room for %s only", shown, words_bytes(room).text);
+        check_fails(check, fix, "%s has room for %s only", shown, human_bytes(room).text);
     } else {
-        check_passes(check, "%s has room for %s", shown, words_bytes(room).text);
+        check_passes(check, "%s has room for %s", shown, human_bytes(room).text);
     }
 }
 
@@ -200,7 +200,7 @@ static int checks_text(const struct check *checks, size_t count, FILE *out)
 {
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%-4s  %-13s ", checks[i].ok ? "ok" : "FAIL", checks[i].name);
-        words_print_name(out, checks[i].detail);
+        human_print_name(out, checks[i].detail);
         if (checks[i].fix) fprintf(out, "\n      %-13s %s", "", checks[i].fix);
         fputc('\n', out);
     }

@@ -8,12 +8,12 @@
 #include "base/json_keys.h"
 #include "cli/dump_devices.h"
 #include "cli/log_argument.h"
-#include "cli/mpi_words.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "cli/words.h"
-#include "log/log_comm.h"
-#include "log/log_iter.h"
+#include "log/comm.h"
+#include "log/describe.h"
+#include "log/iter.h"
+#include "summary/mpi_text.h"
 
 static struct {
     bool json;
@@ -109,7 +109,7 @@ static void json_mpi(struct json_out *json, struct log *log, const struct log_ev
 {
     bool asked = has_attribute(event, ATTRIBUTE_HINTS);
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
-        key_text(json, "amode", mpi_words_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
+        key_text(json, "amode", mpi_text_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
     }
     if (asked || event->hints) {
         json_key(json, "hints");
@@ -226,20 +226,20 @@ static void text_event(FILE *out, struct log *log, const struct log_event *event
     text_number(out, 11, event->call->traits & CALL_HAS_SIZE, raw->size);
     text_result(out, raw);
     fputs("  ", out);
-    words_print_name(out, event->file ? event->file->name : "-");
+    human_print_name(out, event->file ? event->file->name : "-");
     if (event->file2) {
         fputs(" -> ", out);
-        words_print_name(out, event->file2->name);
+        human_print_name(out, event->file2->name);
     }
     if (event->etype || event->filetype) {
         fputs("  view of ", out);
-        words_print_name(out, mpi_words_datatype(log, event->etype).text);
+        human_print_name(out, mpi_text_datatype(log, event->etype).text);
         fputs(": ", out);
-        words_print_name(out, mpi_words_datatype(log, event->filetype).text);
+        human_print_name(out, mpi_text_datatype(log, event->filetype).text);
     }
     if (event->datatype) {
         fputs("  memory: ", out);
-        words_print_name(out, mpi_words_datatype(log, event->datatype).text);
+        human_print_name(out, mpi_text_datatype(log, event->datatype).text);
     }
     if (event->line) fprintf(out, "  [%s]", event->line);
     putc('\n', out);

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 struct printer {
     const struct log_filter *filter;
@@ -45,12 +45,12 @@ static void text_sample(FILE *out, const struct log_device *device, int64_t star
     fprintf(out, "%16.9f %13.9f %8" PRIu64 " %8" PRIu64 " %14" PRIu64 " %14" PRIu64 " %8s %8.2f  ",
             (double)start_ns / 1e9, (double)sample->span_ns / 1e9, sample->count[DEVICE_READS],
             sample->count[DEVICE_WRITES], bytes_of(sample, DEVICE_SECTORS_READ),
-            bytes_of(sample, DEVICE_SECTORS_WRITTEN), words_percent(device_utilisation(sample)).text,
+            bytes_of(sample, DEVICE_SECTORS_WRITTEN), human_percent(device_utilisation(sample)).text,
             device_queue(sample));
-    words_print_name(out, device->name);
+    human_print_name(out, device->name);
     if (device->host) {
         fputs(" on ", out);
-        words_print_name(out, device->host);
+        human_print_name(out, device->host);
     }
     fputc('\n', out);
 }

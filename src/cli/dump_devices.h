@@ -1,11 +1,8 @@
 // `ioseer dump --devices`: what the devices under the files did, sample by sample.
-#ifndef IOSEER_CLI_DUMP_DEVICES_H
-#define IOSEER_CLI_DUMP_DEVICES_H
+#pragma once
 
 #include "cli/output.h"
-#include "log/log_iter.h"
+#include "log/iter.h"
 
 // Of the filter only the range of time counts.
 int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
-
-#endif

@@ -1,13 +1,12 @@
 // The verb `emulate`: emulate.c takes the words apart, emulate_mount.c mounts directories, emulate_block.c has to do
 // with throttled devices, emulate_process.c with what both need to start and stop.
-#ifndef IOSEER_CLI_EMULATE_H
-#define IOSEER_CLI_EMULATE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "target/device.h"
+#include "target/emulate/speed.h"
 #include "target/guard.h"
 
 struct emulate_words {
@@ -45,5 +44,3 @@ int emulate_check_mount(const char *given, const char *mount);
 typedef int emulate_server_function(const void *what, target_ready *ready, void *context);
 int emulate_start_process(const struct emulate_words *words, const char *given, emulate_server_function *serve,
                           const void *what);
-
-#endif

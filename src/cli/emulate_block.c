@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cli/emulate.h"
 #include "cli/verb.h"
-#include "target/block.h"
+#include "target/throttle/throttle.h"
 
 enum { DIRTY_BYTES = 64 << 20 };
 

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "cli/emulate.h"
 #include "cli/verb.h"
-#include "target/emulate.h"
+#include "target/emulate/emulate.h"
 
 #ifdef IOSEER_WITH_FUSE
 

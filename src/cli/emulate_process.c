@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "cli/emulate.h"
 #include "cli/verb.h"
-#include "target/block.h"
-#include "target/emulate.h"
-#include "target/users.h"
+#include "target/emulate/emulate.h"
+#include "target/mount_users.h"
+#include "target/throttle/throttle.h"
 
 int emulate_fail(const char *what, const char *why)
 {
@@ -145,7 +145,7 @@ int emulate_start_process(const struct emulate_words *words, const char *given, 
 static int fail_busy(const char *given, const char *mount)
 {
     char users[200];
-    users_text(mount, users, sizeof users);
+    mount_users_text(mount, users, sizeof users);
     fprintf(stderr, "ioseer emulate: %s: in use%s%s; end that first, or add --force\n", given, users[0] ? " by " : "",
             users);
     return STATUS_FAILURE;

@@ -8,11 +8,11 @@
 #include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
-#include "cli/replay_run.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
 #include "predict/prediction.h"
-#include "target/system.h"
+#include "replay/replay.h"
+#include "target/system/system.h"
 
 static struct {
     const char *predicted, *target, *method, *system, *output;
@@ -170,7 +170,7 @@ static void print_row(FILE *out, const char *name, double predicted, double meas
 {
     char error[32] = "";
     if (measured > 0) snprintf(error, sizeof error, "%+.1f %%", error_pct(predicted, measured));
-    fprintf(out, "%-8s %14s %14s %11s", name, words_time(predicted).text, words_time(measured).text, error);
+    fprintf(out, "%-8s %14s %14s %11s", name, human_time(predicted).text, human_time(measured).text, error);
     if (isfinite(usage)) fprintf(out, " %10.1f %%", usage);
     fputc('\n', out);
 }
@@ -189,7 +189,7 @@ static void print_text(struct evaluation *e, FILE *out)
     }
     double variation = statistics_variation(e->total, e->logs);
     print_row(out, "total", e->target->total.middle, statistics_median(e->total, e->logs).middle, NAN);
-    if (e->logs > 1) fprintf(out, "\nThe program's own runs vary by %s.\n", words_percent(variation).text);
+    if (e->logs > 1) fprintf(out, "\nThe program's own runs vary by %s.\n", human_percent(variation).text);
 }
 
 static int print_evaluation(struct evaluation *e)

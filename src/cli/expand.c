@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 struct expanding {
     const struct model *model;
@@ -118,10 +118,10 @@ static void print_text(const struct expanding *e, const struct model_step *step,
         print_number(out, 12, shown->has_result, shown->result);
     }
     fputs("  ", out);
-    words_print_name(out, shown->file ? shown->file : "-");
+    human_print_name(out, shown->file ? shown->file : "-");
     if (shown->file2) {
         fputs(" -> ", out);
-        words_print_name(out, shown->file2);
+        human_print_name(out, shown->file2);
     }
     putc('\n', out);
 }

@@ -1,6 +1,5 @@
 // Prints every operation of a model again, in each process's order.
-#ifndef IOSEER_CLI_EXPAND_H
-#define IOSEER_CLI_EXPAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ struct expand_options {
 
 // 0 or a negative code; errors of the output are noted there.
 int expand_print(const struct model *model, const struct expand_options *options, struct output *output);
-
-#endif

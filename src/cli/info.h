@@ -1,12 +1,11 @@
 // What `ioseer info` found out, for the two ways of printing it.
-#ifndef IOSEER_CLI_INFO_H
-#define IOSEER_CLI_INFO_H
+#pragma once
 
 #include "base/json_out.h"
-#include "cli/coverage.h"
-#include "cli/info_mpi.h"
 #include "cli/log_argument.h"
 #include "cli/output.h"
+#include "summary/coverage.h"
+#include "summary/mpi_files.h"
 
 struct info_file {
     const struct log_file *file;
@@ -70,5 +69,3 @@ bool info_is_damaged(const struct info *info);
 
 // Events may be missing that nobody could count.
 bool info_may_lack_events(const struct info *info);
-
-#endif

@@ -3,10 +3,10 @@
 
 #include "base/json_keys.h"
 #include "cli/info.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 // A script on a command line is one long word.
-static void key_words(struct json_out *json, const char *key, const struct log_words *words, size_t most)
+static void key_words(struct json_out *json, const char *key, const struct log_strings *words, size_t most)
 {
     enum { LONGEST = 1000 };
     json_key(json, key);
@@ -112,7 +112,7 @@ static void print_process(struct json_out *json, const struct log_process *proce
     }
     key_number(json, "pid", process->pid);
     key_text(json, "host", process->host);
-    key_text(json, "exit", words_exit(process).text);
+    key_text(json, "exit", describe_exit(process).text);
     key_exit_status(json, has_status, process->exit_value);
     key_number(json, "ppid", process->ppid);
     key_text(json, "exe", process->exe);
@@ -167,7 +167,7 @@ static void print_losses(struct json_out *json, const struct info *info, size_t 
     for (size_t i = 0; i < log_loss_count(info->log) && i < most; i++) {
         const struct log_loss *loss = log_loss_at(info->log, i);
         json_object(json);
-        key_text(json, "reason", words_loss(loss->reason));
+        key_text(json, "reason", describe_loss(loss->reason));
         key_number(json, "events", loss->count);
         key_number(json, "bytes", loss->bytes);
         json_key(json, "pid");
@@ -238,7 +238,8 @@ static void print_coverage(struct json_out *json, const struct info *info)
     json_array(json);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
-            print_part(json, direction_names[direction], words_left_out(reason), coverage->left_out[direction][reason]);
+            print_part(json, direction_names[direction], describe_left_out(reason),
+                       coverage->left_out[direction][reason]);
         }
         print_part(json, direction_names[direction], COVERAGE_LOADING, coverage->loading[direction]);
     }

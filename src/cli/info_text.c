@@ -5,12 +5,12 @@
 #include <time.h>
 
 #include "cli/info.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
 // At most about `most` bytes: a script given on the command line would bury everything else.
-static void print_command(FILE *out, const struct log_words *words, size_t most)
+static void print_command(FILE *out, const struct log_strings *words, size_t most)
 {
     size_t printed = 0;
     for (size_t i = 0; i < words->count && printed < most; i++) {
@@ -18,7 +18,7 @@ static void print_command(FILE *out, const struct log_words *words, size_t most)
         size_t len = strlen(words->word[i]);
         char *word = strndup(words->word[i], room);
         if (i) fputc(' ', out);
-        words_print_name(out, word ? word : "");
+        human_print_name(out, word ? word : "");
         free(word);
         printed += len + 1;
         if (len > room || (printed >= most && i + 1 < words->count)) fputs(" ...", out);
@@ -49,24 +49,24 @@ static void print_job(const struct info *info, FILE *out)
     fprintf(out, "\nRan        %s", when);
     if (job->host) {
         fputs(" on ", out);
-        words_print_name(out, job->host);
+        human_print_name(out, job->host);
     }
     int64_t run_ns = log_run_ns(info->log);
-    if (run_ns || job->end_ns) fprintf(out, ", for %s", words_seconds(run_ns).text);
+    if (run_ns || job->end_ns) fprintf(out, ", for %s", human_seconds(run_ns).text);
     print_end(out, job);
     fputc('\n', out);
     if (job->cwd) {
         fputs("In         ", out);
-        words_print_name(out, job->cwd);
+        human_print_name(out, job->cwd);
         fputc('\n', out);
     }
     if (!info->rank_count) return;
     fputs("MPI        ", out);
-    words_print_name(out, info->mpi ? info->mpi : "unknown");
-    fprintf(out, ", %s", words_count(info->nprocs, "rank").text);
+    human_print_name(out, info->mpi ? info->mpi : "unknown");
+    fprintf(out, ", %s", human_count(info->nprocs, "rank").text);
     size_t worlds = log_world_count(info->log);
     fputs(worlds > 1 ? ", the largest of " : "\n", out);
-    if (worlds > 1) fprintf(out, "%s\n", words_count(worlds, "job").text);
+    if (worlds > 1) fprintf(out, "%s\n", human_count(worlds, "job").text);
 }
 
 // Of most variables only the name is stored.
@@ -75,9 +75,9 @@ static void print_settings(const struct log *log, FILE *out)
     for (size_t i = 0; i < log_setting_count(log); i++) {
         const struct log_setting *setting = log_setting_at(log, i);
         fputs(i ? "           " : "Settings   ", out);
-        words_print_name(out, setting->name);
+        human_print_name(out, setting->name);
         if (setting->value) fputc('=', out);
-        words_print_name(out, setting->value ? setting->value : " is set");
+        human_print_name(out, setting->value ? setting->value : " is set");
         fputc('\n', out);
     }
 }
@@ -85,7 +85,7 @@ static void print_settings(const struct log *log, FILE *out)
 static void print_process(const struct log_process *process, bool has_ranks, bool all, FILE *out)
 {
     char ended[128];
-    int len = snprintf(ended, sizeof ended, "%s", words_exit(process).text);
+    int len = snprintf(ended, sizeof ended, "%s", describe_exit(process).text);
     if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value) {
         snprintf(ended + len, sizeof ended - (size_t)len, ", status %" PRIu32, process->exit_value);
     }
@@ -98,9 +98,9 @@ static void print_process(const struct log_process *process, bool has_ranks, boo
     if (process->args.count) {
         print_command(out, &process->args, all ? LONG_COMMAND : SHORT_COMMAND);
     } else {
-        words_print_name(out, process->exe ? process->exe : "-");
+        human_print_name(out, process->exe ? process->exe : "-");
     }
-    if (process->trace_ended) fprintf(out, "  [trace ended: %s]", words_loss(process->trace_ended));
+    if (process->trace_ended) fprintf(out, "  [trace ended: %s]", describe_loss(process->trace_ended));
     fputc('\n', out);
 }
 
@@ -114,9 +114,9 @@ static void print_processes(const struct info *info, bool all, FILE *out)
     size_t count = log_process_count(info->log);
     size_t shown = 0, launchers = 0;
     uint64_t processes = log_job(info->log)->nprocs;
-    fprintf(out, "\nProcesses  %s", words_count(processes ? processes : count, "").text);
+    fprintf(out, "\nProcesses  %s", human_count(processes ? processes : count, "").text);
     // The list has a line for each program that a process went on to with exec.
-    if (processes && processes != count) fprintf(out, " (%s)", words_count(count, "program image").text);
+    if (processes && processes != count) fprintf(out, " (%s)", human_count(count, "program image").text);
     fputc('\n', out);
     if (count && info->rank_count) fprintf(out, "  %6s", "RANK");
     if (count) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
@@ -128,17 +128,17 @@ static void print_processes(const struct info *info, bool all, FILE *out)
             shown++;
         }
     }
-    if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", words_count(launchers, "process").text);
+    if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", human_count(launchers, "process").text);
     print_more(shown, count - launchers, out);
 }
 
 // One line of the table of ranks.
 static void print_rank_times(FILE *out, const char *name, const struct info_rank *rank)
 {
-    fprintf(out, "  %6s  %12s", name, words_seconds(rank->run_ns).text);
-    fprintf(out, "  %12s", rank->known ? words_seconds(rank->io_ns).text : "unknown");
-    fprintf(out, "  %13s", rank->known ? words_seconds(rank->comm_ns).text : "unknown");
-    fprintf(out, "  %12s\n", rank->known ? words_seconds(rank->rest_ns).text : "unknown");
+    fprintf(out, "  %6s  %12s", name, human_seconds(rank->run_ns).text);
+    fprintf(out, "  %12s", rank->known ? human_seconds(rank->io_ns).text : "unknown");
+    fprintf(out, "  %13s", rank->known ? human_seconds(rank->comm_ns).text : "unknown");
+    fprintf(out, "  %12s\n", rank->known ? human_seconds(rank->rest_ns).text : "unknown");
 }
 
 static int64_t *rank_time_at(struct info_rank *rank, unsigned column)
@@ -173,7 +173,7 @@ static void print_rank_range(const struct info *info, FILE *out)
 static void print_ranks(const struct info *info, bool all, FILE *out)
 {
     if (!info->rank_count) return;
-    fprintf(out, "\nRanks      %s\n", words_count(info->rank_count, "").text);
+    fprintf(out, "\nRanks      %s\n", human_count(info->rank_count, "").text);
     fprintf(out, "  %6s  %12s  %12s  %13s  %12s\n", "RANK", "RUN", "I/O", "COMMUNICATION", "REST");
     if (!all && info->rank_count > SHORT_LIST) {
         print_rank_range(info, out);
@@ -189,13 +189,13 @@ static void print_ranks(const struct info *info, bool all, FILE *out)
 static void print_files(const struct info *info, bool all, FILE *out)
 {
     size_t shown = all || info->file_count < SHORT_LIST ? info->file_count : SHORT_LIST;
-    fprintf(out, "\nFiles      %s%s\n", words_count(info->file_count, "").text, shown ? ", most bytes first" : "");
+    fprintf(out, "\nFiles      %s%s\n", human_count(info->file_count, "").text, shown ? ", most bytes first" : "");
     if (shown) fprintf(out, "  %10s  %10s  %7s  %s\n", "READ", "WRITTEN", "OPENS", "FILE");
     for (size_t i = 0; i < shown; i++) {
         const struct info_file *file = &info->files[i];
-        fprintf(out, "  %10s  %10s  %7" PRIu64 "  ", words_bytes(file->bytes[DIRECTION_READ]).text,
-                words_bytes(file->bytes[DIRECTION_WRITE]).text, file->opens);
-        words_print_name(out, file->file->name);
+        fprintf(out, "  %10s  %10s  %7" PRIu64 "  ", human_bytes(file->bytes[DIRECTION_READ]).text,
+                human_bytes(file->bytes[DIRECTION_WRITE]).text, file->opens);
+        human_print_name(out, file->file->name);
         fputc('\n', out);
     }
     print_more(shown, info->file_count, out);
@@ -217,7 +217,7 @@ static void print_mpi_files(const struct info *info, bool all, FILE *out)
     const struct log_hints *shown_hints = NULL;
     size_t files = 0, shown = 0;
     for (size_t i = 0; i < info->file_count; i++) files += info_mpi_has(&info->mpi_files, info->files[i].file);
-    if (files) fprintf(out, "\nMPI files  %s\n", words_count(files, "").text);
+    if (files) fprintf(out, "\nMPI files  %s\n", human_count(files, "").text);
     for (size_t i = 0; i < info->file_count && (all || shown < SHORT_LIST); i++) {
         const struct log_file *file = info->files[i].file;
         if (!info_mpi_has(&info->mpi_files, file)) continue;
@@ -240,19 +240,19 @@ static void print_losses(const struct info *info, FILE *out)
         bytes[reason] += loss->bytes;
         if (!loss->text) continue;
         fputs("  note: ", out);
-        words_print_name(out, loss->text);
+        human_print_name(out, loss->text);
         fputc('\n', out);
     }
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
         // Damage has a size, but what was in it nobody could count.
         const char *noun = loss_noun(reason);
-        fprintf(out, "  %s", count[reason] ? words_count(count[reason], noun).text : words_bytes(bytes[reason]).text);
-        if (count[reason] && bytes[reason]) fprintf(out, " (%s)", words_bytes(bytes[reason]).text);
-        fprintf(out, " %s\n", words_loss(reason));
+        fprintf(out, "  %s", count[reason] ? human_count(count[reason], noun).text : human_bytes(bytes[reason]).text);
+        if (count[reason] && bytes[reason]) fprintf(out, " (%s)", human_bytes(bytes[reason]).text);
+        fprintf(out, " %s\n", describe_loss(reason));
     }
     uint64_t damaged = log_health(info->log)->events_damaged;
-    if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", words_count(damaged, "event").text);
+    if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", human_count(damaged, "event").text);
 }
 
 static void print_events(const struct info *info, FILE *out)
@@ -264,10 +264,10 @@ static void print_events(const struct info *info, FILE *out)
         fprintf(out, "%s%s", separator, call_layer_name(layer));
         separator = ", ";
     }
-    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", words_count(log_events(info->log), "").text);
+    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", human_count(log_events(info->log), "").text);
     if (info->lost_events) {
         const char *least = info_may_lack_events(info) ? "at least " : "";
-        fprintf(out, "and %s%s lost:\n", least, words_count(info->lost_events, "").text);
+        fprintf(out, "and %s%s lost:\n", least, human_count(info->lost_events, "").text);
     } else if (info_may_lack_events(info)) {
         fputs("and an unknown number lost to damage\n", out);
     } else {
@@ -278,7 +278,7 @@ static void print_events(const struct info *info, FILE *out)
 
 static void print_row(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
 {
-    fprintf(out, "  %-8s %10s %-7s  %s\n", what, words_bytes(bytes).text,
+    fprintf(out, "  %-8s %10s %-7s  %s\n", what, human_bytes(bytes).text,
             direction == DIRECTION_READ ? "read" : "written", reason);
 }
 
@@ -296,7 +296,7 @@ static void print_recorded(const struct coverage *coverage, unsigned direction, 
     if (apart) {
         char reason[160];
         snprintf(reason, sizeof reason, "in this log, by stdio, which the program asked for %s",
-                 words_bytes(asked).text);
+                 human_bytes(asked).text);
         print_row(out, "recorded", direction, reason, stdio);
     }
     print_part(out, "recorded", direction, COVERAGE_UNCOUNTED, coverage->uncounted[direction]);
@@ -312,7 +312,7 @@ static void print_coverage(const struct info *info, FILE *out)
         double fraction;
         bool known = coverage_fraction(coverage, direction, &fraction);
         fprintf(out, "%s%s of the bytes %s", direction ? ", " : "",
-                known ? words_percent(fraction).text : "an unknown part", names[direction]);
+                known ? human_percent(fraction).text : "an unknown part", names[direction]);
     }
     if (coverage->uncounted[DIRECTION_READ] || coverage->uncounted[DIRECTION_WRITE])
         fputs(", asynchronous I/O aside", out);
@@ -320,7 +320,7 @@ static void print_coverage(const struct info *info, FILE *out)
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         print_recorded(coverage, direction, out);
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
-            print_part(out, "left out", direction, words_left_out(reason), coverage->left_out[direction][reason]);
+            print_part(out, "left out", direction, describe_left_out(reason), coverage->left_out[direction][reason]);
         }
         print_part(out, "left out", direction, COVERAGE_LOADING, coverage->loading[direction]);
         print_part(out, "unseen", direction, remainder, coverage_remainder(coverage, direction));
@@ -332,14 +332,14 @@ static void print_coverage(const struct info *info, FILE *out)
 static void print_log(const struct info *info, FILE *out)
 {
     const struct log_health *health = log_health(info->log);
-    fprintf(out, "Log        %s", words_bytes(log_size_bytes(info->log)).text);
+    fprintf(out, "Log        %s", human_bytes(log_size_bytes(info->log)).text);
     if (info->argument->is_directory) fputs(", packed for this from the directory of spill files", out);
     if (!log_job(info->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
     fputs(info_is_damaged(info) ? "\nDamage     " : ", no damage", out);
-    int parts = words_print_health(out, health);
+    int parts = describe_health(out, health);
     if (info->spill_damaged_bytes) {
         fprintf(out, "%s%s of its spill files could not be read", parts ? ", " : "",
-                words_bytes(info->spill_damaged_bytes).text);
+                human_bytes(info->spill_damaged_bytes).text);
     }
     fputc('\n', out);
 }

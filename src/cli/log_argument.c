@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
 #include "pack/pack.h"
 
 int log_argument_no_spills(const char *verb, const char *directory)
@@ -90,7 +90,7 @@ void log_argument_warn(const struct log_argument *argument)
     size_t len;
     FILE *out = open_memstream(&line, &len);
     if (!out) return;
-    int parts = words_print_health(out, log_health(argument->log));
+    int parts = describe_health(out, log_health(argument->log));
     if (fclose(out) == 0 && parts) {
         fprintf(stderr, "ioseer %s: %s: not all of it could be read: %s\n", argument->verb, argument->path, line);
     }

@@ -1,6 +1,5 @@
 // The LOG that a verb was given: a log, or the directory of a job's spill files, which is packed on the fly.
-#ifndef IOSEER_CLI_LOG_ARGUMENT_H
-#define IOSEER_CLI_LOG_ARGUMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ int log_argument_output(const struct log_argument *argument, struct output *outp
 
 // One line on standard error where a part of the log could not be read. To be called after reading.
 void log_argument_warn(const struct log_argument *argument);
-
-#endif

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/measure_run.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "cli/words.h"
-#include "target/system.h"
+#include "log/describe.h"
+#include "measure/measure.h"
+#include "target/system/system.h"
 
 static struct {
     struct option_list nodes;
@@ -43,8 +43,8 @@ static void print_storage(const struct system *system, FILE *out)
     fprintf(out, "%s: %s on %s%s%s%s, %s free of %s; %s of memory, %u processors\n", storage->directory,
             *storage->file_system ? storage->file_system : "a file system", *storage->source ? storage->source : "?",
             storage->rotational == 1 ? ", rotating" : "", *storage->raid ? ", " : "", storage->raid,
-            words_bytes(storage->free_bytes).text, words_bytes(storage->size_bytes).text,
-            words_bytes(storage->memory_bytes).text, storage->processors);
+            human_bytes(storage->free_bytes).text, human_bytes(storage->size_bytes).text,
+            human_bytes(storage->memory_bytes).text, storage->processors);
     fprintf(out, "Page cache: %s.\n",
             !strcmp(system->cache, "direct")    ? "passed by, with direct I/O"
             : !strcmp(system->cache, "dropped") ? "written data is synced (which counts) and dropped before reading"
@@ -54,16 +54,16 @@ static void print_storage(const struct system *system, FILE *out)
 
 static void print_point(const struct system_point *point, FILE *out)
 {
-    char range[2 * sizeof(struct words) + 4];
-    snprintf(range, sizeof range, "%s - %s", words_bytes((uint64_t)point->low).text,
-             words_bytes((uint64_t)point->high).text);
+    char range[2 * sizeof(struct human) + 4];
+    snprintf(range, sizeof range, "%s - %s", human_bytes((uint64_t)point->low).text,
+             human_bytes((uint64_t)point->high).text);
     fprintf(out, "%-6s %10s %-10s %4u %-7s %-5s %11s/s %25s %12s %12s%s\n", point->write ? "write" : "read",
-            words_bytes(point->size).text, system_mode_name(point->mode), point->np,
+            human_bytes(point->size).text, system_mode_name(point->mode), point->np,
             point->collective ? "coll."
             : point->shared   ? "shared"
                               : "unique",
-            point->warm ? "warm" : "cold", words_bytes((uint64_t)point->bandwidth).text, range,
-            words_time(point->latency_p50).text, words_time(point->latency_p99).text,
+            point->warm ? "warm" : "cold", human_bytes((uint64_t)point->bandwidth).text, range,
+            human_time(point->latency_p50).text, human_time(point->latency_p99).text,
             point->stable ? "" : "  not stable");
 }
 
@@ -73,17 +73,17 @@ static void print_table(const struct system *system, FILE *out)
     fprintf(out, "\n%-6s %10s %-10s %4s %-7s %-5s %13s %25s %12s %12s\n", "OP", "REQUEST", "MODE", "NP", "FILE",
             "CACHE", "BANDWIDTH", "95 % INTERVAL", "LATENCY", "99 %");
     for (size_t i = 0; i < system->points; i++) print_point(&system->point[i], out);
-    fprintf(out, "\nPeak: %s/s reading, ", words_bytes((uint64_t)system->peak_read).text);
-    fprintf(out, "%s/s writing", words_bytes((uint64_t)system->peak_write).text);
-    if (system->nodes) fprintf(out, ", the sum of %s", words_count(system->nodes, "server").text);
+    fprintf(out, "\nPeak: %s/s reading, ", human_bytes((uint64_t)system->peak_read).text);
+    fprintf(out, "%s/s writing", human_bytes((uint64_t)system->peak_write).text);
+    if (system->nodes) fprintf(out, ", the sum of %s", human_count(system->nodes, "server").text);
     fputc('\n', out);
     const struct system_metadata *names = &system->metadata;
     fprintf(out, "Names, %u process%s: %.0f created, %.0f looked up, %.0f opened, %.0f removed a second\n", names->np,
             names->np == 1 ? "" : "es", names->create, names->stat, names->open, names->unlink);
     const struct system_messages *messages = &system->messages;
     if (messages->latency > 0) {
-        fprintf(out, "%s: %s a message, %s/s\n", messages->name, words_time(messages->latency).text,
-                words_bytes((uint64_t)messages->bandwidth).text);
+        fprintf(out, "%s: %s a message, %s/s\n", messages->name, human_time(messages->latency).text,
+                human_bytes((uint64_t)messages->bandwidth).text);
     }
 }
 

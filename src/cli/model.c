@@ -7,8 +7,8 @@
 #include "cli/model_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "model/load.h"
-#include "model/model_write.h"
+#include "model/export/job.h"
+#include "model/file/write.h"
 
 static struct {
     bool expand;

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "cli/verb.h"
-#include "model/model_read.h"
+#include "model/file/read.h"
 
 int model_argument_options(struct model_options *options, const char *verb, const char *layer, double gap_seconds)
 {

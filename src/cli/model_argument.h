@@ -1,6 +1,5 @@
 // The MODEL or LOG that a verb was given: a model, or a log (or the directory of a job's spill files) to make one of.
-#ifndef IOSEER_CLI_MODEL_ARGUMENT_H
-#define IOSEER_CLI_MODEL_ARGUMENT_H
+#pragma once
 
 #include "cli/log_argument.h"
 #include "model/model.h"
@@ -23,5 +22,3 @@ int model_argument_output(const struct model_argument *argument, struct output *
 
 // One line on standard error where a part of the log could not be read.
 void model_argument_warn(const struct model_argument *argument);
-
-#endif

@@ -1,6 +1,5 @@
 // Where a verb's output goes: standard output, or a file that appears whole or not at all.
-#ifndef IOSEER_CLI_OUTPUT_H
-#define IOSEER_CLI_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,5 +27,3 @@ bool output_failed_with(struct output *o, int code);
 // Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.
 // A reader that went away (EPIPE) needs no message.
 int output_close(struct output *o, bool verb_failed);
-
-#endif

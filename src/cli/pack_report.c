@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/words.h"
+#include "log/describe.h"
 
 enum { PATIENCE_MS = 2000, INTERVAL_MS = 200 };
 
@@ -57,17 +57,17 @@ void pack_print_result(const char *log_path, const char *program, const struct p
                 program);
         return;
     }
-    fprintf(stderr, "ioseer: %s: %s, %s %s, %s read, %s written", log_path, words_count(result->events, "event").text,
-            words_count(result->processes, "").text, processes(result->processes), words_bytes(result->bytes[0]).text,
-            words_bytes(result->bytes[1]).text);
-    if (result->lost_events) fprintf(stderr, ", %s lost", words_count(result->lost_events, "event").text);
+    fprintf(stderr, "ioseer: %s: %s, %s %s, %s read, %s written", log_path, human_count(result->events, "event").text,
+            human_count(result->processes, "").text, processes(result->processes), human_bytes(result->bytes[0]).text,
+            human_bytes(result->bytes[1]).text);
+    if (result->lost_events) fprintf(stderr, ", %s lost", human_count(result->lost_events, "event").text);
     if (result->unrecorded) {
-        fprintf(stderr, ", %s %s could not be recorded", words_count(result->unrecorded, "").text,
+        fprintf(stderr, ", %s %s could not be recorded", human_count(result->unrecorded, "").text,
                 processes(result->unrecorded));
     }
-    if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", words_bytes(result->damaged_bytes).text);
+    if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
     if (result->running) {
-        fprintf(stderr, ", %s %s still running", words_count(result->running, "").text, processes(result->running));
+        fprintf(stderr, ", %s %s still running", human_count(result->running, "").text, processes(result->running));
     }
     fputc('\n', stderr);
 }

@@ -1,6 +1,5 @@
 // Packing as `record` and `pack` both do it: with a word on how far it is, and one line on what came of it.
-#ifndef IOSEER_CLI_PACK_REPORT_H
-#define IOSEER_CLI_PACK_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ int pack_with_progress(const struct pack_job *job, const char *spill_dir, const 
 // "ioseer: LOG: 1,234 events, 3 processes, 12.3 MiB read, 4.5 MiB written", and what was lost. `program` is what
 // `ioseer doctor` should look at where nothing was recorded.
 void pack_print_result(const char *log_path, const char *program, const struct pack_result *result);
-
-#endif

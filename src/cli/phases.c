@@ -10,9 +10,9 @@
 #include "cli/output.h"
 #include "cli/phases.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
+#include "model/file/keywords.h"
 #include "model/model.h"
-#include "model/model_words.h"
 
 static struct {
     bool json;
@@ -134,7 +134,7 @@ static void print_row(struct json_out *json, const struct model_row *row, const 
                       size_t most)
 {
     const struct model_item *item = row->item;
-    bool is_op = item->type == NEST_OP;
+    bool is_op = item->type == LOOPS_OP;
     json_object(json);
     key_text(json, "op", call_class_name(row->class));
     key_text(json, "call", row->kind->call);
@@ -255,7 +255,7 @@ static void print_rank_list(FILE *out, const uint32_t *rank, size_t count)
 static const char *offset_text(const struct model_row *row)
 {
     const struct model_value *value = &row->item->at[AT_OFFSET];
-    if (row->item->type == NEST_LIST) return row->mode;
+    if (row->item->type == LOOPS_LIST) return row->mode;
     if (!row->kind->has_offset) return "-";
     if (row->item->logical.text) return row->item->logical.text;
     return value->text ? value->text : "(table)";
@@ -267,7 +267,7 @@ static void print_row_text(FILE *out, const char *label, const struct model_row 
     snprintf(operations, sizeof operations, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
              call_class_name(row->class));
     fprintf(out, "%-9s %-22s %-36s %6" PRIu64 " %10s %10s", label, operations, offset_text(row), row->rep,
-            row->has_size ? words_bytes(model_row_size(row)).text : "varies", words_bytes(row->bytes).text);
+            row->has_size ? human_bytes(model_row_size(row)).text : "varies", human_bytes(row->bytes).text);
 }
 
 // Phases of one family that follow each other are one block of lines.
@@ -283,10 +283,10 @@ static void print_block(FILE *out, const struct model *model, size_t first, size
         print_row_text(out, i ? "" : label, &row[i]);
         if (!i) {
             double rate = bandwidth(family->weight * (last - first + 1), duration_ns);
-            fprintf(out, " %10s %8s/s %7s", words_seconds(duration_ns).text, words_bytes((uint64_t)rate).text,
-                    words_percent(total_ns > 0 ? (double)duration_ns / (double)total_ns : 0).text);
+            fprintf(out, " %10s %8s/s %7s", human_seconds(duration_ns).text, human_bytes((uint64_t)rate).text,
+                    human_percent(total_ns > 0 ? (double)duration_ns / (double)total_ns : 0).text);
             fputs("  ", out);
-            if (used->main_file != OP_NO_SET) words_print_name(out, model->file[used->main_file].set->pattern);
+            if (used->main_file != OP_NO_SET) human_print_name(out, model->file[used->main_file].set->pattern);
             if (used->use.files > 1) fprintf(out, " (%" PRIu64 " files)", used->use.files);
         }
         if (row[i].part->ranks < model->program[family->program].np && (!i || row[i].part != row[i - 1].part)) {
@@ -306,13 +306,13 @@ static void print_periods(FILE *out, const struct model *model)
         size_t first = 0;
         while (model->phase[first].family != i) first++;
         fprintf(out, "\nPhase %zu repeats %" PRIu32 " times, every %s (variation %s)\n", first + 1, family->count,
-                words_seconds(family->period_ns).text, words_percent(family->irregularity).text);
+                human_seconds(family->period_ns).text, human_percent(family->irregularity).text);
     }
 }
 
 static void print_unphased(FILE *out, uint64_t bytes, const char *why)
 {
-    if (bytes) fprintf(out, "\n%s in no phase: %s\n", words_bytes(bytes).text, why);
+    if (bytes) fprintf(out, "\n%s in no phase: %s\n", human_bytes(bytes).text, why);
 }
 
 // --- the verb
@@ -397,7 +397,7 @@ static void print_rule(FILE *out, const struct model *model)
         fprintf(
             out,
             "\n%s: phases are parted by changes of the pattern and by pauses of %s and more, not by communication\n",
-            has_mpi ? "Processes without MPI" : "Without MPI", words_seconds(model->gap_ns).text);
+            has_mpi ? "Processes without MPI" : "Without MPI", human_seconds(model->gap_ns).text);
     }
 }
 

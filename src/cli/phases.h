@@ -1,11 +1,8 @@
 // The object that `ioseer phases --json` prints.
-#ifndef IOSEER_CLI_PHASES_H
-#define IOSEER_CLI_PHASES_H
+#pragma once
 
 #include "base/json_out.h"
 #include "model/model.h"
 
 // No list has more than `most` members.
 int phases_json(const struct model *model, struct json_out *json, size_t most);
-
-#endif

@@ -9,11 +9,11 @@
 #include "base/err.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
-#include "cli/predict_run.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
 #include "model/scale.h"
 #include "predict/analytic.h"
+#include "predict/runs.h"
 
 enum { RUNS = 7, QUICK_RUNS = 3 };
 
@@ -155,21 +155,21 @@ static void print_targets(const struct prediction *prediction, FILE *out)
     fprintf(out, "%-32s %-9s %12s %27s %9s\n", "TARGET", "METHOD", "I/O TIME", "95 % INTERVAL", "VARIATION");
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        char range[2 * sizeof(struct words) + 4];
-        snprintf(range, sizeof range, "%s - %s", words_time(target->total.low).text,
-                 words_time(target->total.high).text);
+        char range[2 * sizeof(struct human) + 4];
+        snprintf(range, sizeof range, "%s - %s", human_time(target->total.low).text,
+                 human_time(target->total.high).text);
         const char *remark = !target->reason ? "" : target->predictable ? "  " : "  not predictable: ";
         if (!is_predicted(target)) {
             fprintf(out, "%-32s %-9s %12s  %s\n", target->name, target->method, "-", target->reason);
             continue;
         }
         fprintf(out, "%-32s %-9s %12s %27s %9s%s%s\n", target->name, target->method,
-                words_time(target->total.middle).text, range,
-                target->runs > 1 ? words_percent(target->variation).text : "", remark,
+                human_time(target->total.middle).text, range,
+                target->runs > 1 ? human_percent(target->variation).text : "", remark,
                 target->reason ? target->reason : "");
     }
     if (prediction->recorded > 0) {
-        fprintf(out, "%-32s %-9s %12s\n", "as recorded", "", words_time(prediction->recorded).text);
+        fprintf(out, "%-32s %-9s %12s\n", "as recorded", "", human_time(prediction->recorded).text);
     }
 }
 
@@ -189,7 +189,7 @@ static void print_phases(const struct prediction *prediction, FILE *out)
         fprintf(out, "%-6zu", (size_t)first->phase[k].id);
         for (size_t i = 0; i < prediction->targets; i++) {
             const struct predicted_phase *phase = &prediction->target[i].phase[k];
-            fprintf(out, " %24s", phase->predicted ? words_time(phase->seconds.middle).text : "no transfers");
+            fprintf(out, " %24s", phase->predicted ? human_time(phase->seconds.middle).text : "no transfers");
         }
         fputc('\n', out);
     }

@@ -12,12 +12,12 @@
 #include "base/err.h"
 #include "base/settings.h"
 #include "cli/pack_report.h"
-#include "cli/record_devices.h"
-#include "cli/record_guard.h"
-#include "cli/record_job.h"
-#include "cli/record_run.h"
 #include "cli/verb.h"
 #include "pack/log_writer.h"
+#include "record/devices.h"
+#include "record/guard.h"
+#include "record/job.h"
+#include "record/run.h"
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 

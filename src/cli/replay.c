@@ -11,15 +11,15 @@
 #include "base/json_keys.h"
 #include "cli/model_argument.h"
 #include "cli/output.h"
-#include "cli/replay_phases.h"
-#include "cli/replay_run.h"
 #include "cli/verb.h"
-#include "cli/words.h"
+#include "log/describe.h"
 #include "log/log.h"
+#include "model/compare/similarity.h"
 #include "model/phase_list.h"
 #include "model/scale.h"
-#include "model/similarity.h"
 #include "predict/statistics.h"
+#include "replay/choose_phases.h"
+#include "replay/replay.h"
 
 static struct {
     const char *on;
@@ -200,26 +200,26 @@ static void print_text(const struct outcome *o, FILE *out, double *scratch)
     for (size_t i = program->first; i < program->end; i++) {
         if (!phase_list_has(options.phases, i + 1)) continue;
         struct interval time = phase_interval(o, i, scratch);
-        char range[2 * sizeof(struct words) + 4];
-        snprintf(range, sizeof range, "%s - %s", words_time(time.low).text, words_time(time.high).text);
-        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, words_time(time.middle).text, o->runs > 1 ? range : "",
-                words_seconds(o->model->phase[i].duration_ns).text);
+        char range[2 * sizeof(struct human) + 4];
+        snprintf(range, sizeof range, "%s - %s", human_time(time.low).text, human_time(time.high).text);
+        fprintf(out, "%-8zu %12s %26s %12s\n", i + 1, human_time(time.middle).text, o->runs > 1 ? range : "",
+                human_seconds(o->model->phase[i].duration_ns).text);
     }
     struct interval total = total_interval(o, scratch);
-    fprintf(out, "total    %12s\n", words_time(total.middle).text);
+    fprintf(out, "total    %12s\n", human_time(total.middle).text);
     if (o->has_similarity) {
-        fprintf(out, "\n%s of the operations are as recorded", words_percent(share_alike(&o->similarity)).text);
+        fprintf(out, "\n%s of the operations are as recorded", human_percent(share_alike(&o->similarity)).text);
         if (*o->similarity.first) fprintf(out, "; the first that is not: %s", o->similarity.first);
         fputc('\n', out);
         if (!options.no_think) {
             fprintf(out, "%s of these come after pauses as long as recorded, within %.0f %% or %s\n",
-                    words_percent(share_paused(&o->similarity)).text, 100 * SIMILARITY_PAUSE_SHARE,
-                    words_seconds(SIMILARITY_PAUSE_NS).text);
+                    human_percent(share_paused(&o->similarity)).text, 100 * SIMILARITY_PAUSE_SHARE,
+                    human_seconds(SIMILARITY_PAUSE_NS).text);
         }
     }
     if (o->run[o->runs - 1].skipped) {
         uint64_t skipped = o->run[o->runs - 1].skipped;
-        fprintf(out, "%s %s left out; the first: %s\n", words_count(skipped, "operation").text,
+        fprintf(out, "%s %s left out; the first: %s\n", human_count(skipped, "operation").text,
                 skipped == 1 ? "has no replay and was" : "have no replay and were", o->run[o->runs - 1].first_skipped);
     }
 }
@@ -256,12 +256,12 @@ static int fail(const struct replay_place *place, const struct replay_result *re
 static int check_run(const struct replay_result *result)
 {
     if (result->failed) {
-        fprintf(stderr, "ioseer replay: %s failed; the first: %s\n", words_count(result->failed, "operation").text,
+        fprintf(stderr, "ioseer replay: %s failed; the first: %s\n", human_count(result->failed, "operation").text,
                 result->first_failure);
         return STATUS_FAILURE;
     }
     if (result->wrong_bytes) {
-        fprintf(stderr, "ioseer replay: %s read are not what was written\n", words_bytes(result->wrong_bytes).text);
+        fprintf(stderr, "ioseer replay: %s read are not what was written\n", human_bytes(result->wrong_bytes).text);
         return STATUS_FAILURE;
     }
     return STATUS_OK;
@@ -330,8 +330,8 @@ static int check_space(const struct model *model, double copies)
     if (copies > 1) needed = (uint64_t)((double)needed * copies);
     uint64_t there = (uint64_t)about.f_bavail * about.f_frsize;
     if (needed <= there) return STATUS_OK;
-    fprintf(stderr, "ioseer replay: %s: needs %s, %s are free\n", options.on, words_bytes(needed).text,
-            words_bytes(there).text);
+    fprintf(stderr, "ioseer replay: %s: needs %s, %s are free\n", options.on, human_bytes(needed).text,
+            human_bytes(there).text);
     return STATUS_FAILURE;
 }
 

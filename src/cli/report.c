@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "cli/output.h"
-#include "cli/page.h"
 #include "cli/verb.h"
+#include "report/page.h"
 
 static struct {
     const char *format;

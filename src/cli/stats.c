@@ -10,8 +10,8 @@
 #include "cli/log_argument.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "cli/words.h"
-#include "log/log_stats.h"
+#include "log/describe.h"
+#include "log/stats.h"
 
 static struct {
     bool json;
@@ -120,9 +120,9 @@ static void darshan_mounts(const struct log *log, FILE *out)
         if (known) continue;
         named[count++] = file->mount;
         fprintf(out, "# mount entry:\t");
-        words_print_name(out, file->mount);
+        human_print_name(out, file->mount);
         fputc('\t', out);
-        words_print_name(out, words_file_system(file));
+        human_print_name(out, describe_file_system(file));
         fputc('\n', out);
     }
 }
@@ -134,10 +134,10 @@ static void darshan_header(const struct log *log, FILE *out)
     fprintf(out, "# ioseer version: %s\n# exe:", IOSEER_VERSION);
     for (size_t i = 0; i < job->command.count; i++) {
         fputc(' ', out);
-        words_print_name(out, job->command.word[i]);
+        human_print_name(out, job->command.word[i]);
     }
     fprintf(out, "\n# uid: %" PRIu64 "\n# jobid: ", job->uid);
-    words_print_name(out, job->id ? job->id : "0");
+    human_print_name(out, job->id ? job->id : "0");
     fputc('\n', out);
     darshan_time(out, "start_time", job->start_ns);
     darshan_time(out, "end_time", end_ns);
@@ -170,11 +170,11 @@ static int take_darshan(const struct log_stats_record *record, void *context)
         } else {
             fprintf(out, "%" PRId64 "\t", values[i].integer);
         }
-        words_print_name(out, record->file->name);
+        human_print_name(out, record->file->name);
         fputc('\t', out);
-        words_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
+        human_print_name(out, record->file->mount ? record->file->mount : "UNKNOWN");
         fputc('\t', out);
-        words_print_name(out, words_file_system(record->file));
+        human_print_name(out, describe_file_system(record->file));
         fputc('\n', out);
     }
     return output_failed(printer->output) ? ERR_LIMIT : 0;
@@ -192,11 +192,11 @@ static int take_text(const struct log_stats_record *record, void *context)
         printer->layer = record->layer;
     }
     fprintf(out, "%-6s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s %10s %12s %12s %12s  ", "", value[COUNTER_OPENS],
-            value[COUNTER_READS], value[COUNTER_WRITES], words_bytes(value[COUNTER_BYTES_READ]).text,
-            words_bytes(value[COUNTER_BYTES_WRITTEN]).text, words_seconds((int64_t)value[COUNTER_READ_TIME]).text,
-            words_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
-            words_seconds((int64_t)value[COUNTER_META_TIME]).text);
-    words_print_name(out, record->file ? record->file->name : "-");
+            value[COUNTER_READS], value[COUNTER_WRITES], human_bytes(value[COUNTER_BYTES_READ]).text,
+            human_bytes(value[COUNTER_BYTES_WRITTEN]).text, human_seconds((int64_t)value[COUNTER_READ_TIME]).text,
+            human_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
+            human_seconds((int64_t)value[COUNTER_META_TIME]).text);
+    human_print_name(out, record->file ? record->file->name : "-");
     if (!record->has_rank && log_world_count(printer->log)) fputs("  (no rank)", out);
     if (record->has_rank && !record->is_reduced) fprintf(out, "  (rank %" PRId64 ")", record->rank);
     if (options.per_rank && record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);

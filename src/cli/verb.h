@@ -1,6 +1,5 @@
 // A verb of the command line: one file, one row in the table of main.c.
-#ifndef IOSEER_CLI_VERB_H
-#define IOSEER_CLI_VERB_H
+#pragma once
 
 #include "base/json_in.h"
 #include "base/options.h"
@@ -28,5 +27,3 @@ int cli_fail_json(const char *verb, const char *path, int code, const struct jso
 
 // The same with the reason in words and STATUS_USAGE.
 int cli_usage(const char *verb, const char *what, const char *why);
-
-#endif

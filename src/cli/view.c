@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/page.h"
 #include "cli/verb.h"
-#include "cli/view_http.h"
+#include "report/page.h"
+#include "view/http.h"
 
 static struct {
     uint64_t port;

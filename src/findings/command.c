@@ -79,5 +79,5 @@ const char *find_command(struct findings *findings, const struct finding *findin
         free(text);
         text = NULL;
     }
-    return texts_take(&findings->texts, text) < 0 ? NULL : text;
+    return text_list_take(&findings->texts, text) < 0 ? NULL : text;
 }

@@ -1,7 +1,6 @@
 // Which bytes of a file were touched so far: a sorted list of extents that do not meet. A list that gets too long is
 // given up, because what it would say then is wrong.
-#ifndef IOSEER_FINDINGS_EXTENTS_H
-#define IOSEER_FINDINGS_EXTENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_
 // How many of these bytes are there.
 uint64_t extents_overlap(const struct extents *extents, uint64_t start, uint64_t bytes);
 void extents_free(struct extents *extents);
-
-#endif

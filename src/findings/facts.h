@@ -4,13 +4,12 @@
 //
 // A *request* is a transfer that reached the file system: a POSIX call, whoever made it. Requests of asynchronous calls
 // are left out, as their durations are not times in calls.
-#ifndef IOSEER_FINDINGS_FACTS_H
-#define IOSEER_FINDINGS_FACTS_H
+#pragma once
 
 #include "base/lookup.h"
 #include "findings/extents.h"
-#include "log/log_comm.h"
-#include "log/log_walk.h"
+#include "log/comm.h"
+#include "log/walk.h"
 
 enum facts_direction { FACTS_READ, FACTS_WRITE, FACTS_DIRECTIONS };
 
@@ -176,5 +175,3 @@ static inline void facts_sum_join(struct facts_sum *sum, const struct facts_sum 
     sum->bytes += more->bytes;
     sum->ns += more->ns;
 }
-
-#endif

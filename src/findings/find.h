@@ -1,11 +1,10 @@
 // What the functions that find something share. Each fills a finding and gives 1, or gives 0 where there is none, or
 // -ENOMEM. `id`, share and severity are filled in by findings.c, which also drops what is too little to matter, and
 // puts the names in the places of the words FILE and LOG of `command`.
-#ifndef IOSEER_FINDINGS_FIND_H
-#define IOSEER_FINDINGS_FIND_H
+#pragma once
 
 #include "base/err.h"
-#include "base/words.h"
+#include "base/human.h"
 #include "findings/findings.h"
 
 typedef int find(struct findings *findings, struct finding *finding);
@@ -17,7 +16,7 @@ find find_one_rank, find_slow_rank, find_waiting;
 find find_slow_file, find_contention;
 find find_metadata, find_opens, find_stats, find_syncs;
 
-// A text that lives as long as the findings; NULL where memory is out, which texts_failed tells.
+// A text that lives as long as the findings; NULL where memory is out, which text_list_failed tells.
 const char *find_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct finding_evidence *find_evidence(struct finding *finding, const char *text);
@@ -64,5 +63,3 @@ static inline const char *find_verb(unsigned direction)
 {
     return direction == FACTS_WRITE ? "write" : "read";
 }
-
-#endif

@@ -51,7 +51,7 @@ const char *find_text(struct findings *findings, const char *format, ...)
     va_start(arguments, format);
     if (vasprintf(&text, format, arguments) < 0) text = NULL;
     va_end(arguments);
-    return texts_take(&findings->texts, text) < 0 ? NULL : text;
+    return text_list_take(&findings->texts, text) < 0 ? NULL : text;
 }
 
 struct finding_evidence *find_evidence(struct finding *finding, const char *text)
@@ -183,5 +183,5 @@ void findings_free(struct findings *findings)
 {
     free(findings->finding);
     free(findings->phase);
-    texts_free(&findings->texts);
+    text_list_free(&findings->texts);
 }

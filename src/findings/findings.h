@@ -1,10 +1,9 @@
 // What is wrong with a job's I/O, ranked by the time at stake. Each finding compares calls of this log with others of
 // the same log, or with what memory would do; none only says that a number is over a threshold. To add one: a function
 // in a find_*.c and a row in the table of findings.c.
-#ifndef IOSEER_FINDINGS_FINDINGS_H
-#define IOSEER_FINDINGS_FINDINGS_H
+#pragma once
 
-#include "base/texts.h"
+#include "base/text_list.h"
 #include "findings/facts.h"
 #include "model/model.h"
 
@@ -44,7 +43,7 @@ struct finding_phase {
 
 struct findings {
     const struct facts *facts;
-    struct texts texts; // all that was made with printf
+    struct text_list texts; // all that was made with printf
     struct finding *finding;
     size_t count, room;
     struct finding_phase *phase;
@@ -57,5 +56,3 @@ int findings_make(struct findings *findings, const struct facts *facts, const st
 void findings_free(struct findings *findings);
 
 const char *finding_severity_name(enum finding_severity severity);
-
-#endif

@@ -1,6 +1,5 @@
 // The log file: a header, blocks one after the other, a trailer. Little-endian, written once, only ever appended to.
-#ifndef IOSEER_FMT_BLOCK_H
-#define IOSEER_FMT_BLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
 int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out);
 // The other way; `stored` holds block->stored_len bytes. Replaces what is in `raw`.
 int log_block_load(const struct log_block *block, const uint8_t *stored, struct bytes *raw);
-
-#endif

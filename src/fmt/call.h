@@ -1,7 +1,6 @@
 // What is known of a captured call, whatever alias it was called by. Ids come from calls/ids.lock and never move;
 // a log carries the rows it uses, so that it can be read by a program that has another table.
-#ifndef IOSEER_FMT_CALL_H
-#define IOSEER_FMT_CALL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ struct call_symbol {
     unsigned call;
 };
 extern const struct call_symbol call_symbols[];
-
-#endif

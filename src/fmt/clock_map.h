@@ -1,7 +1,6 @@
 // From a process's clock units to nanoseconds since the job's start:
 //   ns = origin_ns + (units - origin_units) * span_ns / span_units
-#ifndef IOSEER_FMT_CLOCK_MAP_H
-#define IOSEER_FMT_CLOCK_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ static inline int64_t clock_map_ns(const struct clock_map *map, uint64_t units)
 {
     return clock_map_ns_at(map, clock_map_rate(map), units);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // Counters of one file in one process and layer, with the meaning of Darshan's, counter for counter.
 // One accumulator serves the reader, which feeds it events, and the recorder, which feeds it calls past the trace cap;
 // it never allocates. Times are in whatever unit the caller uses throughout; 0 means never.
-#ifndef IOSEER_FMT_COUNTERS_H
-#define IOSEER_FMT_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -241,5 +240,3 @@ enum { COUNTERS_MAX_RECORD = 4096 }; // bytes that suffice for one
 
 void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry);
 int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry);
-
-#endif

@@ -10,8 +10,7 @@
 // its body ends: a piece behind its last byte, a loop where its next round would begin; the first counts from the
 // body's origin. A writer joins what can be joined: no piece follows a piece without a gap, no loop of a single piece
 // has its length as stride.
-#ifndef IOSEER_FMT_DATATYPE_H
-#define IOSEER_FMT_DATATYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +131,3 @@ int datatype_map_start(struct datatype_map *map, const struct datatype_tiling *t
                        uint64_t bytes);
 // 1 with the next piece, 0 at the end, ERR_LIMIT where the type is cut or the place is beyond 63 bits.
 int datatype_map_next(struct datatype_map *map, struct datatype_piece *piece);
-
-#endif

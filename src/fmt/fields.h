@@ -6,8 +6,7 @@
 //           | varint (key << 1 | 1), varint length, bytes          a string of bytes
 //
 // Readers skip kinds and keys they do not know; that is how the format grows. Signed numbers are folded (varint.h).
-#ifndef IOSEER_FMT_FIELDS_H
-#define IOSEER_FMT_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int fields_next(struct fields_in *body, struct field *field);
 
 // Puts all fields of a body, as far as it makes sense. Numbers become as short as they can be.
 void fields_copy(struct fields_out *out, struct fields_in body);
-
-#endif

@@ -1,8 +1,7 @@
 // The kinds of tagged records and their keys. Numbers are never reused; new ones go at the end of a list.
 // Times in a spill are clock units (struct spill_moment in spill.h); in a log they are nanoseconds since the job's
 // start unless the comment says otherwise.
-#ifndef IOSEER_FMT_RECORDS_H
-#define IOSEER_FMT_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -208,5 +207,3 @@ enum index_key {
     INDEX_CLASS_NS = 10,
     INDEX_STORED_LEN = 11,
 };
-
-#endif

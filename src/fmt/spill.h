@@ -7,8 +7,7 @@
 //
 // Chunks are claimed by moving `next`; a chunk's header is written before its first byte of payload, its `used` grows
 // as records complete. A reader takes `used` bytes of each chunk and nothing else.
-#ifndef IOSEER_FMT_SPILL_H
-#define IOSEER_FMT_SPILL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ struct spill_chunk {
 
 _Static_assert(sizeof(struct spill_header) <= SPILL_HEADER_BYTES, "the header fits its page");
 _Static_assert(sizeof(struct spill_chunk) <= SPILL_CHUNK_HEADER_BYTES, "the chunk header fits");
-
-#endif

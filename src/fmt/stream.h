@@ -28,8 +28,7 @@
 // event comes when the completion is seen, wherever that is, and says by ATTRIBUTE_OWN_NUMBER (and ATTRIBUTE_OWN_STREAM
 // where it stands in another stream) which announcement was its own. It takes no new number, and what is open around it
 // is not its parent: only the attributes can name one.
-#ifndef IOSEER_FMT_STREAM_H
-#define IOSEER_FMT_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -179,5 +178,3 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
 // 1 with the next event, 0 at the end, a negative code on damage (what came before is good).
 // Only the attributes whose bit is set in attribute_mask are written.
 int stream_decode(struct stream_decoder *d, struct stream_event *event);
-
-#endif

@@ -1,7 +1,6 @@
 // The other side of stream.h: writes events. Nearly everything here is inline: it is the recorder's hot path.
 // No allocation, no lock, no division; `used` is moved after each complete record, so a reader never sees half of one.
-#ifndef IOSEER_FMT_STREAM_PUT_H
-#define IOSEER_FMT_STREAM_PUT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -232,5 +231,3 @@ static inline void stream_put_extended(struct stream_writer *w, unsigned slot, u
     if (!(flags & EVENT_ENDS_BEGUN) && !extra->numbered) w->next_number++;
     stream_put_commit(w, at);
 }
-
-#endif

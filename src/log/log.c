@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "log/log_private.h"
+#include "log/private.h"
 
 void *table_add(struct table *table, size_t item_bytes)
 {

@@ -1,8 +1,7 @@
 // An open log: what it says of the job, its processes, files and calls, and where its events lie.
 // Opening reads the records, not the events (log_iter.h). A log without its end, or with damage, opens too; struct
 // log_health says what is missing. Pointers handed out stay good until log_close.
-#ifndef IOSEER_LOG_LOG_H
-#define IOSEER_LOG_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,19 +12,19 @@
 #include "fmt/call.h"
 #include "fmt/clock_map.h"
 #include "fmt/datatype.h"
-#include "fmt/device.h"
+#include "fmt/device_samples.h"
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
 struct log; // see log_private.h
 
-struct log_words {
+struct log_strings {
     const char **word;
     size_t count;
 };
 
 struct log_job {
-    struct log_words command;
+    struct log_strings command;
     uint64_t start_ns; // since the epoch
     uint64_t end_ns;   // since the epoch; 0 where it is not known
     const char *host;  // texts are NULL where the log does not say
@@ -57,7 +56,7 @@ struct log_process {
     const char *exe;
     const char *cwd;
     const char *mpi;
-    struct log_words args;
+    struct log_strings args;
     int64_t start_ns;
     int64_t end_ns; // meaningful with has_end
     bool has_end;
@@ -261,5 +260,3 @@ size_t log_process_index(const struct log *log, const struct log_process *proces
 
 // Reads the block at a place. Replaces what is in `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);
-
-#endif

@@ -2,8 +2,7 @@
 // in its family, from 1), `rs` (request size in bytes), + - * / %, minus in front, parentheses, spaces.
 // `/` rounds down and `%` takes the sign of its right side. For the values that occur, which are not negative, both are
 // what C does. The arithmetic is that of 64-bit signed integers, and a result that does not fit is an error.
-#ifndef IOSEER_MODEL_EXPR_H
-#define IOSEER_MODEL_EXPR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int expr_parse(const char *text, struct expr **out);
 // -ERANGE: the result of some operation does not fit; -EDOM: division by zero.
 int expr_eval(const struct expr *expr, const struct expr_variables *variables, int64_t *value);
 void expr_free(struct expr *expr);
-
-#endif

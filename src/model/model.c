@@ -17,7 +17,7 @@ static void free_items(struct model_items *items)
         struct model_items body = {item->body, item->length};
         for (unsigned c = 0; c < AT_COUNT; c++) expr_free(item->at[c].expr);
         expr_free(item->logical.expr);
-        if (item->type == NEST_LOOP) free_items(&body);
+        if (item->type == LOOPS_LOOP) free_items(&body);
     }
 }
 
@@ -47,7 +47,7 @@ int model_value_at(const struct model_value *value, const struct expr_variables 
     return 0;
 }
 
-static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index, struct nest *to)
+static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index, struct loops *to)
 {
     to->op.kind = item->kind;
     to->step = item->step;
@@ -61,23 +61,23 @@ static int instance_op(const struct model_item *item, struct expr_variables *var
 }
 
 static int instance_items(struct arena *arena, const struct model_items *items, struct expr_variables *variables,
-                          size_t index, struct nest_seq *out)
+                          size_t index, struct loops_seq *out)
 {
     out->count = items->count;
     out->item = arena_alloc(arena, (items->count + 1) * sizeof *out->item);
     RETURN_IF(!out->item, -ENOMEM);
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        struct nest *to = &out->item[i];
-        *to = (struct nest){
+        struct loops *to = &out->item[i];
+        *to = (struct loops){
             .type = item->type, .steps = item->steps, .length = item->length, .count = item->count, .ops = item->ops};
-        if (item->type == NEST_LIST) {
+        if (item->type == LOOPS_LIST) {
             to->list = item->list[index];
-        } else if (item->type == NEST_OP) {
+        } else if (item->type == LOOPS_OP) {
             FORWARD(instance_op(item, variables, index, to));
         } else {
             struct model_items body = {item->body, item->length};
-            struct nest_seq inner;
+            struct loops_seq inner;
             FORWARD(instance_items(arena, &body, variables, index, &inner));
             to->body = inner.item;
         }
@@ -86,7 +86,7 @@ static int instance_items(struct arena *arena, const struct model_items *items, 
 }
 
 int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
-                   size_t ph_place, size_t rank_place, struct arena *arena, struct nest_seq *out)
+                   size_t ph_place, size_t rank_place, struct arena *arena, struct loops_seq *out)
 {
     struct expr_variables variables = {
         .idp = part->rank[rank_place], .np = model->program[family->program].np, .ph = part->ph[ph_place]};
@@ -136,7 +136,7 @@ static int find_leaves(struct expanding *e, const struct model_items *items)
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         struct model_items body = {item->body, item->length};
-        if (item->type == NEST_LOOP) {
+        if (item->type == LOOPS_LOOP) {
             FORWARD(find_leaves(e, &body));
             continue;
         }
@@ -152,14 +152,14 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
 {
     for (size_t i = 0; i < count; i++) {
         const struct model_part *part = &parts[i];
-        struct nest_seq seq;
+        struct loops_seq seq;
         size_t rank_place = model_place(part->rank, part->ranks, e->rank),
                ph_place = model_place(part->ph, part->phs, ph);
         if (part->thread != e->thread || rank_place == SIZE_MAX || ph_place == SIZE_MAX) continue;
         e->leaves = 0;
         FORWARD(find_leaves(e, &part->items));
         FORWARD(model_instance(e->model, family, part, ph_place, rank_place, &e->arena, &seq));
-        FORWARD(nest_walk(&seq, keep_op, e));
+        FORWARD(loops_walk(&seq, keep_op, e));
     }
     return 0;
 }

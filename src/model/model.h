@@ -2,8 +2,7 @@
 //
 // `structure` is what the application does wherever it runs: programs, families of phases, their patterns and order.
 // `observed` is what one run on one machine saw. Both live in the same structs here; the names say which is which.
-#ifndef IOSEER_MODEL_MODEL_H
-#define IOSEER_MODEL_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,12 +11,12 @@
 
 #include "base/arena.h"
 #include "fmt/call.h"
+#include "model/build/datatypes.h"
+#include "model/build/file_set.h"
+#include "model/build/segment.h"
 #include "model/expr.h"
-#include "model/file_set.h"
-#include "model/nest.h"
+#include "model/loops.h"
 #include "model/op.h"
-#include "model/segment.h"
-#include "model/types.h"
 
 enum { MODEL_VERSION = 1 };
 
@@ -28,17 +27,17 @@ struct model_value {
     int64_t *table; // [place of the ph * ranks + place of the rank] in its part
 };
 
-// As struct nest, but for all ranks and phases at once.
+// As struct loops, but for all ranks and phases at once.
 struct model_item {
-    uint8_t type; // enum nest_type
+    uint8_t type; // enum loops_type
     uint8_t steps;
-    uint32_t kind;   // NEST_OP
-    uint32_t length; // NEST_LOOP
+    uint32_t kind;   // LOOPS_OP
+    uint32_t length; // LOOPS_LOOP
     uint64_t count;
     uint64_t ops; // of one process in one phase
     struct model_value at[AT_COUNT];
     struct model_value logical; // transfers in a view: the offset if the ranks' pieces lay in rank order; or all zero
-    struct nest_step *step;
+    struct loops_step *step;
     struct model_item *body;
     struct op **list;          // [as a table]: `count` operations
     struct model_pause *think; // observed, before each operation; NULL where it is not known
@@ -229,7 +228,7 @@ uint32_t model_threads(const struct model *model, uint32_t program); // all are 
 
 // The operations of one process in one phase; memory is the arena's and the model's.
 int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
-                   size_t ph_place, size_t rank_place, struct arena *arena, struct nest_seq *out);
+                   size_t ph_place, size_t rank_place, struct arena *arena, struct loops_seq *out);
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
 
 // The rows of the table of phases: operations of one family, alike ones together.
@@ -265,5 +264,3 @@ struct model_use {
     bool shared; // one of them by several processes
 };
 int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use);
-
-#endif

@@ -1,8 +1,7 @@
 // One operation of an application: what it is (its kind) and where (its coordinates). Kinds are few and interned;
 // whatever changes from one operation to the next in a loop is a coordinate, so that a loop is one operation and a step
 // for each coordinate.
-#ifndef IOSEER_MODEL_OP_H
-#define IOSEER_MODEL_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ struct op_time {
     int64_t overlap_ns; // work, where no other operation began
     uint64_t ahead;     // operations that began
 };
-
-#endif

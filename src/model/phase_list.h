@@ -1,6 +1,5 @@
 // Lists of phases as people write them: 1,3-5.
-#ifndef IOSEER_MODEL_PHASE_LIST_H
-#define IOSEER_MODEL_PHASE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@ int phase_list_next(const char **list, size_t *first, size_t *last);
 
 // Whether the phase is in a list that can be read; NULL has all.
 bool phase_list_has(const char *list, size_t id);
-
-#endif

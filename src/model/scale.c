@@ -176,13 +176,13 @@ static int scale_items(const struct scaling *s, const struct model_part *part, c
     for (size_t i = 0; i < items->count; i++) {
         struct model_item *item = &items->item[i];
         struct model_items body = {item->body, item->length};
-        if (item->type == NEST_LOOP) FORWARD(scale_items(s, part, ranks, &body));
-        if (item->type == NEST_LIST) FORWARD(scale_list(s, part, ranks, item));
-        if (item->type == NEST_OP && s->model->kind[item->kind].etype_bytes) {
+        if (item->type == LOOPS_LOOP) FORWARD(scale_items(s, part, ranks, &body));
+        if (item->type == LOOPS_LIST) FORWARD(scale_list(s, part, ranks, item));
+        if (item->type == LOOPS_OP && s->model->kind[item->kind].etype_bytes) {
             FORWARD(scale_view(s, part, ranks, item));
             continue;
         }
-        for (unsigned c = 0; item->type == NEST_OP && c < AT_COUNT; c++) {
+        for (unsigned c = 0; item->type == LOOPS_OP && c < AT_COUNT; c++) {
             FORWARD(scale_value(s, part, ranks, &item->at[c], c == AT_OFFSET));
         }
         FORWARD(scale_value(s, part, ranks, &item->logical, true));

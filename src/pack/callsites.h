@@ -1,6 +1,5 @@
 // From return addresses to source lines.
-#ifndef IOSEER_PACK_CALLSITES_H
-#define IOSEER_PACK_CALLSITES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t le
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address);
 
 void callsites_free(struct callsites *sites);
-
-#endif

@@ -1,6 +1,5 @@
 // The log's files: what several processes did to one name is one file.
-#ifndef IOSEER_PACK_FILE_TABLE_H
-#define IOSEER_PACK_FILE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool file_table_has_device(const struct file_table *table, uint64_t device);
 int file_table_write(const struct file_table *table, struct log_writer *w);
 
 void file_table_free(struct file_table *table);
-
-#endif

@@ -1,7 +1,6 @@
 // Writes a log: beside its final name first, renamed when it is whole. Blocks go out as they come; only the index is
 // kept in memory.
-#ifndef IOSEER_PACK_LOG_WRITER_H
-#define IOSEER_PACK_LOG_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ int log_writer_publish(struct log_writer *w, bool replace);
 
 // Releases everything and removes what was written, unless it was published.
 void log_writer_abandon(struct log_writer *w);
-
-#endif

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "pack/pack_private.h"
+#include "pack/private.h"
 
 static int add_process(struct pack *pack, struct pack_process **process)
 {

@@ -1,6 +1,5 @@
 // From a job's spill files to its log.
-#ifndef IOSEER_PACK_PACK_H
-#define IOSEER_PACK_PACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int pack_save_job(const struct pack_job *job, const char *spill_dir);
 
 // Removes a spill directory and all files in it.
 int pack_remove_directory(const char *spill_dir);
-
-#endif

@@ -1,7 +1,6 @@
 // What each process describes for itself and the log keeps once: datatypes, hints. Descriptions with the same fields
 // are one.
-#ifndef IOSEER_PACK_SHARED_TABLE_H
-#define IOSEER_PACK_SHARED_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int shared_table_add(struct shared_table *table, struct fields_in body, uint32_t
 int shared_table_write(const struct shared_table *table, struct log_writer *w, unsigned kind);
 
 void shared_table_free(struct shared_table *table);
-
-#endif

@@ -1,7 +1,6 @@
 // Reading a spill file that may still be written to, cut off, damaged or made to deceive. Nothing in it is believed:
 // every length is checked against the bytes that are really there.
-#ifndef IOSEER_PACK_SPILL_READ_H
-#define IOSEER_PACK_SPILL_READ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int spill_refresh_records(struct spill *spill);
 int spill_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
 
 void spill_free(struct spill *spill);
-
-#endif

@@ -1,10 +1,9 @@
 // Times from a SYSTEM's points, without running anything.
-#ifndef IOSEER_PREDICT_ANALYTIC_H
-#define IOSEER_PREDICT_ANALYTIC_H
+#pragma once
 
 #include "predict/classes.h"
 #include "predict/statistics.h"
-#include "target/system.h"
+#include "target/system/system.h"
 
 struct estimate {
     struct interval seconds;
@@ -20,5 +19,3 @@ int analytic_estimate(const struct system *system, const struct io_class *class,
 
 // A point in words: "write 1 MiB sequential, 4 processes, shared".
 void analytic_point_text(const struct system_point *point, char out[128]);
-
-#endif

@@ -24,7 +24,7 @@ static void add_pauses(const struct model_items *items, double *seconds, double 
 {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        if (item->type == NEST_LOOP) add_pauses(&(struct model_items){item->body, item->length}, seconds, count);
+        if (item->type == LOOPS_LOOP) add_pauses(&(struct model_items){item->body, item->length}, seconds, count);
         if (!item->think) continue;
         *seconds += (double)item->think->quantile_ns[2] / 1e9 * (double)item->think->count;
         *count += (double)item->think->count;
@@ -58,7 +58,7 @@ static size_t *count_ranks(uint32_t threads, const struct model_row *rows, size_
 }
 
 // A thread does one thing after the other, threads do theirs at the same time.
-static double users_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
+static double mount_users_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
 {
     double users = (double)row->part->ranks;
     for (uint32_t i = 0; i < threads; i++) users += i == row->part->thread ? 0 : (double)ranks[i];
@@ -96,7 +96,7 @@ int classes_of_family(const struct model *model, const struct model_family *fami
     classes->item = ranks ? calloc(count + 1, sizeof *classes->item) : NULL;
     for (size_t i = 0; i < count && classes->item; i++) {
         if (!transfers(&rows[i])) continue;
-        fill(&classes->item[classes->count++], &rows[i], &use, pause, users_of(&rows[i], ranks, threads));
+        fill(&classes->item[classes->count++], &rows[i], &use, pause, mount_users_of(&rows[i], ranks, threads));
     }
     free(ranks);
     free(rows);

@@ -1,9 +1,8 @@
 // The transfers of a family of phases in classes: those alike in operation, size and way.
-#ifndef IOSEER_PREDICT_CLASSES_H
-#define IOSEER_PREDICT_CLASSES_H
+#pragma once
 
 #include "model/model.h"
-#include "target/system.h"
+#include "target/system/system.h"
 
 struct io_class {
     bool write;
@@ -25,5 +24,3 @@ struct io_classes {
 };
 
 int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes);
-
-#endif

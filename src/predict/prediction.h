@@ -1,6 +1,5 @@
 // Predictions: what `predict` found and `evaluate` checks, and their JSON.
-#ifndef IOSEER_PREDICT_PREDICTION_H
-#define IOSEER_PREDICT_PREDICTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
 // Returns 0 or a negative code with the reason in `error`, and then leaves nothing to free.
 int prediction_read(struct prediction *prediction, const char *path, struct json_in_error *error);
 void prediction_free(struct prediction *prediction);
-
-#endif

@@ -1,6 +1,5 @@
 // What a few repeated measurements say.
-#ifndef IOSEER_PREDICT_STATISTICS_H
-#define IOSEER_PREDICT_STATISTICS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ double statistics_uncertainty(const double *value, size_t count);
 
 // Standard deviation / mean; 0 for fewer than two values.
 double statistics_variation(const double *value, size_t count);
-
-#endif

@@ -1,10 +1,7 @@
 // Where calls come from, with --callsites: return addresses become small numbers; the packer turns them into source
 // lines.
-#ifndef IOSEER_REC_CALLSITES_H
-#define IOSEER_REC_CALLSITES_H
+#pragma once
 
 #include <stdint.h>
 
 uint32_t callsites_find(uintptr_t caller); // 0 where it cannot be told
-
-#endif

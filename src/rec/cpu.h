@@ -1,7 +1,6 @@
 // All of the recorder that depends on the processor: its cycle counter, system calls that bypass libc
 // (base/cpu_syscall.h), functions that find out at each call where it should go, and vfork (cpu.c).
-#ifndef IOSEER_REC_CPU_H
-#define IOSEER_REC_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +50,4 @@ static inline void cpu_relax(void)
 
 #else
 #error "ioseer's recorder knows x86_64 and aarch64; a new processor needs src/rec/cpu.[hc] and src/base/cpu_syscall.h"
-#endif
-
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rec/async.h"
+#include "rec/async/async.h"
 #include "rec/callsites.h"
 #include "rec/spill.h"
 

@@ -1,9 +1,8 @@
 // From a completed call to bytes in the thread's stream. emit() is the hot path: the call continues a run or opens a
 // new one; whatever is rare goes to emit_slowly().
-#ifndef IOSEER_REC_EMIT_H
-#define IOSEER_REC_EMIT_H
+#pragma once
 
-#include "rec/clock.h"
+#include "rec/event_clock.h"
 #include "rec/files.h"
 #include "rec/handles.h"
 #include "rec/recorder.h"
@@ -212,5 +211,3 @@ static inline void emit_left_out(struct thread *thread, bool is_write, unsigned 
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;
 }
-
-#endif

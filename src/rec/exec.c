@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "fmt/fields.h"
+#include "rec/fixed_text.h"
 #include "rec/shims.h"
 #include "rec/spill.h"
-#include "rec/text.h"
 
 #define PRELOAD "LD_PRELOAD="
 enum { PRELOAD_LEN = sizeof PRELOAD - 1, WORDS_MAX = 1 << 16 };

@@ -7,11 +7,11 @@
 
 #include "base/glob.h"
 #include "fmt/fields.h"
-#include "rec/arena.h"
+#include "rec/fixed_text.h"
 #include "rec/handles.h"
+#include "rec/memory.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
-#include "rec/text.h"
 
 enum { BUCKETS = 4096 };
 

@@ -1,6 +1,5 @@
 // The files that this process touched, by name. Entries are made once and stay; looking one up takes no lock.
-#ifndef IOSEER_REC_FILES_H
-#define IOSEER_REC_FILES_H
+#pragma once
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -53,5 +52,3 @@ void files_note_stat(struct file *file, const struct stat *data);
 void files_announce(struct file *file);
 
 enum { FILES_SHM_DIRFD = -1000 }; // stands for /dev/shm, where shm_open looks
-
-#endif

@@ -8,10 +8,10 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
-#include "rec/arena.h"
 #include "rec/files.h"
+#include "rec/fixed_text.h"
+#include "rec/memory.h"
 #include "rec/spill.h"
-#include "rec/text.h"
 
 enum { CLOSING = LEFT_OUT_COUNT, FIRST_REAL };
 

@@ -1,8 +1,7 @@
 // Descriptors and what they stand for. A handle is one open file description: descriptors made by dup share it, and
 // with it the file position. An entry of the table is (generation << 32 | handle), so that a descriptor closed and
 // reused while another thread looks at it is noticed.
-#ifndef IOSEER_REC_HANDLES_H
-#define IOSEER_REC_HANDLES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ int handles_highest_fd(void);
 void handles_each_stream(void (*visit)(struct handle *handle));
 
 enum left_out handles_classify(int fd, unsigned mode); // LEFT_OUT_NONE for files and directories
-
-#endif

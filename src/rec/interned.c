@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "fmt/fields.h"
-#include "rec/arena.h"
 #include "rec/emit.h"
+#include "rec/memory.h"
 #include "rec/recorder.h"
 #include "rec/spill.h"
 

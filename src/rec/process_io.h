@@ -1,8 +1,5 @@
 // What the process says of itself in its spill file: who it is, and the kernel's own count of its I/O.
-#ifndef IOSEER_REC_PROCESS_IO_H
-#define IOSEER_REC_PROCESS_IO_H
+#pragma once
 
 void process_io_describe(void); // at the start
 void process_io_end(void);      // at the end
-
-#endif

@@ -1,6 +1,5 @@
 // The functions that the shims stand in front of: `real.pwrite(fd, …)` is the next pwrite in line, usually libc's.
-#ifndef IOSEER_REC_REAL_H
-#define IOSEER_REC_REAL_H
+#pragma once
 
 #include <link.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ bool real_is(const char *name, const void *function);
 void *real_next(const char *name, const struct link_map **object);
 // The same where only one object has such a function; else NULL.
 void *real_only(const char *name);
-
-#endif

@@ -9,15 +9,15 @@
 #include <sys/syscall.h>
 
 #include "base/settings.h"
-#include "rec/arena.h"
-#include "rec/clock.h"
 #include "rec/emit.h"
+#include "rec/event_clock.h"
 #include "rec/files.h"
 #include "rec/handles.h"
+#include "rec/memory.h"
 #include "rec/process_io.h"
 #include "rec/real.h"
 #include "rec/spill.h"
-#include "rec/stream.h"
+#include "rec/stdio/stdio.h"
 #include "rec/vfork.h"
 
 struct recorder recorder;

@@ -1,6 +1,5 @@
 // The recorder's state: one struct per process, one per thread; there is no other.
-#ifndef IOSEER_REC_RECORDER_H
-#define IOSEER_REC_RECORDER_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -187,5 +186,3 @@ static inline void spin_unlock(_Atomic uint32_t *lock)
 {
     atomic_store_explicit(lock, 0, memory_order_release);
 }
-
-#endif

@@ -1,14 +1,13 @@
 // What the generated shims need.
-#ifndef IOSEER_REC_SHIMS_H
-#define IOSEER_REC_SHIMS_H
+#pragma once
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "rec/probe.h"
+#include "rec/probe/probe.h"
 #include "rec/real.h"
-#include "rec/stream.h"
+#include "rec/stdio/stdio.h"
 #include "rec/system_call.h"
 
 // Macros of <stdio.h> that would get in the way of real.fread_unlocked.
@@ -21,5 +20,3 @@
 #define SHIM(type, name, ...)                                                                                          \
     type shim_##name(__VA_ARGS__) __asm__(#name);                                                                      \
     EXPORT type shim_##name(__VA_ARGS__)
-
-#endif

@@ -9,9 +9,9 @@
 #include <sys/utsname.h>
 
 #include "base/err.h"
-#include "rec/clock.h"
+#include "rec/event_clock.h"
+#include "rec/fixed_text.h"
 #include "rec/recorder.h"
-#include "rec/text.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -1,6 +1,5 @@
 // This process's spill file (fmt/spill.h): making it, claiming chunks, writing tagged records.
-#ifndef IOSEER_REC_SPILL_H
-#define IOSEER_REC_SPILL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void spill_end_record(const struct fields_out *out);
 void spill_take_time(void);
 
 void spill_count_loss(enum loss_reason reason, uint64_t events);
-
-#endif

@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "rec/async.h"
+#include "rec/async/async.h"
 #include "rec/shims.h"
 
 __thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")));

@@ -1,6 +1,5 @@
 // syscall(2): the numbers in calls/*.calls take the way of their libc twins.
-#ifndef IOSEER_REC_SYSTEM_CALL_H
-#define IOSEER_REC_SYSTEM_CALL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ extern __thread uintptr_t system_call_caller __attribute__((tls_model("initial-e
 
 long system_call(long number, const long argument[6]); // generated
 long system_call_real(long number, const long argument[6]);
-
-#endif

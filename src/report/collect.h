@@ -1,7 +1,6 @@
 // All that a report of a log is made of, gathered while the log is read: first all events, then all counters.
 // Memory depends on the numbers of processes and files, not on that of events.
-#ifndef IOSEER_REPORT_COLLECT_H
-#define IOSEER_REPORT_COLLECT_H
+#pragma once
 
 #include "findings/facts.h"
 #include "report/files.h"
@@ -28,5 +27,3 @@ int collect_events(struct collect *collect);
 // Takes one record of log_stats; to be called for all of them after the events.
 int collect_record(struct collect *collect, const struct log_stats_record *record);
 void collect_free(struct collect *collect);
-
-#endif

@@ -1,10 +1,9 @@
 // The files with the most time, with their counters and who used them.
-#ifndef IOSEER_REPORT_FILES_H
-#define IOSEER_REPORT_FILES_H
+#pragma once
 
 #include "base/json_out.h"
-#include "log/log_stats.h"
-#include "log/log_walk.h"
+#include "log/stats.h"
+#include "log/walk.h"
 
 enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
 
@@ -46,5 +45,3 @@ void files_free(struct files *files);
 
 // A list of at most `most` objects.
 void files_json(const struct files *files, struct json_out *json, size_t most);
-
-#endif

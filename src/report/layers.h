@@ -1,10 +1,9 @@
 // Where the time went, layer by layer: inclusive (in calls of a layer) and exclusive (without the calls below them),
 // per process and per call, and the longest calls of all.
-#ifndef IOSEER_REPORT_LAYERS_H
-#define IOSEER_REPORT_LAYERS_H
+#pragma once
 
 #include "base/json_out.h"
-#include "log/log_walk.h"
+#include "log/walk.h"
 
 struct layer_time {
     int64_t inclusive_ns;
@@ -58,5 +57,3 @@ int layers_json(const struct layers *layers, struct json_out *json, size_t ranks
 // An object: one call and what is below it; reads the blocks of its process at its time. ERR_NOTHING where it is not
 // there.
 int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json);
-
-#endif

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/grow.h"
 #include "base/json_keys.h"
-#include "report/names.h"
+#include "report/name_list.h"
 
 enum { ROOM = 2 * SPACE_POINTS };
 

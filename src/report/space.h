@@ -1,9 +1,8 @@
 // The space of Méndez: tick, process and file offset of the transfers, as many as a picture needs, each with its phase.
-#ifndef IOSEER_REPORT_SPACE_H
-#define IOSEER_REPORT_SPACE_H
+#pragma once
 
 #include "base/json_out.h"
-#include "log/log_walk.h"
+#include "log/walk.h"
 #include "model/model.h"
 
 enum { SPACE_POINTS = 8000 };
@@ -37,5 +36,3 @@ void space_free(struct space *space);
 // An object. The model may be NULL: then the points are in no phase.
 int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
                size_t name_bytes);
-
-#endif

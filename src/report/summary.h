@@ -1,8 +1,7 @@
 // What the job did in a few numbers.
-#ifndef IOSEER_REPORT_SUMMARY_H
-#define IOSEER_REPORT_SUMMARY_H
+#pragma once
 
-#include "log/log_walk.h"
+#include "log/walk.h"
 
 struct summary_process {
     int64_t io_ns; // in calls that it made itself; those of several threads at once count once
@@ -33,5 +32,3 @@ void summary_free(struct summary *summary);
 
 // Processes whose I/O is the application's: with MPI its ranks, else all but launchers.
 bool summary_counts(const struct log *log, const struct log_process *process);
-
-#endif

@@ -1,10 +1,9 @@
 // What the threads did when, in as few pieces as a picture needs: calls that are longer than a pixel stand alone, the
 // others of a pixel are put together. Where there are few calls all of them stand alone.
-#ifndef IOSEER_REPORT_TIMELINE_H
-#define IOSEER_REPORT_TIMELINE_H
+#pragma once
 
 #include "base/json_out.h"
-#include "log/log_walk.h"
+#include "log/walk.h"
 
 enum {
     TIMELINE_BINS = 800,
@@ -76,5 +75,3 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
 
 // The time that the log is about.
 struct timeline_window timeline_whole(const struct log *log);
-
-#endif

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "report/names.h"
+#include "report/name_list.h"
 #include "report/timeline.h"
 
 // --- lanes

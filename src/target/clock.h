@@ -1,6 +1,5 @@
 // Time as the parts of src/target measure it: nanoseconds of CLOCK_MONOTONIC.
-#ifndef IOSEER_TARGET_CLOCK_H
-#define IOSEER_TARGET_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -17,5 +16,3 @@ static inline void clock_sleep_until(int64_t ns)
     struct timespec until = {ns / 1000000000, ns % 1000000000};
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
-
-#endif

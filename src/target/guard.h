@@ -1,8 +1,7 @@
 // Two processes that stand behind a target: a keeper that makes it and keeps it, and a guard, its parent, that removes
 // what the keeper has left when that is gone, however that came. The keeper ends when the guard does. Only where both
 // are killed at once does something stay, for whoever comes next.
-#ifndef IOSEER_TARGET_GUARD_H
-#define IOSEER_TARGET_GUARD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ int guard_run(const struct guard_work *work, target_ready *ready, void *ready_co
 // A descriptor of a guard's process, or a negative code where it is gone. Its number may be another's by now.
 int guard_open(pid_t guard);
 bool guard_ends_within(int guard_process, int timeout_ms);
-
-#endif

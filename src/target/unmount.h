@@ -1,6 +1,5 @@
 // Unmounting, also for those who may only do it through FUSE's helper.
-#ifndef IOSEER_TARGET_UNMOUNT_H
-#define IOSEER_TARGET_UNMOUNT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@ int unmount(const char *mount, bool lazily);
 
 // A use must last a second to count: files are let go a moment after they were closed.
 int unmount_patiently(const char *mount);
-
-#endif

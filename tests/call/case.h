@@ -1,8 +1,7 @@
 // Test programs that call what the recorder watches. Each case makes its calls between case_start() and case_stop() and
 // then says what the recorder must have seen in between. run.py runs the program bare and recorded, and compares: the
 // values returned with those of the bare run, the events with what the case expects.
-#ifndef IOSEER_TESTS_CALL_CASE_H
-#define IOSEER_TESTS_CALL_CASE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void expect_process(int64_t pid, const char *how);                // its end, as
 // Something that the program can judge itself; fails the case where it does not hold.
 void case_check(int holds, const char *what);
 #define CHECK(condition) case_check(!!(condition), #condition)
-
-#endif

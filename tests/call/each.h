@@ -1,6 +1,5 @@
 // What the generated cases need: every type in a prototype, every constant in a value that they pass.
-#ifndef IOSEER_TESTS_CALL_EACH_H
-#define IOSEER_TESTS_CALL_EACH_H
+#pragma once
 
 #include <linux/openat2.h>
 #include <sys/file.h>
@@ -10,8 +9,6 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "rec/types.h"
+#include "rec/call_types.h"
 
 extern const struct test_case generated_cases[];
-
-#endif

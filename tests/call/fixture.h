@@ -1,6 +1,5 @@
 // The files and descriptors that generated cases give to the calls under test, by the role of the parameter.
-#ifndef IOSEER_TESTS_CALL_FIXTURE_H
-#define IOSEER_TESTS_CALL_FIXTURE_H
+#pragma once
 
 #include <dirent.h>
 #include <signal.h>
@@ -75,5 +74,3 @@ int fixture_stream_fd(FILE *stream);
 int fixture_dir_fd(DIR *dir);
 // For symbols that may be missing: whether `*slot` was found.
 bool fixture_find(void *slot, const char *name);
-
-#endif

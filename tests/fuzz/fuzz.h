@@ -1,6 +1,5 @@
 // Common to the fuzz targets. See tests/fuzz/run.
-#ifndef IOSEER_FUZZ_H
-#define IOSEER_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline void fuzz_touch(const uint8_t *data, size_t len)
 int fuzz_file(const uint8_t *data, size_t len);
 // A name under which that file can be opened.
 void fuzz_file_name(char name[64], int fd);
-
-#endif

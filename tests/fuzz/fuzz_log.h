@@ -1,15 +1,14 @@
 // Opens a log and goes through all that is in it.
-#ifndef IOSEER_FUZZ_LOG_H
-#define IOSEER_FUZZ_LOG_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
+#include "log/comm.h"
+#include "log/iter.h"
 #include "log/log.h"
-#include "log/log_comm.h"
-#include "log/log_iter.h"
-#include "log/log_stats.h"
+#include "log/stats.h"
 
 enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; the time of a run is bounded
 
@@ -87,5 +86,3 @@ static inline void fuzz_read_log(const uint8_t *data, size_t len)
     log_comm(log, NULL, fuzz_take_comm, NULL);
     log_close(log);
 }
-
-#endif

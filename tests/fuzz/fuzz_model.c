@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "model/diff.h"
-#include "model/model_read.h"
-#include "model/model_write.h"
+#include "model/compare/diff.h"
+#include "model/file/read.h"
+#include "model/file/write.h"
 
 enum { MOST_RANKS = 4096, MOST_OPS = 100000 };
 

@@ -80,7 +80,7 @@ class ProgramsTest(place.MountTest):
         source = os.path.join(harness.SOURCE, 'src')
         self.run_there('sh', '-ec', f'cp -a "{source}" . && tar cf a.tar src && mkdir out && tar xf a.tar -C out && '
                        'diff -r src out/src && rsync -aH src/ again/ && diff -r src again && rm -r out && '
-                       'ln src/target/device.c hard && rsync -aH --delete src/ again/')
+                       'ln src/target/emulate/speed.c hard && rsync -aH --delete src/ again/')
         self.assertEqual(self.run_there('rsync', '-aHn', '--itemize-changes', 'src/', 'again/'), '')
 
     def test_sqlite(self):

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "fmt/device.h"
+#include "fmt/device_samples.h"
 
 static const struct device_sample samples[] = {
     {.span_ns = 100000000, .count = {1, 2, 16, 4096, 50, 400}},

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "log/log_iter.h"
+#include "log/iter.h"
 #include "pack/pack.h"
 #include "pack/shared_table.h"
 #include "test_log_maker.h"

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "log/log_iter.h"
-#include "log/log_private.h"
+#include "log/iter.h"
+#include "log/private.h"
 #include "test_log_maker.h"
 
 static struct log *open_sample(void)

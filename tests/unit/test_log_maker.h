@@ -1,6 +1,5 @@
 // Makes small logs for the tests of the reader, with nothing of the packer.
-#ifndef IOSEER_TEST_LOG_MAKER_H
-#define IOSEER_TEST_LOG_MAKER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,5 +237,3 @@ static inline void maker_sample(struct log_maker *maker)
     for (unsigned i = 0; i < 4; i++) stream_put_plain(writer, 5, i * 50, 50, 1015 + 20 * i, 1016 + 20 * i);
     maker_end(maker, 4, true, 1015, 1076);
 }
-
-#endif

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "log/log_iter.h"
-#include "log/log_stats.h"
+#include "log/iter.h"
+#include "log/stats.h"
 #include "test_log_maker.h"
 
 enum { SAMPLE_EVENTS = 11 };

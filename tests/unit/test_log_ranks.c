@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "log/log_comm.h"
-#include "log/log_stats.h"
+#include "log/comm.h"
+#include "log/stats.h"
 #include "test_log_maker.h"
 
 static void put_process(struct log_maker *maker, uint64_t id, uint64_t parent, const char *host, const char *exe,

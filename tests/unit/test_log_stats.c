@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "log/log_stats.h"
+#include "log/stats.h"
 #include "test_log_maker.h"
 
 struct taken {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "model/align.h"
+#include "model/build/align.h"
 #include "test_model_maker.h"
 
 static struct lanes_maker maker;
@@ -250,7 +250,7 @@ static double align_seconds(size_t lane_count, size_t each, bool alike)
     struct lane_segments *of = calloc(lane_count, sizeof *of);
     struct segment *segment = calloc(lane_count * each, sizeof *segment);
     uint64_t *tick = calloc(each, sizeof *tick);
-    struct nest op = {.type = NEST_OP};
+    struct loops op = {.type = LOOPS_OP};
     for (size_t i = 0; i < lane_count * each; i++) {
         segment[i] = (struct segment){.first = i % each, .end = i % each + 1, .ops = {&op, 1}};
         segment[i].sizes = segment[i].shape = i * UINT64_C(0x9e3779b97f4a7c15);

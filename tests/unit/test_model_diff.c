@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "model/diff.h"
-#include "model/diff_limit.h"
-#include "model/model_read.h"
+#include "model/compare/diff.h"
+#include "model/compare/limit.h"
+#include "model/file/read.h"
 
 // --- small models, with ' for "
 

@@ -1,6 +1,5 @@
 // Makes lanes of operations from short texts, for the tests of what the model does with them.
-#ifndef IOSEER_TEST_MODEL_MAKER_H
-#define IOSEER_TEST_MODEL_MAKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,8 +8,8 @@
 #include <string.h>
 
 #include "fmt/call.h"
-#include "model/lanes.h"
-#include "model/nest.h"
+#include "model/build/threads.h"
+#include "model/loops.h"
 
 enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_LANES = 64, MAKER_UNIT = 1000 };
 
@@ -129,18 +128,18 @@ static inline void maker_free(struct lanes_maker *maker)
 
 // --- nests as text: `w`, `w8`, `(w r)6`, `[32]`
 
-static inline size_t maker_print(char *to, size_t room, const struct nest *item, size_t items)
+static inline size_t maker_print(char *to, size_t room, const struct loops *item, size_t items)
 {
     size_t len = 0;
     to[0] = 0;
     for (size_t i = 0; i < items && len + 64 < room; i++, item++) {
         if (i) to[len++] = ' ';
-        if (item->type == NEST_OP) {
+        if (item->type == LOOPS_OP) {
             len += (size_t)snprintf(to + len, room - len, "%c", (char)item->op.kind);
-        } else if (item->type == NEST_LIST) {
+        } else if (item->type == LOOPS_LIST) {
             len += (size_t)snprintf(to + len, room - len, "[%zu]", (size_t)item->count);
         } else {
-            bool plain = item->length == 1 && item->body->type == NEST_OP;
+            bool plain = item->length == 1 && item->body->type == LOOPS_OP;
             if (!plain) to[len++] = '(';
             len += maker_print(to + len, room - len, item->body, item->length);
             len += (size_t)snprintf(to + len, room - len, "%s%zu", plain ? "" : ")", (size_t)item->count);
@@ -149,5 +148,3 @@ static inline size_t maker_print(char *to, size_t room, const struct nest *item,
     to[len] = 0;
     return len;
 }
-
-#endif

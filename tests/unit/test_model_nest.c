@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "model/nest.h"
+#include "model/loops.h"
 #include "test_model_maker.h"
 
 enum { MOST_OPS = 1 << 18, UNIT = 1000 };
@@ -52,7 +52,7 @@ static uint64_t random_below(uint64_t limit)
 // --- folding, and the result as text
 
 static struct arena arena;
-static struct nest_seq folded;
+static struct loops_seq folded;
 static char text[1 << 16];
 
 struct replay {
@@ -68,11 +68,11 @@ static int take_op(const struct op *op, size_t leaf, void *context)
     return replay->next > count || op->kind != expected->kind || memcmp(op->at, expected->at, sizeof op->at) != 0;
 }
 
-static uint64_t ops_of(const struct nest *item)
+static uint64_t ops_of(const struct loops *item)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; item->type == NEST_LOOP && i < item->length; i++) sum += ops_of(&item->body[i]);
-    return item->type == NEST_LOOP ? sum * item->count : item->count;
+    for (uint32_t i = 0; item->type == LOOPS_LOOP && i < item->length; i++) sum += ops_of(&item->body[i]);
+    return item->type == LOOPS_LOOP ? sum * item->count : item->count;
 }
 
 // Folds, and checks that every operation comes back.
@@ -80,8 +80,8 @@ static void fold(void)
 {
     struct replay replay = {0};
     uint64_t sum = 0;
-    assert_int_equal(nest_fold(&arena, ops, count, &folded), 0);
-    assert_int_equal(nest_walk(&folded, take_op, &replay), 0);
+    assert_int_equal(loops_fold(&arena, ops, count, &folded), 0);
+    assert_int_equal(loops_walk(&folded, take_op, &replay), 0);
     assert_int_equal(replay.next, count);
     for (size_t i = 0; i < folded.count; i++) {
         assert_int_equal(folded.item[i].ops, ops_of(&folded.item[i]));
@@ -197,7 +197,7 @@ static void strides_nest(void **state)
         for (int64_t x = 0; x < 4; x++) add('w', y * 100 + x * 10, 10);
     }
     assert_folds("(w4)5");
-    const struct nest *leaf = folded.item->body->body;
+    const struct loops *leaf = folded.item->body->body;
     assert_int_equal(leaf->steps, 2);
     assert_int_equal(leaf->step[0].at[AT_OFFSET], 10);
     assert_int_equal(leaf->step[1].at[AT_OFFSET], 100);
@@ -354,7 +354,7 @@ static void lists_of_different_kinds_stay_apart(void **state)
             add_shuffled('w', blocks);
             add_shuffled('r', blocks);
             fold();
-            others += folded.count != 2 || folded.item[0].type != NEST_LIST || folded.item[1].type != NEST_LIST;
+            others += folded.count != 2 || folded.item[0].type != LOOPS_LIST || folded.item[1].type != LOOPS_LIST;
         }
     }
     print_message("# %u of 1600 pairs of shuffles are not two lists\n", others);
@@ -394,7 +394,7 @@ static void loops_deeper_than_the_limit_are_cut(void **state)
         add('w', offset * 10, 10);
     }
     fold();
-    for (size_t i = 0; i < folded.count; i++) assert_true(folded.item[i].depth <= NEST_MAX_DEPTH);
+    for (size_t i = 0; i < folded.count; i++) assert_true(folded.item[i].depth <= LOOPS_MAX_DEPTH);
     assert_true(folded.count <= 16);
 }
 
@@ -455,11 +455,11 @@ static void add_nest(struct generated *g, unsigned depth)
     }
 }
 
-static size_t count_nodes(const struct nest *item, size_t items)
+static size_t count_nodes(const struct loops *item, size_t items)
 {
     size_t nodes = items;
     for (size_t i = 0; i < items; i++) {
-        if (item[i].type == NEST_LOOP) nodes += count_nodes(item[i].body, item[i].length);
+        if (item[i].type == LOOPS_LOOP) nodes += count_nodes(item[i].body, item[i].length);
     }
     return nodes;
 }
@@ -508,7 +508,7 @@ static void noise_comes_back_too(void **state)
 static double fold_seconds(void)
 {
     clock_t begun = clock();
-    assert_int_equal(nest_fold(&arena, ops, count, &folded), 0);
+    assert_int_equal(loops_fold(&arena, ops, count, &folded), 0);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     arena_free(&arena);
     return seconds;

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "model/names.h"
-#include "model/packed.h"
+#include "model/file/packed.h"
+#include "model/string_table.h"
 
 static int64_t number_at(size_t i)
 {

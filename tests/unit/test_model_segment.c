@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/segment.h"
+#include "model/build/segment.h"
 #include "test_model_maker.h"
 
 static struct lanes_maker maker;

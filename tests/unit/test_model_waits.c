@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/build.h"
+#include "model/build/build.h"
 #include "test_model_maker.h"
 
 enum { WRITE_US = 1000, WAKE_US = 40, BETWEEN_US = 10 };

@@ -1,6 +1,5 @@
 // Spill images made by hand, for the tests of the packer.
-#ifndef IOSEER_TEST_PACK_IMAGE_H
-#define IOSEER_TEST_PACK_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -86,5 +85,3 @@ static inline void image_put_run(struct spill_chunk *chunk, uint32_t call, uint3
         stream_put_plain(&writer, 3, i * size, size, start, start + 5);
     }
 }
-
-#endif

@@ -1,5 +1,5 @@
 // Benchmarks as models: every byte of their files is written once and read once, by the process whose it is.
-#include "predict/benchmark.h"
+#include "measure/benchmark.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

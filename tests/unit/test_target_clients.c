@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "target/clients.h"
 #include "target/clock.h"
+#include "target/emulate/clients.h"
 
 enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "target/device.h"
+#include "target/emulate/speed.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define US INT64_C(1000)

@@ -15,9 +15,9 @@
 
 #include "fmt/fields.h"
 #include "fmt/records.h"
-#include "target/beneath.h"
-#include "target/monitor.h"
-#include "target/watch.h"
+#include "target/monitor/monitor.h"
+#include "target/monitor/underlying.h"
+#include "target/monitor/watch.h"
 
 static char folder[] = "/tmp/ioseer-test-XXXXXX";
 
@@ -180,21 +180,21 @@ static void what_lies_beneath_is_found(void **state)
 {
     (void)state;
     struct mounts mounts;
-    struct beneath beneath;
+    struct underlying beneath;
     char sys[256];
     make_devices();
     assert_int_equal(mounts_read(&mounts, in_folder("mounts")), 0);
     snprintf(sys, sizeof sys, "%s", in_folder("sys"));
-    beneath_find(&beneath, makedev(8, 1), &mounts, sys);
+    underlying_find(&beneath, makedev(8, 1), &mounts, sys);
     assert_int_equal(beneath.count, 2);
-    assert_true(beneath_has(&beneath, makedev(8, 0)));
-    beneath_find(&beneath, makedev(7, 0), &mounts, sys);
+    assert_true(underlying_has(&beneath, makedev(8, 0)));
+    underlying_find(&beneath, makedev(7, 0), &mounts, sys);
     assert_int_equal(beneath.count, 5);
-    assert_true(beneath_has(&beneath, makedev(253, 0)) && beneath_has(&beneath, makedev(8, 16)));
-    assert_true(beneath_has(&beneath, makedev(8, 0)));
-    beneath_find(&beneath, makedev(8, 16), &mounts, sys);
+    assert_true(underlying_has(&beneath, makedev(253, 0)) && underlying_has(&beneath, makedev(8, 16)));
+    assert_true(underlying_has(&beneath, makedev(8, 0)));
+    underlying_find(&beneath, makedev(8, 16), &mounts, sys);
     assert_int_equal(beneath.count, 1);
-    beneath_find(&beneath, makedev(0, 40), &mounts, sys);
+    underlying_find(&beneath, makedev(0, 40), &mounts, sys);
     assert_int_equal(beneath.count, 1);
     mounts_free(&mounts);
 }

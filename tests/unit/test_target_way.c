@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include "target/clock.h"
-#include "target/way.h"
+#include "target/emulate/overhead.h"
 
 struct request {
-    const struct way *way;
+    const struct overhead *way;
     int64_t more_ns; // than it was asked to take
     unsigned left;   // until it fails
 };
@@ -27,51 +27,52 @@ static int take_time(void *context)
 static void measures_what_comes_on_top(void **state)
 {
     (void)state;
-    struct way *way = way_make();
+    struct overhead *way = overhead_make();
     struct request request = {way, 70000, 1000};
-    assert_int_equal(way_cost_ns(way, 1000000), 0);
-    way_measure(way, take_time, &request);
+    assert_int_equal(overhead_cost_ns(way, 1000000), 0);
+    overhead_measure(way, take_time, &request);
     assert_int_equal(way->asked_wait_ns, 0);
     for (int64_t wait_ns = 1000; wait_ns < 100000000; wait_ns *= 3) {
-        assert_in_range(way_cost_ns(way, wait_ns), 70000, 200000);
+        assert_in_range(overhead_cost_ns(way, wait_ns), 70000, 200000);
     }
-    way_drop(way);
+    overhead_drop(way);
 }
 
 static void is_nothing_where_it_cannot_be_measured(void **state)
 {
     (void)state;
-    struct way *way = way_make();
+    struct overhead *way = overhead_make();
     struct request request = {way, 70000, 20};
-    way_measure(way, take_time, &request);
+    overhead_measure(way, take_time, &request);
     assert_int_equal(way->asked_wait_ns, 0);
-    assert_int_equal(way_cost_ns(way, 1000000), 0);
-    way_drop(way);
+    assert_int_equal(overhead_cost_ns(way, 1000000), 0);
+    overhead_drop(way);
 }
 
 static void lies_between_the_points(void **state)
 {
     (void)state;
-    struct way *way = way_make();
+    struct overhead *way = overhead_make();
     for (unsigned i = 0; i < WAY_POINTS; i++) way->point[i].cost_ns = 10000 * (i + 1);
-    assert_int_equal(way_cost_ns(way, 0), 10000);
-    assert_int_equal(way_cost_ns(way, way->point[1].wait_ns), 20000);
-    assert_int_equal(way_cost_ns(way, (way->point[1].wait_ns + way->point[2].wait_ns) / 2), 25000);
-    assert_int_equal(way_cost_ns(way, INT64_C(10000000000)), 10000 * WAY_POINTS);
-    way_drop(way);
+    assert_int_equal(overhead_cost_ns(way, 0), 10000);
+    assert_int_equal(overhead_cost_ns(way, way->point[1].wait_ns), 20000);
+    assert_int_equal(overhead_cost_ns(way, (way->point[1].wait_ns + way->point[2].wait_ns) / 2), 25000);
+    assert_int_equal(overhead_cost_ns(way, INT64_C(10000000000)), 10000 * WAY_POINTS);
+    overhead_drop(way);
 }
 
 // --- what clients show
 
 // Whoever waits for `wait_ns` comes back that much after it should, if what is taken off is not enough, or before.
-static struct client_round round_of(const struct way *way, int64_t wait_ns, int64_t real_ns)
+static struct client_round round_of(const struct overhead *way, int64_t wait_ns, int64_t real_ns)
 {
-    return (struct client_round){.left_ns = wait_ns, .late_ns = real_ns - way_cost_ns(way, wait_ns), .ran_ns = 10000};
+    return (struct client_round){
+        .left_ns = wait_ns, .late_ns = real_ns - overhead_cost_ns(way, wait_ns), .ran_ns = 10000};
 }
 
-static struct way *made_way(void)
+static struct overhead *made_way(void)
 {
-    struct way *way = way_make();
+    struct overhead *way = overhead_make();
     for (unsigned i = 0; i < WAY_POINTS; i++) {
         way->point[i].cost_ns = 40000;
         way->point[i].run_ns = 10000;
@@ -85,22 +86,22 @@ static void follows_what_clients_show(void **state)
 {
     (void)state;
     const int64_t real_ns[] = {90000, 15000, 40000};
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     for (unsigned change = 0; change < 3; change++) {
         for (unsigned i = 0; i < ROUNDS; i++) {
             struct client_round round = round_of(way, WAIT_NS, real_ns[change]);
             if (i % 4 == 0) round.late_ns += 400000; // a few come much later
-            way_learn(way, &round);
+            overhead_learn(way, &round);
         }
-        assert_in_range(way_cost_ns(way, WAIT_NS), real_ns[change] - 3000, real_ns[change] + 3000);
+        assert_in_range(overhead_cost_ns(way, WAIT_NS), real_ns[change] - 3000, real_ns[change] + 3000);
     }
-    way_drop(way);
+    overhead_drop(way);
 }
 
 static void leaves_to_clients_what_is_theirs(void **state)
 {
     (void)state;
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct client_round round = round_of(way, WAIT_NS, 40000);
         int64_t own_ns = i % 2 ? 150000 : 0, waited_ns = i % 3 ? 250000 : 0;
@@ -108,47 +109,48 @@ static void leaves_to_clients_what_is_theirs(void **state)
         round.waited_ns = waited_ns;
         round.server_ns = own_ns; // the server ran, too, but who computes is in the way itself
         round.late_ns += own_ns + waited_ns;
-        way_learn(way, &round);
+        overhead_learn(way, &round);
     }
-    assert_in_range(way_cost_ns(way, WAIT_NS), 37000, 43000);
-    way_drop(way);
+    assert_in_range(overhead_cost_ns(way, WAIT_NS), 37000, 43000);
+    overhead_drop(way);
 }
 
 static void takes_upon_itself_where_the_server_had_the_processor(void **state)
 {
     (void)state;
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct client_round round = round_of(way, WAIT_NS, 40000 + 50000);
         round.waited_ns = 50000;
         round.server_ns = 80000;
-        way_learn(way, &round);
+        overhead_learn(way, &round);
     }
-    assert_in_range(way_cost_ns(way, WAIT_NS), 87000, 93000);
-    way_drop(way);
+    assert_in_range(overhead_cost_ns(way, WAIT_NS), 87000, 93000);
+    overhead_drop(way);
 }
 
-static void learn(struct way *way, unsigned times, int64_t left_ns, int64_t late_ns)
+static void learn(struct overhead *way, unsigned times, int64_t left_ns, int64_t late_ns)
 {
-    for (unsigned i = 0; i < times; i++) way_learn(way, &(struct client_round){.left_ns = left_ns, .late_ns = late_ns});
+    for (unsigned i = 0; i < times; i++)
+        overhead_learn(way, &(struct client_round){.left_ns = left_ns, .late_ns = late_ns});
 }
 
 // Where the way takes longer than the wait, or much too long, nothing piles up.
 static void learns_no_more_than_can_be_taken_off(void **state)
 {
     (void)state;
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     learn(way, 100 * ROUNDS, 50000, 30000);
-    assert_in_range(way_cost_ns(way, 50000), 40000, 51000);
+    assert_in_range(overhead_cost_ns(way, 50000), 40000, 51000);
     learn(way, ROUNDS, 9000000, 900000);
     learn(way, ROUNDS, 9000000, 9000000);
-    assert_int_equal(way_cost_ns(way, 9000000), 200000);
+    assert_int_equal(overhead_cost_ns(way, 9000000), 200000);
     learn(way, 40, 9000000, -150000);
-    assert_int_equal(way_cost_ns(way, 9000000), 0);
+    assert_int_equal(overhead_cost_ns(way, 9000000), 0);
     learn(way, ROUNDS, 0, 150000);
     learn(way, ROUNDS, -1000000, 150000);
-    assert_in_range(way_cost_ns(way, 50000), 40000, 51000);
-    way_drop(way);
+    assert_in_range(overhead_cost_ns(way, 50000), 40000, 51000);
+    overhead_drop(way);
 }
 
 // Short waits are not taken for long ones.
@@ -156,29 +158,29 @@ static void learns_for_each_length(void **state)
 {
     (void)state;
     const int64_t wait_ns[] = {100000, 6000000}, real_ns[] = {20000, 150000};
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct client_round round = round_of(way, wait_ns[i % 2], real_ns[i % 2]);
-        way_learn(way, &round);
+        overhead_learn(way, &round);
     }
     for (unsigned i = 0; i < 2; i++) {
-        assert_in_range(way_cost_ns(way, wait_ns[i]), real_ns[i] - 11000, real_ns[i] + 11000);
+        assert_in_range(overhead_cost_ns(way, wait_ns[i]), real_ns[i] - 11000, real_ns[i] + 11000);
     }
-    way_drop(way);
+    overhead_drop(way);
 }
 
 // Who could not have slept, with what it ran and waited, shows nothing.
 static void learns_not_from_the_impossible(void **state)
 {
     (void)state;
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     for (unsigned i = 0; i < ROUNDS; i++) {
-        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .ran_ns = WAIT_NS});
-        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .waited_ns = WAIT_NS});
-        way_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 9000000, .ran_ns = 8900000});
+        overhead_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .ran_ns = WAIT_NS});
+        overhead_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 20000, .waited_ns = WAIT_NS});
+        overhead_learn(way, &(struct client_round){.left_ns = WAIT_NS, .late_ns = 9000000, .ran_ns = 8900000});
     }
-    assert_int_equal(way_cost_ns(way, WAIT_NS), 40000);
-    way_drop(way);
+    assert_int_equal(overhead_cost_ns(way, WAIT_NS), 40000);
+    overhead_drop(way);
 }
 
 // What is learned takes effect one request later. Many that learn at once must not overshoot.
@@ -186,19 +188,19 @@ static void many_at_once_are_calm(void **state)
 {
     (void)state;
     enum { CLIENTS = 64, LONG_NS = 2000000 };
-    struct way *way = made_way();
+    struct overhead *way = made_way();
     int64_t taken_ns = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         int64_t before_ns = taken_ns;
-        taken_ns = way_cost_ns(way, LONG_NS);
+        taken_ns = overhead_cost_ns(way, LONG_NS);
         for (int64_t client = 0; client < CLIENTS; client++) {
             int64_t real_ns = 100000 + 300 * (client - CLIENTS / 2);
-            way_learn(way,
-                      &(struct client_round){.left_ns = LONG_NS, .late_ns = real_ns - before_ns, .under_way = CLIENTS});
+            overhead_learn(
+                way, &(struct client_round){.left_ns = LONG_NS, .late_ns = real_ns - before_ns, .under_way = CLIENTS});
         }
         if (i > ROUNDS / 2) assert_in_range(taken_ns, 80000, 120000);
     }
-    way_drop(way);
+    overhead_drop(way);
 }
 
 int main(void)

@@ -1,0 +1,69 @@
+#include "base/human.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct human human_bytes(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct human words;
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(words.text, sizeof words.text, "%.*f %s", unit ? 1 : 0, value, units[unit]);
+    return words;
+}
+
+struct human human_seconds(int64_t ns)
+{
+    struct human words;
+    double seconds = (double)ns / 1e9;
+    double magnitude = seconds < 0 ? -seconds : seconds;
+    if (magnitude >= 1 || ns == 0) {
+        snprintf(words.text, sizeof words.text, "%.3f s", seconds);
+    } else if (magnitude >= 1e-3) {
+        snprintf(words.text, sizeof words.text, "%.3f ms", seconds * 1e3);
+    } else {
+        snprintf(words.text, sizeof words.text, "%.3f us", seconds * 1e6);
+    }
+    return words;
+}
+
+struct human human_time(double seconds)
+{
+    return human_seconds((int64_t)(seconds * 1e9));
+}
+
+struct human human_percent(double fraction)
+{
+    struct human words;
+    double percent = fraction * 100;
+    // 99.97 % is not all.
+    if (percent > 0 && percent < 100) percent = (double)(int64_t)(percent * 10) / 10;
+    snprintf(words.text, sizeof words.text, "%.1f %%", percent);
+    return words;
+}
+
+static const char *plural_of(const char *noun)
+{
+    return noun[strlen(noun) - 1] == 's' ? "es" : "s";
+}
+
+struct human human_count(uint64_t count, const char *noun)
+{
+    struct human words;
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    char *out = words.text;
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
+             count == 1 || !*noun ? "" : plural_of(noun));
+    return words;
+}

@@ -1,0 +1,14 @@
+// A list of texts that grows, each made with printf's words.
+#pragma once
+
+#include <stddef.h>
+
+struct text_list {
+    char **text;
+    size_t count, room;
+};
+
+int text_list_add(struct text_list *texts, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Takes over what malloc gave; NULL is -ENOMEM.
+int text_list_take(struct text_list *texts, char *text);
+void text_list_free(struct text_list *texts);

@@ -1,0 +1,145 @@
+// Files that are slower than others, or slower when several processes use them.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "findings/find.h"
+
+enum { ENOUGH = 4, PEERS = 4 };
+
+// --- one that is slower than its peers
+
+static double byte_ns(const struct facts_sum *sum)
+{
+    return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return left < right ? -1 : left > right;
+}
+
+// The middle of what a byte costs in files with requests of this size; 0 with too few of them.
+static double peers_ns(const struct facts *facts, unsigned direction, unsigned size, double *cost)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < facts->files; i++) {
+        const struct facts_file *file = facts->file[i];
+        if (!file || file->request[direction].calls < ENOUGH) continue;
+        if (facts_size(find_mean(&file->request[direction])) == size)
+            cost[count++] = byte_ns(&file->request[direction]);
+    }
+    if (count < PEERS) return 0;
+    qsort(cost, count, sizeof *cost, compare_doubles);
+    return cost[count / 2];
+}
+
+struct slow {
+    const struct facts_file *file;
+    unsigned direction;
+    double peers_ns; // a byte
+    double stake_ns;
+};
+
+static void look_for_slow(const struct facts *facts, unsigned direction, double *cost, struct slow *slow)
+{
+    double peers[FACTS_SIZES];
+    for (unsigned size = 0; size < FACTS_SIZES; size++) peers[size] = peers_ns(facts, direction, size, cost);
+    for (size_t i = 0; i < facts->files; i++) {
+        const struct facts_file *file = facts->file[i];
+        if (!file || file->request[direction].calls < ENOUGH) continue;
+        const struct facts_sum *sum = &file->request[direction];
+        double peer = peers[facts_size(find_mean(sum))];
+        if (!peer || byte_ns(sum) < 2 * peer || facts_at_memory_speed(sum)) continue;
+        double stake = ((double)sum->ns - peer * (double)sum->bytes) /
+                       (file->processes[direction] ? file->processes[direction] : 1);
+        if (stake > slow->stake_ns) *slow = (struct slow){file, direction, peer, stake};
+    }
+}
+
+int find_slow_file(struct findings *findings, struct finding *finding)
+{
+    struct slow slow = {0};
+    double *cost = malloc((findings->facts->files + 1) * sizeof *cost);
+    RETURN_IF(!cost, -ENOMEM);
+    for (unsigned direction = 0; direction < FACTS_DIRECTIONS; direction++)
+        look_for_slow(findings->facts, direction, cost, &slow);
+    free(cost);
+    if (!slow.file) return 0;
+    const struct facts_sum *sum = &slow.file->request[slow.direction];
+    finding->ns = (int64_t)slow.stake_ns;
+    finding->basis =
+        "time of this file's requests beyond what their bytes take in the other files; mean of its processes";
+    finding->title = find_text(findings, "%ss of one file are %.1f times slower than of the others like it",
+                               slow.direction ? "Write" : "Read", byte_ns(sum) / slow.peers_ns);
+    struct finding_evidence *evidence =
+        find_evidence(finding, find_text(findings, "%s in %s; at the speed of the others %s",
+                                         human_bytes(sum->bytes).text, human_seconds(sum->ns).text,
+                                         human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text));
+    evidence->file = slow.file->file;
+    evidence->phase = find_phase(findings, slow.direction);
+    finding->reason =
+        "Requests of the same size take longer here: the file lies on a slower or busier part of the storage, "
+        "or is spread over fewer servers.";
+    finding->advice = "Look at where the file lies and how it is striped; write it again elsewhere and compare.";
+    finding->command = "ioseer stats LOG";
+    return 1;
+}
+
+// --- one that several processes use at once
+
+struct shared {
+    const struct facts_file *file;
+    unsigned direction;
+    double stake_ns;
+    double alone; // bytes per ns
+    double together;
+};
+
+static double rate(const struct facts_sum *sum)
+{
+    return sum->ns > 0 ? (double)sum->bytes / (double)sum->ns : 0;
+}
+
+static void look_at_shared(const struct facts_file *file, unsigned direction, struct shared *shared)
+{
+    const struct facts_sum *alone = &file->together[direction].sum[0], *together = &file->together[direction].sum[1];
+    if (alone->calls < ENOUGH || together->calls < ENOUGH || facts_at_memory_speed(&file->request[direction])) return;
+    // Of other sizes they cannot be compared.
+    if (facts_size(find_mean(alone)) != facts_size(find_mean(together))) return;
+    if (rate(together) * 1.25 >= rate(alone)) return;
+    double stake = (double)together->ns - (double)together->bytes / rate(alone);
+    if (stake > shared->stake_ns) *shared = (struct shared){file, direction, stake, rate(alone), rate(together)};
+}
+
+int find_contention(struct findings *findings, struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    struct shared shared = {0};
+    for (size_t i = 0; i < facts->files; i++) {
+        for (unsigned direction = 0; facts->file[i] && direction < FACTS_DIRECTIONS; direction++)
+            look_at_shared(facts->file[i], direction, &shared);
+    }
+    if (!shared.file) return 0;
+    const struct facts_sum *together = &shared.file->together[shared.direction].sum[1];
+    finding->ns = (int64_t)shared.stake_ns;
+    finding->basis = "time during which several processes were at it, beyond what their bytes take when one is alone";
+    finding->title = find_text(findings,
+                               "Processes that %s one file at the same time are %.1f times slower together than one "
+                               "alone",
+                               find_verb(shared.direction), shared.alone / shared.together);
+    struct finding_evidence *evidence = find_evidence(
+        finding,
+        find_text(findings, "%s at %s/s together, at %s/s when one of %s is alone", human_bytes(together->bytes).text,
+                  human_bytes((uint64_t)(shared.together * 1e9)).text, human_bytes((uint64_t)(shared.alone * 1e9)).text,
+                  human_count(shared.file->processes[shared.direction], "process").text));
+    evidence->file = shared.file->file;
+    evidence->phase = find_phase(findings, shared.direction);
+    finding->reason =
+        "Processes that share a file wait for its locks; where their parts meet in one block or stripe, they "
+        "take it from each other.";
+    finding->advice = "Give each process parts that begin at block or stripe boundaries, let fewer processes write "
+                      "(collective buffering), or use a file for each.";
+    finding->command = "ioseer phases LOG";
+    return 1;
+}

@@ -1,0 +1,169 @@
+// Work that is not spread over the processes.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "findings/find.h"
+
+static int64_t request_ns(const struct facts_process *process)
+{
+    return process->request[FACTS_READ].ns + process->request[FACTS_WRITE].ns;
+}
+
+static uint64_t own_bytes(const struct facts_process *process)
+{
+    return process->own[FACTS_READ].bytes + process->own[FACTS_WRITE].bytes;
+}
+
+static void name_rank(struct finding_evidence *evidence, const struct facts_process *process)
+{
+    if (process->process->has_rank && evidence->ranks < FINDING_RANKS)
+        evidence->rank[evidence->ranks++] = process->process->rank;
+}
+
+int find_one_rank(struct findings *findings, struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_process *most = NULL;
+    uint64_t all = 0;
+    if (facts->ranks < 2) return 0;
+    for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        if (!process->process->has_rank) continue;
+        all += own_bytes(process);
+        if (!most || own_bytes(process) > own_bytes(most)) most = process;
+    }
+    if (!most || !all || own_bytes(most) < all / 10 * 9) return 0;
+    double ranks = (double)facts->ranks, share = (double)own_bytes(most) / (double)all;
+    finding->ns = (int64_t)((double)(most->own[0].ns + most->own[1].ns) * (1 - 1 / ranks));
+    finding->basis = "time of this rank's transfers, less the share that would be its own";
+    finding->title =
+        find_text(findings, "Rank %lld does the I/O of all %s: %s of the bytes", (long long)most->process->rank,
+                  human_count(facts->ranks, "rank").text, human_percent(share).text);
+    struct finding_evidence *evidence =
+        find_evidence(finding, find_text(findings, "it moved %s of %s in %s", human_bytes(own_bytes(most)).text,
+                                         human_bytes(all).text, human_seconds(most->own[0].ns + most->own[1].ns).text));
+    name_rank(evidence, most);
+    unsigned direction = most->own[FACTS_WRITE].ns >= most->own[FACTS_READ].ns;
+    evidence->phase = find_phase(findings, direction);
+    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
+    finding->reason =
+        "One process uses one connection to the storage and the memory of one node, and all data has to get to "
+        "it first; the others wait.";
+    finding->advice = "Let all ranks move their own parts: MPI-IO on one shared file, or a file for each rank.";
+    finding->command = "ioseer phases LOG";
+    return 1;
+}
+
+// --- one that is slower than the others with as many bytes
+
+struct rank_time {
+    const struct facts_process *process;
+    int64_t ns;
+    uint64_t bytes;
+};
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct rank_time *left = a, *right = b;
+    return left->ns < right->ns ? -1 : left->ns > right->ns;
+}
+
+// Ranks with requests by their time; *count of them.
+static struct rank_time *ranks_by_time(const struct facts *facts, size_t *count)
+{
+    struct rank_time *time = malloc((facts->processes + 1) * sizeof *time);
+    *count = 0;
+    for (size_t i = 0; time && i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        uint64_t bytes = process->request[FACTS_READ].bytes + process->request[FACTS_WRITE].bytes;
+        if (bytes && (process->process->has_rank || !facts->ranks))
+            time[(*count)++] = (struct rank_time){process, request_ns(process), bytes};
+    }
+    if (time && *count > 1) qsort(time, *count, sizeof *time, compare_times);
+    return time;
+}
+
+static int say_slow_rank(struct findings *findings, struct finding *finding, const struct rank_time *slowest,
+                         const struct rank_time *middle)
+{
+    const struct log_process *process = slowest->process->process;
+    finding->ns = slowest->ns - middle->ns;
+    finding->basis = "time of its requests beyond that of the process in the middle, which moves as many bytes";
+    finding->title = process->has_rank ? find_text(findings, "Rank %lld is %.1f times slower than the others",
+                                                   (long long)process->rank, (double)slowest->ns / (double)middle->ns)
+                                       : find_text(findings, "Process %u is %.1f times slower than the others",
+                                                   process->pid, (double)slowest->ns / (double)middle->ns);
+    struct finding_evidence *evidence =
+        find_evidence(finding, find_text(findings, "%s for %s; the process in the middle needs %s for %s",
+                                         human_seconds(slowest->ns).text, human_bytes(slowest->bytes).text,
+                                         human_seconds(middle->ns).text, human_bytes(middle->bytes).text));
+    name_rank(evidence, slowest->process);
+    finding->reason =
+        "All wait for the slowest. With as many bytes, the difference is the node, its connection, or the part "
+        "of the storage that holds this process's data.";
+    finding->advice =
+        "See whether it is the same node, or the same server, in another run; compare the files and offsets "
+        "that this process uses with those of the others.";
+    finding->command = "ioseer stats --per-rank LOG";
+    return 1;
+}
+
+int find_slow_rank(struct findings *findings, struct finding *finding)
+{
+    size_t count;
+    struct rank_time *time = ranks_by_time(findings->facts, &count);
+    RETURN_IF(!time, -ENOMEM);
+    int found = 0;
+    if (count >= 4) {
+        const struct rank_time *slowest = &time[count - 1], *middle = &time[count / 2];
+        struct facts_sum requests = middle->process->request[FACTS_READ];
+        facts_sum_join(&requests, &middle->process->request[FACTS_WRITE]);
+        if (!facts_at_memory_speed(&requests) && slowest->ns > middle->ns + middle->ns / 2 &&
+            slowest->bytes <= middle->bytes + middle->bytes / 4)
+            found = say_slow_rank(findings, finding, slowest, middle);
+    }
+    free(time);
+    return found;
+}
+
+// --- waiting
+
+int find_waiting(struct findings *findings, struct finding *finding)
+{
+    const struct facts *facts = findings->facts;
+    const struct facts_process *busiest = NULL, *waits = NULL;
+    double wait_ns = 0, io_ns = 0, ranks = 0;
+    for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
+        if (!process->process->has_rank) continue;
+        ranks++;
+        wait_ns += (double)process->comm[COMM_SYNCHRONISING].ns;
+        io_ns += (double)request_ns(process);
+        if (!busiest || request_ns(process) > request_ns(busiest)) busiest = process;
+        if (!waits || process->comm[COMM_SYNCHRONISING].ns > waits->comm[COMM_SYNCHRONISING].ns) waits = process;
+    }
+    if (ranks < 2 || !request_ns(busiest)) return 0;
+    // They wait for I/O at most as long as one of them has more of it than the others.
+    double uneven_ns = (double)request_ns(busiest) - io_ns / ranks, mean_ns = wait_ns / ranks;
+    double stake = uneven_ns < mean_ns ? uneven_ns : mean_ns;
+    if (stake <= 0 || uneven_ns < 0.1 * (double)request_ns(busiest)) return 0;
+    finding->ns = (int64_t)stake;
+    finding->basis =
+        "the lesser of two: the ranks' mean time in barriers, and the I/O time of the busiest beyond the mean";
+    finding->title = find_text(findings, "Ranks wait %s on average while rank %lld has more I/O than they",
+                               human_seconds((int64_t)mean_ns).text, (long long)busiest->process->rank);
+    struct finding_evidence *evidence = find_evidence(
+        finding, find_text(findings, "this rank's requests take %s, the mean of all is %s",
+                           human_seconds(request_ns(busiest)).text, human_seconds((int64_t)(io_ns / ranks)).text));
+    name_rank(evidence, busiest);
+    evidence = find_evidence(finding, find_text(findings, "this rank waits most: %s in %s",
+                                                human_seconds(waits->comm[COMM_SYNCHRONISING].ns).text,
+                                                human_count(waits->comm[COMM_SYNCHRONISING].calls, "barrier").text));
+    name_rank(evidence, waits);
+    finding->reason = "A barrier ends when the last rank reaches it; time that one spends in I/O is then time of all.";
+    finding->advice =
+        "Spread the I/O over the ranks, let it run beside the computation (nonblocking calls), or drop barriers "
+        "that only surround it.";
+    finding->command = "ioseer info LOG";
+    return 1;
+}

@@ -1,0 +1,144 @@
+// Where the blocks lie: by the index at the log's end, or, where that is gone, by looking for them.
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "log/private.h"
+
+static int add_class_sum(uint64_t sums[CLASS_COUNT], uint64_t packed)
+{
+    unsigned class = packed & 15;
+    RETURN_IF(class >= CLASS_COUNT, ERR_FORMAT);
+    sums[class] = packed >> 4;
+    return 0;
+}
+
+static int take_place_field(struct log_place *place, const struct field *field)
+{
+    switch (field->key) {
+    case INDEX_OFFSET: place->offset = field->number; return 0;
+    case INDEX_TYPE: place->type = (uint16_t)field->number; return 0;
+    case INDEX_STREAM: place->stream = (uint32_t)field->number; return 0;
+    case INDEX_EVENTS: place->events = field->number; return 0;
+    case INDEX_START_NS: place->start_ns = field->number; return 0;
+    case INDEX_END_NS: place->end_ns = field->number; return 0;
+    case INDEX_STORED_LEN: place->stored_len = field->number; return 0;
+    case INDEX_CLASS_COUNT: place->has_summary = true; return add_class_sum(place->class_count, field->number);
+    case INDEX_CLASS_BYTES: return add_class_sum(place->class_bytes, field->number);
+    case INDEX_CLASS_NS: return add_class_sum(place->class_ns, field->number);
+    default: return 0;
+    }
+}
+
+static int take_place(struct log *log, struct fields_in body)
+{
+    struct log_place *place = table_add(&log->places, sizeof *place);
+    struct field field;
+    int more;
+    RETURN_IF(!place, -ENOMEM);
+    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_place_field(place, &field));
+    RETURN_IF(place->offset < LOG_HEADER_BYTES || place->offset >= log->size, ERR_FORMAT);
+    return more;
+}
+
+static int take_index_block(struct log *log, const struct bytes *raw)
+{
+    struct fields_in in = fields_of(raw);
+    struct fields_in body;
+    unsigned kind;
+    int more;
+    while ((more = fields_next_record(&in, &kind, &body)) > 0) {
+        if (kind == RECORD_BLOCK) FORWARD(take_place(log, body));
+    }
+    return more;
+}
+
+// A long index takes several blocks, one after the other up to the trailer. Moves `end` to where the trailer begins.
+static int read_index(struct log *log, struct bytes *raw, uint64_t *end)
+{
+    uint8_t trailer[LOG_TRAILER_BYTES];
+    uint64_t offset;
+    RETURN_IF(log->size < LOG_HEADER_BYTES + LOG_TRAILER_BYTES, ERR_TRUNCATED);
+    FORWARD(log_read_at(log, trailer, sizeof trailer, log->size - LOG_TRAILER_BYTES));
+    FORWARD(log_trailer_get(trailer, &offset));
+    *end = log->size - LOG_TRAILER_BYTES;
+    while (offset < *end) {
+        struct log_block block;
+        FORWARD(log_read_block_at(log, offset, &block, raw));
+        RETURN_IF(block.type != BLOCK_INDEX, ERR_FORMAT);
+        FORWARD(take_index_block(log, raw));
+        offset += LOG_BLOCK_HEADER_BYTES + block.stored_len;
+    }
+    return offset == *end ? 0 : ERR_FORMAT;
+}
+
+static int add_found(struct log *log, const struct log_block *block, uint64_t offset)
+{
+    struct log_place *place = table_add(&log->places, sizeof *place);
+    RETURN_IF(!place, -ENOMEM);
+    place->offset = offset;
+    place->type = block->type;
+    place->stream = block->stream;
+    place->events = block->events;
+    place->start_ns = block->start_ns;
+    place->end_ns = block->end_ns;
+    place->stored_len = block->stored_len;
+    return 0;
+}
+
+// The next offset at which the mark of a block stands, or the end.
+static int find_mark(const struct log *log, uint64_t end, uint64_t *offset)
+{
+    enum { WINDOW_BYTES = 16 << 10 };
+    uint8_t window[WINDOW_BYTES], mark[LOG_BLOCK_HEADER_BYTES];
+    const struct log_block any = {.type = BLOCK_RECORDS};
+    log_block_put(mark, &any);
+    while (*offset < end && end - *offset >= LOG_BLOCK_HEADER_BYTES) {
+        size_t len = end - *offset < WINDOW_BYTES ? (size_t)(end - *offset) : WINDOW_BYTES;
+        FORWARD(log_read_at(log, window, len, *offset));
+        const uint8_t *found = memmem(window, len, mark, LOG_BLOCK_MAGIC_BYTES);
+        if (found) {
+            *offset += (uint64_t)(found - window);
+            return 0;
+        }
+        *offset += len - (LOG_BLOCK_MAGIC_BYTES - 1);
+    }
+    *offset = end;
+    return 0;
+}
+
+// One step of the search: a good block, or everything up to the next mark.
+static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
+{
+    uint8_t header[LOG_BLOCK_HEADER_BYTES];
+    struct log_block block;
+    uint64_t payload = *offset + sizeof header;
+    int code = payload <= end ? log_read_at(log, header, sizeof header, *offset) : ERR_TRUNCATED;
+    if (code == 0) code = log_block_get(header, &block);
+    if (code == 0 && block.stored_len <= end - payload) {
+        if (block.type != BLOCK_INDEX) FORWARD(add_found(log, &block, *offset));
+        *offset = payload + block.stored_len;
+        return 0;
+    }
+    if (code == 0) log->health.events_damaged += block.events;
+    RETURN_IF(code < 0 && code > ERR_FORMAT, code); // the file cannot be read
+    uint64_t next = *offset + 1;
+    FORWARD(find_mark(log, end, &next));
+    log->health.bytes_skipped += next - *offset;
+    *offset = next;
+    return 0;
+}
+
+int log_find_blocks(struct log *log)
+{
+    struct bytes raw = {0};
+    uint64_t end = log->size;
+    int code = read_index(log, &raw, &end);
+    bytes_free(&raw);
+    if (code == 0 || code == -ENOMEM) return code;
+    log->health.index_missing = true;
+    log->health.truncated = end == log->size;
+    log->places.count = 0;
+    for (uint64_t offset = LOG_HEADER_BYTES; offset < end;) FORWARD(scan_one(log, end, &offset));
+    return 0;
+}

@@ -1,0 +1,134 @@
+// Datatypes and hints of MPI: their records, and datatypes as nests of loops.
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/varint.h"
+#include "log/private.h"
+
+static int take_form(struct log *log, struct log_datatype *type, const struct field *field)
+{
+    const char *form;
+    FORWARD(log_take_text(log, field, &form));
+    type->form = (const uint8_t *)form;
+    type->form_len = field->len;
+    return 0;
+}
+
+static int take_datatype_field(struct log *log, struct log_datatype *type, const struct field *field)
+{
+    switch (field->key) {
+    case DATATYPE_ID: type->id = (uint32_t)field->number; return 0;
+    case DATATYPE_BYTES: type->bytes = field->number; return 0;
+    case DATATYPE_LOWER_BOUND: type->lower_bound = varint_unfold(field->number); return 0;
+    case DATATYPE_EXTENT: type->extent = varint_unfold(field->number); return 0;
+    case DATATYPE_NAME: return log_take_text(log, field, &type->name);
+    case DATATYPE_COMBINER: type->combiner = (unsigned)field->number; return 0;
+    case DATATYPE_FORM: return take_form(log, type, field);
+    case DATATYPE_CUT: type->cut = field->number == 1; return 0;
+    case DATATYPE_HASH: type->hash = field->number; return 0;
+    default: return 0;
+    }
+}
+
+// What the form says must go with what the rest of the record says.
+static int check_form(struct log *log, const struct log_datatype *type)
+{
+    struct datatype *flat = &log->scratch;
+    FORWARD(datatype_get(flat, type->form, type->form_len));
+    RETURN_IF(type->cut ? flat->bytes > type->bytes : flat->bytes != type->bytes, ERR_FORMAT);
+    return 0;
+}
+
+int log_take_datatype(struct log *log, struct fields_in body)
+{
+    struct log_datatype type = {0};
+    struct field field;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_datatype_field(log, &type, &field));
+    FORWARD(more);
+    FORWARD(check_form(log, &type));
+    struct log_datatype *own = log_find_or_add(&log->datatypes, sizeof *own, &log->datatype_by_id, type.id);
+    RETURN_IF(!own, -ENOMEM);
+    *own = type;
+    return 0;
+}
+
+// "name", a zero byte, "value".
+static int take_hint(struct log *log, const struct field *field, struct log_hint_list *list)
+{
+    const char *text;
+    FORWARD(log_take_text(log, field, &text));
+    size_t name_len = strlen(text);
+    RETURN_IF(name_len >= field->len, ERR_FORMAT);
+    // The array grows by doubling: it is full when its length is a power of two.
+    if ((list->count & (list->count - 1)) == 0) {
+        struct log_hint *bigger = arena_alloc(&log->arena, (list->count ? list->count * 2 : 1) * sizeof *bigger);
+        RETURN_IF(!bigger, -ENOMEM);
+        if (list->count) memcpy(bigger, list->hint, list->count * sizeof *bigger);
+        list->hint = bigger;
+    }
+    list->hint[list->count++] = (struct log_hint){text, text + name_len + 1};
+    return 0;
+}
+
+int log_take_hints(struct log *log, struct fields_in body)
+{
+    struct log_hints hints = {0};
+    struct field field;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) {
+        if (field.key == HINTS_ID) hints.id = (uint32_t)field.number;
+        if (field.key == HINTS_ASKED) FORWARD(take_hint(log, &field, &hints.asked));
+        if (field.key == HINTS_IN_FORCE) FORWARD(take_hint(log, &field, &hints.in_force));
+    }
+    FORWARD(more);
+    struct log_hints *own = log_find_or_add(&log->hints, sizeof *own, &log->hints_by_id, hints.id);
+    RETURN_IF(!own, -ENOMEM);
+    *own = hints;
+    return 0;
+}
+
+static uint32_t find_local(const struct lookup *by_local, const struct log_process *process, uint64_t local)
+{
+    if (local == 0 || local > UINT32_MAX) return LOOKUP_NONE;
+    return lookup_find(by_local, lookup_pair(process->id, (uint32_t)local));
+}
+
+const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
+                                                uint64_t local)
+{
+    uint32_t at = find_local(&log->datatype_by_local, process, local);
+    return at == LOOKUP_NONE ? NULL : log_datatype_at(log, at);
+}
+
+const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local)
+{
+    uint32_t at = find_local(&log->hints_by_local, process, local);
+    return at == LOOKUP_NONE ? NULL : log_hints_at(log, at);
+}
+
+int log_datatype_flat(struct log *log, const struct log_datatype *type, const struct datatype **flat)
+{
+    if (!type->flat) {
+        struct log_datatype *own = (struct log_datatype *)log->datatypes.item + (type - log_datatype_at(log, 0));
+        struct datatype *made = arena_alloc(&log->arena, sizeof *made);
+        FORWARD(datatype_get(&log->scratch, type->form, type->form_len));
+        struct datatype_item *item = arena_alloc(&log->arena, log->scratch.items * sizeof *item);
+        RETURN_IF(!made || !item, -ENOMEM);
+        *made = log->scratch;
+        made->cut = type->cut;
+        made->item = item;
+        if (made->items) memcpy(item, log->scratch.item, made->items * sizeof *item);
+        own->flat = made;
+    }
+    *flat = type->flat;
+    return 0;
+}
+
+int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_t displacement,
+                        struct datatype_tiling *tiling)
+{
+    *tiling = (struct datatype_tiling){.bytes = type->bytes, .extent = type->extent, .displacement = displacement};
+    return log_datatype_flat(log, type, &tiling->type);
+}

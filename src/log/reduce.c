@@ -1,0 +1,243 @@
+// Records of many processes into those that `ioseer stats` shows. All of them are kept, a few hundred bytes each, until
+// the last process is counted: only then it is known which files every rank had.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/varint.h"
+#include "log/private.h"
+#include "log/stats_slot.h"
+
+enum { TALLY_BUDGET = 4 << 20 }; // values beyond the candidates that all kept records, or a joined one, may hold
+
+struct kept {
+    const struct log_process *process;
+    const struct log_file *file;
+    unsigned layer;
+    size_t at; // in `data`: a record of counters, then what the two tallies held
+};
+
+struct reduction {
+    struct log *log;
+    struct table kept;
+    struct bytes data;
+    uint32_t tally_budget;
+    log_stats_take *take;
+    void *context;
+};
+
+// --- keeping
+
+static int keep_tally(struct reduction *reduction, const struct log_tally *tally)
+{
+    uint32_t count = tally->count < reduction->tally_budget ? tally->count : reduction->tally_budget;
+    reduction->tally_budget -= count;
+    FORWARD(bytes_append_varint(&reduction->data, count));
+    for (uint32_t i = 0; i < count; i++) {
+        FORWARD(bytes_append_varint(&reduction->data, tally->item[i].value));
+        FORWARD(bytes_append_varint(&reduction->data, tally->item[i].count));
+    }
+    return 0;
+}
+
+static int keep(struct log_stats_slot *slot, void *context)
+{
+    struct reduction *reduction = context;
+    struct kept *kept = table_add(&reduction->kept, sizeof *kept);
+    RETURN_IF(!kept, -ENOMEM);
+    *kept = (struct kept){slot->record.process, slot->record.file, slot->record.layer, reduction->data.len};
+    struct spill_counters entry = {.layer = slot->record.layer, .counters = slot->record.counters};
+    uint8_t *room = bytes_reserve(&reduction->data, COUNTERS_MAX_RECORD);
+    RETURN_IF(!room, -ENOMEM);
+    struct fields_out out = {.at = room, .end = room + COUNTERS_MAX_RECORD};
+    counters_put(&out, 0, &entry);
+    RETURN_IF(out.overflow, ERR_LIMIT);
+    reduction->data.len += (size_t)(out.at - room);
+    FORWARD(keep_tally(reduction, &slot->sizes));
+    return keep_tally(reduction, &slot->strides);
+}
+
+// --- joining
+
+static int add_values(struct log_tally *tally, struct counters_common *common, const struct counters_common *values,
+                      uint32_t *budget)
+{
+    for (unsigned i = 0; i < values->used; i++) {
+        if (!counters_common_add(common, values->value[i], values->count[i]))
+            FORWARD(log_tally_add(tally, values->value[i], values->count[i], budget));
+    }
+    return 0;
+}
+
+static int add_kept_tally(struct log_tally *tally, struct counters_common *common, const uint8_t **at,
+                          const uint8_t *end, uint32_t *budget)
+{
+    uint64_t count, value, times;
+    *at = varint_get(*at, end, &count);
+    for (uint64_t i = 0; *at && i < count; i++) {
+        *at = varint_get(*at, end, &value);
+        if (*at) *at = varint_get(*at, end, &times);
+        if (*at && !counters_common_add(common, value, times)) FORWARD(log_tally_add(tally, value, times, budget));
+    }
+    return *at ? 0 : ERR_FORMAT;
+}
+
+// Processes without a rank count as one rank, whose calls may overlap but are no neighbours.
+static void merge_process(struct counters *c, const struct counters *other, struct counters_common left_out[2])
+{
+    struct counters beside = *other;
+    beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
+    beside.value[COUNTER_FIRST_KIND] = 0;
+    counters_merge(c, &beside, left_out);
+}
+
+// Adds a kept record to the slot; gives it as it was, too.
+static int add_kept(const struct reduction *reduction, const struct kept *kept, bool is_first,
+                    struct log_stats_slot *slot, struct counters *own)
+{
+    struct counters *sum = &slot->record.counters;
+    struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
+    struct fields_in in = {reduction->data.data + kept->at, reduction->data.data + reduction->data.len}, body;
+    struct spill_counters entry;
+    uint32_t process, budget = TALLY_BUDGET;
+    unsigned kind;
+    RETURN_IF(fields_next_record(&in, &kind, &body) <= 0, ERR_FORMAT);
+    FORWARD(counters_get(body, &process, &entry));
+    *own = entry.counters;
+    if (is_first) {
+        *sum = entry.counters;
+    } else if (kept->process->has_rank) {
+        counters_merge_rank(sum, &entry.counters, left_out);
+    } else {
+        merge_process(sum, &entry.counters, left_out);
+    }
+    FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
+    FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
+    FORWARD(add_kept_tally(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));
+    return add_kept_tally(&slot->strides, &sum->strides, &in.at, in.end, &budget);
+}
+
+// A mean and the sum of squares around it, value by value.
+struct spread {
+    double mean;
+    double squares;
+};
+
+static void spread_add(struct spread *spread, double value, size_t count)
+{
+    double from_old = value - spread->mean;
+    spread->mean += from_old / (double)count;
+    spread->squares += from_old * (value - spread->mean);
+}
+
+// Ranks come in their order; of equals the first stays.
+static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first)
+{
+    uint64_t time = counters_time(own), bytes = counters_bytes(own);
+    if (is_first || time < ranks->fastest.time) {
+        ranks->fastest.rank = rank;
+        ranks->fastest.bytes = bytes;
+        ranks->fastest.time = time;
+    }
+    if (is_first || time > ranks->slowest.time) {
+        ranks->slowest.rank = rank;
+        ranks->slowest.bytes = bytes;
+        ranks->slowest.time = time;
+    }
+}
+
+static int join(const struct reduction *reduction, const struct kept *kept, size_t count, struct log_stats_slot *slot)
+{
+    struct log_stats_record *record = &slot->record;
+    struct spread time = {0}, bytes = {0};
+    struct counters own;
+    for (size_t i = 0; i < count; i++) {
+        FORWARD(add_kept(reduction, &kept[i], i == 0, slot, &own));
+        compare_rank(&record->ranks, kept[i].process->rank, &own, i == 0);
+        spread_add(&time, (double)counters_time(&own) / 1e9, i + 1);
+        spread_add(&bytes, (double)counters_bytes(&own), i + 1);
+    }
+    record->ranks.variance_time = time.squares / (double)count;
+    record->ranks.variance_bytes = bytes.squares / (double)count;
+    return log_stats_slot_finish(slot);
+}
+
+static int hand_on(const struct reduction *reduction, const struct kept *kept, size_t count, bool is_reduced)
+{
+    const struct log_process *process = kept->process;
+    struct log_stats_slot *slot = calloc(1, sizeof *slot);
+    RETURN_IF(!slot, -ENOMEM);
+    slot->record.process = count == 1 && !is_reduced ? process : NULL;
+    slot->record.has_rank = process->has_rank;
+    slot->record.rank = is_reduced ? -1 : process->rank;
+    slot->record.world = process->world;
+    slot->record.layer = kept->layer;
+    slot->record.file = kept->file;
+    slot->record.is_reduced = is_reduced;
+    int code = join(reduction, kept, count, slot);
+    if (code == 0) code = reduction->take(&slot->record, reduction->context);
+    log_stats_slot_free(slot);
+    free(slot);
+    return code;
+}
+
+// --- the order of things
+
+// Files and processes are in arrays: their addresses are their order.
+static int compare_kept(const void *a, const void *b)
+{
+    const struct kept *left = a, *right = b;
+    if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
+    if (left->file != right->file) return left->file < right->file ? -1 : 1;
+    const struct log_process *l = left->process, *r = right->process;
+    if (l->world != r->world) return l->world < r->world ? -1 : 1;
+    if (l->has_rank && l->rank != r->rank) return l->rank < r->rank ? -1 : 1;
+    return l < r ? -1 : l > r;
+}
+
+static size_t group_len(const struct kept *kept, size_t rest)
+{
+    size_t len = 1;
+    while (len < rest && kept[len].layer == kept->layer && kept[len].file == kept->file &&
+           kept[len].process->world == kept->process->world)
+        len++;
+    return len;
+}
+
+static bool has_every_rank(const struct log *log, const struct kept *kept, size_t count)
+{
+    if (!kept->process->has_rank) return false;
+    const struct log_world *world = log_world_at(log, kept->process->world);
+    return count == (world->size ? world->size : world->ranks);
+}
+
+static int hand_on_all(const struct reduction *reduction, bool apart)
+{
+    const struct kept *kept = reduction->kept.item;
+    size_t count = reduction->kept.count;
+    for (size_t i = 0, len; i < count; i += len) {
+        len = group_len(&kept[i], count - i);
+        bool is_reduced = !apart && has_every_rank(reduction->log, &kept[i], len);
+        if (is_reduced || (!apart && !kept[i].process->has_rank)) {
+            FORWARD(hand_on(reduction, &kept[i], len, is_reduced));
+        } else {
+            for (size_t j = 0; j < len; j++) FORWARD(hand_on(reduction, &kept[i + j], 1, false));
+        }
+    }
+    return 0;
+}
+
+int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context)
+{
+    struct reduction reduction = {.log = log, .tally_budget = TALLY_BUDGET, .take = take, .context = context};
+    int code = log_stats_slots(log, filter, keep, &reduction);
+    if (code == 0) {
+        if (reduction.kept.count > 1)
+            qsort(reduction.kept.item, reduction.kept.count, sizeof(struct kept), compare_kept);
+        code = hand_on_all(&reduction, apart);
+    }
+    free(reduction.kept.item);
+    bytes_free(&reduction.data);
+    return code;
+}

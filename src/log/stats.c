@@ -1,0 +1,284 @@
+#include "log/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/glob.h"
+#include "log/cursor.h"
+#include "log/private.h"
+#include "log/stats_slot.h"
+
+enum {
+    TALLY_BUDGET = 1 << 20, // values that all records of a process may keep aside
+    RECENT_SLOTS = 16,
+};
+
+// One process's records while they grow.
+struct stats {
+    struct log *log;
+    const struct log_process *process;
+    struct log_filter filter;
+    struct log_stats_slot **slot; // stay where they are
+    size_t count;
+    size_t capacity;
+    struct lookup by_key;                        // layer, position of the file
+    struct log_stats_slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
+    uint32_t tally_budget;
+};
+
+static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
+{
+    if (stats->count == stats->capacity) {
+        size_t capacity = stats->capacity ? stats->capacity * 2 : 64;
+        struct log_stats_slot **slot = realloc(stats->slot, capacity * sizeof *slot);
+        if (!slot) return NULL;
+        stats->slot = slot;
+        stats->capacity = capacity;
+    }
+    struct log_stats_slot *slot = calloc(1, sizeof *slot);
+    if (!slot) return NULL;
+    slot->record.process = stats->process;
+    slot->record.has_rank = stats->process->has_rank;
+    slot->record.rank = stats->process->rank;
+    slot->record.world = stats->process->world;
+    slot->record.layer = layer;
+    slot->record.file = file;
+    stats->slot[stats->count] = slot;
+    if (lookup_set(&stats->by_key, key, (uint32_t)stats->count) < 0) {
+        free(slot);
+        return NULL;
+    }
+    stats->count++;
+    return slot;
+}
+
+static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
+{
+    size_t index = log_file_index(stats->log, file);
+    struct log_stats_slot **recent = &stats->recent[index % RECENT_SLOTS];
+    if (*recent && (*recent)->record.file == file && (*recent)->record.layer == layer) return *recent;
+    uint64_t key = lookup_pair(layer, (uint32_t)index);
+    uint32_t at = lookup_find(&stats->by_key, key);
+    *recent = at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
+    return *recent;
+}
+
+static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
+{
+    struct log_stats_slot *slot = find_slot(stats, layer, file);
+    RETURN_IF(!slot, -ENOMEM);
+    in->block_size = file->block_size;
+    unsigned missed = counters_add(&slot->record.counters, in);
+    if (!missed) return 0;
+    uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
+    if (missed & MISSED_SIZE) FORWARD(log_tally_add(&slot->sizes, (uint64_t)in->result, 1, &stats->tally_budget));
+    if (missed & MISSED_STRIDE) FORWARD(log_tally_add(&slot->strides, stride, 1, &stats->tally_budget));
+    return 0;
+}
+
+// Either file of a call with two lets its event through the filter.
+static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file)
+{
+    if (!file) return false;
+    const char *glob = event->file2 ? stats->filter.file_glob : NULL;
+    return !glob || glob_match(glob, file->name);
+}
+
+static int add_event(struct stats *stats, const struct log_event *event)
+{
+    const struct stream_event *raw = &event->raw;
+    if (raw->error || !raw->has_result || raw->result < 0) return 0;
+    struct counters_input in = {
+        .call = event->call->build_id,
+        .offset = raw->offset,
+        .has_offset = raw->has_offset,
+        .unaligned = raw->unaligned,
+        .result = raw->result,
+        .start = event->start_ns > 0 ? (uint64_t)event->start_ns : 0,
+        .duration = event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0,
+    };
+    if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
+    if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
+    if (raw->attribute_mask & 1u << ATTRIBUTE_COMM_SIZE) in.comm_size = (uint32_t)raw->attribute[ATTRIBUTE_COMM_SIZE];
+    in.has_hints = raw->attribute_mask & 1u << ATTRIBUTE_HINTS && raw->attribute[ATTRIBUTE_HINTS];
+    unsigned layer = counters_layer(in.call, in.flags);
+    if (layer == LAYER_NONE) return 0;
+    if (wants_file(stats, event, event->file)) FORWARD(add_input(stats, layer, event->file, &in));
+    if (!event->file2 || !counters_has_target(in.call) || !wants_file(stats, event, event->file2)) return 0;
+    in.is_target = true;
+    in.renamed_from = event->file ? event->file->record_id : 0;
+    return add_input(stats, layer, event->file2, &in);
+}
+
+static int add_events(struct stats *stats)
+{
+    struct log_iter *iter;
+    const struct log_event *event;
+    FORWARD(log_iter_open(&iter, stats->log, &stats->filter));
+    int more;
+    while ((more = log_iter_next(iter, &event)) > 0) {
+        int code = add_event(stats, event);
+        if (code < 0) more = code;
+        if (code < 0) break;
+    }
+    log_iter_close(iter);
+    return more;
+}
+
+// What the recorder kept past the trace cap of one process, layer and file: 1, or 0 where there is nothing of use.
+static int read_stored(struct log *log, const struct log_process *process, const struct counters_row *row,
+                       struct spill_counters *entry, const struct log_file **file)
+{
+    uint32_t id;
+    const struct fields_in body = {.at = row->body, .end = row->body + row->len};
+    if (counters_get(body, &id, entry) < 0) {
+        log->health.records_damaged++;
+        return 0;
+    }
+    *file = log_process_file(log, process, entry->file);
+    return *file && entry->layer != LAYER_NONE;
+}
+
+// It comes after the trace.
+static int add_stored(struct stats *stats, const struct counters_row *row)
+{
+    struct spill_counters entry;
+    const struct log_file *file;
+    const struct log_filter *filter = &stats->filter;
+    if (!read_stored(stats->log, stats->process, row, &entry, &file)) return 0;
+    if (filter->layers && !(filter->layers >> entry.layer & 1)) return 0;
+    if (filter->file_glob && !glob_match(filter->file_glob, file->name)) return 0;
+
+    uint64_t *renamed_from = &entry.counters.value[COUNTER_RENAMED_FROM];
+    const struct log_file *old = log_process_file(stats->log, stats->process, (uint32_t)*renamed_from);
+    *renamed_from = old ? old->record_id : 0;
+
+    struct log_stats_slot *slot = find_slot(stats, entry.layer, file);
+    RETURN_IF(!slot, -ENOMEM);
+    struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
+    counters_merge(&slot->record.counters, &entry.counters, left_out);
+    for (unsigned i = 0; i < left_out[0].used; i++)
+        FORWARD(log_tally_add(&slot->sizes, left_out[0].value[i], left_out[0].count[i], &stats->tally_budget));
+    for (unsigned i = 0; i < left_out[1].used; i++)
+        FORWARD(log_tally_add(&slot->strides, left_out[1].value[i], left_out[1].count[i], &stats->tally_budget));
+    return 0;
+}
+
+static int add_all_stored(struct stats *stats)
+{
+    const struct log_filter *filter = &stats->filter;
+    if (filter->classes || filter->has_from || filter->has_to) return 0;
+    const struct counters_row *rows = stats->log->counters.item;
+    size_t low = 0, high = stats->log->counters.count;
+    while (low < high) { // the first of this process
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].process < stats->process->id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < stats->log->counters.count && rows[low].process == stats->process->id; low++)
+        FORWARD(add_stored(stats, &rows[low]));
+    return 0;
+}
+
+// Files are in one array: their addresses are their order.
+static int compare_slots(const void *a, const void *b)
+{
+    const struct log_stats_record *left = &(*(struct log_stats_slot *const *)a)->record;
+    const struct log_stats_record *right = &(*(struct log_stats_slot *const *)b)->record;
+    if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
+    return left->file < right->file ? -1 : left->file > right->file;
+}
+
+static int hand_out(struct stats *stats, log_stats_take_slot *take, void *context)
+{
+    if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
+    for (size_t i = 0; i < stats->count; i++) FORWARD(take(stats->slot[i], context));
+    return 0;
+}
+
+static void forget(struct stats *stats)
+{
+    for (size_t i = 0; i < stats->count; i++) {
+        log_stats_slot_free(stats->slot[i]);
+        free(stats->slot[i]);
+    }
+    lookup_clear(&stats->by_key);
+    stats->count = 0;
+    memset(stats->recent, 0, sizeof stats->recent);
+}
+
+static int count_process(struct stats *stats, log_stats_take_slot *take, void *context)
+{
+    stats->filter.process = stats->process;
+    stats->tally_budget = TALLY_BUDGET;
+    FORWARD(add_events(stats));
+    FORWARD(add_all_stored(stats));
+    return hand_out(stats, take, context);
+}
+
+int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context)
+{
+    static const struct log_filter everything;
+    if (!filter) filter = &everything;
+    struct stats stats = {.log = log, .filter = *filter};
+    int code = 0;
+    for (size_t i = 0; i < log_process_count(log) && code >= 0; i++) {
+        stats.process = log_process_at(log, i);
+        if (log_filter_has_process(filter, stats.process)) code = count_process(&stats, take, context);
+        forget(&stats);
+    }
+    lookup_free(&stats.by_key);
+    free(stats.slot);
+    return code < 0 ? code : 0;
+}
+
+int log_stats_slot_finish(struct log_stats_slot *slot)
+{
+    FORWARD(log_tally_finish(&slot->sizes, &slot->record.counters.sizes));
+    return log_tally_finish(&slot->strides, &slot->record.counters.strides);
+}
+
+void log_stats_slot_free(struct log_stats_slot *slot)
+{
+    log_tally_free(&slot->sizes);
+    log_tally_free(&slot->strides);
+}
+
+struct finisher {
+    log_stats_take *take;
+    void *context;
+};
+
+static int finish_slot(struct log_stats_slot *slot, void *context)
+{
+    const struct finisher *finisher = context;
+    FORWARD(log_stats_slot_finish(slot));
+    return finisher->take(&slot->record, finisher->context);
+}
+
+int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
+{
+    struct finisher finisher = {take, context};
+    return log_stats_slots(log, filter, finish_slot, &finisher);
+}
+
+int log_stats_untraced(struct log *log, log_stats_take *take, void *context)
+{
+    const struct counters_row *rows = log->counters.item;
+    for (size_t i = 0; i < log->counters.count; i++) {
+        struct spill_counters entry;
+        struct log_stats_record record = {.process = log_process_find(log, rows[i].process)};
+        if (!record.process || !read_stored(log, record.process, &rows[i], &entry, &record.file)) continue;
+        record.has_rank = record.process->has_rank;
+        record.rank = record.process->rank;
+        record.world = record.process->world;
+        record.layer = entry.layer;
+        record.counters = entry.counters;
+        FORWARD(take(&record, context));
+    }
+    return 0;
+}

@@ -1,0 +1,20 @@
+// A record of log_stats before the values that found no room among its candidates are brought in.
+#pragma once
+
+#include "log/stats.h"
+#include "log/tally.h"
+
+struct log_stats_slot {
+    struct log_stats_record record;
+    struct log_tally sizes;
+    struct log_tally strides;
+};
+
+typedef int log_stats_take_slot(struct log_stats_slot *slot, void *context);
+
+// As log_stats.
+int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context);
+
+// The most frequent of all values become the candidates: the record is then complete.
+int log_stats_slot_finish(struct log_stats_slot *slot);
+void log_stats_slot_free(struct log_stats_slot *slot); // what it holds, not itself

@@ -1,0 +1,172 @@
+// Which ranks ran together: nothing in a log says so, and one `record` may hold several MPI jobs.
+//
+// The rule: ranks, in the order of their starts, join the first world that has their size and MPI library, lacks their
+// rank, and on their host has the same launcher: the nearest ancestor that is one (mpiexec, or what it leaves on each
+// host). Jobs one after the other are told apart by their ranks, jobs at the same time by their launchers; so are the
+// worlds of MPI_Comm_spawn, by either.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "log/private.h"
+
+enum { MOST_ANCESTORS = 64 }; // more are a circle, which only damage makes
+
+struct member { // the launcher that a world has on one host
+    uint32_t world;
+    const struct log_process *launcher;
+};
+
+struct search {
+    struct log *log;
+    struct log_process **by_pid;   // all processes, by pid, then start
+    struct log_process **by_start; // those with a rank
+    size_t ranks;
+    struct lookup taken; // world, rank
+    struct table members;
+};
+
+static struct log_process *process_at(const struct search *search, size_t i)
+{
+    return (struct log_process *)search->log->processes.item + i;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_launcher(const struct log_process *process)
+{
+    static const char *const starts[] = {"mpiexec", "mpirun", "hydra_", "orte", "prte", "srun", "slurmstepd"};
+    static const char *const names[] = {"orted", "prted", "prun"};
+    const char *name = process->exe ? process->exe : process->args.count ? process->args.word[0] : "";
+    const char *slash = strrchr(name, '/');
+    if (slash) name = slash + 1;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return true;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) return true;
+    }
+    return false;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+    const struct log_process *left = *(struct log_process *const *)a, *right = *(struct log_process *const *)b;
+    if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct log_process *left = *(struct log_process *const *)a, *right = *(struct log_process *const *)b;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->id < right->id ? -1 : left->id > right->id;
+}
+
+// Numbers of processes come again, and an exec makes a new image of the same number: the parent is the latest image
+// that was there when the child began.
+static const struct log_process *find_parent(const struct search *search, const struct log_process *child)
+{
+    const struct log_process *parent = NULL;
+    size_t low = 0, high = search->log->processes.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (search->by_pid[middle]->pid < child->ppid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < search->log->processes.count && search->by_pid[low]->pid == child->ppid; low++) {
+        const struct log_process *image = search->by_pid[low];
+        if (image->start_ns <= child->start_ns && same_text(image->host, child->host)) parent = image;
+    }
+    return parent;
+}
+
+static const struct log_process *find_launcher(const struct search *search, const struct log_process *process)
+{
+    const struct log_process *ancestor = find_parent(search, process);
+    for (unsigned i = 0; ancestor && i < MOST_ANCESTORS; i++) {
+        if (ancestor->is_launcher) return ancestor;
+        ancestor = find_parent(search, ancestor);
+    }
+    return NULL;
+}
+
+// Whether the world has another launcher on that host; `known` where it has this one.
+static bool has_other_launcher(const struct search *search, uint32_t world, const struct log_process *launcher,
+                               bool *known)
+{
+    const struct member *members = search->members.item;
+    *known = false;
+    for (size_t i = 0; launcher && i < search->members.count; i++) {
+        if (members[i].world != world || !same_text(members[i].launcher->host, launcher->host)) continue;
+        *known = members[i].launcher == launcher;
+        return !*known;
+    }
+    return false;
+}
+
+static int join(struct search *search, struct log_process *process)
+{
+    struct log *log = search->log;
+    const struct log_process *launcher = find_launcher(search, process);
+    uint32_t number = 0;
+    bool known = false;
+    for (; number < log->worlds.count; number++) {
+        const struct log_world *world = log_world_at(log, number);
+        if (world->size == process->mpi_size && same_text(world->mpi, process->mpi) &&
+            lookup_find(&search->taken, lookup_pair(number, (uint32_t)process->rank)) == LOOKUP_NONE &&
+            !has_other_launcher(search, number, launcher, &known))
+            break;
+    }
+    if (number == log->worlds.count) {
+        struct log_world *world = table_add(&log->worlds, sizeof *world);
+        RETURN_IF(!world, -ENOMEM);
+        *world = (struct log_world){.size = process->mpi_size, .mpi = process->mpi};
+        known = false;
+    }
+    if (launcher && !known) {
+        struct member *member = table_add(&search->members, sizeof *member);
+        RETURN_IF(!member, -ENOMEM);
+        *member = (struct member){number, launcher};
+    }
+    process->world = number;
+    ((struct log_world *)log->worlds.item)[number].ranks++;
+    return lookup_set(&search->taken, lookup_pair(number, (uint32_t)process->rank), number);
+}
+
+static int find_worlds(struct search *search)
+{
+    size_t count = search->log->processes.count;
+    search->by_pid = malloc((count + 1) * sizeof *search->by_pid);
+    search->by_start = malloc((count + 1) * sizeof *search->by_start);
+    RETURN_IF(!search->by_pid || !search->by_start, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        struct log_process *process = process_at(search, i);
+        process->world = LOG_NO_WORLD;
+        process->is_launcher = !process->has_rank && is_launcher(process);
+        search->by_pid[i] = process;
+        if (process->has_rank) search->by_start[search->ranks++] = process;
+    }
+    qsort(search->by_pid, count, sizeof *search->by_pid, compare_pids);
+    qsort(search->by_start, search->ranks, sizeof *search->by_start, compare_starts);
+    for (size_t i = 0; i < search->ranks; i++) FORWARD(join(search, search->by_start[i]));
+    return 0;
+}
+
+int log_find_worlds(struct log *log)
+{
+    struct search search = {.log = log};
+    int code = find_worlds(&search);
+    free(search.by_pid);
+    free(search.by_start);
+    lookup_free(&search.taken);
+    free(search.members.item);
+    return code;
+}

@@ -1,0 +1,369 @@
+#include "model/build/align.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "base/mix.h"
+
+enum {
+    LIKE_SIZES = 16, // equal loops and sizes
+    LIKE_SHAPE = 12,
+    LIKE_LOOK = 3,   // the same kinds of operations
+    LIKE_SOME = 1,   // some of them
+    CLOCK_BITS = 20, // the clock only decides where the likeness does not
+    LOOKAHEAD = 64,  // where the sequences are too long for the exact comparison
+    CELLS = 1 << 24, // of that comparison, in all, and so many more for each segment:
+    CELLS_EACH = 64,
+};
+
+// Lanes of one program with equal sequences.
+struct class
+{
+    uint64_t hash;
+    uint32_t first_lane;
+    size_t lanes;
+    size_t segments;
+    bool transfers; // lanes without any join the program's first phase, or make one
+};
+
+#define NONE SIZE_MAX
+
+struct column {
+    const struct segment *like; // the first that came
+    uint64_t comm_calls;        // of that one's lane, in all
+    struct align_phase phase;
+    size_t before, after; // columns, or NONE
+};
+
+struct aligning {
+    const struct lanes *lanes;
+    const struct segments *segments;
+    const struct lane_segments *of_lane;
+    uint32_t *class_of; // by lane
+    struct class *class;
+    size_t classes, classes_room;
+    struct column *column;
+    size_t columns, columns_room;
+    size_t first, last; // columns in their order, or NONE
+    uint64_t cells;     // that are left
+};
+
+// --- classes
+
+static bool has_transfers(const struct aligning *a, size_t lane)
+{
+    return a->segments->segment[a->of_lane[lane].first].ops.count > 0;
+}
+
+static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_lane)
+{
+    struct lookup found = {0};
+    int code = 0;
+    a->classes = 0;
+    for (size_t i = first_lane; i < end_lane && !code; i++) {
+        const struct lane_segments *of = &a->of_lane[i];
+        uint64_t hash = mix(of->end - of->first, a->lanes->lane[i].comm_calls);
+        for (size_t s = of->first; s < of->end; s++) {
+            hash = mix(mix(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
+        }
+        uint32_t at = lookup_find(&found, hash);
+        if (at == LOOKUP_NONE) {
+            at = (uint32_t)a->classes;
+            code = grow(&a->class, &a->classes_room, a->classes, sizeof *a->class);
+            if (!code) code = lookup_set(&found, hash, at);
+            if (code) break;
+            a->class[a->classes++] = (struct class){hash, (uint32_t)i, 0, of->end - of->first, has_transfers(a, i)};
+        }
+        a->class[at].lanes++;
+        a->class_of[i] = at;
+    }
+    lookup_free(&found);
+    return code;
+}
+
+static const struct segment *segment_of(const struct aligning *a, const struct class *class, size_t k)
+{
+    return &a->segments->segment[a->of_lane[class->first_lane].first + k];
+}
+
+// --- laying one sequence over the columns
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static unsigned likeness(const struct segment *a, const struct segment *b)
+{
+    if (a->sizes == b->sizes) return LIKE_SIZES;
+    if (a->shape == b->shape) return LIKE_SHAPE;
+    if (a->look == b->look) return LIKE_LOOK;
+    return a->look & b->look ? LIKE_SOME : 0;
+}
+
+// Lanes that make equally many calls of communication are at the same place after the same number of them. Where they
+// do not, they may be as far apart as they are in the end.
+static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
+{
+    const struct column *here = &a->column[column];
+    const struct segment *segment = segment_of(a, class, k);
+    uint64_t most = distance(here->comm_calls, a->lanes->lane[class->first_lane].comm_calls);
+    bool is_collective = here->like->is_collective && segment->is_collective;
+    if (!is_collective && distance(here->like->clock, segment->clock) > most) return 0;
+    return likeness(here->like, segment);
+}
+
+// What it is worth to put a segment into a column: the likeness, and among equals the distance of the clocks.
+static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
+{
+    uint64_t like = likeness_at(a, class, column, k), most = (UINT64_C(1) << (CLOCK_BITS - 1)) - 1;
+    uint64_t apart = distance(a->column[column].like->clock, segment_of(a, class, k)->clock);
+    return like ? (like << CLOCK_BITS) - (apart < most ? apart : most) : 0;
+}
+
+// The alignment of some columns in a row with segments in a row that is worth the most: to[k] is a column, or NONE.
+static int compare_exactly(const struct aligning *a, const struct class *class, const size_t *column, size_t columns,
+                           size_t segment, size_t segments, size_t *to)
+{
+    size_t width = segments + 1;
+    uint64_t *best = calloc((columns + 1) * width, sizeof *best); // of the columns and segments from here on
+    RETURN_IF(!best, -ENOMEM);
+    for (size_t c = columns; c-- > 0;) {
+        for (size_t s = segments; s-- > 0;) {
+            uint64_t worth = worth_at(a, class, column[c], segment + s);
+            uint64_t both = worth ? best[(c + 1) * width + s + 1] + worth : 0;
+            uint64_t skip_column = best[(c + 1) * width + s], skip_segment = best[c * width + s + 1];
+            uint64_t skip = skip_column > skip_segment ? skip_column : skip_segment;
+            best[c * width + s] = both >= skip ? both : skip;
+        }
+    }
+    for (size_t c = 0, s = 0; s < segments;) {
+        uint64_t worth = c < columns ? worth_at(a, class, column[c], segment + s) : 0;
+        if (worth && best[c * width + s] == best[(c + 1) * width + s + 1] + worth) {
+            to[segment + s++] = column[c++];
+        } else if (c < columns && best[c * width + s] == best[(c + 1) * width + s]) {
+            c++;
+        } else {
+            to[segment + s++] = NONE;
+        }
+    }
+    free(best);
+    return 0;
+}
+
+// The same, but each segment takes the best of the next few columns.
+static void compare_ahead(const struct aligning *a, const struct class *class, size_t column, size_t columns,
+                          size_t segment, size_t segments, size_t *to)
+{
+    for (size_t s = segment; s < segment + segments; s++) {
+        uint64_t best = 0;
+        size_t found_at = 0, at = column;
+        to[s] = NONE;
+        for (size_t c = 0; c < columns && c < LOOKAHEAD; c++, at = a->column[at].after) {
+            uint64_t worth = worth_at(a, class, at, s);
+            if (worth <= best) continue;
+            best = worth;
+            to[s] = at;
+            found_at = c;
+        }
+        if (to[s] == NONE) continue;
+        column = a->column[to[s]].after;
+        columns -= found_at + 1;
+    }
+}
+
+// As many of each, and of the same kinds one by one.
+static bool go_together(const struct aligning *a, const struct class *class, size_t column, size_t columns,
+                        size_t segment, size_t segments, size_t *to)
+{
+    if (columns != segments) return false;
+    for (size_t s = segment; s < segment + segments; s++, column = a->column[column].after) {
+        if (likeness_at(a, class, column, s) < LIKE_LOOK) return false;
+        to[s] = column;
+    }
+    return true;
+}
+
+static int compare_window(struct aligning *a, const struct class *class, size_t column, size_t columns, size_t segment,
+                          size_t segments, size_t *to)
+{
+    if (!segments) return 0;
+    if ((columns + 1) > a->cells / (segments + 1)) {
+        compare_ahead(a, class, column, columns, segment, segments, to);
+        return 0;
+    }
+    a->cells -= (columns + 1) * (segments + 1);
+    size_t *window = malloc((columns + 1) * sizeof *window);
+    RETURN_IF(!window, -ENOMEM);
+    for (size_t c = 0; c < columns; c++, column = a->column[column].after) window[c] = column;
+    int code = compare_exactly(a, class, window, columns, segment, segments, to);
+    free(window);
+    return code;
+}
+
+// Whether a segment can only be in this column: the one beside it does something else.
+static bool is_certain(const struct aligning *a, const struct class *class, size_t column, size_t beside, size_t k)
+{
+    return likeness_at(a, class, column, k) == LIKE_SIZES &&
+           (beside == NONE || likeness_at(a, class, beside, k) != LIKE_SIZES);
+}
+
+// What both begin and end with is quickly found.
+static int compare(struct aligning *a, const struct class *class, size_t *to)
+{
+    size_t first = a->first, last = a->last, columns = a->columns, segment = 0, segments = class->segments;
+    if (go_together(a, class, first, columns, segment, segments, to)) return 0;
+    for (size_t after; columns && segments; columns--, segments--, first = after) {
+        after = a->column[first].after;
+        if (!is_certain(a, class, first, after, segment)) break;
+        to[segment++] = first;
+    }
+    for (size_t before; columns && segments; columns--, segments--, last = before) {
+        before = a->column[last].before;
+        if (!is_certain(a, class, last, before, segment + segments - 1)) break;
+        to[segment + segments - 1] = last;
+    }
+    return compare_window(a, class, first, columns, segment, segments, to);
+}
+
+// --- columns
+
+static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id)
+{
+    const struct lane *lane = &a->lanes->lane[class->first_lane];
+    FORWARD(grow(&a->column, &a->columns_room, a->columns, sizeof *a->column));
+    size_t after = before == NONE ? a->first : a->column[before].after;
+    a->column[ *id = a->columns++] = (struct column){.like = segment_of(a, class, k),
+                                                     .comm_calls = lane->comm_calls,
+                                                     .phase.program = lane->program,
+                                                     .before = before,
+                                                     .after = after};
+    *(before == NONE ? &a->first : &a->column[before].after) = *id;
+    *(after == NONE ? &a->last : &a->column[after].before) = *id;
+    return 0;
+}
+
+// The column that a new one of this clock comes behind: from `before` on, and before `limit`.
+static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, size_t limit)
+{
+    size_t latest = limit == NONE ? a->last : a->column[limit].before;
+    if (latest == NONE || a->column[latest].like->clock <= clock) return latest;
+    for (size_t next; (next = before == NONE ? a->first : a->column[before].after) != limit; before = next) {
+        if (a->column[next].like->clock > clock) break;
+    }
+    return before;
+}
+
+// Puts a class's segments into columns; to[k] becomes that of segment k. New ones come behind the columns of earlier
+// clocks, as far as the order allows it.
+static int lay(struct aligning *a, const struct class *class, size_t *to)
+{
+    FORWARD(compare(a, class, to));
+    size_t before = NONE, match = 0; // the next one
+    for (size_t k = 0; k < class->segments; k++) {
+        if (to[k] == NONE) {
+            for (match = match > k ? match : k; match < class->segments && to[match] == NONE;) match++;
+            uint64_t clock = segment_of(a, class, k)->clock;
+            before = place_of(a, clock, before, match < class->segments ? to[match] : NONE);
+            FORWARD(add_column(a, class, k, before, &to[k]));
+        }
+        before = to[k];
+    }
+    return 0;
+}
+
+static int add_part(struct align_phase *phase, uint32_t lane, size_t segment)
+{
+    FORWARD(grow(&phase->part, &phase->room, phase->parts, sizeof *phase->part));
+    phase->part[phase->parts++] = (struct align_part){lane, segment};
+    return 0;
+}
+
+static int compare_classes(const void *x, const void *y, void *context)
+{
+    const struct class *a = &((const struct class *)context)[*(const uint32_t *)x];
+    const struct class *b = &((const struct class *)context)[*(const uint32_t *)y];
+    if (a->transfers != b->transfers) return a->transfers ? -1 : 1;
+    if (a->lanes != b->lanes) return a->lanes > b->lanes ? -1 : 1;
+    return a->first_lane < b->first_lane ? -1 : a->first_lane > b->first_lane;
+}
+
+static int lay_classes(struct aligning *a, size_t **to)
+{
+    uint32_t *by_size = malloc(a->classes * sizeof *by_size);
+    RETURN_IF(!by_size, -ENOMEM);
+    for (size_t i = 0; i < a->classes; i++) by_size[i] = (uint32_t)i;
+    qsort_r(by_size, a->classes, sizeof *by_size, compare_classes, a->class);
+    int code = 0;
+    for (size_t i = 0; i < a->classes && !code; i++) {
+        const struct class *class = &a->class[by_size[i]];
+        if (!class->transfers && a->columns) continue;
+        to[by_size[i]] = malloc((class->segments + 1) * sizeof **to);
+        code = to[by_size[i]] ? lay(a, class, to[by_size[i]]) : -ENOMEM;
+    }
+    free(by_size);
+    return code;
+}
+
+static int fill_columns(struct aligning *a, size_t first_lane, size_t end_lane, size_t *const *to)
+{
+    for (size_t i = first_lane; i < end_lane; i++) {
+        const struct lane_segments *of = &a->of_lane[i];
+        for (size_t s = of->first; s < of->end; s++) {
+            size_t column = has_transfers(a, i) ? to[a->class_of[i]][s - of->first] : a->first;
+            FORWARD(add_part(&a->column[column].phase, (uint32_t)i, s));
+        }
+    }
+    return 0;
+}
+
+static int align_program(struct aligning *a, struct align *align, size_t first_lane, size_t end_lane)
+{
+    a->columns = 0;
+    a->first = a->last = NONE;
+    a->cells = CELLS + CELLS_EACH * (a->of_lane[end_lane - 1].end - a->of_lane[first_lane].first);
+    FORWARD(sort_into_classes(a, first_lane, end_lane));
+    size_t **to = calloc(a->classes, sizeof *to);
+    RETURN_IF(!to, -ENOMEM);
+    int code = lay_classes(a, to);
+    if (!code) code = fill_columns(a, first_lane, end_lane, to);
+    for (size_t i = 0; i < a->classes; i++) free(to[i]);
+    free(to);
+    for (size_t i = a->first; i != NONE; i = a->column[i].after) {
+        if (!code) code = grow(&align->phase, &align->room, align->count, sizeof *align->phase);
+        if (!code)
+            align->phase[align->count++] = a->column[i].phase;
+        else
+            free(a->column[i].phase.part);
+    }
+    return code;
+}
+
+int align_make(struct align *align, const struct lanes *lanes, const struct segments *segments,
+               const struct lane_segments *of_lane)
+{
+    struct aligning a = {.lanes = lanes, .segments = segments, .of_lane = of_lane};
+    *align = (struct align){0};
+    a.class_of = malloc((lanes->count + 1) * sizeof *a.class_of);
+    int code = a.class_of ? 0 : -ENOMEM;
+    for (size_t first = 0, end; first < lanes->count && !code; first = end) {
+        for (end = first; end < lanes->count && lanes->lane[end].program == lanes->lane[first].program;) end++;
+        code = align_program(&a, align, first, end);
+    }
+    free(a.class_of);
+    free(a.class);
+    free(a.column);
+    if (code) align_free(align);
+    return code;
+}
+
+void align_free(struct align *align)
+{
+    for (size_t i = 0; i < align->count; i++) free(align->phase[i].part);
+    free(align->phase);
+    *align = (struct align){0};
+}

@@ -1,0 +1,113 @@
+// From a log to a model.
+#include "model/build/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "log/log.h"
+
+static int make_family(struct building *b, uint32_t id)
+{
+    struct model_family *family = &b->model->family[id];
+    FORWARD(build_parts(b, id, false));
+    FORWARD(build_parts(b, id, true));
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < b->family[id].count; i++) bytes += b->segments.segment[b->family[id].piece[i].segment].bytes;
+    family->weight = bytes / family->count;
+    b->model->bytes += bytes;
+    return 0;
+}
+
+static int copy_programs(struct building *b)
+{
+    struct model *model = b->model;
+    model->programs = b->lanes.programs;
+    model->program = arena_alloc(&model->arena, (model->programs + 1) * sizeof *model->program);
+    RETURN_IF(!model->program, -ENOMEM);
+    for (size_t i = 0; i < model->programs; i++) {
+        const struct lane_program *from = &b->lanes.program[i];
+        model->program[i] = (struct model_program){.is_mpi = from->is_mpi, .np = from->np};
+        if (!from->name) continue;
+        model->program[i].name = arena_text(&model->arena, from->name);
+        RETURN_IF(!model->program[i].name, -ENOMEM);
+    }
+    for (size_t i = 0; i < b->align.count; i++) {
+        struct model_program *program = &model->program[b->align.phase[i].program];
+        if (program->first == program->end) program->first = i;
+        program->end = i + 1;
+    }
+    return 0;
+}
+
+static int cut_lanes(struct building *b, int64_t gap_ns)
+{
+    b->of_lane = calloc(b->lanes.count + 1, sizeof *b->of_lane);
+    RETURN_IF(!b->of_lane, -ENOMEM);
+    for (size_t i = 0; i < b->lanes.count; i++) {
+        b->of_lane[i].first = b->segments.count;
+        FORWARD(segments_make(&b->segments, &b->lanes, &b->lanes.lane[i], gap_ns, &b->model->arena));
+        b->of_lane[i].end = b->segments.count;
+    }
+    return align_make(&b->align, &b->lanes, &b->segments, b->of_lane);
+}
+
+static int build(struct building *b, struct log *log, const struct model_options *options)
+{
+    struct model *model = b->model;
+    FORWARD(lanes_load(&b->lanes, log, options->layer));
+    // Names that the lanes made live in their arena: the model's from now on.
+    model->arena = b->lanes.arena;
+    b->lanes.arena = (struct arena){0};
+    FORWARD(build_waits(b));
+    FORWARD(cut_lanes(b, model->gap_ns));
+    FORWARD(copy_programs(b));
+    FORWARD(build_families(b));
+    for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
+    FORWARD(build_periods(b));
+    FORWARD(build_numbers(b, log));
+    const struct lane_left *left = &b->lanes.left;
+    model->unphased_launchers = left->launchers;
+    model->unphased_unnamed = left->unnamed;
+    model->unphased_untraced = left->untraced;
+    model->unphased = left->launchers + left->unnamed + left->untraced;
+    return 0;
+}
+
+static int observe_job(struct model *model, const struct log *log)
+{
+    const struct log_job *job = log_job(log);
+    struct bytes words = {0};
+    int code = 0;
+    for (size_t i = 0; i < job->command.count && !code; i++) {
+        if (i) code = bytes_append(&words, " ", 1);
+        if (!code) code = bytes_append(&words, job->command.word[i], strlen(job->command.word[i]));
+    }
+    if (!code) code = bytes_append(&words, "", 1);
+    if (!code) model->command = arena_text(&model->arena, (const char *)words.data);
+    bytes_free(&words);
+    model->host = job->host ? arena_text(&model->arena, job->host) : NULL;
+    const char *mpi = log_world_count(log) ? log_world_at(log, 0)->mpi : NULL;
+    model->mpi = mpi ? arena_text(&model->arena, mpi) : NULL;
+    model->start = (double)job->start_ns / 1e9;
+    model->run_seconds = (double)log_run_ns(log) / 1e9;
+    return code;
+}
+
+int model_from_log(struct model *model, struct log *log, const struct model_options *options)
+{
+    struct building b = {.model = model};
+    *model = (struct model){.layer = options->layer, .gap_ns = options->gap_ns ? options->gap_ns : MODEL_GAP_NS};
+    int code = build(&b, log, options);
+    if (!code) code = observe_job(model, log);
+    for (size_t i = 0; i < model->families && b.family; i++) free(b.family[i].piece);
+    free(b.family);
+    free(b.segments.segment);
+    free(b.of_lane);
+    align_free(&b.align);
+    lanes_free(&b.lanes);
+    if (code) model_free(model);
+    return code;
+}

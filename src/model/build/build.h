@@ -1,0 +1,44 @@
+// What the steps from aligned phases to a model share (build.c calls them in order).
+#pragma once
+
+#include "base/mix.h"
+#include "model/build/align.h"
+#include "model/model.h"
+
+// One lane in one phase of a family.
+struct piece {
+    uint32_t ph;
+    uint32_t rank;
+    uint32_t thread;
+    uint32_t lane;
+    size_t segment;
+    uint64_t shape; // of what its part is about
+};
+
+struct pieces {
+    struct piece *piece;
+    size_t count, room;
+};
+
+struct building {
+    struct model *model;
+    struct lanes lanes;
+    struct segments segments;
+    struct lane_segments *of_lane;
+    struct align align;
+    struct pieces *family; // by family: in the order of phases and lanes
+    size_t family_room, families_room, phases_room, stays_room, waits_room;
+};
+
+// Which operations wait for other threads; the pauses before these are then counted from there (build_waits.c).
+int build_waits(struct building *b);
+// Gives each aligned phase its family and what was observed of it (build_families.c).
+int build_families(struct building *b);
+// Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.
+int build_parts(struct building *b, uint32_t family, bool others);
+// Pauses before the operations of a part with these pieces, and of all families how regularly they come
+// (build_observed.c).
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others);
+int build_periods(struct building *b);
+// Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
+int build_numbers(struct building *b, struct log *log);

@@ -1,0 +1,152 @@
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "model/build/build.h"
+
+// Phases of one family have the same ranks doing the same loops with the same sizes, and move as many bytes.
+static uint64_t signature(const struct building *b, const struct align_phase *phase)
+{
+    uint64_t hash = mix(1, phase->program);
+    for (size_t i = 0; i < phase->parts; i++) {
+        const struct lane *lane = &b->lanes.lane[phase->part[i].lane];
+        const struct segment *segment = &b->segments.segment[phase->part[i].segment];
+        if (!segment->ops.count) continue;
+        hash = mix(hash, lookup_pair(lane->rank, lane->thread));
+        hash = mix(hash, segment->sizes);
+        hash = mix(hash, segment->bytes);
+    }
+    return hash;
+}
+
+// From the first start to the last end.
+struct extent {
+    int64_t start_ns, end_ns;
+};
+
+static int64_t extend(struct extent *extent, const struct op_time *time, size_t count)
+{
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t end_ns = time[i].start_ns + time[i].duration_ns;
+        if (time[i].start_ns < extent->start_ns) extent->start_ns = time[i].start_ns;
+        if (end_ns > extent->end_ns) extent->end_ns = end_ns;
+        sum_ns += time[i].duration_ns;
+    }
+    return sum_ns;
+}
+
+static void observe_gap(struct model_phase *phase, const struct lane_gap *gap)
+{
+    if (gap->comm_ns > phase->comm_ns) phase->comm_ns = gap->comm_ns;
+    if (gap->idle_ns > phase->idle_ns) phase->idle_ns = gap->idle_ns;
+    phase->comm_calls += gap->moving + gap->synchronising;
+    phase->comm_bytes += gap->moving_bytes;
+}
+
+static void observe_phase(const struct building *b, const struct align_phase *from, struct model_phase *phase)
+{
+    struct extent extent = {INT64_MAX, INT64_MIN}, others = extent;
+    int64_t sum_ns = 0, other_ns = 0; // of one process: its lanes follow each other
+    phase->tick = UINT64_MAX;
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct lane *lane = &b->lanes.lane[from->part[i].lane];
+        const struct segment *segment = &b->segments.segment[from->part[i].segment];
+        if (i && lane->rank != b->lanes.lane[from->part[i - 1].lane].rank) sum_ns = other_ns = 0;
+        sum_ns += extend(&extent, lane->time + segment->first, segment->end - segment->first);
+        other_ns += extend(&others, lane->other_time + segment->other_first, segment->other_end - segment->other_first);
+        if (sum_ns > phase->duration_ns) phase->duration_ns = sum_ns;
+        if (other_ns > phase->other_ns) phase->other_ns = other_ns;
+        if (segment->first == segment->end) continue;
+        if (lane->tick[segment->first] < phase->tick) phase->tick = lane->tick[segment->first];
+        observe_gap(phase, &lane->gap[segment->first]);
+    }
+    if (phase->tick == UINT64_MAX) phase->tick = 0;
+    if (extent.start_ns == INT64_MAX) extent = others;
+    phase->start_ns = extent.start_ns == INT64_MAX ? 0 : extent.start_ns;
+    phase->span_ns = extent.end_ns > extent.start_ns ? extent.end_ns - extent.start_ns : 0;
+}
+
+static int add_family(struct building *b, uint32_t program, enum segment_cut cut, uint32_t *id)
+{
+    struct model *model = b->model;
+    *id = (uint32_t)model->families;
+    FORWARD(grow(&model->family, &b->families_room, model->families, sizeof *model->family));
+    FORWARD(grow(&b->family, &b->family_room, model->families, sizeof *b->family));
+    b->family[model->families] = (struct pieces){0};
+    model->family[model->families++] = (struct model_family){.program = program, .cut = cut};
+    return 0;
+}
+
+static int add_pieces(struct building *b, struct pieces *to, const struct align_phase *from, uint32_t ph)
+{
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct align_part *part = &from->part[i];
+        const struct lane *lane = &b->lanes.lane[part->lane];
+        FORWARD(grow(&to->piece, &to->room, to->count, sizeof *to->piece));
+        to->piece[to->count++] = (struct piece){ph, lane->rank, lane->thread, part->lane, part->segment, 0};
+    }
+    return 0;
+}
+
+static int add_stays(struct building *b, const struct align_phase *from, uint32_t phase)
+{
+    struct model *model = b->model;
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct lane *lane = &b->lanes.lane[from->part[i].lane];
+        const struct segment *segment = &b->segments.segment[from->part[i].segment];
+        if (segment->first == segment->end) continue;
+        FORWARD(grow(&model->stay, &b->stays_room, model->stays, sizeof *model->stay));
+        model->stay[model->stays++] =
+            (struct model_stay){lane->process->id, lane->tid, lane->rank, phase, lane->time[segment->first].start_ns};
+    }
+    return 0;
+}
+
+static int compare_stays(const void *a, const void *b)
+{
+    const struct model_stay *left = a, *right = b;
+    if (left->process != right->process) return left->process < right->process ? -1 : 1;
+    if (left->tid != right->tid) return left->tid < right->tid ? -1 : 1;
+    return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
+}
+
+static enum segment_cut cut_before(const struct building *b, const struct align_phase *phase)
+{
+    for (size_t i = 0; i < phase->parts; i++) {
+        const struct segment *segment = &b->segments.segment[phase->part[i].segment];
+        if (segment->ops.count) return segment->cut;
+    }
+    return CUT_START;
+}
+
+int build_families(struct building *b)
+{
+    struct model *model = b->model;
+    struct lookup families = {0};
+    int code = 0;
+    for (size_t i = 0; i < b->align.count && !code; i++) {
+        const struct align_phase *from = &b->align.phase[i];
+        uint64_t hash = signature(b, from);
+        uint32_t id = lookup_find(&families, hash);
+        enum segment_cut cut = cut_before(b, from);
+        if (id == LOOKUP_NONE) {
+            code = add_family(b, from->program, cut, &id);
+            if (!code) code = lookup_set(&families, hash, id);
+            if (code) break;
+        }
+        struct model_family *family = &model->family[id];
+        if (family->count == 1) family->cut = cut; // what lies before the first is not what parts them
+        code = grow(&model->phase, &b->phases_room, model->phases, sizeof *model->phase);
+        if (code) break;
+        struct model_phase *phase = &model->phase[model->phases++];
+        *phase = (struct model_phase){.family = id, .ph = ++family->count};
+        observe_phase(b, from, phase);
+        code = add_pieces(b, &b->family[id], from, phase->ph);
+        if (!code) code = add_stays(b, from, (uint32_t)model->phases - 1);
+    }
+    if (model->stays > 1) qsort(model->stay, model->stays, sizeof *model->stay, compare_stays);
+    lookup_free(&families);
+    return code;
+}

@@ -1,0 +1,156 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "log/log.h"
+#include "model/build/build.h"
+
+struct numbering {
+    struct building *b;
+    uint32_t *kind_of; // old -> new
+    uint32_t *file_of;
+    struct op_kind *kind;
+};
+
+static uint32_t number_file(struct numbering *n, uint32_t set)
+{
+    struct model *model = n->b->model;
+    if (set == OP_NO_SET) return set;
+    if (n->file_of[set] == OP_NO_SET) {
+        n->file_of[set] = (uint32_t)model->files;
+        model->file[model->files++].set = &model->sets.set[set];
+    }
+    return n->file_of[set];
+}
+
+static uint32_t number_kind(struct numbering *n, uint32_t kind)
+{
+    struct model *model = n->b->model;
+    if (n->kind_of[kind] == UINT32_MAX) {
+        n->kind_of[kind] = (uint32_t)model->kinds;
+        struct op_kind *to = &model->kind[model->kinds++];
+        *to = n->b->lanes.kind[kind];
+        to->set = number_file(n, to->set);
+        to->set2 = number_file(n, to->set2);
+    }
+    return n->kind_of[kind];
+}
+
+static void number_items(struct numbering *n, struct model_items *items, size_t tables)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_OP) item->kind = number_kind(n, item->kind);
+        if (item->type == LOOPS_LOOP) number_items(n, &body, tables);
+        for (size_t t = 0; item->type == LOOPS_LIST && t < tables; t++) {
+            for (uint64_t k = 0; k < item->count; k++) item->list[t][k].kind = number_kind(n, item->list[t][k].kind);
+        }
+    }
+}
+
+static void number_parts(struct numbering *n, struct model_part *part, size_t count)
+{
+    for (size_t i = 0; i < count; i++) number_items(n, &part[i].items, part[i].phs * part[i].ranks);
+}
+
+// A member that was there before, with its size. Until all are known, places are members and sizes are one too large.
+static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes)
+{
+    size_t room = file->set->member_count;
+    if (!file->before_bytes) {
+        file->before = arena_alloc(&model->arena, room * sizeof *file->before);
+        file->before_bytes = arena_alloc(&model->arena, room * sizeof *file->before_bytes);
+        RETURN_IF(!file->before || !file->before_bytes, -ENOMEM);
+    }
+    if (!file->before_bytes[member]) file->before_bytes[member] = (int64_t)bytes + 1;
+    return 0;
+}
+
+static void close_up_before(struct model_file *file)
+{
+    for (size_t i = 0; file->before_bytes && i < file->set->member_count; i++) {
+        if (!file->before_bytes[i]) continue;
+        file->before[file->existed] = (uint32_t)i;
+        file->before_bytes[file->existed++] = file->before_bytes[i] - 1;
+    }
+}
+
+static int fill_files(struct building *b, struct log *log)
+{
+    struct model *model = b->model;
+    int code = 0;
+    uint32_t *file_of = malloc((model->sets.set_count + 1) * sizeof *file_of);
+    RETURN_IF(!file_of, -ENOMEM);
+    memset(file_of, 0xff, (model->sets.set_count + 1) * sizeof *file_of);
+    for (size_t i = 0; i < model->files; i++) file_of[model->file[i].set - model->sets.set] = (uint32_t)i;
+    for (size_t i = 0; i < log_file_count(log) && !code; i++) {
+        uint32_t at = file_of[model->sets.place[i].set];
+        if (at == UINT32_MAX) continue;
+        const struct lane_file *from = &b->lanes.file[i];
+        struct model_file *to = &model->file[at];
+        to->size_before += from->size_before;
+        to->size_after += from->reach > from->size_before ? from->reach : from->size_before;
+        to->read_before += from->read_before;
+        to->read_cached += from->read_cached;
+        if (from->existed) code = add_before(model, to, model->sets.place[i].member, from->size_before);
+    }
+    for (size_t i = 0; i < model->files; i++) close_up_before(&model->file[i]);
+    free(file_of);
+    return code;
+}
+
+static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to, size_t *count)
+{
+    *count = from->count;
+    *to = arena_alloc(arena, (from->count + 1) * sizeof **to);
+    RETURN_IF(!*to, -ENOMEM);
+    for (size_t i = 0; i < from->count; i++) {
+        (*to)[i].name = arena_text(arena, from->hint[i].name);
+        (*to)[i].value = arena_text(arena, from->hint[i].value);
+        RETURN_IF(!(*to)[i].name || !(*to)[i].value, -ENOMEM);
+    }
+    return 0;
+}
+
+static int copy_hints(struct building *b)
+{
+    struct model *model = b->model;
+    model->hints_count = b->lanes.hints_count;
+    model->hints = arena_alloc(&model->arena, (model->hints_count + 1) * sizeof *model->hints);
+    RETURN_IF(!model->hints, -ENOMEM);
+    for (size_t i = 0; i < model->hints_count; i++) {
+        const struct log_hints *from = b->lanes.hints[i];
+        struct model_hints *to = &model->hints[i];
+        FORWARD(copy_hint_list(&model->arena, &from->asked, &to->asked, &to->asked_count));
+        FORWARD(copy_hint_list(&model->arena, &from->in_force, &to->in_force, &to->in_force_count));
+    }
+    return 0;
+}
+
+int build_numbers(struct building *b, struct log *log)
+{
+    struct model *model = b->model;
+    model->types = b->lanes.types;
+    b->lanes.types = (struct types){0};
+    FORWARD(copy_hints(b));
+    model->sets = b->lanes.sets;
+    b->lanes.sets = (struct file_sets){0};
+    size_t sets = model->sets.set_count, kinds = b->lanes.kinds;
+    model->kind = arena_alloc(&model->arena, (kinds + 1) * sizeof *model->kind);
+    model->file = arena_alloc(&model->arena, (sets + 1) * sizeof *model->file);
+    struct numbering n = {.b = b, .kind_of = malloc((kinds + 1) * 4), .file_of = malloc((sets + 1) * 4)};
+    int code = model->kind && model->file && n.kind_of && n.file_of ? 0 : -ENOMEM;
+    if (!code) {
+        memset(n.kind_of, 0xff, (kinds + 1) * 4);
+        memset(n.file_of, 0xff, (sets + 1) * 4);
+        for (size_t i = 0; i < model->families; i++) {
+            number_parts(&n, model->family[i].part, model->family[i].parts);
+            number_parts(&n, model->family[i].other, model->family[i].others);
+        }
+    }
+    free(n.kind_of);
+    free(n.file_of);
+    return code ? code : fill_files(b, log);
+}

@@ -1,0 +1,200 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "model/build/build.h"
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static struct model_pause pause_of(int64_t *times_ns, size_t count)
+{
+    struct model_pause pause = {.count = count};
+    if (!count) return pause;
+    qsort(times_ns, count, sizeof *times_ns, compare_ns);
+    for (size_t i = 0; i < count; i++) pause.total_ns += times_ns[i];
+    for (unsigned q = 0; q < 5; q++) pause.quantile_ns[q] = times_ns[(count - 1) * q / 4];
+    return pause;
+}
+
+// From the starts and ticks of a family's phases, in their order.
+static void observe_period(struct model_family *family, const struct model_phase *const *phase, int64_t *between)
+{
+    size_t count = family->count - 1u;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        between[i] = phase[i + 1]->start_ns - phase[i]->start_ns;
+        sum += (double)between[i];
+        squares += (double)between[i] * (double)between[i];
+    }
+    double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
+    qsort(between, count, sizeof *between, compare_ns);
+    family->has_period = true;
+    family->period_ns = between[count / 2];
+    family->irregularity = mean > 0 && variance > 0 ? sqrt(variance) / mean : 0;
+    for (size_t i = 0; i < count; i++) between[i] = (int64_t)(phase[i + 1]->tick - phase[i]->tick);
+    qsort(between, count, sizeof *between, compare_ns);
+    family->period_ticks = (uint64_t)between[count / 2];
+}
+
+int build_periods(struct building *b)
+{
+    struct model *model = b->model;
+    const struct model_phase **sorted = malloc((model->phases + 1) * sizeof *sorted);
+    size_t *next = malloc((model->families + 1) * sizeof *next), first = 0;
+    int64_t *between = malloc((model->phases + 1) * sizeof *between);
+    int code = sorted && next && between ? 0 : -ENOMEM;
+    for (size_t i = 0; i < model->families && !code; i++) {
+        next[i] = first;
+        first += model->family[i].count;
+    }
+    for (size_t i = 0; i < model->phases && !code; i++) sorted[next[model->phase[i].family]++] = &model->phase[i];
+    for (size_t i = 0; i < model->families && !code; i++) {
+        struct model_family *family = &model->family[i];
+        if (family->count >= 3) observe_period(family, sorted + next[i] - family->count, between);
+    }
+    free(between);
+    free(next);
+    free(sorted);
+    return code;
+}
+
+// Gathers the times before the operations of each leaf.
+struct thinking {
+    const struct op_time *time; // of the next operation
+    int64_t **think_ns;
+    size_t *count;
+    int64_t **ahead;     // of asynchronous transfers; NULL where there are none
+    int64_t *overlap_ns; // so too: sums
+};
+
+// What an operation waits for is not a pause; of leaves with asynchronous transfers all are counted.
+static int take_think(const struct op *op, size_t leaf, void *context)
+{
+    struct thinking *t = context;
+    const struct op_time *time = t->time++;
+    (void)op;
+    if (time->waits && !t->ahead) return 0;
+    if (t->ahead) {
+        t->ahead[leaf][t->count[leaf]] = (int64_t)time->ahead;
+        t->overlap_ns[leaf] += time->overlap_ns;
+    }
+    t->think_ns[leaf][t->count[leaf]++] = time->waits ? 0 : time->think_ns;
+    return 0;
+}
+
+static size_t count_leaves(const struct model_items *items, struct model_item **leaf)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_LOOP) {
+            count += count_leaves(&body, leaf ? leaf + count : NULL);
+        } else {
+            if (leaf) leaf[count] = item;
+            count++;
+        }
+    }
+    return count;
+}
+
+// How often a leaf occurs in one process and phase.
+static void count_ops(const struct model_items *items, uint64_t around, uint64_t *ops, size_t *next)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_LOOP) {
+            count_ops(&body, around * item->count, ops, next);
+        } else {
+            ops[(*next)++] = around * item->count;
+        }
+    }
+}
+
+static bool has_async(const struct building *b)
+{
+    for (size_t i = 0; i < b->lanes.kinds; i++) {
+        if (b->lanes.kind[i].nonblocking) return true;
+    }
+    return false;
+}
+
+static int make_room(struct thinking *t, size_t leaves, const uint64_t *ops, size_t count)
+{
+    for (size_t i = 0; i < leaves; i++) {
+        t->think_ns[i] = malloc(ops[i] * count * sizeof **t->think_ns);
+        RETURN_IF(!t->think_ns[i], -ENOMEM);
+        if (!t->ahead) continue;
+        t->ahead[i] = malloc(ops[i] * count * sizeof **t->ahead);
+        RETURN_IF(!t->ahead[i], -ENOMEM);
+    }
+    return 0;
+}
+
+// Of a list: whether any of its operations is.
+static bool is_async(const struct building *b, const struct model_item *item)
+{
+    if (item->type == LOOPS_OP) return b->lanes.kind[item->kind].nonblocking;
+    for (uint64_t i = 0; i < item->count; i++) {
+        if (b->lanes.kind[item->list[0][i].kind].nonblocking) return true;
+    }
+    return false;
+}
+
+static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item)
+{
+    struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
+    item->think = arena_copy(&b->model->arena, &pause, sizeof pause);
+    RETURN_IF(!item->think, -ENOMEM);
+    if (!t->ahead || !t->count[leaf] || !is_async(b, item)) return 0;
+    struct model_pause ahead = pause_of(t->ahead[leaf], t->count[leaf]);
+    struct model_async async = {.ahead = (uint64_t)ahead.quantile_ns[2],
+                                .overlap_ns = t->overlap_ns[leaf] / (int64_t)t->count[leaf]};
+    item->async = arena_copy(&b->model->arena, &async, sizeof async);
+    return item->async ? 0 : -ENOMEM;
+}
+
+static void free_thinking(struct thinking *t, size_t leaves)
+{
+    for (size_t i = 0; i < leaves && t->think_ns; i++) free(t->think_ns[i]);
+    for (size_t i = 0; i < leaves && t->ahead; i++) free(t->ahead[i]);
+    free(t->think_ns);
+    free(t->ahead);
+    free(t->overlap_ns);
+    free(t->count);
+}
+
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
+{
+    size_t leaves = count_leaves(&part->items, NULL), next = 0;
+    bool async = !others && has_async(b);
+    struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
+    uint64_t *ops = calloc(leaves + 1, sizeof *ops);
+    struct thinking t = {.think_ns = calloc(leaves + 1, sizeof *t.think_ns),
+                         .count = calloc(leaves + 1, sizeof *t.count),
+                         .ahead = async ? calloc(leaves + 1, sizeof *t.ahead) : NULL,
+                         .overlap_ns = calloc(leaves + 1, sizeof *t.overlap_ns)};
+    int code = leaf && ops && t.think_ns && t.count && t.overlap_ns && (t.ahead || !async) ? 0 : -ENOMEM;
+    if (!code) {
+        count_leaves(&part->items, leaf);
+        count_ops(&part->items, 1, ops, &next);
+        code = make_room(&t, leaves, ops, count);
+    }
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct segment *segment = &b->segments.segment[pieces[i].segment];
+        const struct lane *lane = &b->lanes.lane[pieces[i].lane];
+        t.time = others ? &lane->other_time[segment->other_first] : &lane->time[segment->first];
+        loops_walk(others ? &segment->others : &segment->ops, take_think, &t);
+    }
+    for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, leaf[i]);
+    free_thinking(&t, leaves);
+    free(leaf);
+    free(ops);
+    return code;
+}

@@ -1,0 +1,280 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "model/build/build.h"
+#include "model/build/fit.h"
+
+static uint64_t others_shape(const struct segment *segment)
+{
+    uint64_t shape = mix(0, segment->others.count);
+    for (size_t i = 0; i < segment->others.count; i++) shape = mix(shape, segment->others.item[i].shape);
+    return shape;
+}
+
+static int compare_pieces(const void *x, const void *y)
+{
+    const struct piece *a = x, *b = y;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    if (a->shape != b->shape) return a->shape < b->shape ? -1 : 1;
+    if (a->ph != b->ph) return a->ph < b->ph ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int by_first_rank(const void *x, const void *y)
+{
+    const struct model_part *a = x, *b = y;
+    if (a->ph[0] != b->ph[0]) return a->ph[0] < b->ph[0] ? -1 : 1;
+    if (a->rank[0] != b->rank[0]) return a->rank[0] < b->rank[0] ? -1 : 1;
+    return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static size_t pieces_of_phase(const struct piece *pieces, size_t count)
+{
+    size_t n = 1;
+    while (n < count && pieces[n].thread == pieces[0].thread && pieces[n].shape == pieces[0].shape &&
+           pieces[n].ph == pieces[0].ph) {
+        n++;
+    }
+    return n;
+}
+
+// A part is a full table of phases and ranks. Sorts pieces so that those of one part follow each other, and have one
+// shape: it says from now on which ranks the phase has, too.
+static void sort_pieces(struct piece *pieces, size_t count)
+{
+    qsort(pieces, count, sizeof *pieces, compare_pieces);
+    for (size_t first = 0, n; first < count; first += n) {
+        n = pieces_of_phase(&pieces[first], count - first);
+        uint64_t shape = mix(pieces[first].shape, n);
+        for (size_t i = 0; i < n; i++) shape = mix(shape, pieces[first + i].rank);
+        for (size_t i = 0; i < n; i++) pieces[first + i].shape = shape;
+    }
+    qsort(pieces, count, sizeof *pieces, compare_pieces);
+}
+
+static bool is_table(const struct piece *pieces, size_t count, size_t ranks)
+{
+    for (size_t i = ranks; i < count; i++) {
+        if (pieces[i].rank != pieces[i - ranks].rank || pieces[i].ph == pieces[i - ranks].ph) return false;
+    }
+    return count % ranks == 0;
+}
+
+static const struct loops_seq *seq_of(const struct building *b, const struct piece *piece, bool others)
+{
+    const struct segment *segment = &b->segments.segment[piece->segment];
+    return others ? &segment->others : &segment->ops;
+}
+
+// What is being fitted: the pieces of one part, all with the same tree.
+struct fitting {
+    const struct building *b;
+    struct model *model;
+    const struct piece *piece;
+    size_t count;
+    bool others;
+    size_t ranks;
+    bool is_whole; // no other part has transfers
+    uint32_t np;
+    const struct loops **leaf; // of each piece, the leaf that is being looked at
+    struct fit_point *point;
+};
+
+static int fit(struct fitting *f, int64_t rs, struct model_value *value)
+{
+    struct arena *arena = &f->model->arena;
+    char text[FIT_TEXT_BYTES];
+    struct fit_input input = {.point = f->point, .count = f->count, .np = f->np, .rs = rs};
+    int code = fit_expression(&input, text);
+    if (code == 0) {
+        value->text = arena_text(arena, text);
+        return value->text ? expr_parse(value->text, &value->expr) : -ENOMEM;
+    }
+    if (code != ERR_NOTHING && code != ERR_USAGE) return code;
+    value->table = arena_alloc(arena, f->count * sizeof *value->table);
+    RETURN_IF(!value->table, -ENOMEM);
+    for (size_t i = 0; i < f->count; i++) value->table[i] = f->point[i].value;
+    return 0;
+}
+
+// The offset that the first operation would have if the pieces of all ranks lay one after the other, dump after dump.
+static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value)
+{
+    for (size_t first = 0; first < f->count; first += f->ranks) {
+        int64_t before = 0;
+        for (size_t i = 0; i < f->ranks; i++) before += f->leaf[first + i]->op.at[AT_SECOND];
+        for (size_t i = 0; i < f->ranks; i++) {
+            f->point[first + i].value = before;
+            before += f->leaf[first + i]->op.at[AT_SIZE];
+        }
+    }
+    return fit(f, rs, value);
+}
+
+static int fit_op(struct fitting *f, struct model_item *item)
+{
+    const struct op_kind *kind = &f->b->lanes.kind[item->kind];
+    int64_t rs = f->leaf[0]->op.at[AT_SIZE];
+    for (size_t i = 1; i < f->count && rs; i++) {
+        if (f->leaf[i]->op.at[AT_SIZE] != rs) rs = 0;
+    }
+    if (f->others) rs = 0;
+    for (unsigned c = 0; c < AT_COUNT; c++) {
+        for (size_t i = 0; i < f->count; i++) f->point[i].value = f->leaf[i]->op.at[c];
+        FORWARD(fit(f, c == AT_OFFSET || c == AT_SECOND ? rs : 0, &item->at[c]));
+    }
+    return kind->has_view && f->is_whole ? fit_logical(f, rs, &item->logical) : 0;
+}
+
+static int copy_list(struct fitting *f, struct model_item *item)
+{
+    item->list = arena_alloc(&f->model->arena, f->count * sizeof *item->list);
+    RETURN_IF(!item->list, -ENOMEM);
+    for (size_t i = 0; i < f->count; i++) {
+        item->list[i] = f->leaf[i]->list; // the segments' nests are in the model's arena
+    }
+    return 0;
+}
+
+// `at` holds for each piece the array of items that corresponds to `items`.
+static int make_items(struct fitting *f, const struct loops **at, size_t count, struct model_items *items)
+{
+    struct arena *arena = &f->model->arena;
+    items->count = count;
+    items->item = arena_alloc(arena, (count + 1) * sizeof *items->item);
+    const struct loops **inner = malloc(f->count * sizeof *inner);
+    int code = items->item && inner ? 0 : -ENOMEM;
+    for (size_t k = 0; k < count && !code; k++) {
+        const struct loops *from = &at[0][k];
+        struct model_item *item = &items->item[k];
+        *item = (struct model_item){.type = from->type, .steps = from->steps, .count = from->count, .ops = from->ops};
+        for (size_t i = 0; i < f->count; i++) f->leaf[i] = &at[i][k];
+        if (from->type == LOOPS_LIST) {
+            code = copy_list(f, item);
+        } else if (from->type == LOOPS_OP) {
+            item->kind = from->op.kind;
+            item->step = arena_copy(arena, from->step, from->steps * sizeof *from->step);
+            code = item->step ? fit_op(f, item) : -ENOMEM;
+        } else {
+            struct model_items body;
+            for (size_t i = 0; i < f->count; i++) inner[i] = at[i][k].body;
+            item->length = from->length;
+            code = make_items(f, inner, from->length, &body);
+            item->body = body.item;
+        }
+    }
+    free(inner);
+    return code;
+}
+
+static bool same_tree(const struct loops *a, const struct loops *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (a[i].type != b[i].type || a[i].count != b[i].count || a[i].steps != b[i].steps) return false;
+        if (a[i].type == LOOPS_OP && (a[i].op.kind != b[i].op.kind ||
+                                      (a[i].steps && memcmp(a[i].step, b[i].step, a[i].steps * sizeof *a[i].step)))) {
+            return false;
+        }
+        if (a[i].type == LOOPS_LOOP && (a[i].length != b[i].length || !same_tree(a[i].body, b[i].body, a[i].length))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Shapes are hashes: that two are equal by accident is so unlikely that it is an error.
+static int check_trees(const struct fitting *f)
+{
+    const struct loops_seq *first = seq_of(f->b, f->piece, f->others);
+    for (size_t i = 1; i < f->count; i++) {
+        const struct loops_seq *other = seq_of(f->b, &f->piece[i], f->others);
+        RETURN_IF(other->count != first->count || !same_tree(first->item, other->item, first->count), ERR_LIMIT);
+    }
+    return 0;
+}
+
+static int fit_part(struct fitting *f, struct model_part *part)
+{
+    FORWARD(check_trees(f));
+    const struct loops **at = malloc(f->count * sizeof *at);
+    f->leaf = malloc(f->count * sizeof *f->leaf);
+    f->point = malloc(f->count * sizeof *f->point);
+    int code = at && f->leaf && f->point ? 0 : -ENOMEM;
+    for (size_t i = 0; i < f->count && !code; i++) {
+        at[i] = seq_of(f->b, &f->piece[i], f->others)->item;
+        f->point[i] = (struct fit_point){.idp = f->piece[i].rank, .ph = f->piece[i].ph};
+    }
+    if (!code) code = make_items(f, at, seq_of(f->b, f->piece, f->others)->count, &part->items);
+    free(at);
+    free(f->leaf);
+    free(f->point);
+    return code;
+}
+
+static int make_part(struct building *b, const struct model_family *family, const struct piece *pieces, size_t count,
+                     bool others, bool is_whole, struct model_part *part)
+{
+    struct model *model = b->model;
+    size_t ranks = pieces_of_phase(pieces, count);
+    RETURN_IF(!is_table(pieces, count, ranks), ERR_LIMIT);
+    *part = (struct model_part){.ranks = ranks, .phs = count / ranks, .thread = pieces[0].thread};
+    part->rank = arena_alloc(&model->arena, ranks * sizeof *part->rank);
+    part->ph = arena_alloc(&model->arena, part->phs * sizeof *part->ph);
+    RETURN_IF(!part->rank || !part->ph, -ENOMEM);
+    for (size_t i = 0; i < ranks; i++) part->rank[i] = pieces[i].rank;
+    for (size_t i = 0; i < part->phs; i++) part->ph[i] = pieces[i * ranks].ph;
+    struct fitting f = {.b = b,
+                        .model = model,
+                        .piece = pieces,
+                        .count = count,
+                        .others = others,
+                        .ranks = ranks,
+                        .is_whole = is_whole,
+                        .np = model->program[family->program].np};
+    FORWARD(fit_part(&f, part));
+    return build_think(b, part, pieces, count, others);
+}
+
+static int split_parts(struct building *b, const struct model_family *family, struct piece *pieces, size_t count,
+                       bool others, struct model_part **parts, size_t *made)
+{
+    size_t room = 0;
+    struct model_part *found = NULL;
+    int code = 0;
+    for (size_t first = 0, n; first < count && !code; first += n) {
+        const struct piece *piece = &pieces[first];
+        for (n = 1; first + n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
+        code = grow(&found, &room, *made, sizeof *found);
+        if (!code) code = make_part(b, family, piece, n, others, !others && n == count, &found[*made]);
+        if (!code) ++*made;
+    }
+    if (!code && *made) qsort(found, *made, sizeof *found, by_first_rank);
+    *parts = arena_copy(&b->model->arena, found, *made * sizeof *found);
+    free(found);
+    return code ? code : *parts || !*made ? 0 : -ENOMEM;
+}
+
+int build_parts(struct building *b, uint32_t family, bool others)
+{
+    struct model_family *to = &b->model->family[family];
+    const struct pieces *all = &b->family[family];
+    struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);
+    size_t count = 0;
+    int code = pieces ? 0 : -ENOMEM;
+    for (size_t i = 0; i < all->count && !code; i++) {
+        const struct segment *segment = &b->segments.segment[all->piece[i].segment];
+        if (!(others ? segment->others.count : segment->ops.count)) continue;
+        pieces[count] = all->piece[i];
+        pieces[count++].shape = others ? others_shape(segment) : segment->shape;
+    }
+    if (!code && count) {
+        sort_pieces(pieces, count);
+        code = others ? split_parts(b, to, pieces, count, true, &to->other, &to->others)
+                      : split_parts(b, to, pieces, count, false, &to->part, &to->parts);
+    }
+    free(pieces);
+    return code;
+}

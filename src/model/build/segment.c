@@ -1,0 +1,382 @@
+#include "model/build/segment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/mix.h"
+
+enum {
+    USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
+    SMALL = 16,        // how many times smaller small is
+    ITEMS_MOST = 16,   // that are phases of their own between two cuts
+};
+
+struct cutting {
+    struct segments *out;
+    const struct lanes *lanes;
+    const struct lane *lane;
+    struct arena *arena;
+    int64_t pause_ns; // that cuts; INT64_MAX where communication does
+    uint64_t clock;   // calls of communication so far
+    struct op *last;  // by kind, for join_similar
+    int64_t *largest; // by set, for find_small
+};
+
+// --- cuts
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+// A program that rests as long before most of its operations does one of them at a time: there each pause cuts.
+static int find_pause(struct cutting *c, int64_t gap_ns)
+{
+    const struct lane *lane = c->lane;
+    c->pause_ns = INT64_MAX;
+    if (c->lanes->program[lane->program].is_mpi || !lane->transfers) return 0;
+    int64_t *idle = malloc(lane->transfers * sizeof *idle);
+    RETURN_IF(!idle, -ENOMEM);
+    for (size_t i = 0; i < lane->transfers; i++) idle[i] = lane->gap[i].idle_ns;
+    qsort(idle, lane->transfers, sizeof *idle, compare_ns);
+    int64_t usual_ns = idle[lane->transfers / 2];
+    free(idle);
+    bool is_slow = usual_ns >= gap_ns / USUAL_PAUSES && usual_ns < gap_ns;
+    c->pause_ns = is_slow ? usual_ns * USUAL_PAUSES : gap_ns;
+    return 0;
+}
+
+static enum segment_cut cut_before(const struct cutting *c, size_t transfer)
+{
+    const struct lane_gap *gap = &c->lane->gap[transfer];
+    if (!transfer) return CUT_START;
+    if (gap->moving && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
+    return gap->idle_ns >= c->pause_ns ? CUT_PAUSE : CUT_PATTERN;
+}
+
+// --- items
+
+struct item {
+    const struct loops *nest;
+    uint64_t bytes;
+    int64_t largest; // request
+    uint64_t sizes;  // of all requests
+    uint32_t set;    // of its first operation
+    unsigned class;  // of all operations, CLASS_NONE where they differ
+    bool is_of_set;  // all of one set
+    bool is_loose;   // see nest.h
+    bool is_tail;    // of what came before
+    bool is_small;   // among those of its file
+    bool begins;     // a phase
+    const struct cutting *cutting;
+};
+
+static int64_t moved_by(const struct op *op)
+{
+    return op->at[AT_SIZE] - op->at[AT_SHORT];
+}
+
+// The sum of a number that changes by steps, and its largest value: it is `first` where all loops begin. Sizes may be
+// as large as numbers can be (copy_file_range is asked for everything), so sums wrap; differences of sums do not.
+static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct loops_step *step,
+                       const uint64_t *count, unsigned steps, int64_t *largest)
+{
+    uint64_t sum = (uint64_t)first->at[at], most = sum, times = 1;
+    for (unsigned s = 0; s < steps; s++) {
+        uint64_t by = (uint64_t)step[s].at[at];
+        sum = sum * count[s] + by * times * (count[s] * (count[s] - 1) / 2);
+        times *= count[s];
+        if (step[s].at[at] > 0) most += by * (count[s] - 1);
+    }
+    *largest = (int64_t)most;
+    return sum;
+}
+
+static void measure_op(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
+                       void *context)
+{
+    struct item *item = context;
+    const struct op_kind *kind = &item->cutting->lanes->kind[op->kind];
+    int64_t largest, most_left;
+    uint64_t asked = sum_of(op, AT_SIZE, step, count, steps, &largest);
+    uint64_t left = sum_of(op, AT_SHORT, step, count, steps, &most_left);
+    item->bytes += asked - left;
+    if (largest > item->largest) item->largest = largest;
+    item->sizes = mix(item->sizes, (uint64_t)op->at[AT_SIZE]);
+    if (kind->set != item->set) item->is_of_set = false;
+    if (kind->class != item->class) item->class = CLASS_NONE;
+}
+
+static struct item measure(const struct cutting *c, struct loops *nest)
+{
+    const struct op_kind *kind = &c->lanes->kind[loops_first(nest)->kind];
+    struct item item = {.nest = nest, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
+    item.cutting = c;
+    item.is_loose = loops_is_loose(nest);
+    loops_visit(&(struct loops_seq){nest, 1}, measure_op, &item);
+    return item;
+}
+
+// --- what belongs to the item before it
+
+// The last operation of each kind, where a phase is being put together.
+static void note_last(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
+                      void *context)
+{
+    struct op *last = (struct op *)context + op->kind;
+    *last = *op;
+    for (unsigned s = 0; s < steps; s++) {
+        for (unsigned c = 0; c < AT_COUNT; c++) {
+            last->at[c] = (int64_t)((uint64_t)last->at[c] + (uint64_t)step[s].at[c] * (count[s] - 1));
+        }
+    }
+}
+
+static void forget_last(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
+                        void *context)
+{
+    (void)step, (void)count, (void)steps;
+    ((struct op *)context)[op->kind] = (struct op){0};
+}
+
+// The rest of a file, less than the requests before it, and what finds its end.
+static bool is_tail(const struct item *item, const struct op *last)
+{
+    const struct op *op = loops_first(item->nest);
+    if (item->nest->type != LOOPS_OP && item->bytes) return false;
+    last += op->kind;
+    return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
+           last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
+}
+
+// Operations of one kind on one file that follow no rule together, or the same rule from different places.
+static bool is_similar(const struct item *item, const struct item *before)
+{
+    if (!item->is_of_set || !before->is_of_set || item->set != before->set) return false;
+    if (item->class == CLASS_NONE || item->class != before->class) return false;
+    return (item->is_loose && before->is_loose) ||
+           (item->nest->shape == before->nest->shape && item->sizes == before->sizes);
+}
+
+static void join_similar(const struct cutting *c, const struct loops_seq *all, struct item *items)
+{
+    loops_visit(all, forget_last, c->last);
+    for (size_t i = 0; i < all->count; i++) {
+        struct loops_seq seq = {&all->item[i], 1};
+        items[i].is_tail = i && is_tail(&items[i], c->last);
+        items[i].begins = !items[i].is_tail && !(i && is_similar(&items[i], &items[i - 1]));
+        loops_visit(&seq, note_last, c->last);
+    }
+}
+
+// --- what is small among large
+
+static void find_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes)
+{
+    int64_t *largest = c->largest;
+    for (size_t i = 0; i < count; i++) largest[items[i].set] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].largest > largest[items[i].set]) largest[items[i].set] = items[i].largest;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct item *item = &items[i];
+        bool is_little = item->bytes <= bytes / SMALL && item->largest <= largest[item->set] / SMALL;
+        item->is_small = !item->is_tail && (is_little || !item->bytes);
+    }
+}
+
+// Small ones go with the next large item of their file, or else with the one before.
+static void join_small(struct item *items, size_t count)
+{
+    bool leads = false; // to a large one
+    for (size_t i = count; i-- > 0;) {
+        bool has_next = i + 1 < count && items[i + 1].set == items[i].set;
+        leads = has_next && (!items[i + 1].is_small || leads);
+        if (!items[i].is_small) continue;
+        if (leads) {
+            items[i + 1].begins = false;
+        } else if (i > 0 && items[i - 1].set == items[i].set) {
+            items[i].begins = false;
+        }
+    }
+}
+
+// Too many to be a pattern: only what is large stands alone.
+static void join_many(struct item *items, size_t count, uint64_t bytes)
+{
+    size_t phases = 0;
+    for (size_t i = 0; i < count; i++) phases += items[i].begins;
+    if (phases <= ITEMS_MOST) return;
+    bool after_large = true;
+    for (size_t first = 0, end; first < count; first = end) {
+        uint64_t sum = items[first].bytes;
+        for (end = first + 1; end < count && !items[end].begins; end++) sum += items[end].bytes;
+        bool is_large = sum > bytes / SMALL;
+        items[first].begins = is_large || after_large;
+        after_large = is_large;
+    }
+}
+
+// --- segments
+
+struct hashing {
+    const struct lanes *lanes;
+    bool is_collective;
+    uint64_t look; // one bit for each kind, or shared: the order does not count
+    uint64_t sizes;
+    uint64_t list_sizes; // the same of the sizes in lists
+};
+
+static void hash_op(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
+                    void *context)
+{
+    struct hashing *h = context;
+    uint64_t size = (uint64_t)op->at[AT_SIZE];
+    (void)step, (void)steps;
+    h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
+    if (h->lanes->kind[op->kind].collective) h->is_collective = true;
+    if (count)
+        h->sizes = mix(h->sizes, size);
+    else
+        h->list_sizes |= UINT64_C(1) << (mix(1, size) & 63);
+}
+
+static void hash_segment(const struct cutting *c, struct segment *segment)
+{
+    struct hashing h = {.lanes = c->lanes};
+    loops_visit(&segment->ops, hash_op, &h);
+    segment->look = h.look;
+    segment->is_collective = h.is_collective;
+    segment->shape = mix(0, segment->ops.count);
+    for (size_t i = 0; i < segment->ops.count; i++) segment->shape = mix(segment->shape, segment->ops.item[i].shape);
+    segment->sizes = mix(mix(segment->shape, h.sizes), h.list_sizes);
+}
+
+static int add_segment(struct cutting *c, struct segment *segment)
+{
+    hash_segment(c, segment);
+    FORWARD(grow(&c->out->segment, &c->out->room, c->out->count, sizeof *segment));
+    c->out->segment[c->out->count++] = *segment;
+    return 0;
+}
+
+static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)
+{
+    uint64_t before = c->clock;
+    for (size_t i = first; i < end; i++) c->clock += c->lane->gap[i].moving + c->lane->gap[i].synchronising;
+    return before + c->lane->gap[first].moving + c->lane->gap[first].synchronising;
+}
+
+static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
+                     enum segment_cut cut)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
+    if (seq->count > 1) {
+        join_similar(c, seq, items);
+        find_small(c, items, seq->count, bytes);
+        join_small(items, seq->count);
+        join_many(items, seq->count, bytes);
+    }
+    for (size_t i = 0, end; i < seq->count; i = end) {
+        struct segment segment = {.cut = i ? CUT_PATTERN : cut, .first = first, .ops.item = seq->item + i};
+        for (end = i; end == i || (end < seq->count && !items[end].begins); end++) {
+            first += seq->item[end].ops;
+            segment.bytes += items[end].bytes;
+        }
+        segment.end = first;
+        segment.ops.count = end - i;
+        segment.clock = advance_clock(c, segment.first, segment.end);
+        FORWARD(add_segment(c, &segment));
+    }
+    return 0;
+}
+
+static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment_cut cut)
+{
+    struct loops_seq seq;
+    FORWARD(loops_fold(c->arena, c->lane->transfer + first, end - first, &seq));
+    struct item *items = malloc(seq.count * sizeof *items);
+    RETURN_IF(!items, -ENOMEM);
+    for (size_t i = 0; i < seq.count; i++) items[i] = measure(c, &seq.item[i]);
+    int code = cut_items(c, &seq, items, first, cut);
+    free(items);
+    return code;
+}
+
+// --- what is not a transfer
+
+// Where the others of the next segment begin: those that only end what this one did stay with it.
+static size_t others_end(const struct cutting *c, const struct segment *segment, bool is_last)
+{
+    const struct lane *lane = c->lane;
+    size_t at = segment->other_first;
+    if (is_last) return lane->others;
+    while (at < lane->others && lane->other[at].at[AT_POSITION] < (int64_t)segment->end) at++;
+    size_t end = at;
+    for (; at < lane->others && lane->other[at].at[AT_POSITION] == (int64_t)segment->end; at++) {
+        unsigned class = c->lanes->kind[lane->other[at].kind].class;
+        if (lane->other_parted[at] || (class != CLASS_CLOSE && class != CLASS_SYNC && class != CLASS_NONE)) break;
+        if (class != CLASS_NONE) end = at + 1;
+    }
+    return end;
+}
+
+static int fold_others(struct cutting *c, struct segment *segment)
+{
+    size_t count = segment->other_end - segment->other_first;
+    struct op *ops = malloc((count + 1) * sizeof *ops);
+    RETURN_IF(!ops, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        ops[i] = c->lane->other[segment->other_first + i];
+        ops[i].at[AT_POSITION] -= (int64_t)segment->first;
+    }
+    int code = loops_fold(c->arena, ops, count, &segment->others);
+    free(ops);
+    return code;
+}
+
+static int share_others(struct cutting *c, size_t from)
+{
+    size_t next = 0;
+    for (size_t i = from; i < c->out->count; i++) {
+        struct segment *segment = &c->out->segment[i];
+        segment->other_first = next;
+        next = segment->other_end = others_end(c, segment, i + 1 == c->out->count);
+        FORWARD(fold_others(c, segment));
+    }
+    return 0;
+}
+
+static int make_segments(struct cutting *c, int64_t gap_ns)
+{
+    const struct lane *lane = c->lane;
+    size_t from = c->out->count;
+    FORWARD(find_pause(c, gap_ns));
+    for (size_t first = 0, end; first < lane->transfers; first = end) {
+        enum segment_cut cut = cut_before(c, first);
+        for (end = first + 1; end < lane->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
+        FORWARD(cut_stretch(c, first, end, cut));
+    }
+    if (!lane->transfers) {
+        struct segment none = {.cut = CUT_START};
+        FORWARD(add_segment(c, &none));
+    }
+    return share_others(c, from);
+}
+
+int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,
+                  struct arena *arena)
+{
+    struct cutting c = {.out = segments, .lanes = lanes, .lane = lane, .arena = arena};
+    c.last = malloc((lanes->kinds + 1) * sizeof *c.last);
+    c.largest = malloc((lanes->sets.set_count + 1) * sizeof *c.largest);
+    int code = c.last && c.largest ? make_segments(&c, gap_ns) : -ENOMEM;
+    free(c.last);
+    free(c.largest);
+    return code;
+}

@@ -1,0 +1,43 @@
+// A lane's operations cut into its own phases.
+//
+// Between two transfers of an MPI process lies a cut where it moved data by communication; of a process without MPI,
+// where it did nothing for `gap_ns`, or for ten times its usual pause if that is between a tenth of `gap_ns` and all of
+// it. What lies between two cuts is folded (nest.h); each item of the fold is a phase, but for these, which belong to
+// the one before them:
+//   - a single operation that goes on where the last one of its kind ended, but is smaller, and what moves nothing
+//     there: the rest of a file and its end;
+//   - what is loose (nest.h), after something loose of the same class and file: operations that follow no rule
+//   together;
+//   - a loop after one like it, on the same file: the same rule from different places.
+// Small requests among large ones of the same file (16 times smaller, and not more than a sixteenth of the bytes
+// between the cuts) belong to the item after them, or else before them: headers and indexes. Where still more than 16
+// phases are left between two cuts, those with less than a sixteenth of the bytes join their neighbours: there the I/O
+// follows no simple rule.
+#pragma once
+
+#include "model/build/threads.h"
+#include "model/loops.h"
+
+enum segment_cut { CUT_START, CUT_PATTERN, CUT_COMMUNICATION, CUT_PAUSE };
+
+struct segment {
+    enum segment_cut cut; // before it
+    size_t first, end;    // of the lane's transfers
+    size_t other_first, other_end;
+    struct loops_seq ops;
+    struct loops_seq others; // AT_POSITION counts from the segment's first transfer
+    uint64_t bytes;
+    uint64_t clock;     // calls of communication that the lane made before it
+    uint64_t look;      // of its kinds of transfers, however many and wherever
+    uint64_t shape;     // of its loops as well
+    uint64_t sizes;     // and of the request sizes
+    bool is_collective; // some transfer is: then it is so for all who take part
+};
+
+struct segments {
+    struct segment *segment;
+    size_t count, room;
+};
+
+int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,
+                  struct arena *arena);

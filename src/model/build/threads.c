@@ -1,0 +1,697 @@
+#include "model/build/threads.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "log/comm.h"
+#include "log/iter.h"
+#include "log/stats.h"
+#include "model/build/threads_private.h"
+
+static const char barrier_name[] = "barrier";
+
+// What came between an event and the one before it in its thread.
+struct comm {
+    uint64_t event;
+    struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
+};
+
+enum { RECENT_KINDS = 256, MAX_AHEAD = 1024 };
+
+struct loading {
+    struct lanes *lanes;
+    struct log *log;
+    unsigned layer;
+    struct comm *comm; // by event
+    size_t comms, comms_room;
+    struct tail {        // communication behind a thread's last event
+        uint64_t thread; // as in lane_of
+        enum stream_comm_kind kind;
+        uint64_t calls;
+    } * tail;
+    size_t tails, tails_room;
+    struct lookup parents;   // events that are no transfers -> layer
+    struct lookup lane_of;   // process and thread -> lane
+    struct lookup kind_of;   // hash of a kind -> kind
+    struct carry {           // by lane: what has come since
+        struct comm comm;    // the last operation
+        struct lane_gap gap; // the last transfer
+        int64_t end_ns;
+        bool begun;
+        bool is_async;          // the last operation was an asynchronous transfer
+        int64_t seen_ns;        // when its end was seen
+        size_t comm_at;         // where the next event's is expected
+        uint64_t last_barriers; // behind the last event
+    } * carry;
+    size_t carries_room;
+    const char **call_name;        // by call
+    uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
+};
+
+static bool transfers(const struct log_call *call)
+{
+    return call->class == CLASS_READ || call->class == CLASS_WRITE;
+}
+
+// What failed, or moved the bytes of nothing that has a name, is in the model but makes no phase.
+static bool is_transfer(const struct log_event *event)
+{
+    return transfers(event->call) && !event->raw.error && event->file;
+}
+
+static uint64_t moved_bytes(const struct log_event *event)
+{
+    return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
+}
+
+// --- communication
+
+static void add_comm(struct comm *sum, const struct comm *more)
+{
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) {
+        sum->of[k].count += more->of[k].count;
+        sum->of[k].bytes += more->of[k].bytes;
+        sum->of[k].units += more->of[k].units;
+    }
+}
+
+static uint64_t calls_of(const struct comm *comm)
+{
+    return comm->of[COMM_MOVING].count + comm->of[COMM_SYNCHRONISING].count;
+}
+
+static uint64_t thread_key(const struct loading *l, const struct log_process *process, uint32_t tid)
+{
+    return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
+}
+
+static int take_tail(struct loading *l, const struct log_comm *found)
+{
+    if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
+    FORWARD(grow(&l->tail, &l->tails_room, l->tails, sizeof *l->tail));
+    l->tail[l->tails++] = (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count};
+    return 0;
+}
+
+static int take_comm(const struct log_comm *found, void *context)
+{
+    struct loading *l = context;
+    if (!found->has_event) return take_tail(l, found);
+    if (!l->comms || l->comm[l->comms - 1].event != found->event) {
+        FORWARD(grow(&l->comm, &l->comms_room, l->comms, sizeof *l->comm));
+        l->comm[l->comms++] = (struct comm){.event = found->event};
+    }
+    struct stream_comm *sum = &l->comm[l->comms - 1].of[found->kind];
+    sum->count += found->count;
+    sum->bytes += found->bytes;
+    sum->units += (uint64_t)(found->time_ns > 0 ? found->time_ns : 0);
+    return 0;
+}
+
+static int compare_comms(const void *a, const void *b)
+{
+    const struct comm *left = a, *right = b;
+    return left->event < right->event ? -1 : left->event > right->event;
+}
+
+static int load_comm(struct loading *l)
+{
+    FORWARD(log_comm(l->log, NULL, take_comm, l));
+    if (!l->comms) return 0;
+    qsort(l->comm, l->comms, sizeof *l->comm, compare_comms);
+    size_t kept = 0;
+    for (size_t i = 1; i < l->comms; i++) {
+        if (l->comm[i].event == l->comm[kept].event)
+            add_comm(&l->comm[kept], &l->comm[i]);
+        else
+            l->comm[++kept] = l->comm[i];
+    }
+    l->comms = kept + 1;
+    return 0;
+}
+
+// The communication before an event, or NULL. Events of a lane come nearly in the order of their numbers.
+static const struct comm *find_comm(const struct loading *l, struct carry *carry, uint64_t event)
+{
+    size_t low = carry->comm_at, high = low;
+    bool is_there = (low == 0 || l->comm[low - 1].event < event) && (low == l->comms || l->comm[low].event >= event);
+    if (!is_there) low = 0, high = l->comms;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->comm[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < l->comms && l->comm[low].event == event;
+    carry->comm_at = low + found;
+    return found ? &l->comm[low] : NULL;
+}
+
+// --- which events count
+
+// Without a layer asked for: events that no other made, and those that a call of the same layer which is no transfer
+// itself made (a copy is a read and a write).
+static bool is_chosen(struct loading *l, const struct log_event *event)
+{
+    if (l->layer) return event->call->layer == l->layer;
+    if (!event->has_parent) return true;
+    return lookup_find(&l->parents, event->parent) == event->call->layer;
+}
+
+// --- kinds
+
+static uint64_t kind_hash(const struct op_kind *kind)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    const unsigned char *bytes = (const unsigned char *)kind;
+    for (size_t i = 0; i < sizeof *kind; i++) hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
+    return hash;
+}
+
+static int find_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+{
+    struct lanes *lanes = l->lanes;
+    uint64_t hash = kind_hash(kind);
+    for (;; hash++) {
+        *id = lookup_find(&l->kind_of, hash);
+        if (*id == LOOKUP_NONE) break;
+        if (!memcmp(&lanes->kind[*id], kind, sizeof *kind)) return 0;
+    }
+    *id = (uint32_t)lanes->kinds;
+    FORWARD(grow(&lanes->kind, &lanes->kinds_room, lanes->kinds, sizeof *kind));
+    memcpy(&lanes->kind[lanes->kinds++], kind, sizeof *kind);
+    return lookup_set(&l->kind_of, hash, *id);
+}
+
+static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+{
+    uint32_t *recent = &l->recent[((uintptr_t)kind->call / 16 + kind->set) % RECENT_KINDS];
+    if (*recent >= l->lanes->kinds || memcmp(&l->lanes->kind[*recent], kind, sizeof *kind)) {
+        FORWARD(find_kind(l, kind, recent));
+    }
+    *id = *recent;
+    return 0;
+}
+
+// Names outlive the log: the model keeps them.
+static const char *name_of(struct loading *l, const struct log_call *call)
+{
+    const char **name = &l->call_name[call->id];
+    if (!*name) *name = arena_text(&l->lanes->arena, call->name);
+    return *name;
+}
+
+static uint64_t attribute(const struct log_event *event, unsigned id)
+{
+    return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
+}
+
+static const struct file_place *place_of(const struct loading *l, const struct log_file *file)
+{
+    return file ? &l->lanes->sets.place[log_file_index(l->log, file)] : NULL;
+}
+
+static int intern_hints(struct lanes *lanes, const struct log_hints *hints, uint32_t *id)
+{
+    for (*id = 1; *id <= lanes->hints_count; ++*id) {
+        if (lanes->hints[*id - 1] == hints) return 0;
+    }
+    FORWARD(grow(&lanes->hints, &lanes->hints_room, lanes->hints_count, sizeof *lanes->hints));
+    lanes->hints[lanes->hints_count++] = hints;
+    return 0;
+}
+
+// What only MPI's calls have.
+static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op)
+{
+    struct types *types = &l->lanes->types;
+    uint32_t place;
+    if (event->hints) FORWARD(intern_hints(l->lanes, event->hints, &kind->hints));
+    if (event->datatype) {
+        FORWARD(types_intern(types, l->log, event->datatype, &place));
+        kind->memory = place + 1;
+    }
+    if (event->filetype) {
+        FORWARD(types_intern(types, l->log, event->filetype, &place));
+        kind->etype_bytes = event->etype ? (uint32_t)event->etype->bytes : 1;
+        op->at[AT_SECOND] = place;
+    }
+    return 0;
+}
+
+// Types are numbered as they came; now they get the numbers of their order.
+static int order_types(struct lanes *lanes)
+{
+    uint32_t *place_of = malloc((lanes->types.count + 1) * sizeof *place_of);
+    RETURN_IF(!place_of, -ENOMEM);
+    int code = types_sort(&lanes->types, place_of);
+    for (size_t i = 0; i < lanes->kinds && !code; i++) {
+        if (lanes->kind[i].memory) lanes->kind[i].memory = place_of[lanes->kind[i].memory - 1] + 1;
+    }
+    for (size_t i = 0; i < lanes->count && !code; i++) {
+        struct lane *lane = &lanes->lane[i];
+        for (size_t k = 0; k < lane->others; k++) {
+            struct op *op = &lane->other[k];
+            if (lanes->kind[op->kind].etype_bytes) op->at[AT_SECOND] = place_of[op->at[AT_SECOND]];
+        }
+    }
+    free(place_of);
+    return code;
+}
+
+static int make_op(struct loading *l, const struct log_event *event, struct op *op)
+{
+    const struct log_call *call = event->call;
+    struct op_kind kind;
+    memset(&kind, 0, sizeof kind); // padding too: kinds are compared as bytes
+    const struct file_place *file = place_of(l, event->file), *second = place_of(l, event->file2);
+    kind.call = name_of(l, call);
+    RETURN_IF(!kind.call, -ENOMEM);
+    kind.layer = call->layer;
+    kind.class = call->class;
+    kind.collective = call->traits & CALL_COLLECTIVE;
+    kind.nonblocking = call->traits & CALL_ASYNC;
+    bool seeks = call->traits & CALL_RESULT_IS_OFFSET && event->raw.has_result && !event->raw.error;
+    kind.has_offset = seeks || (event->raw.has_offset && call->traits & CALL_HAS_OFFSET);
+    kind.has_view = event->raw.attribute_mask & 1u << ATTRIBUTE_VIEW_OFFSET;
+    kind.set = file ? file->set : OP_NO_SET;
+    kind.set2 = second ? second->set : OP_NO_SET;
+    if (call->class == CLASS_OPEN) kind.flags = (uint32_t)attribute(event, ATTRIBUTE_FLAGS);
+    kind.whence = (uint32_t)attribute(event, ATTRIBUTE_WHENCE);
+    kind.error = event->raw.error;
+    *op = (struct op){0};
+    op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
+    FORWARD(add_mpi(l, event, &kind, op));
+    FORWARD(intern_kind(l, &kind, &op->kind));
+    op->at[AT_MEMBER] = file ? file->member : 0;
+    op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
+    if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
+    if (transfers(call)) {
+        int64_t moved = (int64_t)moved_bytes(event);
+        op->at[AT_SHORT] = op->at[AT_SIZE] - moved;
+    }
+    return 0;
+}
+
+static int make_barrier(struct loading *l, uint64_t count, struct op *op)
+{
+    struct op_kind kind;
+    memset(&kind, 0, sizeof kind);
+    kind.call = barrier_name;
+    kind.set = kind.set2 = OP_NO_SET;
+    *op = (struct op){.at[AT_SIZE] = (int64_t)count};
+    return intern_kind(l, &kind, &op->kind);
+}
+
+// --- lanes
+
+static int find_lane(struct loading *l, const struct log_event *event, uint32_t *at)
+{
+    struct lanes *lanes = l->lanes;
+    uint64_t key = thread_key(l, event->process, event->raw.tid);
+    *at = lookup_find(&l->lane_of, key);
+    if (*at != LOOKUP_NONE) return 0;
+    *at = (uint32_t)lanes->count;
+    FORWARD(grow(&l->carry, &l->carries_room, lanes->count, sizeof *l->carry));
+    FORWARD(grow(&lanes->lane, &lanes->room, lanes->count, sizeof *lanes->lane));
+    l->carry[lanes->count] = (struct carry){0};
+    lanes->lane[lanes->count++] = (struct lane){.process = event->process, .tid = event->raw.tid};
+    return lookup_set(&l->lane_of, key, *at);
+}
+
+static int add_other(struct lane *lane, const struct op *op, const struct op_time *time, bool parted)
+{
+    FORWARD(grow(&lane->other, &lane->others_room, lane->others, sizeof *op));
+    FORWARD(grow(&lane->other_time, &lane->other_time_room, lane->others, sizeof *time));
+    FORWARD(grow(&lane->other_parted, &lane->other_parted_room, lane->others, sizeof parted));
+    lane->other[lane->others] = *op;
+    lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
+    lane->other_time[lane->others] = *time;
+    lane->other_parted[lane->others++] = parted;
+    return 0;
+}
+
+static int add_transfer(struct lane *lane, const struct op *op, const struct op_time *time, const struct lane_gap *gap,
+                        uint64_t tick)
+{
+    FORWARD(grow(&lane->transfer, &lane->transfers_room, lane->transfers, sizeof *op));
+    FORWARD(grow(&lane->time, &lane->time_room, lane->transfers, sizeof *time));
+    FORWARD(grow(&lane->gap, &lane->gap_room, lane->transfers, sizeof *gap));
+    FORWARD(grow(&lane->tick, &lane->tick_room, lane->transfers, sizeof tick));
+    lane->transfer[lane->transfers] = *op;
+    lane->time[lane->transfers] = *time;
+    lane->gap[lane->transfers] = *gap;
+    lane->tick[lane->transfers++] = tick;
+    return 0;
+}
+
+// The time since the last operation, without communication, and what the gap before the next transfer now is.
+static int64_t close_gap(struct carry *carry, const struct log_event *event)
+{
+    struct stream_comm *comm = carry->comm.of;
+    int64_t comm_ns = 0;
+    for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) comm_ns += (int64_t)comm[k].units;
+    int64_t think_ns = carry->begun ? event->start_ns - carry->end_ns - comm_ns : 0;
+    if (think_ns < 0) think_ns = 0;
+    carry->gap.moving += comm[COMM_MOVING].count;
+    carry->gap.moving_bytes += comm[COMM_MOVING].bytes;
+    carry->gap.synchronising += comm[COMM_SYNCHRONISING].count;
+    carry->gap.comm_ns += comm_ns;
+    carry->gap.idle_ns += think_ns;
+    carry->begun = true;
+    int64_t end_ns = event->start_ns + event->call_time_ns;
+    if (end_ns > carry->end_ns) carry->end_ns = end_ns;
+    return think_ns;
+}
+
+// Whether the call makes the name that it is about.
+static bool creates(const struct log_event *event)
+{
+    static const char *const calls[] = {"mkdir", "mkdirat", "mkdtemp", "symlink", "symlinkat",
+                                        "mknod", "mknodat", "mkfifo",  "mkfifoat"};
+    if (event->call->class == CLASS_OPEN) {
+        return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (!strcmp(event->call->name, calls[i])) return true;
+    }
+    return false;
+}
+
+static bool comes_first(bool known, int64_t known_ns, const struct log_event *event)
+{
+    return !known || event->start_ns < known_ns;
+}
+
+// The first call on a name tells whether it was there before.
+static void look_at_name(struct lane_file *file, const struct log_event *event, bool existed)
+{
+    if (!comes_first(file->seen, file->seen_ns, event)) return;
+    file->seen = true;
+    file->seen_ns = event->start_ns;
+    file->existed = existed;
+}
+
+// What a call with two names makes is the second.
+static void look_at_names(struct loading *l, const struct log_event *event)
+{
+    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    int error = event->raw.error;
+    if (event->file2 && !error) look_at_name(&l->lanes->file[log_file_index(l->log, event->file2)], event, false);
+    if (!error || error == ENOENT || error == EEXIST) {
+        look_at_name(file, event, error ? error == EEXIST : !creates(event));
+    }
+    if (file->existed && !error && event->call->class == CLASS_OPEN &&
+        comes_first(file->sized, file->sized_ns, event)) {
+        file->sized_ns = event->start_ns;
+        if (file->sized || !file->reach) file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
+        file->sized = true;
+    }
+}
+
+// A read takes at least this long from storage: what is faster comes from memory.
+static int64_t memory_ns(uint64_t bytes)
+{
+    return 20000 + (int64_t)bytes; // 1 GB/s
+}
+
+// Whatever the layer: only the lowest one sees how large a file was.
+static void look_at_file(struct loading *l, const struct log_event *event)
+{
+    if (!event->file) return;
+    if (event->call->layer < LAYER_MPIIO) look_at_names(l, event);
+    uint64_t moved = moved_bytes(event);
+    if (event->raw.error || !transfers(event->call) || !moved) return;
+    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
+    if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
+        event->raw.offset < file->size_before) {
+        file->read_before += moved;
+        if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
+    }
+    uint64_t end = event->raw.offset + moved;
+    if (event->raw.has_offset && end > file->reach) file->reach = end;
+}
+
+// What was done before the end of an asynchronous transfer was seen belongs to it; the pause is what came after.
+static void split_pause(struct lane *lane, const struct carry *carry, int64_t start_ns, int64_t others_ns,
+                        struct op_time *time)
+{
+    if (!carry->is_async || carry->seen_ns > start_ns) return;
+    int64_t after_ns = start_ns - carry->seen_ns - others_ns;
+    if (after_ns < 0) after_ns = 0;
+    if (after_ns >= time->think_ns) return;
+    lane->time[lane->transfers - 1].overlap_ns = time->think_ns - after_ns;
+    time->think_ns = after_ns;
+}
+
+static int take_event(struct loading *l, const struct log_event *event)
+{
+    uint32_t at;
+    look_at_file(l, event);
+    bool transfer = is_transfer(event);
+    if (!transfers(event->call)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
+    FORWARD(find_lane(l, event, &at));
+    struct lane *lane = &l->lanes->lane[at];
+    struct carry *carry = &l->carry[at];
+    const struct comm *comm = find_comm(l, carry, event->id);
+    if (comm) add_comm(&carry->comm, comm);
+    if (comm) lane->comm_calls += calls_of(comm);
+    if (!is_chosen(l, event)) return 0;
+    struct lane_left *left = &l->lanes->left;
+    if (event->process->is_launcher) {
+        if (transfers(event->call)) left->launchers += moved_bytes(event);
+        return 0;
+    }
+    if (transfers(event->call) && !transfer) left->unnamed += moved_bytes(event);
+    struct op op;
+    int64_t others_ns = (int64_t)(carry->comm.of[COMM_SYNCHRONISING].units + carry->comm.of[COMM_MOVING].units);
+    struct op_time time = {.start_ns = event->start_ns, .duration_ns = event->duration_ns};
+    time.think_ns = close_gap(carry, event);
+    split_pause(lane, carry, event->start_ns, others_ns, &time);
+    carry->is_async = transfer && event->call->traits & CALL_ASYNC;
+    carry->seen_ns = event->start_ns + event->duration_ns;
+    uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
+    bool parted = carry->comm.of[COMM_MOVING].count > 0;
+    if (barriers) {
+        // Where in the pause they were is not known: mostly one waits for the others when one's own work is done.
+        struct op_time before = {.start_ns = event->start_ns, .think_ns = time.think_ns};
+        FORWARD(make_barrier(l, barriers, &op));
+        FORWARD(add_other(lane, &op, &before, parted));
+        time.think_ns = 0;
+    }
+    FORWARD(make_op(l, event, &op));
+    l->lanes->ops++;
+    carry->comm = (struct comm){0};
+    if (!transfer) return add_other(lane, &op, &time, parted && !barriers);
+    int code = add_transfer(lane, &op, &time, &carry->gap, event->raw.tick);
+    carry->gap = (struct lane_gap){0};
+    return code;
+}
+
+// --- behind the last operation
+
+// Also before calls that are no operations, as those of a layer that was not asked for.
+static uint64_t barriers_behind(const struct carry *carry)
+{
+    return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
+}
+
+static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count)
+{
+    struct op op;
+    const struct carry *carry = &l->carry[at];
+    struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
+    FORWARD(make_barrier(l, count, &op));
+    return add_other(&l->lanes->lane[at], &op, &time, false);
+}
+
+static bool waits_for_others(const struct lane *lane)
+{
+    return lane->process->has_rank && lane->comm_calls && (lane->transfers || lane->others);
+}
+
+// What a rank does last may have to wait for ranks that do nothing any more. Barriers that all have behind them are
+// before nothing, and left out.
+static int close_lanes(struct loading *l)
+{
+    const struct lanes *lanes = l->lanes;
+    size_t worlds = log_world_count(l->log);
+    uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
+    RETURN_IF(!shared, -ENOMEM);
+    for (size_t i = 0; i < worlds; i++) shared[i] = UINT64_MAX;
+    for (size_t i = 0; i < lanes->count; i++) {
+        const struct lane *lane = &lanes->lane[i];
+        uint64_t count = barriers_behind(&l->carry[i]);
+        if (waits_for_others(lane) && count < shared[lane->process->world]) shared[lane->process->world] = count;
+    }
+    int code = 0;
+    for (uint32_t i = 0; i < lanes->count && !code; i++) {
+        const struct lane *lane = &lanes->lane[i];
+        if (!waits_for_others(lane)) continue;
+        uint64_t count = barriers_behind(&l->carry[i]) - shared[lane->process->world];
+        if (count) code = add_barriers_behind(l, i, count);
+    }
+    free(shared);
+    return code;
+}
+
+// --- asynchronous transfers
+
+// How many of these, whose starts ascend, began before the time; only so many are looked at.
+static uint64_t count_before(const struct op_time *time, size_t count, int64_t before_ns)
+{
+    size_t n = 0;
+    while (n < count && n < MAX_AHEAD && time[n].start_ns < before_ns) n++;
+    return n;
+}
+
+// How many operations each lane began while one was under way.
+static void count_ahead(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *lane = &lanes->lane[i];
+        size_t other = 0;
+        for (size_t k = 0; k < lane->transfers; k++) {
+            if (!lanes->kind[lane->transfer[k].kind].nonblocking) continue;
+            int64_t seen_ns = lane->time[k].start_ns + lane->time[k].duration_ns;
+            while (other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)k) other++;
+            lane->time[k].ahead = count_before(lane->time + k + 1, lane->transfers - k - 1, seen_ns);
+            if (lane->others) {
+                lane->time[k].ahead += count_before(lane->other_time + other, lane->others - other, seen_ns);
+            }
+        }
+    }
+}
+
+// --- past the trace
+
+// Of a file: bytes by MPI-IO, and by the layers that it moves them through.
+struct untraced {
+    uint64_t mpi;
+    uint64_t below;
+};
+
+struct counting {
+    struct loading *l;
+    struct untraced *of; // by file
+};
+
+static int take_untraced(const struct log_stats_record *record, void *context)
+{
+    struct counting *counting = context;
+    struct loading *l = counting->l;
+    uint64_t bytes = counters_bytes(&record->counters);
+    if (l->layer && record->layer != l->layer) return 0;
+    if (record->process->is_launcher) {
+        l->lanes->left.launchers += bytes;
+        return 0;
+    }
+    struct untraced *file = &counting->of[log_file_index(l->log, record->file)];
+    *(record->layer == LAYER_MPIIO ? &file->mpi : &file->below) += bytes;
+    return 0;
+}
+
+// Counters do not say which call made which: what a file that MPI-IO moved bytes of saw below counts as MPI-IO's.
+static int count_untraced(struct loading *l)
+{
+    size_t files = log_file_count(l->log);
+    struct counting counting = {l, calloc(files + 1, sizeof *counting.of)};
+    RETURN_IF(!counting.of, -ENOMEM);
+    int code = log_stats_untraced(l->log, take_untraced, &counting);
+    for (size_t i = 0; i < files && !code; i++) {
+        const struct untraced *file = &counting.of[i];
+        bool by_mpi = !l->layer && (file->mpi || l->lanes->file[i].by_mpi);
+        l->lanes->left.untraced += by_mpi ? file->mpi : file->mpi + file->below;
+    }
+    free(counting.of);
+    return code;
+}
+
+// --- the whole
+
+static int load_sets(struct loading *l)
+{
+    size_t count = log_file_count(l->log);
+    const char **names = calloc(count + 1, sizeof *names);
+    RETURN_IF(!names, -ENOMEM);
+    for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
+    int code = file_sets_make(&l->lanes->sets, names, count);
+    free(names);
+    l->lanes->file = calloc(count + 1, sizeof *l->lanes->file);
+    return l->lanes->file ? code : -ENOMEM;
+}
+
+static int load_events(struct loading *l)
+{
+    struct log_iter *iter;
+    const struct log_event *event;
+    int code = log_iter_open(&iter, l->log, NULL);
+    if (code < 0) return code;
+    while ((code = log_iter_next(iter, &event)) == 1) {
+        code = take_event(l, event);
+        if (code < 0) break;
+    }
+    log_iter_close(iter);
+    for (size_t i = 0; i < l->tails && !code; i++) {
+        uint32_t lane = lookup_find(&l->lane_of, l->tail[i].thread);
+        if (lane == LOOKUP_NONE) continue;
+        l->lanes->lane[lane].comm_calls += l->tail[i].calls;
+        if (l->tail[i].kind == COMM_SYNCHRONISING) l->carry[lane].last_barriers += l->tail[i].calls;
+    }
+    return code ? code : close_lanes(l);
+}
+
+int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
+{
+    struct loading l = {.lanes = lanes, .log = log, .layer = layer};
+    *lanes = (struct lanes){0};
+    l.call_name = calloc(log_call_ids(log) + 1, sizeof *l.call_name);
+    int code = l.call_name ? load_sets(&l) : -ENOMEM;
+    if (!code) code = load_comm(&l);
+    if (!code) code = load_events(&l);
+    if (!code) code = count_untraced(&l);
+    if (!code) code = order_types(lanes);
+    if (!code) code = lanes_find_programs(lanes, log);
+    if (!code) count_ahead(lanes);
+    lookup_free(&l.parents);
+    lookup_free(&l.lane_of);
+    lookup_free(&l.kind_of);
+    free(l.call_name);
+    free(l.comm);
+    free(l.tail);
+    free(l.carry);
+    if (code) lanes_free(lanes);
+    return code;
+}
+
+void lane_free(struct lane *lane)
+{
+    free(lane->transfer);
+    free(lane->time);
+    free(lane->gap);
+    free(lane->tick);
+    free(lane->other);
+    free(lane->other_time);
+    free(lane->other_parted);
+}
+
+void lanes_free(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) lane_free(&lanes->lane[i]);
+    free(lanes->lane);
+    free(lanes->program);
+    free(lanes->kind);
+    free(lanes->file);
+    free(lanes->hints);
+    types_free(&lanes->types);
+    file_sets_free(&lanes->sets);
+    arena_free(&lanes->arena);
+    *lanes = (struct lanes){0};
+}

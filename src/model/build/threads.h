@@ -1,0 +1,89 @@
+// What each thread of the application did, in its order: the operations of one layer (or of the highest that moved the
+// bytes) as the model needs them. A lane is one thread of one process; a program is the processes that ran together: an
+// MPI world, or processes of one executable that overlapped in time.
+#pragma once
+
+#include "base/arena.h"
+#include "log/log.h"
+#include "model/build/datatypes.h"
+#include "model/build/file_set.h"
+#include "model/op.h"
+
+// Communication and time since the lane's transfer before.
+struct lane_gap {
+    uint64_t moving;       // calls that moved data
+    uint64_t moving_bytes; // as far as they are known
+    uint64_t synchronising;
+    int64_t comm_ns;
+    int64_t idle_ns; // neither I/O nor communication
+};
+
+struct lane {
+    const struct log_process *process;
+    uint32_t program;
+    uint32_t rank;   // in the program: MPI's, or the order in which the processes began
+    uint32_t tid;    // the system's
+    uint32_t thread; // among the process's lanes, ordered by where they begin
+    struct op *transfer;
+    struct op_time *time;
+    struct lane_gap *gap;
+    uint64_t *tick;
+    size_t transfers, transfers_room, time_room, gap_room, tick_room;
+    struct op *other; // what is not a transfer; AT_POSITION counts the lane's transfers before it
+    struct op_time *other_time;
+    bool *other_parted; // data moved between the operation before it and it
+    size_t others, others_room, other_time_room, other_parted_room;
+    uint64_t comm_calls; // that moved data or synchronised, all of them: also behind the last operation
+};
+
+struct lane_program {
+    bool is_mpi;
+    uint32_t world;   // with is_mpi
+    const char *name; // the executable, or NULL
+    uint32_t np;      // MPI's size, or the number of processes
+    int64_t start_ns;
+    int64_t end_ns;
+};
+
+// What is known of a file besides its name.
+struct lane_file {
+    bool seen;
+    bool existed;         // before the job's first call on it
+    bool sized;           // it is known how large it was
+    int64_t seen_ns;      // when that first call was: processes come one after another, their calls do not
+    int64_t sized_ns;     // when the first open was
+    uint64_t size_before; // then
+    uint64_t read_before; // bytes read of what was there before
+    uint64_t read_cached; // of these, so fast that they came from memory
+    uint64_t reach;       // end of the furthest transfer
+    bool by_mpi;          // MPI-IO moved bytes of it
+};
+
+// Bytes that are no lane's transfers.
+struct lane_left {
+    uint64_t launchers; // what mpiexec and the like moved is not the application's: they have no lanes
+    uint64_t unnamed;   // moved from or to nothing that has a name
+    uint64_t untraced;  // counted after the trace had ended
+};
+
+struct lanes {
+    struct arena arena;
+    struct lane *lane;
+    size_t count, room;
+    struct lane_program *program;
+    size_t programs, programs_room;
+    struct op_kind *kind;
+    size_t kinds, kinds_room;
+    struct file_sets sets;
+    struct lane_file *file; // by place in the log's table
+    struct types types;
+    const struct log_hints **hints; // by op_kind.hints - 1
+    size_t hints_count, hints_room;
+    struct lane_left left;
+    uint64_t ops; // operations, barriers not counted
+};
+
+// `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
+int lanes_load(struct lanes *lanes, struct log *log, unsigned layer);
+void lanes_free(struct lanes *lanes);
+void lane_free(struct lane *lane); // what one of them holds

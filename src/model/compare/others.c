@@ -1,0 +1,92 @@
+#include "model/compare/others.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+enum { OPS_MOST = 4 << 20 }; // a model is small even where it stands for more
+
+static bool is_lookup(const struct op_kind *kind)
+{
+    static const char *const names[] = {
+        "access",   "eaccess",    "faccessat", "fgetxattr", "fileno",    "flistxattr", "fstat",  "fstatat", "fstatfs",
+        "fstatvfs", "getdents64", "getxattr",  "lgetxattr", "listxattr", "llistxattr", "lstat",  "readdir", "readdir_r",
+        "readlink", "readlinkat", "rewinddir", "scandir",   "seekdir",   "stat",       "statfs", "statvfs", "statx",
+    };
+    if (kind->class != CLASS_META && kind->class != CLASS_OPEN) return false;
+    if (kind->error) return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(kind->call, names[i])) return true;
+    }
+    return false;
+}
+
+struct collecting {
+    const struct model *model;
+    struct diff_others *others;
+    uint32_t rank, thread;
+};
+
+static int take_other(const struct op *op, size_t leaf, void *context)
+{
+    struct collecting *c = context;
+    struct diff_others *others = c->others;
+    (void)leaf;
+    if (is_lookup(&c->model->kind[op->kind])) {
+        others->lookups++;
+        return 0;
+    }
+    FORWARD(grow(&others->op, &others->room, others->count, sizeof *others->op));
+    others->op[others->count] = (struct other_op){c->rank, c->thread, others->count, *op};
+    others->count++;
+    return 0;
+}
+
+static int compare_others(const void *x, const void *y)
+{
+    const struct other_op *a = x, *b = y;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int collect_part(struct collecting *c, const struct model_family *family, const struct model_part *part,
+                        uint32_t ph)
+{
+    size_t place = model_place(part->ph, part->phs, ph);
+    c->thread = part->thread;
+    for (size_t i = 0; i < part->ranks; i++) {
+        struct arena arena = {0};
+        struct loops_seq seq;
+        c->rank = part->rank[i];
+        int code = model_instance(c->model, family, part, place, i, &arena, &seq);
+        if (!code) code = loops_walk(&seq, take_other, c);
+        arena_free(&arena);
+        FORWARD(code);
+    }
+    return 0;
+}
+
+int diff_others_collect(const struct fingerprint *digest, uint32_t phase, struct diff_others *others)
+{
+    const struct model *model = digest->model;
+    const struct phase_digest *from = &digest->phase[phase];
+    struct collecting c = {.model = model, .others = others};
+    *others = (struct diff_others){0};
+    RETURN_IF(from->others > OPS_MOST, ERR_LIMIT);
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct model_part *part = from->part[i]->part;
+        if (!from->part[i]->is_other) continue;
+        FORWARD(collect_part(&c, &model->family[model->phase[phase].family], part, model->phase[phase].ph));
+    }
+    if (others->count) qsort(others->op, others->count, sizeof *others->op, compare_others);
+    return 0;
+}
+
+void diff_others_free(struct diff_others *others)
+{
+    free(others->op);
+    *others = (struct diff_others){0};
+}

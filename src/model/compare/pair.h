@@ -1,0 +1,71 @@
+// Two phases that correspond to each other, looked at closely.
+#pragma once
+
+#include "model/compare/diff.h"
+
+enum diff_aspect {
+    ASPECT_RANKS = 1 << 0,
+    ASPECT_THREAD = 1 << 1,
+    ASPECT_LOOPS = 1 << 2, // number and order of operations
+    ASPECT_STEPS = 1 << 3, // from one operation of a loop to the next
+    ASPECT_CALL = 1 << 4,
+    ASPECT_FLAGS = 1 << 5, // of opens; whence of seeks
+    ASPECT_ERROR = 1 << 6,
+    ASPECT_VIEW = 1 << 7,
+    ASPECT_OFFSET = 1 << 8,
+    ASPECT_SIZE = 1 << 9,
+    ASPECT_SHORT = 1 << 10, // transfers that moved less than they asked for
+    ASPECT_MEMBER = 1 << 11,
+    ASPECT_POSITION = 1 << 12,
+    ASPECT_MEMORY = 1 << 13, // layout of a transfer's memory
+    ASPECT_HINTS = 1 << 14,
+};
+
+// Aspects in which they are not the same. Where the numbers of processes differ, values agree if the expression of one
+// side gives those of the other.
+struct diff_aspects {
+    unsigned transfers;
+    unsigned others;
+};
+
+// Whether two numbers are equal, or are so for each process where the numbers of processes are not.
+static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uint32_t b_np)
+{
+    return a == b || (a_np != b_np && a * b_np == b * a_np);
+}
+
+struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b);
+
+// Aspects in which two kinds of operations are not the same, whichever files they are about.
+unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b);
+
+// What the notes about a family are made from, found when it is first needed.
+struct family_view {
+    bool ready;
+    bool has_rows; // not where they stand for too many operations
+    struct model_row *row;
+    size_t rows;
+    struct model_use use;
+    size_t ranks;
+    const char *rank_text; // "0-3,8"
+};
+
+struct diff_noting {
+    struct diff *diff;
+    struct family_view *a, *b; // by family
+    // Of the pair under way.
+    struct diff_note *note;
+    size_t notes, room;
+    int error; // the first
+};
+
+int diff_noting_begin(struct diff_noting *noting, struct diff *diff);
+void diff_noting_end(struct diff_noting *noting);
+
+void diff_note_add(struct diff_noting *noting, struct diff_note note); // unless it is there already
+void diff_note_count(struct diff_noting *noting, const char *what, const char *op, uint64_t a, uint64_t b);
+void diff_note_text(struct diff_noting *noting, const char *what, const char *op, const char *a, const char *b);
+// What is not the same in two phases, in words.
+void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects);
+// Moves the pair's notes to its row.
+int diff_note_keep(struct diff_noting *noting, struct diff_row *row);

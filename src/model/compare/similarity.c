@@ -1,0 +1,247 @@
+#include "model/compare/similarity.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "model/phase_list.h"
+
+enum { LOOKAHEAD = 64 }; // operations that are looked at for where the two agree again
+
+// An operation as both sides can be compared.
+struct entry {
+    const char *call;
+    uint32_t set, member;
+    int64_t offset, view, size, moved;
+    int64_t pause_ns; // before it: the mean of such
+    bool failed;
+    bool closes;
+};
+
+struct entries {
+    const struct model *model;
+    similarity_file *file; // NULL: the sets are A's own
+    void *context;
+    const char *phases; // that count; NULL: all
+    bool scaled;
+    int64_t pause_ns; // before barriers since the last entry
+    struct entry *entry;
+    size_t count, room;
+};
+
+const char *similarity_call(const struct op_kind *kind)
+{
+    static const char *const same[][2] = {
+        {"printf", "fprintf"}, {"vprintf", "vfprintf"}, {"puts", "fputs"},   {"putchar", "putc"},
+        {"getchar", "getc"},   {"vdprintf", "dprintf"}, {"mkstemp", "open"}, {"mkostemp", "open"},
+        {"mkstemps", "open"},  {"mkostemps", "open"},
+    };
+    if (kind->nonblocking && kind->layer == LAYER_POSIX) return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        if (!strcmp(kind->call, same[i][0])) return same[i][1];
+    }
+    return kind->call;
+}
+
+static int take(const struct model_step *step, void *context)
+{
+    struct entries *entries = context;
+    const struct op_kind *kind = step->kind;
+    if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
+    if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
+    struct entry entry = {.call = similarity_call(kind),
+                          .set = kind->set,
+                          .member = (uint32_t)step->op->at[AT_MEMBER],
+                          .offset = step->op->at[AT_OFFSET],
+                          .size = step->op->at[AT_SIZE],
+                          .view = kind->has_view ? step->op->at[AT_SECOND] : 0,
+                          .failed = kind->error != 0,
+                          .closes = kind->class == CLASS_CLOSE};
+    if (entries->scaled && (kind->has_view || kind->etype_bytes)) entry.offset = 0;
+    entry.moved = entry.size - step->op->at[AT_SHORT];
+    entry.pause_ns = entries->pause_ns;
+    entries->pause_ns = 0;
+    if (entries->file && kind->set != OP_NO_SET) {
+        char name[PATH_MAX];
+        int length = file_set_member_name(entries->model->file[kind->set].set, (size_t)step->op->at[AT_MEMBER], name,
+                                          sizeof name);
+        if (length < 0 || !entries->file(name, &entry.set, &entry.member, entries->context)) return 0;
+    }
+    FORWARD(grow(&entries->entry, &entries->room, entries->count, sizeof entry));
+    entries->entry[entries->count++] = entry;
+    return 0;
+}
+
+static bool same(const struct entry *a, const struct entry *b)
+{
+    return !strcmp(a->call, b->call) && a->set == b->set && a->member == b->member && a->offset == b->offset &&
+           a->view == b->view && a->size == b->size && a->moved == b->moved && a->failed == b->failed;
+}
+
+static bool same_pause(int64_t a_ns, int64_t b_ns)
+{
+    int64_t share_ns = (int64_t)((double)a_ns * SIMILARITY_PAUSE_SHARE), difference_ns = llabs(a_ns - b_ns);
+    return difference_ns <= SIMILARITY_PAUSE_NS || difference_ns <= share_ns;
+}
+
+// "pread of 10 bytes at 0 of /data/input"
+static void describe_entry(FILE *out, const struct model *model, const struct entry *entry)
+{
+    char name[PATH_MAX] = "";
+    fprintf(out, "%s of %lld bytes at %lld", entry->call, (long long)entry->size, (long long)entry->offset);
+    if (entry->set < model->files) {
+        file_set_member_name(model->file[entry->set].set, entry->member, name, sizeof name);
+        fprintf(out, " of %s", name);
+    }
+    if (entry->failed)
+        fputs(", which failed", out);
+    else if (entry->moved != entry->size)
+        fprintf(out, ", %lld of them moved", (long long)entry->moved);
+}
+
+static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint32_t rank, const struct entry *a,
+                     const struct entry *b)
+{
+    if (*text) return;
+    FILE *out = fmemopen(text, SIMILARITY_TEXT - 1, "w"); // the last byte stays zero
+    if (!out) return;
+    fprintf(out, "rank %u: ", rank);
+    if (a)
+        describe_entry(out, model, a);
+    else
+        fputs("nothing", out);
+    fputs(b ? "; replayed: " : "; not replayed", out);
+    if (b) describe_entry(out, model, b);
+    fclose(out);
+}
+
+// The nearest place behind where both go on alike.
+static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j)
+{
+    for (size_t distance = 1; distance <= LOOKAHEAD; distance++) {
+        for (size_t ahead = 0; ahead <= distance; ahead++) {
+            size_t x = *i + ahead, y = *j + distance - ahead;
+            if (x < a->count && y < b->count && same(&a->entry[x], &b->entry[y])) {
+                *i = x;
+                *j = y;
+                return;
+            }
+        }
+    }
+    if (*i < a->count) ++*i;
+    if (*j < b->count) ++*j;
+}
+
+// What is still open at the end, as where the phase that closes it was left out, the runner closes.
+static void forget_closing(const struct entries *a, struct entries *b)
+{
+    while (b->count > a->count && b->entry[b->count - 1].closes) {
+        if (a->count && same(&a->entry[a->count - 1], &b->entry[b->count - 1])) return;
+        b->count--;
+    }
+}
+
+static void compare(const struct entries *a, struct entries *b, uint32_t rank, struct similarity *out)
+{
+    forget_closing(a, b);
+    uint64_t alike = 0;
+    for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
+        if (i < a->count && j < b->count && same(&a->entry[i], &b->entry[j])) {
+            out->paused += same_pause(a->entry[i].pause_ns, b->entry[j].pause_ns);
+            alike++, i++, j++;
+            continue;
+        }
+        describe(out->first, a->model, rank, i < a->count ? &a->entry[i] : NULL, j < b->count ? &b->entry[j] : NULL);
+        resume(a, b, &i, &j);
+    }
+    out->alike += alike;
+    out->ops += a->count > b->count ? a->count : b->count;
+    out->missing += a->count - alike;
+    out->extra += b->count - alike;
+}
+
+static int expand(struct entries *entries, uint32_t program, uint32_t rank, uint32_t thread)
+{
+    const struct model *model = entries->model;
+    for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
+        if (!phase_list_has(entries->phases, i + 1)) continue;
+        FORWARD(model_expand_phase(model, (uint32_t)i, rank, thread, take, entries));
+    }
+    return 0;
+}
+
+// What each thread of one process did, on one side.
+static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
+{
+    for (uint32_t t = 0; t < threads; t++) {
+        of_thread[t].count = 0;
+        of_thread[t].pause_ns = 0;
+        FORWARD(expand(&of_thread[t], program, rank, t));
+    }
+    return 0;
+}
+
+static bool begin_alike(const struct entries *a, const struct entries *b)
+{
+    if (!a->count || !b->count) return a->count == b->count;
+    return same(a->entry, b->entry);
+}
+
+// The first thread that is not taken, of those that begin like A's where `alike` is asked for; UINT32_MAX: none.
+static uint32_t find_partner(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
+                             bool alike)
+{
+    for (uint32_t t = 0; t < threads; t++) {
+        if (!taken[t] && (!alike || begin_alike(a, &b[t]))) return t;
+    }
+    return UINT32_MAX;
+}
+
+// Threads have no names: each one of A goes with the one of B that begins alike; those that find none with what is left
+// when all others have theirs.
+static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
+                           struct similarity *out)
+{
+    bool *taken = calloc(2 * (size_t)threads + 1, sizeof *taken), *done = taken + threads;
+    RETURN_IF(!taken, -ENOMEM);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (uint32_t t = 0; t < threads; t++) {
+            uint32_t with = done[t] ? UINT32_MAX : find_partner(&a[t], b, threads, taken, pass == 0);
+            if (with == UINT32_MAX) continue;
+            taken[with] = done[t] = true;
+            compare(&a[t], &b[with], rank, out);
+        }
+    }
+    free(taken);
+    return 0;
+}
+
+int similarity_compare(const struct model *a, uint32_t a_program, const char *phases, const struct model *b,
+                       uint32_t b_program, bool scaled, similarity_file *file, void *context, struct similarity *out)
+{
+    uint32_t threads = model_threads(a, a_program), threads_b = model_threads(b, b_program);
+    if (threads_b > threads) threads = threads_b;
+    struct entries *of_a = calloc(threads + 1, sizeof *of_a), *of_b = calloc(threads + 1, sizeof *of_b);
+    int code = of_a && of_b ? 0 : -ENOMEM;
+    *out = (struct similarity){0};
+    for (uint32_t t = 0; t < threads && !code; t++) {
+        of_a[t] = (struct entries){.model = a, .phases = phases, .scaled = scaled};
+        of_b[t] = (struct entries){.model = b, .scaled = scaled, .file = file, .context = context};
+    }
+    for (uint32_t rank = 0; rank < a->program[a_program].np && !code; rank++) {
+        code = expand_threads(of_a, threads, a_program, rank);
+        if (!code) code = expand_threads(of_b, threads, b_program, rank);
+        if (!code) code = compare_process(of_a, of_b, threads, rank, out);
+    }
+    for (uint32_t t = 0; t < threads; t++) {
+        if (of_a) free(of_a[t].entry);
+        if (of_b) free(of_b[t].entry);
+    }
+    free(of_a);
+    free(of_b);
+    return code;
+}

@@ -1,0 +1,222 @@
+// A job file of fio: a group of jobs for each wave of each phase.
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "model/export/job.h"
+
+enum {
+    LINE_BYTES = 3000, // of names in one line: fio takes no more than 4096
+    MOST_JOBS = 4096,  // that fio takes
+    PREPARE_BYTES = 1 << 20,
+};
+
+// A file and how far it reaches.
+struct extent {
+    uint32_t set, member;
+    int64_t written; // by the jobs so far
+    int64_t needed;  // by reads before anybody writes it
+};
+
+struct writing {
+    const struct model *model;
+    FILE *out;
+    struct lookup extent_of;
+    struct extent *extent;
+    size_t extents, extent_room;
+    uint64_t jobs;
+};
+
+// --- files that must be there
+
+static int find_extent(struct writing *w, uint32_t set, uint32_t member, struct extent **extent)
+{
+    uint64_t key = lookup_pair(set, member);
+    uint32_t at = lookup_find(&w->extent_of, key);
+    if (at == LOOKUP_NONE) {
+        FORWARD(grow(&w->extent, &w->extent_room, w->extents, sizeof *w->extent));
+        FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
+        at = (uint32_t)w->extents++;
+        w->extent[at] = (struct extent){.set = set, .member = member};
+    }
+    *extent = &w->extent[at];
+    return 0;
+}
+
+static int reach(struct writing *w, const struct load_job *job)
+{
+    int64_t end = load_end(job);
+    for (size_t i = 0; i < job->members; i++) {
+        struct extent *extent;
+        FORWARD(find_extent(w, job->kind->set, job->member[i], &extent));
+        // Nobody knows how far random writes get.
+        if (job->class == CLASS_WRITE && !job->is_random && end > extent->written) extent->written = end;
+        if (job->class == CLASS_READ && end > extent->written && end > extent->needed) extent->needed = end;
+    }
+    return 0;
+}
+
+static int write_prepare(struct writing *w)
+{
+    for (size_t i = 0; i < w->extents; i++) {
+        const struct extent *extent = &w->extent[i];
+        char name[MODEL_PLAIN_NAME_BYTES];
+        if (!extent->needed) continue;
+        uint64_t size = (uint64_t)extent->needed, piece = size < PREPARE_BYTES ? size : PREPARE_BYTES;
+        model_plain_name(w->model, extent->set, extent->member, name);
+        fprintf(w->out, "\n[prepare-%s]\nfilename=%s\nrw=write\nbs=%" PRIu64 "\nsize=%" PRIu64 "\n", name, name, piece,
+                (size + piece - 1) / piece * piece);
+        w->jobs++;
+    }
+    return ferror(w->out) ? -errno : 0;
+}
+
+// --- jobs
+
+// What the set's files were opened with, all opens together.
+static uint32_t open_flags(const struct model *model, uint32_t set)
+{
+    uint32_t flags = 0;
+    for (size_t i = 0; i < model->kinds; i++) {
+        const struct op_kind *kind = &model->kind[i];
+        if (kind->class == CLASS_OPEN && kind->layer == LAYER_POSIX && kind->set == set && !kind->error)
+            flags |= kind->flags;
+    }
+    return flags;
+}
+
+static void write_how(struct writing *w, const struct load_job *job)
+{
+    enum { SECTOR_BYTES = 512 };
+    uint32_t flags = open_flags(w->model, job->kind->set);
+    bool aligned = job->size % SECTOR_BYTES == 0 && job->low % SECTOR_BYTES == 0 && job->increment % SECTOR_BYTES == 0;
+    // Calls without an offset of their own move the file's position.
+    if (job->kind->layer == LAYER_POSIX && !strcmp(model_pointer_name(job->kind), "individual"))
+        fputs("ioengine=sync\n", w->out);
+    if (flags & O_DIRECT && aligned) fputs("direct=1\n", w->out);
+    if ((flags & O_SYNC) == O_SYNC)
+        fputs("sync=sync\n", w->out);
+    else if (flags & O_DSYNC)
+        fputs("sync=dsync\n", w->out);
+    uint64_t pieces = job->count * job->members;
+    if (job->syncs > job->members)
+        fprintf(w->out, "%s=%" PRIu64 "\n", job->syncs_data ? "fdatasync" : "fsync",
+                pieces > job->syncs ? pieces / job->syncs : 1);
+    else if (job->syncs)
+        fputs("end_fsync=1\n", w->out);
+    if (job->think_ns >= 1000) fprintf(w->out, "thinktime=%" PRId64 "\n", job->think_ns / 1000);
+}
+
+static void write_where(struct writing *w, const struct load_job *job, size_t members)
+{
+    FILE *out = w->out;
+    const char *direction = job->class == CLASS_READ ? "read" : "write";
+    uint64_t total = job->size * job->count * members, span = (uint64_t)(job->high - job->low) * members;
+    bool jumps = !job->is_random && job->run < job->count && job->jump > 0;
+    if (job->is_random)
+        fprintf(out, "rw=rand%s\nnorandommap=1\n", direction);
+    else if (jumps && job->run == 1)
+        fprintf(out, "rw=%s:%" PRId64 "\n", direction, job->jump);
+    else
+        fprintf(out, "rw=%s\n", direction);
+    if (jumps && job->run > 1)
+        fprintf(out, "zonemode=strided\nzonesize=%" PRIu64 "\nzonerange=%" PRIu64 "\nzoneskip=%" PRId64 "\n",
+                job->run * job->size, job->run * job->size, job->jump);
+    fprintf(out, "bs=%" PRIu64 "\n", job->size);
+    if (job->low) fprintf(out, "offset=%" PRId64 "\n", job->low);
+    fprintf(out, "size=%" PRIu64 "\n", span);
+    if (total != span) fprintf(out, "io_size=%" PRIu64 "\n", total);
+    if (job->processes > 1) fprintf(out, "numjobs=%u\n", (unsigned)job->processes);
+    if (job->processes > 1 && job->increment) fprintf(out, "offset_increment=%" PRId64 "\n", job->increment);
+}
+
+// As many of the names as fit a line; gives how many.
+static size_t write_names(struct writing *w, const struct load_job *job, size_t from)
+{
+    size_t bytes = 0, i = from;
+    fputs("filename=", w->out);
+    for (; i < job->members && bytes < LINE_BYTES; i++) {
+        char name[MODEL_PLAIN_NAME_BYTES];
+        model_plain_name(w->model, job->kind->set, job->member[i], name);
+        bytes += strlen(name) + 1;
+        fprintf(w->out, "%s%s", i > from ? ":" : "", name);
+    }
+    putc('\n', w->out);
+    if (i - from > 1) fputs("file_service_type=sequential\n", w->out);
+    return i - from;
+}
+
+static void write_job(struct writing *w, uint32_t phase, size_t number, const struct load_job *job, bool waits)
+{
+    for (size_t from = 0; from < job->members;) {
+        fprintf(w->out, "\n[phase-%u.%zu-%s]\n", (unsigned)phase + 1, number + 1,
+                job->class == CLASS_READ ? "read" : "write");
+        if (waits || from) fputs("stonewall\n", w->out);
+        size_t members = write_names(w, job, from);
+        write_where(w, job, members);
+        write_how(w, job);
+        from += members;
+        w->jobs += job->processes;
+    }
+}
+
+// --- all phases
+
+typedef int each_phase(struct writing *w, uint32_t phase, const struct load *load);
+
+static int reach_phase(struct writing *w, uint32_t phase, const struct load *load)
+{
+    (void)phase;
+    for (size_t i = 0; i < load->jobs; i++) FORWARD(reach(w, &load->job[i]));
+    return 0;
+}
+
+static int write_phase(struct writing *w, uint32_t phase, const struct load *load)
+{
+    load_write_phase(w->model, phase, load, w->out);
+    for (size_t i = 0; i < load->jobs; i++) {
+        const struct load_job *job = &load->job[i];
+        write_job(w, phase, i, job, i == 0 || job->wave != load->job[i - 1].wave);
+    }
+    return ferror(w->out) ? -errno : 0;
+}
+
+static int for_phases(struct writing *w, each_phase *each)
+{
+    int code = 0;
+    for (uint32_t phase = 0; phase < w->model->phases && !code; phase++) {
+        struct load load;
+        code = load_make(&load, w->model, phase);
+        if (code == 0) code = each(w, phase, &load);
+        load_free(&load);
+    }
+    return code;
+}
+
+static int write_all(struct writing *w)
+{
+    load_write_title(w->model, "fio", w->out);
+    // Files are made when they are opened, not all at once before the first job; what is in the page cache stays there.
+    fputs("\n[global]\nioengine=psync\ncreate_on_open=1\nfallocate=none\ninvalidate=0\ngroup_reporting=1\n", w->out);
+    FORWARD(for_phases(w, reach_phase));
+    FORWARD(write_prepare(w));
+    FORWARD(for_phases(w, write_phase));
+    if (w->jobs > MOST_JOBS)
+        fprintf(w->out, "\n# These are %" PRIu64 " jobs. fio takes %d at a time: give it some of the phases.\n",
+                w->jobs, MOST_JOBS);
+    return ferror(w->out) ? -errno : 0;
+}
+
+int load_write_fio(const struct model *model, FILE *out)
+{
+    struct writing w = {.model = model, .out = out};
+    int code = write_all(&w);
+    lookup_free(&w.extent_of);
+    free(w.extent);
+    return code;
+}

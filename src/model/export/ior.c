@@ -1,0 +1,200 @@
+// Command lines for IOR, one or more for each family of phases. IOR knows one pattern: processes that each have a block
+// of transfers, one block behind the other in the order of the ranks, as often as there are segments; in one file for
+// all or a file for each.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "base/mix.h"
+#include "model/export/job.h"
+
+enum { IOR_SIZE_BYTES = 8 }; // sizes must be multiples of this
+
+// What a line says.
+struct line {
+    const struct load_job *job; // the first of those that it stands for
+    uint64_t processes;
+    bool own_files;
+    bool fits;       // places are as in the program, but for where all begins
+    bool is_shifted; // each process has the place of the next one
+    uint64_t block, segments;
+};
+
+struct writing {
+    const struct model *model;
+    FILE *out;
+    struct lookup extent_of; // file -> place in `extent`
+    uint64_t *extent;        // bytes that lines so far wrote, from the beginning on
+    size_t extents, extent_room;
+};
+
+// Of the same wave and alike, on whatever files.
+static bool is_alike(const struct load_job *a, const struct load_job *b)
+{
+    return a->wave == b->wave && a->kind == b->kind && a->size == b->size && a->count == b->count && a->run == b->run &&
+           a->jump == b->jump && a->is_random == b->is_random && a->members == b->members;
+}
+
+static bool same_file(const struct load_job *a, const struct load_job *b)
+{
+    return a->member[0] == b->member[0];
+}
+
+// Blocks that lie one behind the other, or in turns with those of the other processes.
+static void lay_out(struct line *line)
+{
+    const struct load_job *job = line->job;
+    uint64_t all = job->size * job->count * job->members, run = job->size * job->run;
+    bool alone = line->processes == 1 || line->own_files;
+    line->block = all;
+    line->segments = 1;
+    if (job->is_random) {
+        line->fits = true;
+    } else if (job->run == job->count) {
+        line->fits = alone || (uint64_t)job->increment == all;
+    } else if (job->jump > 0 && job->count % job->run == 0 && (uint64_t)job->jump + run == line->processes * run &&
+               (uint64_t)job->increment == run) {
+        line->fits = true;
+        line->block = run;
+        line->segments = job->count / job->run;
+    }
+    line->fits = line->fits && job->members == 1;
+}
+
+// The last process has the first place, and the others those behind theirs.
+static bool is_shifted(const struct line *line, const struct load_job *job, size_t jobs)
+{
+    const struct load_job *last = &job[jobs - 1];
+    uint64_t all = job->size * job->count;
+    return jobs == 2 && !line->own_files && !job->is_random && job->run == job->count && last->processes == 1 &&
+           last->low == 0 && (uint64_t)job->low == all && (job->processes == 1 || (uint64_t)job->increment == all);
+}
+
+// From place `at` on; gives how many jobs it stands for.
+static size_t take_line(const struct load *load, size_t at, struct line *line)
+{
+    const struct load_job *job = &load->job[at];
+    size_t taken = 1;
+    *line = (struct line){.job = job, .processes = job->processes};
+    for (; at + taken < load->jobs && is_alike(job, &load->job[at + taken]); taken++) {
+        line->processes += load->job[at + taken].processes;
+        line->own_files = line->own_files || !same_file(job, &load->job[at + taken]);
+    }
+    lay_out(line);
+    // One file, but not at a constant distance.
+    line->is_shifted = is_shifted(line, job, taken);
+    if (taken > 1 && !line->own_files) line->fits = job->is_random || line->is_shifted;
+    return taken;
+}
+
+static void write_words(struct writing *w, const struct line *line)
+{
+    const struct load_job *job = line->job;
+    if (job->members > 1)
+        fprintf(w->out, "# not as it was: each process goes through %zu files; here it is one\n", job->members);
+    else if (!line->fits)
+        fputs("# not as it was: the blocks of the processes lie otherwise in the file; here one behind the other\n",
+              w->out);
+    if (job->low && !line->own_files && !line->is_shifted)
+        fprintf(w->out, "# not as it was: it begins at byte %" PRId64 "; here at 0\n", job->low);
+    if (load_repeats(job)) fputs("# not as it was: it is the same place again and again; here it goes on\n", w->out);
+    if (job->size % IOR_SIZE_BYTES)
+        fprintf(w->out, "# IOR refuses sizes that are no multiples of %d\n", IOR_SIZE_BYTES);
+}
+
+// IOR puts the rank behind the name where each process has its own file. Then all lines on the set have one name.
+static uint32_t member_of(const struct line *line)
+{
+    return line->own_files ? 0 : line->job->member[0];
+}
+
+static void write_line(struct writing *w, const struct line *line, bool reads, bool goes_on, uint64_t repetitions)
+{
+    const struct load_job *job = line->job;
+    char name[MODEL_PLAIN_NAME_BYTES];
+    model_plain_name(w->model, job->kind->set, member_of(line), name);
+    fprintf(w->out,
+            "mpiexec -n %" PRIu64 " ior -a %s %s -k -o %s%s -b %" PRIu64 " -t %" PRIu64 " -s %" PRIu64 " -i %" PRIu64,
+            line->processes, job->kind->layer == LAYER_MPIIO ? "MPIIO" : "POSIX", reads ? "-r" : "-w", name,
+            line->own_files ? " -F" : "", line->block, job->size, line->segments, repetitions);
+    if (goes_on) fputs(" -E", w->out); // else IOR removes the file first
+    if (job->is_random) fputs(" -z", w->out);
+    if (line->is_shifted) fputs(" -C", w->out);
+    if (job->kind->collective) fputs(" -c", w->out);
+    if (!reads && job->syncs) fputs(" -e", w->out);
+    putc('\n', w->out);
+}
+
+static int find_extent(struct writing *w, const struct line *line, uint64_t **extent)
+{
+    uint64_t key = mix(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
+    uint32_t at = lookup_find(&w->extent_of, key);
+    if (at == LOOKUP_NONE) {
+        FORWARD(grow(&w->extent, &w->extent_room, w->extents, sizeof *w->extent));
+        FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
+        at = (uint32_t)w->extents++;
+        w->extent[at] = 0;
+    }
+    *extent = &w->extent[at];
+    return 0;
+}
+
+static int write_lines(struct writing *w, const struct line *line, uint64_t repetitions)
+{
+    bool reads = line->job->class == CLASS_READ;
+    uint64_t *extent, bytes = line->processes * line->block * line->segments;
+    FORWARD(find_extent(w, line, &extent));
+    if (reads && bytes > *extent) {
+        fputs("# prepare: what is read must be there\n", w->out);
+        write_line(w, line, false, *extent, 1);
+    }
+    write_words(w, line);
+    write_line(w, line, reads, !reads && *extent, repetitions);
+    if (bytes > *extent) *extent = bytes;
+    return 0;
+}
+
+// MPI-IO, collective calls and places that follow no rule are something that IOR knows.
+static unsigned notes_of(const struct load *load)
+{
+    unsigned known = LOAD_MPIIO | LOAD_COLLECTIVE;
+    return load->notes & ~known;
+}
+
+static int write_family(struct writing *w, uint32_t phase, struct load *load)
+{
+    uint32_t count = w->model->family[w->model->phase[phase].family].count;
+    load->notes = notes_of(load);
+    load_write_phase(w->model, phase, load, w->out);
+    if (count > 1)
+        fprintf(w->out,
+                "# All %u phases of the family in one: each of the repetitions goes elsewhere in the program, here "
+                "over the same.\n",
+                (unsigned)count);
+    for (size_t i = 0; i < load->jobs;) {
+        struct line line;
+        i += take_line(load, i, &line);
+        FORWARD(write_lines(w, &line, count));
+    }
+    return ferror(w->out) ? -errno : 0;
+}
+
+int load_write_ior(const struct model *model, FILE *out)
+{
+    struct writing w = {.model = model, .out = out};
+    int code = 0;
+    load_write_title(model, "IOR", out);
+    for (uint32_t phase = 0; phase < model->phases && !code; phase++) {
+        struct load load;
+        if (model->phase[phase].ph != 1) continue;
+        code = load_make(&load, model, phase);
+        if (code == 0) code = write_family(&w, phase, &load);
+        load_free(&load);
+    }
+    lookup_free(&w.extent_of);
+    free(w.extent);
+    return code;
+}

@@ -1,0 +1,69 @@
+// A phase as jobs for generators of load, which know less than a model: each process reads or writes so many pieces of
+// one size, in places that follow one rule, and no process does two jobs at a time. What a job says otherwise than the
+// program did it is in its notes.
+#pragma once
+
+#include "model/model.h"
+
+enum load_note {
+    LOAD_SIZES = 1 << 0,  // sizes differ: the mean of them
+    LOAD_PLACES = 1 << 1, // places follow no simple rule: anywhere between the first and the last byte
+    LOAD_SHORT = 1 << 2,  // more was asked for than moved: what was moved
+    LOAD_VIEW = 1 << 3,   // a file view scatters the bytes: in one piece
+    LOAD_COLLECTIVE = 1 << 4,
+    LOAD_NONBLOCKING = 1 << 5,
+    LOAD_MEMORY = 1 << 6, // memory that is not contiguous: contiguous
+    LOAD_STDIO = 1 << 7,
+    LOAD_MPIIO = 1 << 8,
+    LOAD_PLACELESS = 1 << 9, // where it was is not known: at the beginning
+    LOAD_TURNS = 1 << 10,    // of a phase: jobs of a process that took turns follow each other
+    LOAD_NOTES = 11,
+};
+
+struct load_job {
+    unsigned class;             // CLASS_READ or CLASS_WRITE
+    const struct op_kind *kind; // of the first transfer
+    uint64_t size;              // of a piece
+    uint64_t count;             // pieces in each file
+    uint64_t run;               // pieces that lie one behind the other; all, or else
+    int64_t jump;               // from their end to the next
+    bool is_random;             // then `run` and `jump` mean nothing
+    int64_t first;              // byte, of the first piece
+    int64_t low, high;          // first byte and end of all pieces
+    uint32_t *member;           // files of the set that it goes through, one after the other
+    size_t members;
+    size_t member_room;
+    uint64_t syncs;     // after them, in all files
+    bool syncs_data;    // and not the attributes
+    int64_t think_ns;   // before each piece: mean
+    uint32_t rank;      // that does it
+    uint32_t processes; // these and the next do it too,
+    int64_t increment;  // each so many bytes further on
+    uint32_t wave;      // jobs of one wave run beside each other
+    size_t order;
+    unsigned notes; // enum load_note
+};
+
+struct load {
+    struct load_job *job; // by wave, then rank
+    size_t jobs;
+    size_t room;
+    unsigned notes;    // of all jobs, and its own
+    uint64_t bytes[2]; // read, written
+    uint64_t others;   // operations that are no transfers
+};
+
+int load_make(struct load *load, const struct model *model, uint32_t phase);
+void load_free(struct load *load);
+
+// Does it go over the same pieces again and again?
+bool load_repeats(const struct load_job *job);
+int64_t load_end(const struct load_job *job); // behind the last byte of all its processes
+
+// Lines of a comment: what the output is about, and what a phase is and how it differs from the program's.
+void load_write_title(const struct model *model, const char *tool, FILE *out);
+void load_write_phase(const struct model *model, uint32_t phase, const struct load *load, FILE *out);
+
+// Jobs for fio, and command lines for IOR. 0, a negative code, or the first error of the output as -errno.
+int load_write_fio(const struct model *model, FILE *out);
+int load_write_ior(const struct model *model, FILE *out);

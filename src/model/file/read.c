@@ -1,0 +1,316 @@
+#include "model/file/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/file/keywords.h"
+#include "model/file/reading.h"
+
+// --- programs
+
+int read_programs(struct reading *r)
+{
+    struct model *model = r->model;
+    const struct json_value *programs;
+    FORWARD(json_in_need_array(r->structure, "programs", &programs, r->error));
+    size_t count = json_in_length(programs);
+    model->program = arena_alloc(&model->arena, (count + 1) * sizeof *model->program);
+    RETURN_IF(!model->program, -ENOMEM);
+    model->programs = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct json_value *value = json_in_at(programs, i);
+        struct model_program *program = &model->program[i];
+        uint64_t np;
+        FORWARD(json_in_need_bool(value, "mpi", &program->is_mpi, r->error));
+        FORWARD(read_count(r, value, "np", 1, INT32_MAX, &np));
+        program->np = (uint32_t)np;
+    }
+    return 0;
+}
+
+// --- files
+
+static int read_file_number(struct reading *r, const struct json_value *value, struct file_set_number *number)
+{
+    const uint64_t most_value = UINT64_C(999999999999999999); // of FILE_SET_MAX_DIGITS digits
+    uint64_t width = 1;
+    *number = (struct file_set_number){.every = 1};
+    FORWARD(read_count(r, value, "count", 1, UINT32_MAX, &number->count));
+    FORWARD(read_optional_count(r, value, "every", 1, UINT32_MAX, &number->every));
+    FORWARD(read_optional_count(r, value, "width", 1, FILE_SET_MAX_DIGITS, &width));
+    number->width = (unsigned)width;
+    const struct json_value *values = json_in_member(value, "values");
+    if (!values) {
+        FORWARD(read_count(r, value, "first", 0, most_value, &number->first));
+        return json_in_need_int64(value, "step", &number->step, r->error);
+    }
+    FORWARD(read_charge(r, values, 2 * number->count));
+    number->value = calloc(number->count, sizeof *number->value);
+    RETURN_IF(!number->value, -ENOMEM);
+    FORWARD(read_numbers(r, values, "values", number->count, (int64_t *)number->value));
+    for (uint64_t i = 0; i < number->count; i++) {
+        if (number->value[i] > most_value)
+            return json_in_fail(r->error, values, "a number in a name is negative or has more than 18 digits");
+    }
+    return 0;
+}
+
+static int read_file_numbers(struct reading *r, const struct json_value *value, struct file_set *set)
+{
+    const struct json_value *numbers = NULL;
+    uint64_t members = 1;
+    FORWARD(read_optional_count(r, value, "members", 1, UINT32_MAX, &members));
+    FORWARD(read_optional_array(r, value, "numbers", &numbers));
+    set->member_count = members;
+    size_t count = json_in_length(numbers);
+    if (!count) return 0;
+    set->number = calloc(count, sizeof *set->number);
+    RETURN_IF(!set->number, -ENOMEM);
+    set->number_count = count;
+    for (size_t i = 0; i < count; i++) FORWARD(read_file_number(r, json_in_at(numbers, i), &set->number[i]));
+    return 0;
+}
+
+// The folder in which the run had it; a file that was not observed has none.
+static int read_directories(struct reading *r, const char **directory)
+{
+    const struct json_value *files = NULL;
+    FORWARD(read_optional_array(r, r->observed, "files", &files));
+    for (size_t i = 0; i < json_in_length(files); i++) {
+        const struct json_value *value = json_in_at(files, i);
+        const char *name;
+        FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
+        uint32_t id = names_find(&r->files, name);
+        if (id == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no file \"%s\"", name);
+        FORWARD(read_optional_text(r, value, "directory", &directory[id]));
+    }
+    return 0;
+}
+
+static int name_files(struct reading *r, const struct json_value *files)
+{
+    for (size_t i = 0; i < json_in_length(files); i++) {
+        const struct json_value *value = json_in_at(files, i);
+        const char *name;
+        FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
+        int code = names_add(&r->files, name);
+        if (code == ERR_EXISTS) return json_in_fail(r->error, value, "a second file \"%s\"", name);
+        FORWARD(code);
+    }
+    return 0;
+}
+
+static int read_file(struct reading *r, const struct json_value *value, const char *directory, const char *id,
+                     struct file_set *set)
+{
+    const char *name = id;
+    FORWARD(read_optional_text(r, value, "name", &name));
+    RETURN_IF(asprintf(&set->pattern, "%s%s", directory ? directory : "", name) < 0, -ENOMEM);
+    FORWARD(read_file_numbers(r, value, set));
+    if (!*name || file_set_check(set)) {
+        return json_in_fail(r->error, value, "the file \"%s\" has no proper name, members or numbers", id);
+    }
+    return 0;
+}
+
+int read_files(struct reading *r)
+{
+    struct model *model = r->model;
+    const struct json_value *files;
+    FORWARD(json_in_need_array(r->structure, "files", &files, r->error));
+    FORWARD(name_files(r, files));
+    size_t count = json_in_length(files);
+    const char **directory = arena_alloc(&r->scratch, (count + 1) * sizeof *directory);
+    model->file = arena_alloc(&model->arena, (count + 1) * sizeof *model->file);
+    model->sets.set = calloc(count + 1, sizeof *model->sets.set);
+    RETURN_IF(!directory || !model->file || !model->sets.set, -ENOMEM);
+    FORWARD(read_directories(r, directory));
+    model->sets.set_count = count;
+    for (size_t i = 0; i < count; i++) {
+        model->file[model->files++].set = &model->sets.set[i];
+        FORWARD(read_file(r, json_in_at(files, i), directory[i], r->files.text[i], &model->sets.set[i]));
+    }
+    return 0;
+}
+
+// --- kinds
+
+static int read_file_of_kind(struct reading *r, const struct json_value *value, const char *key, uint32_t *file)
+{
+    const char *name = NULL;
+    *file = OP_NO_SET;
+    FORWARD(read_optional_text(r, value, key, &name));
+    if (!name) return 0;
+    *file = names_find(&r->files, name);
+    if (*file != LOOKUP_NONE) return 0;
+    return json_in_fail(r->error, value, "there is no file \"%s\"", name);
+}
+
+static int read_class(struct reading *r, const struct json_value *value, struct op_kind *kind)
+{
+    const char *layer = NULL, *class = NULL;
+    FORWARD(read_optional_text(r, value, "layer", &layer));
+    FORWARD(read_optional_text(r, value, "class", &class));
+    if (!class) return 0; // a barrier
+    int found = call_class_find(class), layer_found = layer ? call_layer_find(layer) : ERR_NOTHING;
+    if (found < 0) return json_in_fail(r->error, value, "there is no class \"%s\"", class);
+    if (layer_found < 0) return json_in_fail(r->error, value, "there is no layer \"%s\"", layer ? layer : "");
+    kind->class = (uint8_t)found;
+    kind->layer = (uint8_t)layer_found;
+    return 0;
+}
+
+// A word, or a number where there is none for it.
+static int read_word(struct reading *r, const struct json_value *value, const char *key, int find(const char *name),
+                     int64_t most, int64_t *out)
+{
+    const struct json_value *member = json_in_member(value, key);
+    const char *word;
+    *out = 0;
+    if (!member) return 0;
+    if (json_in_text(member, &word, NULL) == 0) {
+        *out = find(word);
+    } else if (json_in_int64(member, out)) {
+        *out = -1;
+    }
+    if (*out >= 0 && *out <= most) return 0;
+    return json_in_fail(r->error, member, "\"%s\" is nothing that is known", key);
+}
+
+static int read_constants(struct reading *r, const struct json_value *value, struct op_kind *kind)
+{
+    const char *flags = NULL;
+    int64_t whence, error;
+    FORWARD(read_optional_text(r, value, "flags", &flags));
+    if (flags && model_flags_parse(kind->layer, flags, &kind->flags)) {
+        return json_in_fail(r->error, json_in_member(value, "flags"), "unknown flags of an open");
+    }
+    FORWARD(read_word(r, value, "whence", model_whence_find, UINT32_MAX, &whence));
+    FORWARD(read_word(r, value, "error", model_error_find, INT32_MAX, &error));
+    kind->whence = (uint32_t)whence;
+    kind->error = (int)error;
+    return 0;
+}
+
+// A place in a table of the model that has `count` entries; 0 where there is none, else the place + 1.
+static int read_place(struct reading *r, const struct json_value *value, const char *key, size_t count, uint32_t *out)
+{
+    uint64_t place = UINT64_MAX;
+    if (!json_in_member(value, key)) return 0;
+    if (!count) return json_in_fail(r->error, value, "\"%s\", and there are none", key);
+    FORWARD(read_optional_count(r, value, key, 0, count - 1, &place));
+    *out = (uint32_t)place + 1;
+    return 0;
+}
+
+static int read_mpi(struct reading *r, const struct json_value *value, struct op_kind *kind)
+{
+    uint64_t etype_bytes = 0;
+    FORWARD(read_optional_count(r, value, "etype_bytes", 1, UINT32_MAX, &etype_bytes));
+    kind->etype_bytes = (uint32_t)etype_bytes;
+    FORWARD(read_place(r, value, "memory", r->model->types.count, &kind->memory));
+    return read_place(r, value, "hints", r->model->hints_count, &kind->hints);
+}
+
+static int read_kind(struct reading *r, const struct json_value *value, struct op_kind *kind)
+{
+    const char *id, *call;
+    FORWARD(json_in_need_text(value, "kind", &id, NULL, r->error));
+    int code = names_add(&r->kinds, id);
+    if (code == ERR_EXISTS) return json_in_fail(r->error, value, "a second kind \"%s\"", id);
+    FORWARD(code);
+    call = id;
+    FORWARD(read_optional_text(r, value, "call", &call));
+    code = names_add(&r->calls, call);
+    if (code && code != ERR_EXISTS) return code;
+    kind->call = r->calls.text[names_find(&r->calls, call)];
+    FORWARD(read_class(r, value, kind));
+    FORWARD(read_file_of_kind(r, value, "file", &kind->set));
+    FORWARD(read_file_of_kind(r, value, "file2", &kind->set2));
+    FORWARD(read_optional_bool(r, value, "has_offset", &kind->has_offset));
+    FORWARD(read_optional_bool(r, value, "view", &kind->has_view));
+    FORWARD(read_optional_bool(r, value, "collective", &kind->collective));
+    FORWARD(read_optional_bool(r, value, "nonblocking", &kind->nonblocking));
+    FORWARD(read_mpi(r, value, kind));
+    return read_constants(r, value, kind);
+}
+
+int read_kinds(struct reading *r)
+{
+    struct model *model = r->model;
+    const struct json_value *kinds;
+    FORWARD(json_in_need_array(r->structure, "kinds", &kinds, r->error));
+    size_t count = json_in_length(kinds);
+    model->kind = arena_alloc(&model->arena, (count + 1) * sizeof *model->kind);
+    RETURN_IF(!model->kind, -ENOMEM);
+    for (; model->kinds < count; model->kinds++) {
+        FORWARD(read_kind(r, json_in_at(kinds, model->kinds), &model->kind[model->kinds]));
+    }
+    return 0;
+}
+
+// --- the whole
+
+static int check_version(struct reading *r, const struct json_value *root)
+{
+    uint64_t version;
+    if (json_in_type(root) != JSON_OBJECT || !json_in_member(root, "ioseer_model")) {
+        return json_in_fail(r->error, root, "not a model: there is no \"ioseer_model\"");
+    }
+    FORWARD(read_count(r, root, "ioseer_model", 1, UINT64_MAX, &version));
+    if (version == MODEL_VERSION) return 0;
+    json_in_fail(r->error, json_in_member(root, "ioseer_model"), "written by a newer ioseer");
+    return ERR_VERSION;
+}
+
+static int read_root(struct reading *r, const struct json_value *root)
+{
+    FORWARD(check_version(r, root));
+    FORWARD(json_in_need_object(root, "structure", &r->structure, r->error));
+    if (json_in_type(json_in_member(root, "observed")) != JSON_NULL) {
+        FORWARD(json_in_need_object(root, "observed", &r->observed, r->error));
+    }
+    FORWARD(read_programs(r));
+    FORWARD(read_files(r));
+    FORWARD(read_types(r));
+    FORWARD(read_hints(r));
+    FORWARD(read_kinds(r));
+    FORWARD(read_families(r));
+    FORWARD(read_order(r));
+    return read_observed(r);
+}
+
+static int read_tree(struct model *model, struct json_in *in, struct json_in_error *error)
+{
+    struct reading r = {.model = model, .error = error, .numbers_left = MODEL_READ_NUMBERS};
+    *model = (struct model){.gap_ns = MODEL_GAP_NS};
+    r.files.arena = r.kinds.arena = &r.scratch;
+    r.calls.arena = &model->arena;
+    *error = (struct json_in_error){0};
+    int code = read_root(&r, in->root);
+    if (code && !error->message[0]) snprintf(error->message, sizeof error->message, "%s", err_text(code));
+    names_free(&r.files);
+    names_free(&r.kinds);
+    names_free(&r.calls);
+    arena_free(&r.scratch);
+    json_in_free(in);
+    if (code) model_free(model);
+    return code;
+}
+
+int model_parse(struct model *model, const char *text, size_t len, struct json_in_error *error)
+{
+    struct json_in in;
+    FORWARD(json_in_parse(&in, text, len, error));
+    return read_tree(model, &in, error);
+}
+
+int model_read(struct model *model, const char *path, struct json_in_error *error)
+{
+    struct json_in in;
+    FORWARD(json_in_read(&in, path, error));
+    return read_tree(model, &in, error);
+}

@@ -1,0 +1,234 @@
+// `observed`: what one run on one machine saw.
+#include <string.h>
+
+#include "base/err.h"
+#include "model/file/keywords.h"
+#include "model/file/writing.h"
+
+static void write_job(struct writing *w)
+{
+    const struct model *model = w->model;
+    write_text(w, "command", model->command);
+    write_text(w, "host", model->host);
+    write_text(w, "mpi", model->mpi);
+    key_double(w->json, "start", model->start);
+    key_double(w->json, "run_time", model->run_seconds);
+    write_text(w, "layer", call_layer_name(model->layer));
+    write_ns(w, "gap", model->gap_ns);
+    write_unsigned(w, "bytes", model->bytes);
+    write_unsigned(w, "unphased_bytes", model->unphased);
+    json_fold(w->json);
+    json_key(w->json, "unphased");
+    json_object(w->json);
+    write_unsigned(w, "launchers", model->unphased_launchers);
+    write_unsigned(w, "unnamed", model->unphased_unnamed);
+    write_unsigned(w, "untraced", model->unphased_untraced);
+    json_close(w->json);
+}
+
+static void write_programs(struct writing *w)
+{
+    json_key(w->json, "programs");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->programs; i++) {
+        json_fold(w->json);
+        json_object(w->json);
+        write_text(w, "name", w->model->program[i].name);
+        json_close(w->json);
+    }
+    json_close(w->json);
+}
+
+// Which members of a set were there before and how large each was, where that is not said by their number and sum.
+static int write_before(struct writing *w, const struct model_file *file)
+{
+    if (!file->existed) return 0;
+    if (file->before && file->before[file->existed - 1] != file->existed - 1) {
+        write_ranges(w, "existed_members", file->before, file->existed);
+    }
+    for (size_t i = 1; file->before_bytes && i < file->existed; i++) {
+        if (file->before_bytes[i] == file->before_bytes[0]) continue;
+        json_key(w->json, "sizes_before");
+        return write_numbers(w, file->before_bytes, file->existed);
+    }
+    return 0;
+}
+
+static int write_files(struct writing *w)
+{
+    json_key(w->json, "files");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->files; i++) {
+        const struct model_file *file = &w->model->file[i];
+        json_fold(w->json);
+        json_object(w->json);
+        write_text(w, "file", w->files.text[i]);
+        json_key(w->json, "directory");
+        json_bytes(w->json, file->set->pattern, write_directory_len(file->set));
+        write_unsigned(w, "existed", file->existed);
+        write_unsigned(w, "size_before", file->size_before);
+        write_unsigned(w, "size_after", file->size_after);
+        FORWARD(write_before(w, file));
+        if (file->read_before) {
+            write_unsigned(w, "read_before", file->read_before);
+            write_unsigned(w, "read_cached", file->read_cached);
+        }
+        json_close(w->json);
+    }
+    json_close(w->json);
+    return 0;
+}
+
+static void write_phase(struct writing *w, size_t id)
+{
+    const struct model_phase *phase = &w->model->phase[id];
+    const struct model_family *family = &w->model->family[phase->family];
+    json_fold(w->json);
+    json_object(w->json);
+    write_unsigned(w, "phase", id + 1);
+    write_unsigned(w, "family", phase->family + 1u);
+    write_unsigned(w, "ph", phase->ph);
+    write_unsigned(w, "tick", phase->tick);
+    write_ns(w, "start", phase->start_ns);
+    write_ns(w, "span", phase->span_ns);
+    write_ns(w, "duration", phase->duration_ns);
+    write_ns(w, "other", phase->other_ns);
+    write_ns(w, "comm_time", phase->comm_ns);
+    write_unsigned(w, "comm_calls", phase->comm_calls);
+    write_unsigned(w, "comm_bytes", phase->comm_bytes);
+    write_ns(w, "idle", phase->idle_ns);
+    json_key(w->json, "bandwidth");
+    if (phase->duration_ns > 0) {
+        json_double(w->json, (double)family->weight / ((double)phase->duration_ns / 1e9));
+    } else {
+        json_null(w->json);
+    }
+    json_close(w->json);
+}
+
+// --- families
+
+static bool has_something(const struct model_item *item)
+{
+    return item->think && item->think->count && (item->think->total_ns || item->async);
+}
+
+// The pauses before the operations of a part, in the order in which it names them.
+static void write_think(struct writing *w, size_t part, const struct model_items *items, size_t *op)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_LOOP) {
+            write_think(w, part, &body, op);
+            continue;
+        }
+        ++*op;
+        if (!has_something(item)) continue;
+        json_fold(w->json);
+        json_object(w->json);
+        write_unsigned(w, "part", part);
+        write_unsigned(w, "op", *op);
+        write_unsigned(w, "count", item->think->count);
+        write_ns(w, "mean", item->think->total_ns / (int64_t)item->think->count);
+        json_key(w->json, "quartiles");
+        json_array(w->json);
+        for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
+        json_close(w->json);
+        if (item->async) {
+            write_unsigned(w, "ahead", item->async->ahead);
+            write_ns(w, "overlap", item->async->overlap_ns);
+        }
+        json_close(w->json);
+    }
+}
+
+static bool has_think(const struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_LOOP ? has_think(&body) : has_something(item)) return true;
+    }
+    return false;
+}
+
+static bool parts_think(const struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (has_think(&parts[i].items)) return true;
+    }
+    return false;
+}
+
+static void write_parts_think(struct writing *w, const char *key, const struct model_part *parts, size_t count)
+{
+    if (!parts_think(parts, count)) return;
+    json_key(w->json, key);
+    json_array(w->json);
+    for (size_t i = 0; i < count; i++) {
+        size_t op = 0;
+        write_think(w, i + 1, &parts[i].items, &op);
+    }
+    json_close(w->json);
+}
+
+static void write_family(struct writing *w, size_t id)
+{
+    const struct model_family *family = &w->model->family[id];
+    bool thinks = parts_think(family->part, family->parts) || parts_think(family->other, family->others);
+    if (!thinks && !family->has_period) return;
+    json_object(w->json);
+    write_unsigned(w, "family", id + 1);
+    if (family->has_period) {
+        write_ns(w, "period", family->period_ns);
+        write_unsigned(w, "period_ticks", family->period_ticks);
+        key_double(w->json, "irregularity", family->irregularity);
+    }
+    write_parts_think(w, "think", family->part, family->parts);
+    write_parts_think(w, "think_others", family->other, family->others);
+    json_close(w->json);
+}
+
+static int write_waits(struct writing *w)
+{
+    if (!w->model->waits) return 0;
+    json_key(w->json, "waits");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->waits; i++) {
+        const struct model_wait *wait = &w->model->wait[i];
+        json_fold(w->json);
+        json_object(w->json);
+        write_unsigned(w, "program", wait->program);
+        write_unsigned(w, "rank", wait->rank);
+        write_unsigned(w, "thread", wait->thread);
+        write_unsigned(w, "behind", wait->behind);
+        write_unsigned(w, "count", wait->count);
+        json_key(w->json, "ops");
+        FORWARD(write_numbers(w, wait->op, wait->count));
+        json_key(w->json, "done");
+        FORWARD(write_numbers(w, wait->done, wait->count));
+        json_key(w->json, "after_ns");
+        FORWARD(write_numbers(w, wait->after_ns, wait->count));
+        json_close(w->json);
+    }
+    json_close(w->json);
+    return 0;
+}
+
+int write_observed(struct writing *w)
+{
+    write_job(w);
+    write_programs(w);
+    FORWARD(write_files(w));
+    if (w->model->hints_count) write_hints(w, true);
+    json_key(w->json, "phases");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->phases; i++) write_phase(w, i);
+    json_close(w->json);
+    json_key(w->json, "families");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->families; i++) write_family(w, i);
+    json_close(w->json);
+    return write_waits(w);
+}

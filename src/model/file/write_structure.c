@@ -1,0 +1,290 @@
+// `structure`: what the application does wherever it runs.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/file/keywords.h"
+#include "model/file/writing.h"
+
+enum { MOST_TO_LOOK_AT = 1 << 28 };
+
+// --- files and kinds
+
+static int write_file_number(struct writing *w, const struct file_set_number *number)
+{
+    struct json_out *json = w->json;
+    json_object(json);
+    if (!number->value) {
+        write_unsigned(w, "first", number->first);
+        key_signed(json, "step", number->step);
+    }
+    write_unsigned(w, "count", number->count);
+    if (number->every != 1) write_unsigned(w, "every", number->every);
+    if (number->width != 1) write_unsigned(w, "width", number->width);
+    if (number->value) {
+        json_key(json, "values");
+        // Of at most 18 digits: as good as signed ones.
+        FORWARD(write_numbers(w, (const int64_t *)number->value, number->count));
+    }
+    json_close(json);
+    return 0;
+}
+
+static int write_files(struct writing *w)
+{
+    struct json_out *json = w->json;
+    json_key(json, "files");
+    json_array(json);
+    for (size_t i = 0; i < w->model->files; i++) {
+        const struct file_set *set = w->model->file[i].set;
+        const char *name = set->pattern + write_directory_len(set);
+        json_fold(json);
+        json_object(json);
+        write_text(w, "file", w->files.text[i]);
+        if (strcmp(name, w->files.text[i])) write_text(w, "name", name);
+        if (set->number_count) {
+            write_unsigned(w, "members", set->member_count);
+            json_key(json, "numbers");
+            json_array(json);
+            for (size_t k = 0; k < set->number_count; k++) FORWARD(write_file_number(w, &set->number[k]));
+            json_close(json);
+        }
+        json_close(json);
+    }
+    json_close(json);
+    return 0;
+}
+
+static void write_true(struct writing *w, const char *key, bool value)
+{
+    if (!value) return;
+    key_bool(w->json, key, true);
+}
+
+static void write_constants(struct writing *w, const struct op_kind *kind)
+{
+    char flags[MODEL_FLAGS_BYTES];
+    if (kind->class == CLASS_OPEN) {
+        model_flags_text(kind->layer, kind->flags, flags);
+        write_text(w, "flags", flags);
+    }
+    if (kind->whence && model_whence_name(kind->whence)) {
+        write_text(w, "whence", model_whence_name(kind->whence));
+    } else if (kind->whence) {
+        write_unsigned(w, "whence", kind->whence);
+    }
+    const char *error = kind->error ? strerrorname_np(kind->error) : NULL;
+    if (error) {
+        write_text(w, "error", error);
+    } else if (kind->error) {
+        key_signed(w->json, "error", kind->error);
+    }
+}
+
+static void write_kind(struct writing *w, size_t id)
+{
+    const struct op_kind *kind = &w->model->kind[id];
+    bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    json_fold(w->json);
+    json_object(w->json);
+    write_text(w, "kind", w->kinds.text[id]);
+    if (strcmp(w->kinds.text[id], kind->call)) write_text(w, "call", kind->call);
+    if (kind->class != CLASS_NONE) {
+        write_text(w, "layer", call_layer_name(kind->layer));
+        write_text(w, "class", call_class_name(kind->class));
+    }
+    if (kind->set != OP_NO_SET) write_text(w, "file", w->files.text[kind->set]);
+    if (kind->set2 != OP_NO_SET) write_text(w, "file2", w->files.text[kind->set2]);
+    if (transfers) write_text(w, "pointer", model_pointer_name(kind));
+    write_true(w, "has_offset", kind->has_offset);
+    write_true(w, "view", kind->has_view);
+    write_true(w, "collective", kind->collective);
+    write_true(w, "nonblocking", kind->nonblocking);
+    if (kind->etype_bytes) write_unsigned(w, "etype_bytes", kind->etype_bytes);
+    if (kind->memory) write_unsigned(w, "memory", kind->memory - 1u);
+    if (kind->hints) write_unsigned(w, "hints", kind->hints - 1u);
+    write_constants(w, kind);
+    json_close(w->json);
+}
+
+// --- programs: the order of their phases
+
+static void write_order_items(struct writing *w, const struct loops *items, size_t count)
+{
+    struct json_out *json = w->json;
+    for (size_t i = 0; i < count; i++) {
+        const struct loops *item = &items[i];
+        if (item->type == LOOPS_OP) json_unsigned(json, item->op.kind + 1u);
+        for (uint64_t k = 0; item->type == LOOPS_LIST && k < item->count; k++) {
+            json_unsigned(json, item->list[k].kind + 1u);
+        }
+        if (item->type != LOOPS_LOOP) continue;
+        json_object(json);
+        write_unsigned(w, "loop", item->count);
+        json_key(json, "body");
+        json_array(json);
+        write_order_items(w, item->body, item->length);
+        json_close(json);
+        json_close(json);
+    }
+}
+
+static int write_order(struct writing *w, const struct model_program *program)
+{
+    size_t count = program->end - program->first;
+    struct op *ops = calloc(count + 1, sizeof *ops);
+    RETURN_IF(!ops, -ENOMEM);
+    for (size_t i = 0; i < count; i++) ops[i].kind = w->model->phase[program->first + i].family;
+    struct arena arena = {0};
+    struct loops_seq seq;
+    int code = loops_fold(&arena, ops, count, &seq);
+    if (!code) {
+        json_key(w->json, "order");
+        json_array(w->json);
+        write_order_items(w, seq.item, seq.count);
+        json_close(w->json);
+    }
+    arena_free(&arena);
+    free(ops);
+    return code;
+}
+
+static int write_programs(struct writing *w)
+{
+    struct json_out *json = w->json;
+    json_key(json, "programs");
+    json_array(json);
+    for (size_t i = 0; i < w->model->programs; i++) {
+        const struct model_program *program = &w->model->program[i];
+        json_fold(json);
+        json_object(json);
+        key_bool(json, "mpi", program->is_mpi);
+        write_unsigned(w, "np", program->np);
+        FORWARD(write_order(w, program));
+        json_close(json);
+    }
+    json_close(json);
+    return 0;
+}
+
+// --- families
+
+// Ascending numbers as ranges: 0-15, 0-12:4 (every fourth), 3.
+void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) {
+        w->json->error = -ENOMEM;
+        return;
+    }
+    for (size_t i = 0, n; i < count; i += n) {
+        uint32_t step = i + 1 < count ? number[i + 1] - number[i] : 0;
+        for (n = 1; i + n < count && number[i + n] - number[i + n - 1] == step;) n++;
+        if (n == 2 && step > 1) n = 1;
+        fprintf(out, i ? ",%" PRIu32 : "%" PRIu32, number[i]);
+        if (n > 1) fprintf(out, "-%" PRIu32, number[i + n - 1]);
+        if (n > 1 && step > 1) fprintf(out, ":%" PRIu32, step);
+    }
+    if (fclose(out)) w->json->error = -ENOMEM;
+    if (text) write_text(w, key, text);
+    free(text);
+}
+
+static int write_parts(struct writing *w, const char *key, const struct model_family *family,
+                       const struct model_part *part, size_t count)
+{
+    struct json_out *json = w->json;
+    if (!count) return 0;
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object(json);
+        write_ranges(w, "ranks", part[i].rank, part[i].ranks);
+        if (part[i].thread) write_unsigned(w, "thread", part[i].thread);
+        if (part[i].phs != family->count) write_ranges(w, "phases", part[i].ph, part[i].phs);
+        json_key(json, "items");
+        json_array(json);
+        FORWARD(write_items(w, &part[i]));
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+    return 0;
+}
+
+// Of all processes in one phase; no more than fits.
+static uint64_t count_ops(const struct model_family *family)
+{
+    uint64_t sum = 0, all;
+    for (size_t i = 0; i < family->parts; i++) {
+        const struct model_part *part = &family->part[i];
+        for (size_t k = 0; k < part->items.count; k++) {
+            bool overflows = __builtin_mul_overflow(part->items.item[k].ops, part->ranks, &all) ||
+                             __builtin_add_overflow(sum, all, &sum);
+            if (overflows) return UINT64_MAX;
+        }
+    }
+    return sum;
+}
+
+// For people: what follows from the operations. Left out where it would take long to see: only models made by hand have
+// so many operations.
+static int write_summary(struct writing *w, const struct model_family *family)
+{
+    struct model_use use;
+    struct model_row *row;
+    size_t rows;
+    if (count_ops(family) > MOST_TO_LOOK_AT) return 0;
+    FORWARD(model_files_used(w->model, family, &use));
+    FORWARD(model_rows(w->model, family, &row, &rows));
+    if (rows) {
+        const char *mode = row[0].mode;
+        uint64_t bits = 0;
+        for (size_t i = 0; i < rows; i++) {
+            if (strcmp(row[i].mode, mode)) mode = "mixed";
+            bits |= row[i].bits;
+        }
+        write_text(w, "access", use.shared ? "shared" : "unique");
+        write_text(w, "mode", mode);
+        write_unsigned(w, "alignment", bits & (0 - bits));
+    }
+    free(row);
+    return 0;
+}
+
+static int write_family(struct writing *w, size_t id)
+{
+    const struct model_family *family = &w->model->family[id];
+    json_object(w->json);
+    write_unsigned(w, "family", id + 1);
+    write_unsigned(w, "program", family->program);
+    write_unsigned(w, "phases", family->count);
+    write_text(w, "separator", model_cut_name(family->cut));
+    write_unsigned(w, "weight", family->weight);
+    FORWARD(write_summary(w, family));
+    FORWARD(write_parts(w, "parts", family, family->part, family->parts));
+    FORWARD(write_parts(w, "others", family, family->other, family->others));
+    json_close(w->json);
+    return 0;
+}
+
+int write_structure(struct writing *w)
+{
+    FORWARD(write_programs(w));
+    FORWARD(write_files(w));
+    if (w->model->types.count) FORWARD(write_types(w));
+    if (w->model->hints_count) write_hints(w, false);
+    json_key(w->json, "kinds");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->kinds; i++) write_kind(w, i);
+    json_close(w->json);
+    json_key(w->json, "families");
+    json_array(w->json);
+    for (size_t i = 0; i < w->model->families; i++) FORWARD(write_family(w, i));
+    json_close(w->json);
+    return 0;
+}

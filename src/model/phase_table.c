@@ -1,0 +1,257 @@
+// The table of phases: the operations of a family's parts, alike ones in one row.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "fmt/call.h"
+#include "model/access_order.h"
+#include "model/model.h"
+
+// What one row is about. Where a part would have too many rows, they say less.
+enum detail {
+    OF_SIZE, // operations of one call on one set of files with requests of one size; lists apart
+    OF_SET,  // of any size
+    OF_CALL, // on any files
+};
+
+enum { ROWS_MOST = 8 };
+
+#define NO_ROW SIZE_MAX
+
+struct rows {
+    const struct model *model;
+    const struct model_part *part;
+    struct model_row *row;
+    struct access_order *course; // beside the rows
+    size_t count, room, access_order_room;
+    size_t first; // row of the part
+    enum detail detail;
+    struct leaf {
+        const struct model_item *item;
+        size_t row; // of an operation; or NO_ROW
+    } * leaf;
+    size_t leaves, leaves_room;
+    bool is_first; // process of the part
+    int error;
+};
+
+static int find_leaves(struct rows *r, const struct model_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct model_item *item = &items->item[i];
+        struct model_items body = {item->body, item->length};
+        if (item->type == LOOPS_LOOP) {
+            FORWARD(find_leaves(r, &body));
+            continue;
+        }
+        FORWARD(grow(&r->leaf, &r->leaves_room, r->leaves, sizeof *r->leaf));
+        r->leaf[r->leaves++] = (struct leaf){item, NO_ROW};
+    }
+    return 0;
+}
+
+static bool belongs(const struct rows *r, const struct model_row *row, const struct op *op,
+                    const struct model_item *item)
+{
+    const struct op_kind *kind = &r->model->kind[op->kind];
+    if (row->class != kind->class || strcmp(row->kind->call, kind->call)) return false;
+    if (r->detail < OF_CALL && row->kind->set != kind->set) return false;
+    if (r->detail > OF_SIZE) return true;
+    if (row->item->type == LOOPS_LIST || item->type == LOOPS_LIST) return row->item == item;
+    return row->size == (uint64_t)op->at[AT_SIZE];
+}
+
+static size_t find_row(struct rows *r, const struct op *op, const struct model_item *item)
+{
+    const struct op_kind *kind = &r->model->kind[op->kind];
+    for (size_t i = r->first; i < r->count; i++) {
+        if (belongs(r, &r->row[i], op, item)) return i;
+    }
+    r->error = grow(&r->row, &r->room, r->count, sizeof *r->row);
+    if (!r->error) r->error = grow(&r->course, &r->access_order_room, r->count, sizeof *r->course);
+    if (r->error) return NO_ROW;
+    r->course[r->count] = (struct access_order){0};
+    r->row[r->count] = (struct model_row){.class = kind->class,
+                                          .kind = kind,
+                                          .part = r->part,
+                                          .item = item,
+                                          .has_size = true,
+                                          .low = INT64_MAX,
+                                          .size = (uint64_t)op->at[AT_SIZE]};
+    return r->count++;
+}
+
+// Other processes may have other sizes: an operation is in the row where the first process has it.
+static int take_row(const struct op *op, size_t leaf, void *context)
+{
+    struct rows *r = context;
+    struct leaf *from = &r->leaf[leaf];
+    size_t at = from->row == NO_ROW ? find_row(r, op, from->item) : from->row;
+    if (at == NO_ROW) return r->error;
+    if (from->item->type == LOOPS_OP) from->row = at;
+    struct model_row *row = &r->row[at];
+    if (row->item != from->item) row->has_more = true;
+    if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
+    if (r->is_first) access_order_follow(&r->course[at], op, row->rep++ == 0);
+    row->count++;
+    if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
+    if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
+    row->bits |= (uint64_t)op->at[AT_OFFSET] | (uint64_t)op->at[AT_SIZE];
+    row->bytes += (uint64_t)(op->at[AT_SIZE] - op->at[AT_SHORT]);
+    return 0;
+}
+
+static const char *mode_of(const struct model_row *row, const struct access_order *course)
+{
+    if (row->kind->has_view) return "strided";
+    const char *mode = access_order_mode(course);
+    bool is_random = !strcmp(mode, "random") || !strcmp(mode, "irregular");
+    return is_random && row->item->type == LOOPS_OP && !row->has_more ? "strided" : mode; // a loop follows a rule
+}
+
+static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place)
+{
+    struct arena arena = {0};
+    struct loops_seq seq;
+    r->is_first = rank_place == 0;
+    int stop = model_instance(r->model, family, r->part, 0, rank_place, &arena, &seq);
+    if (!stop) stop = loops_walk(&seq, take_row, r);
+    arena_free(&arena);
+    return stop;
+}
+
+static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
+{
+    r->part = part;
+    r->first = r->count;
+    r->leaves = 0;
+    FORWARD(find_leaves(r, &part->items));
+    int stop = 0;
+    for (r->detail = OF_SIZE; !stop; r->detail++) {
+        r->count = r->first;
+        for (size_t i = 0; i < r->leaves; i++) r->leaf[i].row = NO_ROW;
+        stop = walk_process(r, family, 0);
+        if (r->detail == OF_CALL || r->count - r->first <= ROWS_MOST) break;
+    }
+    for (size_t i = 1; i < part->ranks && !stop; i++) stop = walk_process(r, family, i);
+    for (size_t i = r->first; i < r->count && !stop; i++) {
+        struct access_order *course = &r->course[i];
+        r->row[i].has_disp = course->steps && course->regular * 2 > course->steps;
+        r->row[i].disp = course->disp;
+        r->row[i].mode = mode_of(&r->row[i], course);
+    }
+    return stop;
+}
+
+int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count)
+{
+    struct rows r = {.model = model};
+    int code = 0;
+    for (size_t i = 0; i < family->parts && !code; i++) code = part_rows(&r, family, &family->part[i]);
+    free(r.leaf);
+    free(r.course);
+    if (code) {
+        free(r.row);
+        r.row = NULL;
+    }
+    *rows = r.row;
+    *count = code ? 0 : r.count;
+    return code;
+}
+
+// --- more about a family
+
+const char *model_pointer_name(const struct op_kind *kind)
+{
+    static const char *const explicit_calls[] = {"pread", "pwrite", "aio_", "io_", "copy_file_range", "_at"};
+    if (strstr(kind->call, "_shared") || strstr(kind->call, "_ordered")) return "shared";
+    for (size_t i = 0; i < sizeof explicit_calls / sizeof *explicit_calls; i++) {
+        const char *found = strstr(kind->call, explicit_calls[i]);
+        if (found && (found == kind->call || explicit_calls[i][0] == '_')) return "explicit";
+    }
+    return "individual";
+}
+
+struct counting {
+    const struct model *model;
+    uint64_t *count;
+};
+
+static int count_other(const struct op *op, size_t leaf, void *context)
+{
+    struct counting *counting = context;
+    (void)leaf;
+    unsigned class = counting->model->kind[op->kind].class;
+    counting->count[class] += class == CLASS_NONE ? (uint64_t)op->at[AT_SIZE] : 1;
+    return 0;
+}
+
+int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
+                       uint64_t count[CLASS_COUNT])
+{
+    struct counting counting = {model, count};
+    for (size_t i = 0; i < family->others; i++) {
+        const struct model_part *part = &family->other[i];
+        size_t place = model_place(part->ph, part->phs, ph);
+        for (size_t r = 0; place != SIZE_MAX && r < part->ranks; r++) {
+            struct arena arena = {0};
+            struct loops_seq seq;
+            int code = model_instance(model, family, part, place, r, &arena, &seq);
+            if (!code) code = loops_walk(&seq, count_other, &counting);
+            arena_free(&arena);
+            FORWARD(code);
+        }
+    }
+    return 0;
+}
+
+// Which members of which sets a family's transfers touch, and who was last.
+struct touching {
+    const struct model *model;
+    struct lookup by; // set and member -> rank
+    uint32_t rank;
+    struct model_use use;
+};
+
+static int touch(const struct op *op, size_t leaf, void *context)
+{
+    struct touching *t = context;
+    uint32_t set = t->model->kind[op->kind].set;
+    (void)leaf;
+    if (set == OP_NO_SET) return 0;
+    uint64_t key = lookup_pair(set, (uint32_t)op->at[AT_MEMBER]);
+    uint32_t by = lookup_find(&t->by, key);
+    if (by == t->rank) return 0;
+    if (by == LOOKUP_NONE) t->use.files++;
+    if (by != LOOKUP_NONE) t->use.shared = true;
+    return lookup_set(&t->by, key, t->rank);
+}
+
+int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use)
+{
+    struct touching t = {.model = model};
+    int code = 0;
+    for (size_t i = 0; i < family->parts; i++) {
+        for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
+            struct arena arena = {0};
+            struct loops_seq seq;
+            t.rank = family->part[i].rank[r];
+            code = model_instance(model, family, &family->part[i], 0, r, &arena, &seq);
+            if (!code) code = loops_walk(&seq, touch, &t);
+            arena_free(&arena);
+        }
+    }
+    lookup_free(&t.by);
+    *use = t.use;
+    return code;
+}
+
+// What was asked for says little where most of it was not there: `cat` asks for all that there could be.
+uint64_t model_row_size(const struct model_row *row)
+{
+    uint64_t moved = row->bytes / (row->count ? row->count : 1);
+    return row->has_size && moved > row->size / 2 ? row->size : moved;
+}

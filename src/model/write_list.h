@@ -1,9 +1,0 @@
-// Writes a list of operations that follow no rule: one by one where they are few, else packed with a summary.
-#ifndef IOSEER_MODEL_WRITE_LIST_H
-#define IOSEER_MODEL_WRITE_LIST_H
-
-#include "model/writing.h"
-
-int write_list(struct writing *w, const struct model_item *item, size_t tables);
-
-#endif

@@ -1,0 +1,194 @@
+// Each chunk of events becomes a block of the log, unchanged, once it has been decoded and summed up.
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fmt/counters.h"
+#include "fmt/stream.h"
+#include "pack/private.h"
+
+// What is found out about a chunk in one pass over its events. Times are clock units.
+struct chunk_facts {
+    uint32_t events;
+    uint64_t earliest;
+    uint64_t latest;
+    bool sorted;
+    bool has_comm;     // behind the last event
+    size_t good_bytes; // up to the end of the last event that could be read
+    uint64_t moved[2]; // bytes read and written
+    struct log_summary summary;
+};
+
+static const struct call_info *call_of(uint32_t id)
+{
+    static const struct call_info unknown = {0};
+    return id < call_table_len ? &call_table[id] : &unknown;
+}
+
+// Higher layers say again what these two say.
+static bool is_lowest(unsigned layer)
+{
+    return layer == LAYER_POSIX || layer == LAYER_STDIO;
+}
+
+static void add_event(struct chunk_facts *facts, const struct stream_event *event)
+{
+    const struct call_info *call = call_of(event->call);
+    unsigned class = call->class < CLASS_COUNT ? call->class : CLASS_NONE;
+    uint64_t end = event->start + event->duration;
+    facts->events++;
+    if (event->start < facts->earliest) facts->earliest = event->start;
+    if (end > facts->latest) facts->latest = end;
+    facts->summary.count[class]++;
+    facts->summary.duration_ns[class] += event->duration;
+    if (call->traits & CALL_TRANSFERS && event->has_result && event->result > 0) {
+        facts->summary.bytes[class] += (uint64_t)event->result;
+        if (is_lowest(call->layer) && (class == CLASS_READ || class == CLASS_WRITE)) {
+            facts->moved[class == CLASS_WRITE] += (uint64_t)event->result;
+        }
+    }
+}
+
+// Which calls occur shows here; their rows are to come before the events, as a log that is cut off needs them.
+static int name_call(struct pack *pack, uint32_t id)
+{
+    if (id >= call_table_len || pack->call_written[id] || !call_table[id].name) return 0;
+    return pack_write_call(pack, id);
+}
+
+// Nothing but good events goes into the log: on damage the chunk ends where they do.
+static int decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
+{
+    const struct bytes *payload = &pack->payload;
+    struct stream_start start = {
+        .stream = piece->stream,
+        .tid = piece->tid,
+        .first_number = piece->first_number,
+        .base = piece->base,
+        .tick = piece->tick,
+    };
+    struct stream_decoder decoder;
+    struct stream_event event;
+    stream_decoder_init(&decoder, &start, payload->data, payload->len);
+    *facts = (struct chunk_facts){.earliest = UINT64_MAX, .sorted = true};
+    uint64_t last_start = 0;
+    int more;
+    while ((more = stream_decode(&decoder, &event)) > 0) {
+        facts->good_bytes = (size_t)(decoder.at - payload->data);
+        if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
+        last_start = event.start;
+        add_event(facts, &event);
+        FORWARD(name_call(pack, event.call));
+    }
+    if (more < 0) return 0;
+    facts->good_bytes = payload->len;
+    facts->has_comm = decoder.comm_mask || decoder.tick != piece->tick;
+    return 0;
+}
+
+static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
+{
+    int64_t ns = clock_map_ns(clock, units);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void durations_to_ns(struct log_summary *summary, const struct clock_map *clock)
+{
+    double rate = (double)clock->span_ns / (double)clock->span_units;
+    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
+        double ns = (double)summary->duration_ns[class] * rate;
+        summary->duration_ns[class] = ns < (double)(UINT64_MAX >> 5) ? (uint64_t)ns : UINT64_MAX >> 4;
+    }
+}
+
+static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
+{
+    struct chunk_facts facts;
+    FORWARD(decode_chunk(pack, piece, &facts));
+    if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
+    if (facts.events == 0) {
+        if (!facts.has_comm) return 0;
+        facts.earliest = facts.latest = piece->base;
+    }
+
+    struct log_block block = {
+        .type = BLOCK_EVENTS,
+        .stream = lookup_find(&process->streams, piece->stream),
+        .tid = piece->tid,
+        .events = facts.events,
+        .flags = facts.sorted ? BLOCK_SORTED : 0,
+        .first_number = piece->first_number,
+        .base = piece->base,
+        .tick = piece->tick,
+        .start_ns = to_ns(&process->clock, facts.earliest),
+        .end_ns = to_ns(&process->clock, facts.latest),
+    };
+    if (block.end_ns < block.start_ns) block.end_ns = block.start_ns;
+    facts.summary.process = process->id;
+    durations_to_ns(&facts.summary, &process->clock);
+    pack->result.events += facts.events;
+    for (unsigned way = 0; way < 2; way++) pack->result.bytes[way] += facts.moved[way];
+    // What the events refer to comes before them, so that a log that is cut off can name what it has.
+    FORWARD(log_writer_flush(&pack->writer));
+    return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
+}
+
+static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
+{
+    (void)piece;
+    struct spill_counters entry;
+    const struct bytes *payload = &pack->payload;
+    for (size_t at = 0; payload->len - at >= sizeof entry; at += sizeof entry) {
+        memcpy(&entry, payload->data + at, sizeof entry);
+        if (entry.file == 0) continue;
+        if (entry.counters.sizes.used > COUNTERS_CANDIDATES) entry.counters.sizes.used = COUNTERS_CANDIDATES;
+        if (entry.counters.strides.used > COUNTERS_CANDIDATES) entry.counters.strides.used = COUNTERS_CANDIDATES;
+        if (is_lowest(entry.layer)) {
+            pack->result.bytes[0] += entry.counters.value[COUNTER_BYTES_READ];
+            pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
+        }
+        counters_to_ns(&entry.counters, &process->clock);
+        struct fields_out out;
+        FORWARD(log_writer_room(&pack->writer, &out, COUNTERS_MAX_RECORD));
+        counters_put(&out, process->id, &entry);
+        FORWARD(log_writer_take(&pack->writer, &out));
+    }
+    return 0;
+}
+
+typedef int write_piece(struct pack *pack, struct pack_process *process, const struct spill_piece *piece);
+
+static int write_pieces(struct pack *pack, struct pack_process *process, enum spill_chunk_kind kind, write_piece *write)
+{
+    const struct pack_options *options = pack->options;
+    for (size_t i = 0; i < process->spill.count; i++) {
+        const struct spill_piece *piece = &process->spill.piece[i];
+        if (piece->kind != kind) continue;
+        int code = spill_payload(&process->spill, piece, &pack->payload);
+        RETURN_IF(code == -ENOMEM, code);
+        if (code < 0) {
+            process->damaged_bytes += piece->used;
+            continue;
+        }
+        FORWARD(write(pack, process, piece));
+        pack->done_bytes += piece->used;
+        if (options && options->progress) {
+            options->progress(options->progress_context, pack->done_bytes, pack->all_bytes);
+        }
+    }
+    return 0;
+}
+
+int pack_write_events(struct pack *pack, struct pack_process *process)
+{
+    return write_pieces(pack, process, CHUNK_EVENTS, write_chunk);
+}
+
+int pack_write_counters(struct pack *pack, struct pack_process *process)
+{
+    FORWARD(write_pieces(pack, process, CHUNK_COUNTERS, write_counters));
+    uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
+    if (!damaged) return 0;
+    pack->result.damaged_bytes += damaged;
+    return pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);
+}

@@ -1,0 +1,211 @@
+// What the log says of the job: from `record`, or in a rescue from the job file that it left in the spill directory.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "pack/private.h"
+
+enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_FILE_BYTES = 64 << 20 };
+
+static size_t room_for(const char *text)
+{
+    return text ? strlen(text) + WORD_ROOM : 0;
+}
+
+static size_t job_room(const struct pack_job *job)
+{
+    size_t room = JOB_ROOM + room_for(job->host) + room_for(job->cwd) + room_for(job->batch_id);
+    for (size_t i = 0; i < job->command_words; i++) room += room_for(job->command[i]);
+    return room;
+}
+
+static void put_text(struct fields_out *out, unsigned key, const char *text)
+{
+    if (text) fields_string(out, key, text);
+}
+
+// The fields that are known before the command runs.
+static void put_job_start(struct fields_out *out, const struct pack_job *job)
+{
+    for (size_t i = 0; i < job->command_words; i++) fields_string(out, JOB_COMMAND, job->command[i]);
+    fields_number(out, JOB_START_NS, job->start.epoch_ns);
+    put_text(out, JOB_HOST, job->host);
+    put_text(out, JOB_CWD, job->cwd);
+    fields_string(out, JOB_VERSION, IOSEER_VERSION);
+    fields_number(out, JOB_UID, job->uid);
+    put_text(out, JOB_ID, job->batch_id);
+}
+
+static void put_job_end(struct fields_out *out, const struct pack_job *job)
+{
+    if (!job->complete) return;
+    fields_number(out, JOB_COMPLETE, 1);
+    fields_number(out, JOB_END_NS, job->end.epoch_ns);
+    fields_number(out, JOB_EXIT_STATUS, (uint32_t)job->status);
+    fields_number(out, JOB_READ_CHARS, job->chars[0]);
+    fields_number(out, JOB_WRITE_CHARS, job->chars[1]);
+    fields_number(out, JOB_CHARS_KNOWN, job->chars_known);
+}
+
+static size_t setting_room(const struct pack_setting *setting)
+{
+    return room_for(setting->name) + room_for(setting->value);
+}
+
+static void put_setting(struct fields_out *out, const struct pack_setting *setting)
+{
+    put_text(out, SETTING_NAME, setting->name);
+    put_text(out, SETTING_VALUE, setting->value);
+}
+
+static uint64_t latest_epoch_ns(const struct pack *pack)
+{
+    uint64_t latest = pack->start_epoch_ns;
+    for (size_t i = 0; i < pack->process_count; i++) {
+        uint64_t end = pack->process[i].spill.header.latest.epoch_ns;
+        if (end > latest) latest = end;
+    }
+    return latest;
+}
+
+// Without its job file a rescued log still says when the job began and where.
+static int write_bare_job(struct pack *pack)
+{
+    struct fields_out out;
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_JOB, JOB_ROOM + sizeof pack->host));
+    fields_number(&out, JOB_START_NS, pack->start_epoch_ns);
+    fields_number(&out, JOB_END_NS, latest_epoch_ns(pack));
+    fields_number(&out, JOB_NPROCS, pack->result.processes);
+    if (pack->host[0]) fields_string(&out, JOB_HOST, pack->host);
+    fields_string(&out, JOB_VERSION, IOSEER_VERSION);
+    return log_writer_end(&pack->writer, &out);
+}
+
+static int write_saved_job(struct pack *pack)
+{
+    struct fields_in records = fields_of(&pack->saved_job);
+    struct fields_in body;
+    unsigned kind;
+    while (fields_next_record(&records, &kind, &body) > 0) {
+        if (kind != RECORD_JOB && kind != RECORD_SETTING) continue;
+        struct fields_out out;
+        FORWARD(log_writer_begin(&pack->writer, &out, kind, (size_t)(body.end - body.at) * 2 + JOB_ROOM));
+        fields_copy(&out, body);
+        if (kind == RECORD_JOB) {
+            fields_number(&out, JOB_END_NS, latest_epoch_ns(pack));
+            fields_number(&out, JOB_NPROCS, pack->result.processes);
+        }
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+int pack_write_job(struct pack *pack)
+{
+    const struct pack_job *job = pack->job;
+    if (!job) return pack->saved_job.len ? write_saved_job(pack) : write_bare_job(pack);
+    struct fields_out out;
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_JOB, job_room(job)));
+    put_job_start(&out, job);
+    put_job_end(&out, job);
+    fields_number(&out, JOB_NPROCS, pack->result.processes);
+    FORWARD(log_writer_end(&pack->writer, &out));
+    for (size_t i = 0; i < job->setting_count; i++) {
+        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_SETTING, setting_room(&job->settings[i])));
+        put_setting(&out, &job->settings[i]);
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+static void read_saved_start(struct pack *pack, struct fields_in body)
+{
+    struct field field;
+    while (fields_next(&body, &field) > 0) {
+        if (field.key == JOB_START_NS && !field.is_bytes) pack->start_epoch_ns = field.number;
+        if (field.key == JOB_HOST && field.is_bytes && field.len < sizeof pack->host) {
+            memcpy(pack->host, field.data, field.len);
+            pack->host[field.len] = 0;
+        }
+    }
+}
+
+static int read_whole(int fd, struct bytes *out)
+{
+    for (;;) {
+        uint8_t *room = bytes_reserve(out, 4096);
+        RETURN_IF(!room, -ENOMEM);
+        ssize_t got = read(fd, room, 4096);
+        RETURN_IF(got < 0, -errno);
+        if (got == 0) return 0;
+        out->len += (size_t)got;
+        RETURN_IF(out->len > MAX_FILE_BYTES, ERR_LIMIT);
+    }
+}
+
+int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
+{
+    int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    RETURN_IF(fd < 0, -errno);
+    int code = read_whole(fd, out);
+    close(fd);
+    if (code < 0) out->len = 0;
+    return code;
+}
+
+int pack_load_job(struct pack *pack)
+{
+    if (pack->job) {
+        if (pack->job->host) strncat(pack->host, pack->job->host, sizeof pack->host - 1);
+        return 0;
+    }
+    int code = pack_read_file(pack, PACK_JOB_FILE, &pack->saved_job);
+    struct fields_in records = fields_of(&pack->saved_job);
+    struct fields_in body;
+    unsigned kind;
+    bool found = false;
+    while (pack->saved_job.len && fields_next_record(&records, &kind, &body) > 0) {
+        if (kind != RECORD_JOB) continue;
+        found = true;
+        read_saved_start(pack, body);
+    }
+    if (!found) pack->saved_job.len = 0;
+    return code == -ENOMEM ? code : 0;
+}
+
+static int write_file(const char *spill_dir, const uint8_t *data, size_t len)
+{
+    int dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    RETURN_IF(dir_fd < 0, -errno);
+    int fd = openat(dir_fd, PACK_JOB_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int code = fd < 0 ? -errno : 0;
+    close(dir_fd);
+    RETURN_IF(code, code);
+    ssize_t done = write(fd, data, len);
+    if (done != (ssize_t)len) code = done < 0 ? -errno : -ENOSPC;
+    close(fd);
+    return code;
+}
+
+int pack_save_job(const struct pack_job *job, const char *spill_dir)
+{
+    size_t room = job_room(job) + WORD_ROOM;
+    for (size_t i = 0; i < job->setting_count; i++) room += setting_room(&job->settings[i]) + WORD_ROOM;
+    uint8_t *data = malloc(room);
+    RETURN_IF(!data, -ENOMEM);
+    struct fields_out out = {.at = data, .end = data + room};
+    fields_begin(&out, RECORD_JOB);
+    put_job_start(&out, job);
+    fields_end(&out);
+    for (size_t i = 0; i < job->setting_count; i++) {
+        fields_begin(&out, RECORD_SETTING);
+        put_setting(&out, &job->settings[i]);
+        fields_end(&out);
+    }
+    int code = out.overflow ? ERR_LIMIT : write_file(spill_dir, data, (size_t)(out.at - data));
+    free(data);
+    return code;
+}

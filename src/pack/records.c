@@ -1,0 +1,226 @@
+// Takes the tagged records out of a spill.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fmt/datatype.h"
+#include "fmt/fields.h"
+#include "pack/private.h"
+
+enum {
+    MAX_ABOUT_BYTES = 4 << 20, // of one process's own description
+    MAX_CHILD_ENDS = 1 << 20,
+};
+
+// A record's numbers by key, for the kinds that hold nothing else of interest.
+enum { PLAIN_KEYS = 8 };
+
+struct plain {
+    uint64_t number[PLAIN_KEYS];
+    const uint8_t *data;
+    size_t len; // of the last field of bytes
+};
+
+static int read_plain(struct fields_in body, struct plain *plain)
+{
+    *plain = (struct plain){0};
+    struct field field;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) {
+        if (field.is_bytes) {
+            plain->data = field.data;
+            plain->len = field.len;
+        } else if (field.key < PLAIN_KEYS) {
+            plain->number[field.key] = field.number;
+        }
+    }
+    return more;
+}
+
+// What the packer finds out itself. Everything else a process says of itself is handed on, known or not.
+static bool is_found_by_packer(unsigned key)
+{
+    switch (key) {
+    case PROCESS_HOST:
+    case PROCESS_EXE:
+    case PROCESS_ARG:
+    case PROCESS_CWD:
+    case PROCESS_RANK:
+    case PROCESS_MPI:
+    case PROCESS_MPI_SIZE:
+    case PROCESS_LOCAL_RANK: return false;
+    default: return key <= PROCESS_IO_NS;
+    }
+}
+
+static int read_process(struct pack_process *process, struct fields_in body)
+{
+    struct field field;
+    const uint8_t *from = body.at;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) {
+        size_t len = (size_t)(body.at - from);
+        if (field.key == PROCESS_HOST && field.is_bytes && field.len < sizeof process->host) {
+            memcpy(process->host, field.data, field.len);
+            process->host[field.len] = 0;
+        }
+        if (field.key == PROCESS_EXE && field.is_bytes && !process->exe) {
+            process->exe = strndup((const char *)field.data, field.len);
+        }
+        if (field.key == PROCESS_RANK) process->has_rank = true;
+        if (!is_found_by_packer(field.key)) {
+            RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);
+            FORWARD(bytes_append(&process->about, from, len));
+        }
+        from = body.at;
+    }
+    return more;
+}
+
+static int read_file(struct pack *pack, struct pack_process *process, struct fields_in body)
+{
+    uint64_t local;
+    struct pack_link link;
+    FORWARD(file_table_add(&pack->files, body, &local, &link.global));
+    RETURN_IF(local > UINT32_MAX, ERR_FORMAT);
+    link.local = (uint32_t)local;
+    return bytes_append(&process->files, &link, sizeof link);
+}
+
+// A form that no reader takes must not get into the log.
+static int check_datatype(struct fields_in body)
+{
+    struct datatype type = {0};
+    struct field field;
+    int code = 0;
+    while (code == 0 && fields_next(&body, &field) > 0) {
+        if (field.key == DATATYPE_FORM && field.is_bytes) code = datatype_get(&type, field.data, field.len);
+    }
+    datatype_free(&type);
+    return code;
+}
+
+static int read_shared(struct shared_table *table, struct bytes *links, struct fields_in body)
+{
+    struct pack_link link;
+    FORWARD(shared_table_add(table, body, &link.local, &link.global));
+    return bytes_append(links, &link, sizeof link);
+}
+
+static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body)
+{
+    FORWARD(check_datatype(body));
+    return read_shared(&pack->datatypes, &process->datatypes, body);
+}
+
+static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
+                       struct fields_in body)
+{
+    struct plain plain;
+    FORWARD(read_plain(body, &plain));
+    RETURN_IF(plain.len == 0, ERR_FORMAT);
+    // The program itself goes by the name it was called by, which need not be a path.
+    bool is_program = plain.data[0] != '/' && process->exe;
+    int64_t module = is_program
+                         ? callsites_module(&pack->callsites, (const uint8_t *)process->exe, strlen(process->exe))
+                         : callsites_module(&pack->callsites, plain.data, plain.len);
+    RETURN_IF(module < 0, (int)module);
+    return lookup_set(modules, plain.number[MODULE_ID], (uint32_t)module);
+}
+
+static int read_callsite(struct pack_process *process, const struct lookup *modules, struct fields_in body)
+{
+    struct plain plain;
+    FORWARD(read_plain(body, &plain));
+    uint32_t module = lookup_find(modules, plain.number[CALLSITE_MODULE]);
+    RETURN_IF(module == LOOKUP_NONE || plain.number[CALLSITE_ID] > UINT32_MAX, ERR_FORMAT);
+    struct pack_site site = {
+        .id = (uint32_t)plain.number[CALLSITE_ID],
+        .module = module,
+        .address = plain.number[CALLSITE_ADDRESS],
+    };
+    return bytes_append(&process->sites, &site, sizeof site);
+}
+
+static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body)
+{
+    struct plain plain;
+    FORWARD(read_plain(body, &plain));
+    RETURN_IF(pack->child_end_count >= MAX_CHILD_ENDS, ERR_LIMIT);
+    if (pack->child_end_count == pack->child_end_capacity) {
+        size_t capacity = pack->child_end_capacity ? pack->child_end_capacity * 2 : 64;
+        struct pack_child_end *grown = realloc(pack->child_end, capacity * sizeof *grown);
+        RETURN_IF(!grown, -ENOMEM);
+        pack->child_end = grown;
+        pack->child_end_capacity = capacity;
+    }
+    pack->child_end[pack->child_end_count++] = (struct pack_child_end){
+        .pid = (uint32_t)plain.number[CHILD_END_PID],
+        .parent = process->id,
+        .status = (int)(uint32_t)plain.number[CHILD_END_STATUS],
+    };
+    return 0;
+}
+
+static int read_record(struct pack *pack, struct pack_process *process, struct lookup *modules, unsigned kind,
+                       struct fields_in body)
+{
+    switch (kind) {
+    case RECORD_PROCESS: return read_process(process, body);
+    case RECORD_FILE: return read_file(pack, process, body);
+    case RECORD_DATATYPE: return read_datatype(pack, process, body);
+    case RECORD_HINTS: return read_shared(&pack->hints, &process->hints, body);
+    case RECORD_MODULE: return read_module(pack, process, modules, body);
+    case RECORD_CALLSITE: return read_callsite(process, modules, body);
+    case RECORD_CHILD_END: return read_child_end(pack, process, body);
+    default: return 0;
+    }
+}
+
+// One bad record is a loss; only what keeps the packer itself from working ends it.
+static bool is_fatal(int code)
+{
+    return code == -ENOMEM;
+}
+
+static int read_piece(struct pack *pack, struct pack_process *process, struct lookup *modules)
+{
+    struct fields_in records = fields_of(&pack->payload);
+    struct fields_in body;
+    unsigned kind;
+    for (;;) {
+        const uint8_t *from = records.at;
+        int more = fields_next_record(&records, &kind, &body);
+        if (more < 0) {
+            // Without a length there is no next record to go on with.
+            process->damaged_bytes += (uint64_t)(records.end - from);
+            return 0;
+        }
+        if (more == 0) return 0;
+        int code = read_record(pack, process, modules, kind, body);
+        if (is_fatal(code)) return code;
+        if (code < 0) process->damaged_bytes += (uint64_t)(records.at - from);
+    }
+}
+
+int pack_read_records(struct pack *pack, struct pack_process *process)
+{
+    struct spill *spill = &process->spill;
+    struct lookup modules = {0};
+    int code = spill_refresh_records(spill);
+    if (!is_fatal(code)) code = 0;
+    for (size_t i = 0; i < spill->count && code == 0; i++) {
+        const struct spill_piece *piece = &spill->piece[i];
+        if (piece->kind != CHUNK_RECORDS) continue;
+        code = spill_payload(spill, piece, &pack->payload);
+        if (code == 0) {
+            code = read_piece(pack, process, &modules);
+        } else if (!is_fatal(code)) {
+            process->damaged_bytes += piece->used;
+            code = 0;
+        }
+    }
+    lookup_free(&modules);
+    return code;
+}

@@ -1,0 +1,192 @@
+// The tables of a log: calls, processes and what belongs to each of them.
+#include <errno.h>
+
+#include "base/err.h"
+#include "pack/private.h"
+
+enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
+
+int pack_write_call(struct pack *pack, uint32_t id)
+{
+    const struct call_info *call = &call_table[id];
+    struct fields_out out;
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
+    fields_number(&out, CALL_ID, id);
+    fields_string(&out, CALL_NAME, call->name);
+    fields_number(&out, CALL_LAYER, call->layer);
+    fields_number(&out, CALL_CLASS, call->class);
+    fields_number(&out, CALL_TRAITS, call->traits);
+    pack->call_written[id] = true;
+    return log_writer_end(&pack->writer, &out);
+}
+
+int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
+                    uint64_t bytes)
+{
+    struct fields_out out;
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_LOSS, SMALL_ROOM));
+    if (process) fields_number(&out, LOSS_PROCESS, process->id);
+    fields_number(&out, LOSS_REASON, reason);
+    if (count) fields_number(&out, LOSS_COUNT, count);
+    if (bytes) fields_number(&out, LOSS_BYTES, bytes);
+    return log_writer_end(&pack->writer, &out);
+}
+
+static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process)
+{
+    const struct spill_header *header = &process->spill.header;
+    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process, &header->start));
+    if (process->end_known) {
+        // Only the monotonic clock was read at the end of a process that was seen from outside.
+        struct spill_moment end = {
+            .mono_ns = process->end_mono_ns,
+            .epoch_ns = header->start.epoch_ns + (process->end_mono_ns - header->start.mono_ns),
+        };
+        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process, &end));
+    }
+    fields_number(out, PROCESS_CLOCK_UNITS, process->clock.origin_units);
+    fields_signed(out, PROCESS_CLOCK_NS, process->clock.origin_ns);
+    fields_number(out, PROCESS_CLOCK_SPAN_UNITS, process->clock.span_units);
+    fields_number(out, PROCESS_CLOCK_SPAN_NS, process->clock.span_ns);
+}
+
+static void put_left_out(struct fields_out *out, unsigned key, const uint64_t bytes[LEFT_OUT_COUNT])
+{
+    for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) {
+        if (bytes[i]) fields_number(out, key, bytes[i] << 4 | i);
+    }
+}
+
+static void put_chars(struct fields_out *out, const struct pack_process *process)
+{
+    const struct spill_tally *tally = &process->spill.tally;
+    if (process->chars_known) {
+        fields_number(out, PROCESS_READ_CHARS, process->chars[0]);
+        fields_number(out, PROCESS_WRITE_CHARS, process->chars[1]);
+    }
+    if (process->spill.header.chars_known & 1) {
+        fields_number(out, PROCESS_LOAD_READ_CHARS, process->load_chars[0]);
+        fields_number(out, PROCESS_LOAD_WRITE_CHARS, process->load_chars[1]);
+    }
+    put_left_out(out, PROCESS_LEFT_OUT_READ, tally->left_out[0]);
+    put_left_out(out, PROCESS_LEFT_OUT_WRITE, tally->left_out[1]);
+    fields_number(out, PROCESS_LEFT_OUT_CALLS, tally->left_out_calls);
+    if (process->spill.header.raw_rings) fields_number(out, PROCESS_RAW_RINGS, process->spill.header.raw_rings);
+    fields_number(out, PROCESS_STDIO_KERNEL_READ, tally->stdio_kernel[0]);
+    fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
+}
+
+static uint64_t span_ns(const struct pack_process *process, uint64_t units)
+{
+    int64_t ns = clock_map_scale(&process->clock, (int64_t)units);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+// What no event tells of.
+static void put_untraced(struct fields_out *out, const struct pack_process *process)
+{
+    const struct spill_tally *tally = &process->spill.tally;
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        const struct stream_comm *comm = &tally->comm[kind];
+        if (!comm->count) continue;
+        fields_number(out, PROCESS_COMM_CALLS, comm->count << 4 | kind);
+        fields_number(out, PROCESS_COMM_NS, span_ns(process, comm->units) << 4 | kind);
+        if (comm->bytes) fields_number(out, PROCESS_COMM_BYTES, comm->bytes << 4 | kind);
+    }
+    uint32_t trace_ended = process->spill.header.trace_ended;
+    if (!trace_ended) return;
+    fields_number(out, PROCESS_TRACE_ENDED, trace_ended);
+    fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
+}
+
+static int write_process_record(struct pack *pack, const struct pack_process *process)
+{
+    const struct spill_header *header = &process->spill.header;
+    struct fields_out out;
+    // Numbers may be written in fewer bytes than a spill used, never in more than ten.
+    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2));
+    fields_number(&out, PROCESS_ID, process->id);
+    fields_number(&out, PROCESS_PID, header->pid);
+    fields_number(&out, PROCESS_PPID, header->ppid);
+    fields_number(&out, PROCESS_UID, header->uid);
+    const struct bytes *about = &process->about;
+    if (about->len) fields_copy(&out, fields_of(about));
+    put_times(&out, pack, process);
+    fields_number(&out, PROCESS_EXIT, process->exit);
+    fields_number(&out, PROCESS_EXIT_VALUE, process->exit_value);
+    put_chars(&out, process);
+    put_untraced(&out, process);
+    return log_writer_end(&pack->writer, &out);
+}
+
+static int write_links(struct pack *pack, const struct pack_process *process, unsigned kind, const struct bytes *links)
+{
+    const struct pack_link *link = (const void *)links->data;
+    size_t count = links->len / sizeof *link;
+    for (size_t i = 0; i < count; i++) {
+        struct fields_out out;
+        FORWARD(log_writer_begin(&pack->writer, &out, kind, SMALL_ROOM));
+        fields_number(&out, LINK_PROCESS, process->id);
+        fields_number(&out, LINK_LOCAL, link[i].local);
+        fields_number(&out, LINK_GLOBAL, link[i].global);
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+static int write_sites(struct pack *pack, const struct pack_process *process)
+{
+    const struct pack_site *site = (const void *)process->sites.data;
+    size_t count = process->sites.len / sizeof *site;
+    for (size_t i = 0; i < count; i++) {
+        const char *line = callsites_line(&pack->callsites, site[i].module, site[i].address);
+        RETURN_IF(!line, -ENOMEM);
+        struct fields_out out;
+        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALLSITE, SITE_ROOM));
+        fields_number(&out, CALLSITE_ID, site[i].id);
+        fields_number(&out, CALLSITE_PROCESS, process->id);
+        fields_string(&out, CALLSITE_LINE, line);
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+static int write_streams(struct pack *pack, struct pack_process *process)
+{
+    for (size_t i = 0; i < process->spill.count; i++) {
+        const struct spill_piece *piece = &process->spill.piece[i];
+        if (piece->kind != CHUNK_EVENTS || piece->used == 0 ||
+            lookup_find(&process->streams, piece->stream) != LOOKUP_NONE)
+            continue;
+        FORWARD(lookup_set(&process->streams, piece->stream, ++pack->streams));
+        struct fields_out out;
+        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_STREAM, SMALL_ROOM));
+        fields_number(&out, STREAM_ID, pack->streams);
+        fields_number(&out, STREAM_PROCESS, process->id);
+        fields_number(&out, STREAM_LOCAL, piece->stream);
+        FORWARD(log_writer_end(&pack->writer, &out));
+    }
+    return 0;
+}
+
+static int write_losses(struct pack *pack, const struct pack_process *process)
+{
+    for (unsigned reason = 1; reason < LOSS_REASONS; reason++) {
+        uint64_t count = process->spill.header.lost[reason];
+        if (!count) continue;
+        if (loss_is_of_events(reason)) pack->result.lost_events += count;
+        FORWARD(pack_write_loss(pack, process, (enum loss_reason)reason, count, 0));
+    }
+    return 0;
+}
+
+int pack_write_process(struct pack *pack, struct pack_process *process)
+{
+    FORWARD(write_process_record(pack, process));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_FILE, &process->files));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes));
+    FORWARD(write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints));
+    FORWARD(write_streams(pack, process));
+    FORWARD(write_sites(pack, process));
+    return write_losses(pack, process);
+}

@@ -1,0 +1,279 @@
+// POSIX asynchronous I/O (libc does it with threads of its own, out of sight) and libaio.
+#include <errno.h>
+#include <linux/aio_abi.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "rec/async/async.h"
+#include "rec/shims.h"
+#include "rec/spill.h"
+
+static const char posix_queue[1]; // its address names the one queue of aio_read and friends
+
+// --- POSIX
+
+static bool describe_block(const struct probe *p, uint32_t call, const struct aiocb *block, struct pending *out)
+{
+    bool recorded = async_describe(p, call, block->aio_fildes, out);
+    out->context = posix_queue;
+    out->id = (uintptr_t)block;
+    out->unique = true;
+    if (call_table[call].traits & CALL_TRANSFERS) {
+        out->offset = (uint64_t)block->aio_offset;
+        out->size = block->aio_nbytes;
+        out->unaligned = (uintptr_t)block->aio_buf & 7;
+    }
+    return recorded;
+}
+
+// Result and error lie in the block itself once it is done; reading them there leaves aio_return to the program.
+static void observe(struct thread *thread, const struct aiocb *block, uint64_t since)
+{
+    struct pending done;
+    if (!thread || !block || real.aio_error(block) == EINPROGRESS) return;
+    if (!async_take(thread, posix_queue, (uintptr_t)block, &done)) return;
+    int error = real.aio_error(block);
+    async_emit(thread, &done, error ? -error : block->__return_value, clock_now() - since);
+}
+
+// It must be in the table before the real call: another thread may see it done at once.
+PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
+{
+    struct pending what;
+    if (!enter(p) || !block || !describe_block(p, call, block, &what)) return false;
+    async_add(p->thread, &what);
+    return true;
+}
+
+static void submitted(struct probe *p, const struct aiocb *block, int result)
+{
+    struct pending failed;
+    int error = errno;
+    if (result >= 0) {
+        async_spent(p->thread, posix_queue, (uintptr_t)block, clock_now() - p->start);
+    } else if (async_take(p->thread, posix_queue, (uintptr_t)block, &failed)) {
+        async_emit(p->thread, &failed, -error, clock_now() - p->start);
+    }
+    errno = error;
+}
+
+#define SHIM64(type, name, ...)                                                                                        \
+    EXPORT type shim_##name##64(__VA_ARGS__) __asm__(#name "64") __attribute__((alias(#name)))
+
+SHIM(int, aio_read, struct aiocb *block)
+{
+    struct probe p;
+    bool watched = submit(&p, CALL_aio_read, block);
+    int result = real.aio_read(block);
+    if (watched) submitted(&p, block, result);
+    return result;
+}
+SHIM64(int, aio_read, struct aiocb *block);
+
+SHIM(int, aio_write, struct aiocb *block)
+{
+    struct probe p;
+    bool watched = submit(&p, CALL_aio_write, block);
+    int result = real.aio_write(block);
+    if (watched) submitted(&p, block, result);
+    return result;
+}
+SHIM64(int, aio_write, struct aiocb *block);
+
+SHIM(int, aio_fsync, int flags, struct aiocb *block)
+{
+    struct probe p;
+    bool watched = submit(&p, CALL_aio_fsync, block);
+    int result = real.aio_fsync(flags, block);
+    if (watched) submitted(&p, block, result);
+    return result;
+}
+SHIM64(int, aio_fsync, int flags, struct aiocb *block);
+
+SHIM(int, aio_error, const struct aiocb *block)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    int result = real.aio_error(block);
+    int error = errno;
+    observe(thread, block, since);
+    errno = error;
+    return result;
+}
+SHIM64(int, aio_error, const struct aiocb *block);
+
+SHIM(ssize_t, aio_return, struct aiocb *block)
+{
+    struct thread *thread = recorder_thread();
+    observe(thread, block, clock_now());
+    return real.aio_return(block);
+}
+SHIM64(ssize_t, aio_return, struct aiocb *block);
+
+SHIM(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    int result = real.aio_suspend(blocks, count, timeout);
+    int error = errno;
+    for (int i = 0; i < count; i++) observe(thread, blocks[i], since);
+    errno = error;
+    return result;
+}
+SHIM64(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout);
+
+SHIM(int, aio_cancel, int fd, struct aiocb *block)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    int result = real.aio_cancel(fd, block);
+    int error = errno;
+    observe(thread, block, since);
+    errno = error;
+    return result;
+}
+SHIM64(int, aio_cancel, int fd, struct aiocb *block);
+
+static bool describe_listed(const struct probe *p, const void *context, const void *queue, long index,
+                            struct pending *out)
+{
+    const struct aiocb *block = ((struct aiocb *const *)queue)[index];
+    (void)context;
+    if (!block || block->aio_lio_opcode == LIO_NOP) return false;
+    return describe_block(p, block->aio_lio_opcode == LIO_READ ? CALL_aio_read : CALL_aio_write, block, out);
+}
+
+SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event)
+{
+    struct probe p;
+    struct async_batch batch;
+    if (!enter(&p)) return real.lio_listio(mode, blocks, count, event);
+    async_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
+    int result = real.lio_listio(mode, blocks, count, event);
+    int error = errno;
+    async_end_batch(&batch, &p, CALL_lio_listio, result, result < 0 ? error : 0);
+    for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p.thread, blocks[i], p.start);
+    errno = error;
+    return result;
+}
+SHIM64(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event);
+
+// --- libaio: the kernel's own structures, the block's address as id
+
+static uint32_t kernel_call(const struct iocb *block)
+{
+    switch (block->aio_lio_opcode) {
+    case IOCB_CMD_PREAD:
+    case IOCB_CMD_PREADV: return CALL_io_submit_read;
+    case IOCB_CMD_PWRITE:
+    case IOCB_CMD_PWRITEV: return CALL_io_submit_write;
+    case IOCB_CMD_FSYNC:
+    case IOCB_CMD_FDSYNC: return CALL_io_submit_sync;
+    default: return CALL_none;
+    }
+}
+
+static bool describe_kernel_block(const struct probe *p, const void *context, const void *queue, long index,
+                                  struct pending *out)
+{
+    const struct iocb *block = ((struct iocb *const *)queue)[index];
+    uint32_t call = kernel_call(block);
+    if (call == CALL_none || !async_describe(p, call, (int)block->aio_fildes, out)) return false;
+    out->context = context;
+    out->id = (uintptr_t)block;
+    out->unique = true;
+    if (call == CALL_io_submit_sync) return true;
+    out->offset = (uint64_t)block->aio_offset;
+    out->size = block->aio_nbytes;
+    out->unaligned = block->aio_buf & 7;
+    if (block->aio_lio_opcode == IOCB_CMD_PREADV || block->aio_lio_opcode == IOCB_CMD_PWRITEV) {
+        const struct iovec *iov = (const struct iovec *)(uintptr_t)block->aio_buf;
+        out->size = 0;
+        for (uint64_t i = 0; i < block->aio_nbytes; i++) out->size += iov[i].iov_len;
+    }
+    return true;
+}
+
+// `count` blocks were offered, `result` of them taken; or -errno.
+static void kernel_submitted(struct probe *p, struct async_batch *batch, const void *context, long count,
+                             struct iocb **blocks, long result)
+{
+    struct pending refused;
+    async_end_batch(batch, p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
+    for (long i = result < 0 ? 0 : result; i < count; i++) {
+        if (!async_take(p->thread, context, (uintptr_t)blocks[i], &refused)) continue;
+        if (result < 0) async_emit(p->thread, &refused, result, clock_now() - p->start);
+    }
+}
+
+static void kernel_completed(struct thread *thread, const void *context, long count, const struct io_event *events,
+                             uint64_t since)
+{
+    struct pending done;
+    for (long i = 0; thread && i < count; i++) {
+        if (async_take(thread, context, events[i].obj, &done)) {
+            async_emit(thread, &done, (int64_t)events[i].res, clock_now() - since);
+        }
+    }
+}
+
+SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
+{
+    struct probe p;
+    struct async_batch batch;
+    if (!enter(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
+    async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
+    p.thread->in_library = true;
+    int result = REAL_LATE(io_submit)(context, count, blocks);
+    p.thread->in_library = false;
+    kernel_submitted(&p, &batch, context, count, blocks, result);
+    return result;
+}
+
+SHIM(int, io_getevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (thread) thread->in_library = true;
+    int result = REAL_LATE(io_getevents)(context, least, most, events, timeout);
+    if (thread) thread->in_library = false;
+    kernel_completed(thread, context, result, events, since);
+    return result;
+}
+
+SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout,
+     sigset_t *mask)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (thread) thread->in_library = true;
+    int result = REAL_LATE(io_pgetevents)(context, least, most, events, timeout, mask);
+    if (thread) thread->in_library = false;
+    kernel_completed(thread, context, result, events, since);
+    return result;
+}
+
+bool async_is_number(long number)
+{
+    return number == SYS_io_submit || number == SYS_io_getevents || number == SYS_io_pgetevents;
+}
+
+long async_system_call(long number, const long argument[6])
+{
+    struct probe p;
+    if (!enter(&p) || p.thread->in_library) return system_call_real(number, argument);
+    const void *context = (const void *)argument[0];
+    if (number == SYS_io_submit) {
+        struct async_batch batch;
+        struct iocb **blocks = (struct iocb **)argument[2];
+        async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, argument[1]);
+        long result = system_call_real(number, argument);
+        int error = errno;
+        kernel_submitted(&p, &batch, context, argument[1], blocks, result < 0 ? -error : result);
+        errno = error;
+        return result;
+    }
+    long result = system_call_real(number, argument);
+    kernel_completed(p.thread, context, result, (const struct io_event *)argument[3], p.start);
+    return result;
+}

@@ -1,0 +1,335 @@
+// io_uring through liburing. Requests are written into the ring by inline functions; they are seen when one of
+// liburing's exported functions submits them. Completions are seen in the ring itself, by the next exported function
+// that is called.
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <string.h>
+
+#include "rec/async/async.h"
+#include "rec/shims.h"
+#include "rec/spill.h"
+
+// liburing's struct io_uring, as far as it has stayed the same since 2.0.
+struct ring_view {
+    struct {
+        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *kdropped, *array;
+        struct io_uring_sqe *sqes;
+        unsigned sqe_head, sqe_tail;
+        size_t ring_bytes;
+        void *ring;
+        unsigned pad[4];
+    } sq;
+    struct {
+        unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *koverflow;
+        struct io_uring_cqe *cqes;
+        size_t ring_bytes;
+        void *ring;
+        unsigned pad[4];
+    } cq;
+    unsigned flags;
+    int ring_fd;
+    unsigned features;
+};
+
+enum { RINGS = 64 };
+
+static struct {
+    const struct ring_view *ring;
+    unsigned seen; // completions up to here have been looked at
+} known[RINGS];
+static _Atomic uint32_t lock;
+
+// --- submission
+
+static uint32_t request_call(const struct io_uring_sqe *request)
+{
+    switch (request->opcode) {
+    case IORING_OP_READV:
+    case IORING_OP_READ_FIXED:
+    case IORING_OP_READ: return CALL_io_uring_read;
+    case IORING_OP_WRITEV:
+    case IORING_OP_WRITE_FIXED:
+    case IORING_OP_WRITE: return CALL_io_uring_write;
+    case IORING_OP_FSYNC:
+    case IORING_OP_SYNC_FILE_RANGE: return CALL_io_uring_sync;
+    case IORING_OP_OPENAT:
+    case IORING_OP_OPENAT2: return CALL_io_uring_open;
+    case IORING_OP_CLOSE: return CALL_io_uring_close;
+    case IORING_OP_STATX:
+    case IORING_OP_FALLOCATE:
+    case IORING_OP_FADVISE:
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_UNLINKAT:
+    case IORING_OP_MKDIRAT: return CALL_io_uring_meta;
+    default: return CALL_none;
+    }
+}
+
+static bool names_a_path(const struct io_uring_sqe *request)
+{
+    switch (request->opcode) {
+    case IORING_OP_OPENAT:
+    case IORING_OP_OPENAT2:
+    case IORING_OP_STATX:
+    case IORING_OP_RENAMEAT:
+    case IORING_OP_UNLINKAT:
+    case IORING_OP_MKDIRAT: return true;
+    default: return false;
+    }
+}
+
+static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index)
+{
+    unsigned at = index & *ring->sq.kring_mask;
+#ifdef IORING_SETUP_SQE128
+    if (ring->flags & IORING_SETUP_SQE128) at <<= 1;
+#endif
+    return &ring->sq.sqes[at];
+}
+
+static bool describe_request(const struct probe *p, const void *context, const void *queue, long index,
+                             struct pending *out)
+{
+    const struct ring_view *ring = queue;
+    const struct io_uring_sqe *request = request_at(ring, ring->sq.sqe_head + (unsigned)index);
+    uint32_t call = request_call(request);
+    if (call == CALL_none) return false;
+    bool left_out = false;
+    if (request->flags & IOSQE_FIXED_FILE || names_a_path(request)) {
+        *out = (struct pending){.call = call,
+                                .start = p->start,
+                                .caller = p->caller,
+                                .own_number = STREAM_NO_PARENT,
+                                .parent_number = STREAM_NO_PARENT};
+        if (names_a_path(request)) {
+            out->file = probe_file(request->fd, (const char *)(uintptr_t)request->addr, &left_out);
+        }
+    } else if (!async_describe(p, call, request->fd, out)) {
+        return false;
+    }
+    out->context = context;
+    out->id = request->user_data;
+    if (call_table[call].traits & CALL_TRANSFERS) {
+        out->offset = request->off;
+        out->has_offset = request->off != UINT64_MAX;
+        out->size = request->len;
+        out->unaligned = request->addr & 7;
+        if (request->opcode == IORING_OP_READV || request->opcode == IORING_OP_WRITEV) {
+            const struct iovec *iov = (const struct iovec *)(uintptr_t)request->addr;
+            out->size = 0;
+            for (unsigned i = 0; i < request->len; i++) out->size += iov[i].iov_len;
+        }
+    }
+    return !left_out;
+}
+
+// --- completion
+
+// The range of completions that nobody has looked at yet; false where there is no room to remember the ring.
+static bool take_range(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
+{
+    *from = *to = 0;
+    if (!emit_claim(thread)) return true;
+    spin_lock(&lock);
+    unsigned tail = __atomic_load_n(ring->cq.ktail, __ATOMIC_ACQUIRE);
+    unsigned entries = *ring->cq.kring_mask + 1;
+    int free_row = -1, row = -1;
+    for (int i = 0; i < RINGS && row < 0; i++) {
+        if (known[i].ring == ring) row = i;
+        if (!known[i].ring && free_row < 0) free_row = i;
+    }
+    if (row < 0 && free_row >= 0) {
+        row = free_row;
+        known[row].ring = ring;
+        known[row].seen = *ring->cq.khead;
+    }
+    if (row >= 0) {
+        *from = tail - known[row].seen > entries ? tail - entries : known[row].seen;
+        *to = tail;
+        known[row].seen = tail;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+    return row >= 0;
+}
+
+// False where nobody will ever see the ring's completions.
+static bool look_at_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
+{
+    unsigned from, to;
+    struct pending done;
+    if (!thread || !ring->cq.ktail) return true;
+    if (!take_range(thread, ring, &from, &to)) return false;
+    for (unsigned i = from; i != to; i++) {
+        unsigned at = i & *ring->cq.kring_mask;
+#ifdef IORING_SETUP_CQE32
+        if (ring->flags & IORING_SETUP_CQE32) at <<= 1;
+#endif
+        const struct io_uring_cqe *completion = &ring->cq.cqes[at];
+        if (!async_take(thread, ring, completion->user_data, &done)) continue;
+        if (done.call == CALL_io_uring_open && completion->res >= 0) handles_forget(completion->res);
+        async_emit(thread, &done, completion->res, clock_now() - since);
+    }
+    return true;
+}
+
+static void forget_ring(struct thread *thread, const struct ring_view *ring)
+{
+    if (!thread || !emit_claim(thread)) return;
+    spin_lock(&lock);
+    for (int i = 0; i < RINGS; i++) {
+        if (known[i].ring == ring) known[i].ring = NULL;
+    }
+    spin_unlock(&lock);
+    emit_unclaim(thread);
+}
+
+// --- the exported functions
+
+// A call that submits what waits in the ring: the requests are looked at before, the completions before and after.
+struct submission {
+    struct probe p;
+    struct async_batch batch;
+    const struct ring_view *ring;
+    unsigned first, end; // of the requests
+    bool watched;
+};
+
+// More rings than the recorder can remember.
+static void count_unseen(struct submission *s)
+{
+    struct pending what;
+    long count = (long)(s->end - s->first);
+    for (long i = 0; i < count; i++) {
+        if (describe_request(&s->p, s->ring, s->ring, i, &what)) spill_count_loss(LOSS_ASYNC, 1);
+    }
+    s->watched = false;
+}
+
+PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *ring)
+{
+    s->ring = (const struct ring_view *)ring;
+    s->watched = enter(&s->p);
+    if (!s->watched) return;
+    s->first = s->ring->sq.sqe_head;
+    s->end = s->ring->sq.sqe_tail;
+    if (!look_at_completions(s->p.thread, s->ring, s->p.start)) {
+        count_unseen(s);
+        return;
+    }
+    async_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
+}
+
+static int submission_end(struct submission *s, int result)
+{
+    if (!s->watched) return result;
+    async_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
+    look_at_completions(s->p.thread, s->ring, s->p.start);
+    uint64_t spent = clock_now() - s->p.start;
+    for (unsigned i = s->first; s->batch.recorded && i != s->end; i++) {
+        async_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
+    }
+    return result;
+}
+
+// A call that only waits. Before kernel 5.11 waiting with a timeout took a request of its own, and submitted the
+// others.
+static bool wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
+{
+    return timeout && !(((const struct ring_view *)ring)->features & IORING_FEAT_EXT_ARG);
+}
+
+static int waited(struct thread *thread, const struct io_uring *ring, uint64_t since, int result)
+{
+    look_at_completions(thread, (const struct ring_view *)ring, since);
+    return result;
+}
+
+SHIM(int, io_uring_submit, struct io_uring *ring)
+{
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit)(ring));
+}
+
+SHIM(int, io_uring_submit_and_wait, struct io_uring *ring, unsigned least)
+{
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait)(ring, least));
+}
+
+SHIM(int, io_uring_submit_and_wait_timeout, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
+     struct __kernel_timespec *timeout, sigset_t *mask)
+{
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait_timeout)(ring, found, least, timeout, mask));
+}
+
+SHIM(int, io_uring_submit_and_get_events, struct io_uring *ring)
+{
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_submit_and_get_events)(ring));
+}
+
+SHIM(int, io_uring_wait_cqes, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
+     struct __kernel_timespec *timeout, sigset_t *mask)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (!wait_submits(ring, timeout)) {
+        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
+    }
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
+}
+
+SHIM(int, io_uring_wait_cqe_timeout, struct io_uring *ring, struct io_uring_cqe **found,
+     struct __kernel_timespec *timeout)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    if (!wait_submits(ring, timeout)) {
+        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
+    }
+    struct submission s;
+    submission_begin(&s, ring);
+    return submission_end(&s, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
+}
+
+SHIM(int, __io_uring_get_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned submit, unsigned least,
+     sigset_t *mask)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    return waited(thread, ring, since, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
+}
+
+SHIM(int, io_uring_get_events, struct io_uring *ring)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    return waited(thread, ring, since, REAL_LATE(io_uring_get_events)(ring));
+}
+
+SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned count)
+{
+    struct thread *thread = recorder_thread();
+    uint64_t since = clock_now();
+    unsigned result = REAL_LATE(io_uring_peek_batch_cqe)(ring, found, count);
+    look_at_completions(thread, (const struct ring_view *)ring, since);
+    return result;
+}
+
+SHIM(void, io_uring_queue_exit, struct io_uring *ring)
+{
+    struct thread *thread = recorder_thread();
+    const struct ring_view *view = (const struct ring_view *)ring;
+    look_at_completions(thread, view, clock_now());
+    forget_ring(thread, view);
+    if (view->ring_fd >= 0) handles_forget(view->ring_fd);
+    REAL_LATE(io_uring_queue_exit)(ring);
+}

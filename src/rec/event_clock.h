@@ -1,0 +1,28 @@
+// The event clock: the processor's counter where it is steady, else clock_gettime; both shifted to a unit of some
+// nanoseconds, which keeps most times in one or two bytes.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "fmt/spill.h"
+#include "rec/cpu.h"
+
+enum { CLOCK_COUNTER_SHIFT = 4, CLOCK_NS_SHIFT = 2 };
+
+extern bool clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
+
+static inline uint64_t clock_now(void)
+{
+    if (__builtin_expect(clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+    return cpu_counter() >> CLOCK_COUNTER_SHIFT;
+}
+
+static inline struct spill_moment clock_moment(void)
+{
+    struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
+    moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
+    moment.units = clock_now();
+    return moment;
+}

@@ -1,0 +1,36 @@
+// Building short strings in fixed room, without libc's printf (which may allocate, and which is one of the shims).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct text {
+    char *data;
+    size_t room;
+    size_t len; // without the final zero, which is always there; never over room - 1
+};
+
+static inline void text_add_bytes(struct text *text, const char *bytes, size_t len)
+{
+    if (len > text->room - 1 - text->len) len = text->room - 1 - text->len;
+    memcpy(text->data + text->len, bytes, len);
+    text->len += len;
+    text->data[text->len] = 0;
+}
+
+static inline void text_add(struct text *text, const char *string)
+{
+    text_add_bytes(text, string, strlen(string));
+}
+
+static inline void text_add_number(struct text *text, uint64_t value, unsigned base)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    text_add_bytes(text, digits + at, sizeof digits - at);
+}

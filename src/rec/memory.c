@@ -1,0 +1,44 @@
+#include "rec/memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "rec/cpu.h"
+
+enum { ARENA_BLOCK_BYTES = 64 << 10, ARENA_ALIGN = 16 };
+
+struct arena_block {
+    _Atomic size_t used;
+    size_t bytes;
+};
+
+static struct arena_block *_Atomic current;
+
+void *arena_pages(size_t bytes)
+{
+    long address =
+        cpu_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return address < 0 && address > -4096 ? NULL : (void *)address;
+}
+
+// Lock-free: whoever finds the block full puts a new one in its place; a loser's block is wasted, which is rare.
+void *arena_alloc(size_t bytes)
+{
+    bytes = (bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    size_t header = (sizeof(struct arena_block) + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    if (bytes > ARENA_BLOCK_BYTES / 4) return arena_pages(bytes);
+    for (;;) {
+        struct arena_block *block = atomic_load(&current);
+        if (block) {
+            size_t at = atomic_fetch_add(&block->used, bytes);
+            if (at + bytes <= block->bytes) return (char *)block + at;
+        }
+        struct arena_block *fresh = arena_pages(ARENA_BLOCK_BYTES);
+        if (!fresh) return NULL;
+        fresh->bytes = ARENA_BLOCK_BYTES;
+        fresh->used = header;
+        atomic_compare_exchange_strong(&current, &block, fresh);
+    }
+}

@@ -1,0 +1,158 @@
+#include "rec/mpi/core.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "fmt/fields.h"
+#include "rec/fixed_text.h"
+#include "rec/interned.h"
+#include "rec/memory.h"
+#include "rec/probe/probe.h"
+#include "rec/real.h"
+#include "rec/recorder.h"
+#include "rec/spill.h"
+
+extern void *mpi_slots[MPI_SLOTS]; // cpu.c: the stubs jump through these
+
+static const char *const slot_names[MPI_SLOTS] = {
+#define MPI_NAME(name) #name,
+    MPI_NAMES(MPI_NAME)
+#undef MPI_NAME
+};
+static void *real_functions[MPI_SLOTS];
+static void *mpi_library; // dlopen's handle of the object that defines MPI
+
+// --- finding the MPI
+
+// The object that owns PMPI_Init, wherever it hides: a library opened with RTLD_LOCAL is in nobody's scope but its own.
+// Opened once more, it stays.
+static void *find_library(void)
+{
+    const struct link_map *object = NULL;
+    return real_next("PMPI_Init", &object) ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
+
+bool mpi_is_here(void)
+{
+    return real_next("PMPI_Init", NULL) != NULL;
+}
+
+static void *symbol(const char *name)
+{
+    void *found = real.dlsym(RTLD_DEFAULT, name); // data first: a program's copy is the one that lives
+    if (!found && mpi_library) found = real.dlsym(mpi_library, name);
+    return found;
+}
+
+// --- services
+
+static struct file *file_of(const char *path)
+{
+    bool left_out;
+    return probe_file(AT_FDCWD, path, &left_out);
+}
+
+static void describe(int rank, int size, int local_rank, const char *library)
+{
+    uint8_t buffer[512];
+    struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
+    struct thread *thread = recorder_thread();
+    if (!thread || !emit_claim(thread)) return;
+    fields_begin(&out, RECORD_PROCESS);
+    fields_number(&out, PROCESS_RANK, (uint64_t)rank + 1);
+    fields_number(&out, PROCESS_MPI_SIZE, (uint64_t)size);
+    if (local_rank >= 0) fields_number(&out, PROCESS_LOCAL_RANK, (uint64_t)local_rank + 1);
+    fields_string(&out, PROCESS_MPI, library);
+    fields_end(&out);
+    if (!out.overflow) spill_record(buffer, (size_t)(out.at - buffer));
+    emit_unclaim(thread);
+}
+
+static struct thread *current(void)
+{
+    return recorder_thread();
+}
+
+static const struct mpi_core core = {
+    .real = real_functions,
+    .symbol = symbol,
+    .alloc = arena_alloc,
+    .thread = current,
+    .file = file_of,
+    .serial = handles_new_serial,
+    .push = emit_push,
+    .push_choice = emit_push_choice,
+    .finish = emit_finish,
+    .leave = emit_leave,
+    .deferred = emit_deferred,
+    .attend = emit_attend,
+    .async_add = async_add,
+    .async_find = async_find,
+    .async_take = async_take,
+    .async_emit = async_emit,
+    .intern = interned_number,
+    .describe = describe,
+    .tick = &recorder.tick,
+    .clock_uses_ns = &clock_uses_ns,
+};
+
+// --- filling the slots
+
+static void *const *open_plugin(void)
+{
+    const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
+    char path[PATH_MAX];
+    struct text text = {path, sizeof path, 0};
+    const char *slash = strrchr(recorder.library, '/');
+    text_add_bytes(&text, recorder.library, slash ? (size_t)(slash - recorder.library) + 1 : 0);
+    text_add(&text, "libioseer-");
+    text_add(&text, flavour);
+    text_add(&text, ".so");
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    mpi_plugin_function *function = plugin ? (mpi_plugin_function *)real.dlsym(plugin, MPI_PLUGIN_SYMBOL) : NULL;
+    return function ? function(&core) : NULL;
+}
+
+static void fill_slots(void)
+{
+    struct thread *thread = recorder_thread(); // `real` is there afterwards
+    mpi_library = find_library();
+    for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = real_next(slot_names[i], NULL);
+    void *const *shims = thread && recorder.library && mpi_library ? open_plugin() : NULL;
+    for (unsigned i = 0; i < MPI_SLOTS; i++) {
+        void *target = shims && shims[i] && real_functions[i] ? shims[i] : real_functions[i];
+        if (target) __atomic_store_n(&mpi_slots[i], target, __ATOMIC_RELEASE);
+    }
+    dlerror();
+}
+
+static void fill_slots_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_slots);
+}
+
+// A program that asks by weak references whether there is an MPI finds our functions, and there may be none behind
+// them.
+static int missing(void)
+{
+    enum { SOME_ERROR = 16 };
+    return SOME_ERROR;
+}
+
+void *mpi_resolve(unsigned slot)
+{
+    if (mpi_is_here()) fill_slots_once();
+    return real_functions[slot] ? mpi_slots[slot] : (void *)missing;
+}
+
+bool mpi_is_real(const char *name, const void *function)
+{
+    if (!mpi_is_here()) return false;
+    fill_slots_once();
+    for (unsigned i = 0; i < MPI_SLOTS; i++) {
+        if (strcmp(slot_names[i], name) == 0) return real_functions[i] == function;
+    }
+    return false;
+}

@@ -1,0 +1,656 @@
+#include "rec/mpi/plugin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rec/mpi/describe.h"
+
+struct plugin plugin;
+static struct thread nobody; // stands for threads that were not met yet: it is never ready
+__thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"))) = &nobody;
+
+// A log holds access modes as numbers, the same whatever the MPI.
+_Static_assert(MPI_MODE_CREATE == 1 && MPI_MODE_RDONLY == 2 && MPI_MODE_WRONLY == 4 && MPI_MODE_RDWR == 8 &&
+                   MPI_MODE_DELETE_ON_CLOSE == 16 && MPI_MODE_UNIQUE_OPEN == 32 && MPI_MODE_EXCL == 64 &&
+                   MPI_MODE_APPEND == 128 && MPI_MODE_SEQUENTIAL == 256,
+               "access modes have the numbers of doc/format.md");
+
+enum { FILE_BUCKETS = 256 };
+
+static struct mpi_file *_Atomic files[FILE_BUCKETS];
+static _Atomic uint32_t files_lock;
+
+// Threads that called MPI, for those who must reach them all. States are never freed: new threads take them over.
+static struct known_thread {
+    struct thread *thread;
+    struct known_thread *next;
+} * _Atomic threads;
+
+static void remember_thread(struct thread *thread)
+{
+    struct known_thread *known = threads;
+    while (known && known->thread != thread) known = known->next;
+    if (known || !(known = plugin.core->alloc(sizeof *known))) return;
+    *known = (struct known_thread){thread, threads};
+    while (!atomic_compare_exchange_weak(&threads, &known->next, known)) continue;
+}
+
+bool plugin_find_thread(void)
+{
+    struct thread *thread = plugin.core->thread();
+    if (!thread) return false;
+    remember_thread(thread);
+    plugin_thread = thread;
+    return true;
+}
+
+uint64_t plugin_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+}
+
+uint64_t plugin_ask_type_bytes(void)
+{
+    MPI_Count bytes = 0;
+    struct thread *thread = plugin_thread;
+    MPI_Datatype type = (MPI_Datatype)thread->type_asked;
+    // To ask for the size of no type could end a program that the call itself would only tell so.
+    if (type == plugin.no_type || plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+    thread->types[plugin_type_place(type)] = (struct type_bytes){.type = thread->type_asked, .bytes = (uint64_t)bytes};
+    thread->type_numbers[plugin_type_place(type)] = 0;
+    return (uint64_t)bytes;
+}
+
+static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p)
+{
+    struct thread *thread = p->thread;
+    struct mpi_type type = mpi_type_of(p->type);
+    uint32_t number = type.is_contiguous ? 0 : type.number;
+    unsigned place = plugin_type_place(p->type);
+    if (thread->types[place].type == (uintptr_t)p->type) thread->type_numbers[place] = number + 1;
+    return number;
+}
+
+// The number of the datatype of a transfer's memory where that is not contiguous. MPI has accepted the type.
+static inline uint32_t memory_type(struct mpi_probe *p)
+{
+    return LIKELY(p->type_number) ? p->type_number - 1 : ask_memory_type(p);
+}
+
+// Before the call: from then on nobody may use the handle until it means another type. What MPI frees inside its own
+// calls the program has never seen, or has freed before.
+void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
+{
+    const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
+    (void)p;
+    atomic_fetch_add(&plugin.type_salt, odd);
+    for (struct known_thread *known = threads; known; known = known->next) {
+        known->thread->types[plugin_type_place(*type)].type = 0;
+    }
+}
+
+// What the inline functions of emit.h need of the core.
+void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
+{
+    plugin.core->push(thread, frame, known);
+}
+
+void emit_deferred(struct thread *thread)
+{
+    plugin.core->deferred(thread);
+}
+
+void *plugin_scratch(void)
+{
+    static __thread void *scratch __attribute__((tls_model("initial-exec")));
+    if (!scratch) scratch = plugin.core->alloc(PLUGIN_SCRATCH_BYTES);
+    return scratch;
+}
+
+// --- open files
+
+static struct mpi_file *_Atomic *bucket_of(MPI_File fh)
+{
+    return &files[(uintptr_t)fh * 0x9e3779b97f4a7c15u >> 56];
+}
+
+static struct mpi_file *file_find(MPI_File fh)
+{
+    struct mpi_file *file = atomic_load_explicit(bucket_of(fh), memory_order_acquire);
+    while (file && !(file->fh == fh && file->open)) file = file->next;
+    return file;
+}
+
+// Entries are never freed: another thread may be looking through them. They serve again.
+static struct mpi_file *file_add(MPI_File fh)
+{
+    struct mpi_file *_Atomic *bucket = bucket_of(fh);
+    spin_lock_as(&files_lock, 1);
+    struct mpi_file *file = *bucket;
+    while (file && file->open) file = file->next;
+    if (!file && (file = plugin.core->alloc(sizeof *file))) {
+        file->next = *bucket;
+        atomic_store_explicit(bucket, file, memory_order_release);
+    }
+    if (file) {
+        *file = (struct mpi_file){.next = file->next, .fh = fh, .position = POSITION_UNKNOWN};
+        file->open = true;
+    }
+    spin_unlock(&files_lock);
+    return file;
+}
+
+// --- entering
+
+static inline void enter_call(struct mpi_probe *p)
+{
+    p->thread = plugin_thread;
+    p->thread->outside_mpi = false;
+    p->tick = atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed) + 1;
+}
+
+static inline void enter_file(struct mpi_probe *p, MPI_File fh)
+{
+    enter_call(p);
+    p->file = file_find(fh);
+    p->has_offset = false;
+    p->size = 0;
+}
+
+// The last thing before the call.
+static inline void begin(struct mpi_probe *p)
+{
+    emit_push_plain(p->thread, &p->frame, p->tick);
+    p->start = plugin_now();
+}
+
+void mpi_enter_io(struct mpi_probe *p)
+{
+    enter_call(p);
+    p->file = NULL;
+    p->size = 0;
+    begin(p);
+}
+
+// Any of these may move the individual pointer.
+void mpi_enter_file(struct mpi_probe *p, MPI_File fh)
+{
+    enter_file(p, fh);
+    if (p->file) p->file->position = POSITION_UNKNOWN;
+    begin(p);
+}
+
+void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh)
+{
+    mpi_enter_file(p, *fh);
+}
+
+static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
+{
+    MPI_Offset byte = 0, etypes = p->file->etype_bytes ? (MPI_Offset)(p->view_offset / p->file->etype_bytes) : 0;
+    bool is_known = plugin.get_byte_offset(fh, etypes, &byte) == MPI_SUCCESS;
+    p->offset = (uint64_t)byte;
+    return is_known;
+}
+
+// Where the view's bytes lie in the file is arithmetic for plain views; for the others the MPI library itself is asked.
+static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes)
+{
+    p->view_offset = view_bytes;
+    p->offset = p->file->displacement + view_bytes;
+    p->has_offset = LIKELY(p->file->plain_view) || ask_offset(p, fh);
+}
+
+static inline void enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
+{
+    enter_file(p, fh);
+    p->type = type;
+    p->type_number = 0;
+    if (count <= 0) return;
+    p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
+    p->type_number = p->thread->type_numbers[plugin_type_place(type)];
+}
+
+void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type)
+{
+    enter_data(p, fh, count, type);
+    if (p->file && view >= 0) locate(p, fh, (uint64_t)view * p->file->etype_bytes);
+    begin(p);
+}
+
+// MPI is asked where its pointer is after anything but transfers that moved what they were asked for.
+static bool take_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
+{
+    uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
+    do {
+        MPI_Offset etypes = 0;
+        *position = known;
+        if (known != POSITION_UNKNOWN) continue;
+        if (plugin.get_position(fh, &etypes) != MPI_SUCCESS) return false;
+        *position = (uint64_t)etypes * p->file->etype_bytes;
+    } while (!atomic_compare_exchange_strong(&p->file->position, &known, *position + p->size));
+    return true;
+}
+
+void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
+{
+    uint64_t position;
+    enter_data(p, fh, count, type);
+    if (p->file && take_position(p, fh, &position)) locate(p, fh, position);
+    begin(p);
+}
+
+// The shared pointer is another process's too: nobody knows where it is without asking all of them.
+void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
+{
+    enter_data(p, fh, count, type);
+    begin(p);
+}
+
+// The second half carries on the call that the first half began.
+void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
+{
+    enter_file(p, fh);
+    if (p->file) p->file->position = POSITION_UNKNOWN;
+    const struct pending *split = p->file ? &p->file->split : NULL;
+    bool is_ours = split && split->call != CALL_none && split->own_stream == p->thread->stream;
+    emit_push(p->thread, &p->frame, is_ours ? split->own_number : CALL_FRAME_SILENT);
+    p->start = plugin_now();
+}
+
+// --- leaving
+
+static inline void start_event(struct emission *e, const struct mpi_probe *p, uint32_t call, struct file *file,
+                               uint64_t end)
+{
+    emit_start(e, call, file, p->file ? p->file->serial : 0, p->start, end, p->caller);
+}
+
+int plugin_error(int result)
+{
+    int class = 0;
+    if (result == MPI_SUCCESS) return 0;
+    return plugin.error_class(result, &class) == MPI_SUCCESS && class ? class : 1;
+}
+
+static void finish(struct mpi_probe *p, struct emission *e)
+{
+    plugin.core->finish(p->thread, &p->frame, e);
+    p->thread->outside_mpi = true;
+}
+
+static MPI_RARE void drop_frame(struct mpi_probe *p)
+{
+    plugin.core->leave(p->thread, &p->frame);
+    p->thread->outside_mpi = true;
+}
+
+static bool is_recorded(const struct mpi_probe *p)
+{
+    return p->file && p->file->file;
+}
+
+static void finish_simple(struct mpi_probe *p, uint32_t call, struct file *file, uint64_t size, int result)
+{
+    struct emission e;
+    start_event(&e, p, call, file, plugin_now());
+    e.size = size;
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
+    finish(p, &e);
+}
+
+void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result)
+{
+    if (is_recorded(p)) {
+        finish_simple(p, call, p->file->file, (uint64_t)size, result);
+    } else {
+        drop_frame(p);
+    }
+}
+
+// ROMIO takes a file system's name before the path: "ufs:/tmp/x".
+static const char *path_of(const char *filename)
+{
+    const char *colon = strchr(filename, ':');
+    return colon && colon - filename > 1 && !memchr(filename, '/', (size_t)(colon - filename)) ? colon + 1 : filename;
+}
+
+// What the call asked for and, of an open file, what is in force now.
+static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh)
+{
+    bool has_info = info != plugin.no_info;
+    uint32_t number = fh ? mpi_hints_of(info, fh) : 0;
+    if (has_info) emit_attribute(e, ATTRIBUTE_HINTS, 1);
+    if (number) emit_attribute(e, ATTRIBUTE_HINTS_ID, number);
+}
+
+void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
+                    const MPI_File *fh, int result)
+{
+    uint64_t end = plugin_now();
+    struct file *name = plugin.core->file(path_of(filename));
+    int size = 0;
+    if (result == MPI_SUCCESS) p->file = file_add(*fh);
+    if (p->file) {
+        p->file->file = name;
+        p->file->serial = plugin.core->serial();
+        p->file->etype_bytes = 1;
+        p->file->plain_view = true;
+    }
+    if (!name) {
+        drop_frame(p);
+        return;
+    }
+    plugin.comm_size(comm, &size);
+    struct emission e;
+    start_event(&e, p, call, name, end);
+    emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
+    emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
+    add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
+    finish(p, &e);
+}
+
+void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result)
+{
+    struct mpi_file *file = p->file;
+    mpi_leave_file(p, call, 0, result);
+    if (file && result == MPI_SUCCESS) file->open = false;
+}
+
+void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result)
+{
+    struct file *name = plugin.core->file(path_of(filename));
+    if (name) {
+        finish_simple(p, call, name, 0, result);
+    } else {
+        drop_frame(p);
+    }
+}
+
+// A view is plain where the filetype has no holes.
+static void take_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
+                      const struct mpi_type *filetype)
+{
+    file->etype_bytes = etype->bytes;
+    file->displacement = disp > 0 ? (uint64_t)disp : 0;
+    file->plain_view = filetype->is_contiguous;
+}
+
+static void add_view(struct emission *e, const struct mpi_type *etype, const struct mpi_type *filetype)
+{
+    emit_attribute(e, ATTRIBUTE_ETYPE_BYTES, etype->bytes);
+    emit_attribute(e, ATTRIBUTE_FILETYPE_BYTES, filetype->bytes);
+    emit_attribute(e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)filetype->extent);
+    if (etype->number) emit_attribute(e, ATTRIBUTE_ETYPE, etype->number);
+    if (filetype->number) emit_attribute(e, ATTRIBUTE_FILETYPE, filetype->number);
+}
+
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, MPI_Info info, int result)
+{
+    uint64_t end = plugin_now();
+    bool is_set = result == MPI_SUCCESS;
+    if (!is_recorded(p)) {
+        drop_frame(p);
+        return;
+    }
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
+    e.offset = (uint64_t)disp;
+    if (is_set) {
+        struct mpi_type of_element = mpi_type_of(etype), of_file = mpi_type_of(filetype);
+        take_view(p->file, disp, &of_element, &of_file);
+        add_view(&e, &of_element, &of_file);
+    }
+    add_hints(&e, info, is_set ? &fh : NULL);
+    emit_result(&e, is_set ? 0 : -1, 0, plugin_error(result));
+    finish(p, &e);
+}
+
+void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result)
+{
+    uint64_t end = plugin_now();
+    if (!is_recorded(p)) {
+        drop_frame(p);
+        return;
+    }
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
+    add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
+    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
+    finish(p, &e);
+}
+
+void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
+{
+    uint64_t end = plugin_now();
+    MPI_Offset position = 0;
+    if (!is_recorded(p)) {
+        drop_frame(p);
+        return;
+    }
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
+    if (result == MPI_SUCCESS && plugin.get_position(fh, &position) == MPI_SUCCESS) {
+        e.offset = (uint64_t)position * p->file->etype_bytes;
+    } else {
+        e.extra.flags |= EVENT_NO_OFFSET;
+        emit_result(&e, -1, 0, plugin_error(result));
+    }
+    finish(p, &e);
+}
+
+static __thread struct {
+    MPI_Status status;
+    int64_t bytes;
+} last_answer __attribute__((tls_model("initial-exec")));
+
+static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked)
+{
+    MPI_Count bytes = 0;
+    if (plugin.get_elements(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
+    last_answer.status = *status;
+    return last_answer.bytes = bytes;
+}
+
+// Statuses are values: one that is the same as the last one, byte by byte, says the same (and not 0: there was one).
+int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked)
+{
+    if (status == MPI_STATUS_IGNORE) return (int64_t)asked;
+    if (LIKELY(!memcmp(status, &last_answer.status, sizeof *status) && last_answer.bytes)) return last_answer.bytes;
+    return ask_moved_bytes(status, asked);
+}
+
+// Whether the offset in the view may be another than in the file.
+static bool has_view(const struct mpi_probe *p)
+{
+    return p->has_offset && !(p->file->plain_view && p->file->displacement == 0);
+}
+
+static MPI_RARE void leave_data_slowly(struct mpi_probe *p, uint32_t call, int64_t moved, int result, uint64_t end)
+{
+    struct emission e;
+    start_event(&e, p, call, p->file->file, end);
+    e.size = p->size;
+    e.offset = p->has_offset ? p->offset : 0;
+    if (!p->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
+    if (has_view(p)) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
+    uint32_t datatype = result == MPI_SUCCESS ? memory_type(p) : 0;
+    if (datatype) emit_attribute(&e, ATTRIBUTE_DATATYPE, datatype);
+    if (moved != (int64_t)p->size) {
+        p->file->position = POSITION_UNKNOWN;
+        emit_result(&e, moved, (int64_t)p->size, plugin_error(result));
+    }
+    finish(p, &e);
+}
+
+void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
+{
+    uint64_t end = plugin_now();
+    if (UNLIKELY(!is_recorded(p))) {
+        drop_frame(p);
+        return;
+    }
+    int64_t moved = LIKELY(result == MPI_SUCCESS) ? plugin_moved_bytes(status, p->size) : -1;
+    enum event_attribute attribute = has_view(p) ? ATTRIBUTE_VIEW_OFFSET : ATTRIBUTE_LIMIT;
+    if (LIKELY(moved == (int64_t)p->size && p->has_offset && !memory_type(p)) &&
+        LIKELY(emit_finish_plain(p->thread, &p->frame, call, p->file->serial, p->offset, p->size, p->start, end,
+                                 attribute, p->view_offset))) {
+        p->thread->outside_mpi = true;
+        return;
+    }
+    leave_data_slowly(p, call, moved, result, end);
+}
+
+// --- nonblocking and split transfers: from submission to observed completion
+
+// The frame has been dropped: its number is the call's own if it had children.
+static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result, uint64_t end)
+{
+    p->file->position = POSITION_UNKNOWN;
+    return (struct pending){.context = plugin_request_queue,
+                            .call = call,
+                            .serial = p->file->serial,
+                            .file = p->file->file,
+                            .offset = p->has_offset ? p->offset : 0,
+                            .has_offset = p->has_offset,
+                            .size = p->size,
+                            .start = p->start,
+                            .call_time = end - p->start,
+                            .caller = p->caller,
+                            .tick = atomic_load_explicit(&plugin.tick, memory_order_relaxed),
+                            .view_offset = p->view_offset,
+                            .has_view = has_view(p),
+                            .datatype = result == MPI_SUCCESS ? memory_type(p) : 0,
+                            .own_stream = p->thread->stream,
+                            .own_number = p->frame.number,
+                            .parent_number = STREAM_NO_PARENT};
+}
+
+void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result)
+{
+    uint64_t end = plugin_now();
+    drop_frame(p);
+    if (!is_recorded(p)) return;
+    struct pending what = pending_of(p, call, result, end);
+    if (result == MPI_SUCCESS) {
+        what.id = plugin_request_id(*request);
+        plugin.core->async_add(p->thread, &what);
+        atomic_fetch_add(&plugin.io_requests, 1);
+    } else {
+        plugin.core->async_emit(p->thread, &what, -plugin_error(result), 0);
+    }
+}
+
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
+{
+    uint64_t end = plugin_now();
+    (void)fh;
+    drop_frame(p);
+    if (!is_recorded(p)) return;
+    p->file->split = pending_of(p, call, result, end);
+    if (result != MPI_SUCCESS) {
+        plugin.core->async_emit(p->thread, &p->file->split, -plugin_error(result), 0);
+        p->file->split.call = CALL_none;
+    }
+}
+
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result)
+{
+    (void)call, (void)fh;
+    drop_frame(p);
+    if (!is_recorded(p) || p->file->split.call == CALL_none) return;
+    if (p->file->split.own_number == STREAM_NO_PARENT) { // only the second half had children
+        p->file->split.own_number = p->frame.number;
+        p->file->split.own_stream = p->thread->stream;
+    }
+    int64_t moved = result == MPI_SUCCESS ? plugin_moved_bytes(status, p->file->split.size) : -plugin_error(result);
+    plugin.core->async_emit(p->thread, &p->file->split, moved, plugin_now() - p->start);
+    p->file->split.call = CALL_none;
+}
+
+// --- the job
+
+static int local_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+                                        "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (text && *text) return atoi(text);
+    }
+    return -1;
+}
+
+// "MPICH Version:\t4.0.2\nMPICH Release date: …" becomes "MPICH 4.0.2", "Open MPI v4.1.4, package: …" its first part.
+static void tidy_version(char *version)
+{
+    version[strcspn(version, "\n,")] = 0;
+    char *label = strstr(version, "Version:");
+    if (!label) return;
+    const char *number = label + strlen("Version:");
+    number += strspn(number, " \t");
+    memmove(label, number, strlen(number) + 1);
+}
+
+void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
+{
+    int rank = 0, size = 0, len = 0;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    (void)call;
+    p->thread->in_mpi_setup = false;
+    if (result != MPI_SUCCESS) return;
+    plugin.comm_rank(plugin.world, &rank);
+    plugin.comm_size(plugin.world, &size);
+    plugin.library_version(version, &len);
+    tidy_version(version);
+    plugin.core->describe(rank, size, local_rank(), version);
+}
+
+// --- the plugin
+
+#include "mpi_shims.h"
+
+static void *const shims[MPI_SLOTS] = {
+#define SHIM_ADDRESS(name) [SLOT_##name] = (void *)shim_##name,
+    MPI_NAMES(SHIM_ADDRESS)
+#undef SHIM_ADDRESS
+};
+
+static void find(void *target, const char *name)
+{
+    *(void **)target = plugin.core->symbol(name);
+}
+
+__attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const struct mpi_core *core);
+void *const *ioseer_mpi_plugin(const struct mpi_core *core)
+{
+    plugin.core = core;
+    *core->tick = &plugin.tick;
+    plugin.clock_uses_ns = *core->clock_uses_ns;
+    memcpy(plugin.real, core->real, sizeof plugin.real);
+#ifdef OPEN_MPI
+    plugin.world = core->symbol("ompi_mpi_comm_world");
+    plugin.byte = core->symbol("ompi_mpi_byte");
+    plugin.no_type = core->symbol("ompi_mpi_datatype_null");
+    plugin.no_info = core->symbol("ompi_mpi_info_null");
+#else
+    plugin.world = MPI_COMM_WORLD;
+    plugin.byte = MPI_BYTE;
+    plugin.no_type = MPI_DATATYPE_NULL;
+    plugin.no_info = MPI_INFO_NULL;
+#endif
+    find(&plugin.type_size, "PMPI_Type_size_x");
+    find(&plugin.type_extent, "PMPI_Type_get_extent_x");
+    find(&plugin.get_elements, "PMPI_Get_elements_x");
+    find(&plugin.get_position, "PMPI_File_get_position");
+    find(&plugin.get_byte_offset, "PMPI_File_get_byte_offset");
+    find(&plugin.error_class, "PMPI_Error_class");
+    find(&plugin.comm_rank, "PMPI_Comm_rank");
+    find(&plugin.comm_size, "PMPI_Comm_size");
+    find(&plugin.library_version, "PMPI_Get_library_version");
+    mpi_types_start();
+    mpi_hints_start();
+    return shims;
+}

@@ -1,0 +1,246 @@
+// The MPI side of the recorder, compiled once for each MPI (with its mpi.h) and opened by the core when a program uses
+// that MPI. It must not depend on the MPI library: its functions come through the core's table, its data symbols are
+// looked up.
+#pragma once
+
+#include <mpi.h>
+
+#include "calls.h"
+#include "rec/mpi/core.h"
+
+#define MPI_SHIM static inline __attribute__((always_inline))
+#define MPI_RECORDED __attribute__((noinline))
+#define MPI_RARE __attribute__((noinline, cold))
+
+// What the plugin knows of an open MPI file.
+struct mpi_file {
+    struct mpi_file *next; // of those with the same hash
+    bool open;
+    MPI_File fh;
+    struct file *file;
+    uint32_t serial;
+    uint64_t etype_bytes;
+    uint64_t displacement;
+    bool plain_view;           // its bytes are the file's bytes from the displacement on
+    _Atomic uint64_t position; // of the individual pointer in the view, bytes; POSITION_UNKNOWN: MPI must be asked
+    struct pending split;      // the split call under way; call 0: none
+};
+
+#define POSITION_UNKNOWN UINT64_MAX
+
+struct mpi_probe {
+    struct thread *thread;
+    uintptr_t caller;
+    struct mpi_file *file;
+    struct call_frame frame;
+    uint64_t tick;
+    uint64_t start;
+    uint64_t offset;
+    uint64_t view_offset;
+    uint64_t size;
+    MPI_Datatype type;    // of the memory of a transfer
+    uint32_t type_number; // as in struct thread
+    bool has_offset;
+    MPI_Status own_status; // where the program wants none
+    struct mpi_wait *wait; // a wait in which there is I/O among the requests, or NULL
+};
+
+struct plugin {
+    const struct mpi_core *core;
+    _Atomic uint64_t tick; // of the process
+    bool clock_uses_ns;    // *core->clock_uses_ns
+    MPI_Comm world;
+    MPI_Datatype byte;
+    MPI_Datatype no_type;
+    MPI_Info no_info;
+    _Atomic uint64_t type_salt; // another one each time a datatype is freed: its handle may come to mean another type
+    _Atomic int io_requests;    // nonblocking transfers under way
+    int (*type_size)(MPI_Datatype, MPI_Count *);
+    int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
+    int (*get_position)(MPI_File, MPI_Offset *);
+    int (*get_byte_offset)(MPI_File, MPI_Offset, MPI_Offset *);
+    int (*error_class)(int, int *);
+    int (*comm_rank)(MPI_Comm, int *);
+    int (*comm_size)(MPI_Comm, int *);
+    int (*type_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
+    int (*library_version)(char *, int *);
+    void *real[MPI_SLOTS]; // core->real
+};
+
+extern struct plugin plugin __attribute__((visibility("hidden")));
+
+MPI_RARE uint64_t plugin_now_ns(void);
+
+static inline uint64_t plugin_now(void)
+{
+    if (UNLIKELY(plugin.clock_uses_ns)) return plugin_now_ns();
+    return cpu_counter() >> CLOCK_COUNTER_SHIFT;
+}
+
+// The same bytes each time, where MPI does not set them.
+MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p)
+{
+    p->own_status = (MPI_Status){0};
+    return &p->own_status;
+}
+
+// --- communication: the hot path of MPI programs. What is rare before the call is a function without parameters: the
+// call's own stay in their registers.
+
+extern __thread struct thread *plugin_thread
+    __attribute__((tls_model("initial-exec"), visibility("hidden"))); // not NULL
+MPI_RARE bool plugin_find_thread(void);
+
+MPI_SHIM void mpi_enter_comm(struct mpi_probe *p)
+{
+    p->thread = plugin_thread;
+    p->thread->outside_mpi = false;
+    atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed);
+    p->thread->comm_start = plugin_now();
+}
+
+MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
+{
+    struct thread *thread = p->thread;
+    if (UNLIKELY(!thread->limit_aside) && !plugin.core->attend(thread)) return;
+    int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
+    struct stream_comm *comm = &thread->comm[kind];
+    comm->units += (uint64_t)spent;
+    comm->count++;
+    comm->bytes += bytes;
+    thread->outside_mpi = true;
+}
+
+// Sizes of types are asked for once: programs use few, and the same ones again and again. No datatype is 0, neither as
+// a number (MPICH) nor as a pointer (Open MPI).
+MPI_RARE uint64_t plugin_ask_type_bytes(void);
+
+static inline unsigned plugin_type_place(MPI_Datatype type)
+{
+#ifdef OPEN_MPI
+    enum { TYPE_BYTES = 512 }; // of those that MPI has itself: they lie side by side
+    return (unsigned)((uintptr_t)type / TYPE_BYTES % RECORDER_TYPES);
+#else
+    return (unsigned)type % RECORDER_TYPES; // theirs are numbered from 0
+#endif
+}
+
+MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type)
+{
+    return (uint64_t)(uintptr_t)type + atomic_load_explicit(&plugin.type_salt, memory_order_relaxed);
+}
+
+MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
+{
+    const struct type_bytes *known = &thread->types[plugin_type_place(type)];
+    if (LIKELY((MPI_Datatype)known->type == type)) return known->bytes;
+    thread->type_asked = (uintptr_t)type;
+    return plugin_ask_type_bytes();
+}
+
+MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type)
+{
+    mpi_enter_comm(p);
+    p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
+}
+
+// Vectors of counts: how many bytes is not asked.
+MPI_SHIM void mpi_enter_some(struct mpi_probe *p)
+{
+    mpi_enter_comm(p);
+    p->size = 0;
+}
+
+MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_SYNCHRONISING, 0);
+}
+
+MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_MOVING, p->size);
+}
+
+MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    mpi_count_comm(p, COMM_COMPLETING, 0);
+}
+
+// --- completion while nonblocking I/O is under way (mpi_wait.c); the calls are plain communication otherwise
+
+MPI_SHIM bool plugin_waits_for_io(void)
+{
+    return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0;
+}
+
+// Changes `statuses` where the program wants none.
+void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
+void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, int result);
+void mpi_leave_test(struct mpi_probe *p, uint32_t call, int count, const int *flag, int result);
+void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, const int *index, int result);
+void mpi_leave_testany(struct mpi_probe *p, uint32_t call, const int *index, const int *flag, int result);
+void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, const int *outcount, const int *indices, int result);
+
+// --- what the parts of the plugin share
+
+extern const char plugin_request_queue[1] __attribute__((visibility("hidden"))); // names the queue of transfers
+
+static inline uint64_t plugin_request_id(MPI_Request request)
+{
+    return (uint64_t)(uintptr_t)request;
+}
+
+// A thread's memory for the moment. The program's heap is left alone: a hole in it would cost each malloc of MPI.
+enum { PLUGIN_SCRATCH_BYTES = 80 << 10 };
+void *plugin_scratch(void);
+// The class of an error that MPI returned; 0 for MPI_SUCCESS.
+int plugin_error(int result);
+// Bytes of a transfer. Without a status they are what was asked for: MPI promises that of all writes that succeed.
+int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked);
+
+// --- the job and its files (mpi_plugin.c)
+
+MPI_SHIM void mpi_enter_setup(struct mpi_probe *p)
+{
+    p->thread = plugin_thread;
+    p->thread->in_mpi_setup = true;
+}
+
+void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
+
+MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)call, (void)result;
+    p->thread->in_mpi_setup = false;
+}
+
+void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type);
+
+MPI_SHIM void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call, (void)result;
+}
+
+void mpi_enter_io(struct mpi_probe *p);
+void mpi_enter_file(struct mpi_probe *p, MPI_File fh);
+void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh);
+void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type);
+void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
+void mpi_enter_end(struct mpi_probe *p, MPI_File fh);
+void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
+                    const MPI_File *fh, int result);
+void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result);
+void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result);
+void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result);
+void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
+                    MPI_Datatype filetype, MPI_Info info, int result);
+void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result);
+void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
+void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
+void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result);
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result);

@@ -1,0 +1,72 @@
+// Probes of calls that move bytes between two descriptors inside the kernel: a read of one and a write of the other.
+#include <errno.h>
+
+#include "rec/probe/probe.h"
+
+bool begin_copy(struct probe *p, int in, int out)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = probe_handle(in);
+    p->out = probe_handle(out);
+    p->start = clock_now();
+    return true;
+}
+
+static uint32_t side(uint32_t call, bool writes)
+{
+    switch (call) {
+    case CALL_sendfile: return writes ? CALL_sendfile_write : CALL_sendfile_read;
+    case CALL_splice: return writes ? CALL_splice_write : CALL_splice_read;
+    default: return writes ? CALL_copy_file_range_write : CALL_copy_file_range_read;
+    }
+}
+
+// Where the copy began. A given offset has been moved on by what was copied; after a failure it may be unreadable.
+static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
+{
+    if (!given) return probe_take_position(handle, fd, result, writes, NULL);
+    return error ? -1 : *given - (result > 0 ? result : 0);
+}
+
+static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, const off_t *given, size_t len,
+                      ssize_t result, int error, uint64_t end)
+{
+    struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
+    struct emission e;
+    probe_emission(&e, &one, call, end);
+    off_t offset = copied_from(handle, fd, given, call_table[call].class == CLASS_WRITE, result, error);
+    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
+    e.offset = (uint64_t)offset;
+    e.size = len;
+    emit_result(&e, result, (int64_t)len, error);
+    emit_slowly(p->thread, &e);
+}
+
+// Splices are not in the kernel's count, so they are not tallied against it either.
+static void tally(struct probe *p, uint32_t call, struct handle *handle, bool writes, ssize_t result)
+{
+    if (call != CALL_splice) emit_left_out(p->thread, writes, handle->left_out, result);
+}
+
+void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,
+                size_t len, ssize_t result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    bool reads = p->handle->file != NULL;
+    bool writes = p->out->file != NULL;
+    struct call_frame frame;
+    if (!reads) tally(p, call, p->handle, false, result);
+    if (!writes) tally(p, call, p->out, true, result);
+    if (reads && writes) emit_push(p->thread, &frame, CALL_FRAME_SILENT);
+    if (reads) emit_side(p, side(call, false), p->handle, in, in_offset, len, result, error, end);
+    if (writes) emit_side(p, side(call, true), p->out, out, out_offset, len, result, error, end);
+    if (reads && writes) {
+        struct emission e;
+        probe_emission_of_file(&e, p, call, NULL, end);
+        e.size = len;
+        emit_result(&e, result, 0, error);
+        emit_finish(p->thread, &frame, &e);
+    }
+}

@@ -1,0 +1,262 @@
+// Probes of calls that name a file: opening, asking, renaming, directories.
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "rec/probe/probe.h"
+#include "rec/spill.h"
+
+// Whether a string of the program's can be read, found out by the kernel in pieces that lie within a page.
+static bool is_readable(const char *text)
+{
+    enum { PIECE = 64 };
+    char piece[PIECE];
+    for (const char *at = text; at && at - text < PATH_MAX;) {
+        size_t len = PIECE - ((uintptr_t)at & (PIECE - 1));
+        if (!probe_copy_memory(piece, at, len)) return false;
+        if (memchr(piece, 0, len)) return true;
+        at += len;
+    }
+    return false;
+}
+
+// Whether the path of a call that failed so may be looked at: some errors come before the kernel has.
+static bool can_read_path(const char *path, int error)
+{
+    switch (error) {
+    case EFAULT: return false;
+    case EINVAL:
+    case EBADF:
+    case EPERM:
+    case ENOSYS:
+    case EOPNOTSUPP: return is_readable(path);
+    default: return path != NULL;
+    }
+}
+
+struct file *probe_file(int dirfd, const char *path, bool *left_out)
+{
+    char *name = files_take_buffer();
+    *left_out = false;
+    if (!name) return NULL;
+    size_t len = files_absolute(name, dirfd, path);
+    *left_out = len && (current_thread->in_mpi_setup || files_is_left_out(name));
+    struct file *file = len && !*left_out ? files_find(name, len) : NULL;
+    files_return_buffer();
+    return file;
+}
+
+// The file that a descriptor was opened on. A path with ".." may lead through symbolic links: the kernel tells.
+static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_out)
+{
+    if (path && (dirfd == FILES_SHM_DIRFD || !files_has_dotdot(path))) return probe_file(dirfd, path, left_out);
+    handles_forget(fd);
+    struct handle *handle = handles_resolve(fd);
+    *left_out = handle->flags & HANDLE_LEFT_OUT;
+    return handle->file;
+}
+
+// Gives a new descriptor its handle and returns it; NULL where it is left out.
+static struct handle *adopt(int fd, int dirfd, const char *path, int flags, struct stat *data)
+{
+    bool left_out;
+    struct file *file = opened_file(fd, dirfd, path, &left_out);
+    if (!file && !left_out) file = files_unnamed();
+    enum left_out why = left_out || !file ? LEFT_OUT_EXCLUDED : LEFT_OUT_NONE;
+    data->st_size = 0;
+    if (file && cpu_syscall(SYS_fstat, fd, data) == 0) {
+        why = handles_classify(fd, data->st_mode);
+        files_note_stat(file, data);
+    }
+    if (why != LEFT_OUT_NONE) {
+        handles_set_left_out(fd, why);
+        return NULL;
+    }
+    return handles_open(fd, file, flags);
+}
+
+// O_TMPFILE's path is a directory; the file itself never gets a name.
+static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, int error,
+                                    uint64_t end)
+{
+    bool left_out = false;
+    bool named = error && can_read_path(path, error) && *path;
+    struct file *file = named ? probe_file(dirfd, path, &left_out) : NULL;
+    if (!error || left_out) {
+        emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
+        return;
+    }
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
+    emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
+    emit_result(&e, -1, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    struct stat data;
+    p->handle = NULL;
+    bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+    if (!error) p->handle = adopt(result, dirfd, unnamed ? NULL : path, flags, &data);
+    if (!p->handle) {
+        open_failed_or_left_out(p, call, dirfd, path, flags, error, end);
+        return;
+    }
+    if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // just opened: nobody else has it
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
+    if (open_has_mode(flags)) emit_attribute(&e, ATTRIBUTE_MODE, mode);
+    if (data.st_size) emit_attribute(&e, ATTRIBUTE_FILE_SIZE, (uint64_t)data.st_size);
+    emit_result(&e, result, 0, 0);
+    emit_slowly(p->thread, &e);
+}
+
+// --- calls on a path
+
+static void leave_named(struct probe *p, uint32_t call, struct file *file, bool left_out, off_t len, ssize_t result,
+                        int error, uint64_t end)
+{
+    if (left_out) {
+        emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
+        return;
+    }
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
+    e.size = (uint64_t)len;
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    bool left_out = false;
+    struct file *file = NULL;
+    if (path && !can_read_path(path, error)) {
+        file = NULL;
+    } else if ((!path || !*path) && dirfd != AT_FDCWD) { // AT_EMPTY_PATH, utimensat(fd, NULL …): the descriptor itself
+        struct handle *handle = probe_handle(dirfd);
+        file = handle->file;
+        left_out = handle->flags & HANDLE_LEFT_OUT;
+    } else if (path && (*path || !error)) {
+        file = probe_file(dirfd, path, &left_out);
+    }
+    leave_named(p, call, file, left_out, len, result, error, end);
+}
+
+void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, ssize_t result)
+{
+    leave_path_event(p, call, dirfd, path, 0, result);
+}
+
+void leave_path_pointer(struct probe *p, uint32_t call, const char *path, const void *result)
+{
+    leave_path_event(p, call, AT_FDCWD, path, 0, result ? 0 : -1);
+}
+
+void leave_path_length(struct probe *p, uint32_t call, const char *path, off_t len, int result)
+{
+    leave_path_event(p, call, AT_FDCWD, path, len, result);
+}
+
+void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    bool out1 = false, out2 = false;
+    struct file *file = can_read_path(path, error) ? probe_file(dirfd, path, &out1) : NULL;
+    struct file *file2 = can_read_path(path2, error) ? probe_file(dirfd2, path2, &out2) : NULL;
+    if (out1 && out2) {
+        emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
+        return;
+    }
+    struct emission e;
+    probe_emission_of_file(&e, p, call, file, end);
+    e.file2 = file2;
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+// --- directories
+
+void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    bool left_out = false;
+    struct file *file = NULL;
+    bool moved = !error && call == CALL_chdir;
+    if (!moved && can_read_path(path, error)) file = probe_file(AT_FDCWD, path, &left_out);
+    if (!error) {
+        files_forget_cwd();
+        if (call == CALL_chroot) recorder.new_root = true;
+    }
+    if (moved) file = probe_file(AT_FDCWD, "", &left_out); // the kernel knows best where we are now
+    leave_named(p, call, file, left_out, 0, result, error, end);
+}
+
+void leave_fchdir(struct probe *p, uint32_t call, int fd, int result)
+{
+    if (result == 0) files_forget_cwd();
+    leave_fd(p, call, fd, result);
+}
+
+void leave_opendir(struct probe *p, uint32_t call, const char *path, DIR *result)
+{
+    leave_open(p, call, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, result ? dirfd(result) : -1);
+}
+
+void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result)
+{
+    leave_fd(p, call, fd, result ? fd : -1);
+}
+
+bool begin_dir(struct probe *p, DIR *dir)
+{
+    p->thread = recorder_thread();
+    if (!p->thread || !dir) return false;
+    p->handle = probe_handle(dirfd(dir));
+    p->start = clock_now();
+    return true;
+}
+
+void leave_dir(struct probe *p, uint32_t call, DIR *dir, int result)
+{
+    (void)dir;
+    int error = errno;
+    errno = result; // readdir_r returns the error
+    leave_fd(p, call, -1, result ? -1 : 0);
+    errno = error;
+}
+
+void leave_dir_entry(struct probe *p, uint32_t call, DIR *dir, const struct dirent *result)
+{
+    (void)dir;
+    leave_fd(p, call, -1, result != NULL);
+}
+
+void leave_dir_void(struct probe *p, uint32_t call, DIR *dir)
+{
+    (void)dir;
+    leave_fd(p, call, -1, 0);
+}
+
+bool begin_closedir(struct probe *p, DIR *dir)
+{
+    p->thread = recorder_thread();
+    if (!p->thread || !dir) return false;
+    p->serial = (uint32_t)dirfd(dir);
+    p->handle = handles_begin_close((int)p->serial);
+    p->start = clock_now();
+    return true;
+}
+
+void leave_closedir(struct probe *p, uint32_t call, int result)
+{
+    leave_close(p, call, (int)p->serial, result);
+}

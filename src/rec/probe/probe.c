@@ -1,0 +1,339 @@
+#include "rec/probe/probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "rec/real.h"
+#include "rec/spill.h"
+
+static bool is_write(uint32_t call)
+{
+    return call_table[call].class == CLASS_WRITE;
+}
+
+void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end)
+{
+    emit_start(e, call, p->handle->file, p->handle->serial, p->start, end, p->caller);
+}
+
+void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end)
+{
+    emit_start(e, call, file, 0, p->start, end, p->caller);
+}
+
+// --- transfers
+
+void begin_shared_transfer(struct probe *p)
+{
+    struct handle *handle = p->handle;
+    p->asks = true;
+    uint32_t before = atomic_fetch_add(&handle->transfers, HANDLE_ARRIVED + 1);
+    p->alone_at_start = before % HANDLE_ARRIVED == 0;
+    p->arrival = (before + HANDLE_ARRIVED + 1) / HANDLE_ARRIVED;
+    p->start = clock_now();
+}
+
+// Whether no other transfer on the handle was under way at any time since the beginning.
+static bool was_alone(const struct probe *p)
+{
+    return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
+}
+
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
+{
+    uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
+    bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
+    uint64_t position = atomic_load(&handle->position);
+    if (ask) {
+        long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+        if (now < 0) return -1;
+        // The answer is of use to a transfer that was alone until now; several at once share out what they moved.
+        bool alone = !asking || !asking->asks || was_alone(asking);
+        if (alone && atomic_compare_exchange_strong(&handle->position, &position, (uint64_t)now)) {
+            return now - (off_t)bytes;
+        }
+    }
+    return (off_t)atomic_fetch_add_explicit(&handle->position, bytes, memory_order_relaxed);
+}
+
+// pwrite on a descriptor opened with O_APPEND appends, whatever its offset says.
+static off_t appended_at(int fd, ssize_t moved)
+{
+    struct stat data;
+    return cpu_syscall(SYS_fstat, fd, &data) == 0 ? data.st_size - moved : -1;
+}
+
+void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned, uint64_t len, off_t offset,
+                         ssize_t result, uint64_t end)
+{
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (handle->flags & HANDLE_LEFT_OUT) {
+        emit_left_out(p->thread, is_write(call), handle->left_out, result);
+        return;
+    }
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
+        offset = probe_take_position(handle, fd, result, is_write(call), p);
+    } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
+        offset = appended_at(fd, result);
+    }
+    if (p->asks) atomic_fetch_sub(&handle->transfers, 1);
+    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
+    e.unaligned = unaligned;
+    e.offset = (uint64_t)offset;
+    e.size = len;
+    emit_result(&e, result, (int64_t)len, error);
+    emit_slowly(p->thread, &e);
+}
+
+bool probe_copy_memory(void *out, const void *from, size_t len)
+{
+    struct iovec here = {out, len}, there = {(void *)from, len};
+    long pid = cpu_syscall(SYS_getpid, 0);
+    return cpu_syscall6(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == (long)len;
+}
+
+// Length and alignment of a vector. After a failure nobody knows whether the kernel could read it.
+static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
+{
+    uint64_t bytes = 0;
+    *unaligned = false;
+    for (int i = 0; i < count && i < IOV_MAX; i++) {
+        struct iovec piece;
+        if (result >= 0) {
+            piece = iov[i];
+        } else if (!probe_copy_memory(&piece, &iov[i], sizeof piece)) {
+            return 0;
+        }
+        bytes += piece.iov_len;
+        *unaligned |= ((uintptr_t)piece.iov_base & 7) != 0;
+    }
+    return bytes;
+}
+
+void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                     ssize_t result)
+{
+    uint64_t end = clock_now();
+    bool unaligned;
+    uint64_t bytes = vector_bytes(iov, count, result, &unaligned);
+    leave_rare_transfer(p, call, fd, unaligned, bytes, off, result, end);
+}
+
+void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result)
+{
+    leave_vector_at(p, call, fd, iov, count, -1, result);
+}
+
+void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                        int flags, ssize_t result)
+{
+#ifdef RWF_APPEND
+    if (flags & RWF_APPEND && result > 0 && !(p->handle->flags & HANDLE_RARE_AT)) {
+        bool moves_position = off < 0;
+        off = appended_at(fd, result);
+        if (moves_position) atomic_store(&p->handle->position, (uint64_t)(off + result));
+    }
+#else
+    (void)flags;
+#endif
+    leave_vector_at(p, call, fd, iov, count, off, result);
+}
+
+void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result)
+{
+    uint64_t end = clock_now();
+    (void)fd;
+    if (p->handle->flags & HANDLE_LEFT_OUT) return;
+    if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
+        atomic_store_explicit(&p->handle->position, (uint64_t)result, memory_order_relaxed);
+        emit(p->thread, call, p->handle, false, (uint64_t)result, 0, p->start, end, p->caller);
+        return;
+    }
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    e.extra.flags |= EVENT_NO_OFFSET;
+    emit_attribute(&e, ATTRIBUTE_WHENCE, (uint64_t)whence);
+    emit_result(&e, -1, 0, errno);
+    emit_slowly(p->thread, &e);
+}
+
+// --- calls on a descriptor
+
+static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len, int flags, ssize_t result, int error)
+{
+    uint64_t end = clock_now();
+    if (p->handle->flags & HANDLE_LEFT_OUT) {
+        emit_left_out(p->thread, false, p->handle->left_out, 0);
+        return;
+    }
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    e.offset = (uint64_t)off;
+    e.size = (uint64_t)len;
+    if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result)
+{
+    (void)fd;
+    leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+}
+
+void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result)
+{
+    (void)fd;
+    leave_fd_event(p, call, off, len, flags, result, result < 0 ? errno : 0);
+}
+
+// posix_fallocate and posix_fadvise return the error itself.
+void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result)
+{
+    (void)fd;
+    leave_fd_event(p, call, off, len, flags, result, result);
+}
+
+void leave_everything(struct probe *p, uint32_t call)
+{
+    struct emission e;
+    probe_emission_of_file(&e, p, call, NULL, clock_now());
+    emit_slowly(p->thread, &e);
+}
+
+void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result)
+{
+    int error = errno;
+    if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
+        leave_dup(p, call, fd, result);
+        return;
+    }
+    if (result >= 0 && command == F_SETFL && p->handle->file) {
+        if (argument & O_APPEND) {
+            p->handle->flags |= HANDLE_APPEND;
+        } else {
+            p->handle->flags &= ~(uint32_t)HANDLE_APPEND;
+        }
+    }
+    leave_fd_event(p, call, 0, 0, command, result, result < 0 ? error : 0);
+}
+
+// --- new descriptors
+
+void leave_dup(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    (void)fd;
+    if (result >= 0) handles_dup(p->handle, result);
+    if (p->handle->flags & HANDLE_LEFT_OUT) return;
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+bool begin_dup2(struct probe *p, int fd, int fd2)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = probe_handle(fd);
+    p->target = fd == fd2 ? NULL : handles_begin_close(fd2);
+    p->start = clock_now();
+    return true;
+}
+
+void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
+{
+    if (p->target) handles_end_close(fd2, result >= 0, p->target);
+    if (fd != fd2) {
+        leave_dup(p, call, fd, result);
+    } else {
+        leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+    }
+}
+
+void leave_newfd(struct probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call;
+    if (result >= 0) handles_forget(result);
+}
+
+void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
+{
+    (void)p, (void)call;
+    if (result < 0) return;
+    handles_forget(fds[0]);
+    handles_forget(fds[1]);
+}
+
+// --- closing
+
+bool begin_close(struct probe *p, int fd)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    p->handle = handles_begin_close(fd);
+    p->start = clock_now();
+    return true;
+}
+
+// A number that is not open is nobody's file: programs that close everything up to the limit would fill the log.
+void leave_close(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    int error = result < 0 ? errno : 0;
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
+    emit_result(&e, result, 0, error);
+    handles_end_close(fd, error != EBADF, p->handle);
+    if (recorded) emit_slowly(p->thread, &e);
+}
+
+void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result)
+{
+    uint64_t end = clock_now();
+    const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
+    if (result < 0) {
+        struct emission e;
+        probe_emission_of_file(&e, p, call, NULL, end);
+        emit_result(&e, result, 0, errno);
+        emit_slowly(p->thread, &e);
+        return;
+    }
+    if (flags & only_close_on_exec) return;
+    unsigned highest = (unsigned)handles_highest_fd();
+    for (unsigned fd = first; fd <= last && fd <= highest; fd++) {
+        p->handle = handles_get((int)fd);
+        if (p->handle->file) {
+            struct emission e;
+            probe_emission(&e, p, call, end);
+            emit_slowly(p->thread, &e);
+        }
+        handles_forget((int)fd);
+    }
+}
+
+void leave_closefrom(struct probe *p, uint32_t call, int first)
+{
+    leave_close_range(p, call, first < 0 ? 0 : (unsigned)first, ~0u, 0, 0);
+}
+
+// --- limits
+
+// Without a limit prlimit only asks.
+bool enter_limit(struct probe *p, int resource, const void *limit)
+{
+    p->thread = recorder_thread();
+    if (p->thread && limit && resource == RLIMIT_AS) {
+        spill_give_back();
+        handles_give_back();
+    }
+    return false;
+}

@@ -1,0 +1,254 @@
+// The probes: what the shims do before (enter_…) and after (leave_…) the real call. Which probe a call uses, and which
+// of its parameters go there, is in calls/*.calls. The two that programs call millions of times are inline.
+#pragma once
+
+#include "calls.h"
+#include "rec/call_types.h"
+#include "rec/emit.h"
+
+struct probe {
+    struct thread *thread;
+    struct handle *handle;
+    uint64_t start;
+    uintptr_t caller;
+    union {
+        struct handle *out; // copies
+        struct {            // mappings
+            struct file *file;
+            uint32_t serial;
+            uint64_t offset; // in the file, of the address
+        };
+        struct {              // streams
+            uint64_t left;    // bytes in the read buffer before the call
+            uint64_t pending; // bytes in the write buffer before the call
+            const char *read_end;
+            const char *read_base;
+            off_t file_offset; // as the stream knows it
+            bool had_error;
+            FILE *locked; // by us, for the time of the call
+        };
+        struct handle *target; // dup2: what the new number stood for
+        struct {               // transfers that must ask the kernel for their position
+            uint32_t arrival;
+            bool asks;
+            bool alone_at_start;
+        };
+    };
+};
+
+#define PROBE_INLINE static inline __attribute__((always_inline))
+
+enum {
+    SHM_DIRECTORY = FILES_SHM_DIRFD,
+    HANDLE_RARE_AT = HANDLE_UNKNOWN | HANDLE_LEFT_OUT | HANDLE_APPEND,
+    HANDLE_RARE = HANDLE_RARE_AT | HANDLE_SHARED,
+};
+
+static inline bool open_has_mode(int flags)
+{
+    return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+PROBE_INLINE bool enter(struct probe *p)
+{
+    p->thread = recorder_thread();
+    if (UNLIKELY(!p->thread)) return false;
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    p->start = clock_now();
+    return true;
+}
+
+PROBE_INLINE bool enter_fd(struct probe *p, int fd)
+{
+    p->thread = recorder_thread();
+    if (UNLIKELY(!p->thread)) return false;
+    p->handle = handles_get(fd);
+    if (UNLIKELY(p->handle->flags & HANDLE_UNKNOWN)) p->handle = handles_resolve(fd);
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    p->start = clock_now();
+    return true;
+}
+
+// Before a limit on address space the recorder gives back what it holds in reserve; there is nothing to record.
+bool enter_limit(struct probe *p, int resource, const void *limit);
+static inline void leave_nothing(struct probe *p, uint32_t call, int result)
+{
+    (void)p, (void)call, (void)result;
+}
+
+// For transfers. Where the position must be asked for afterwards, another thread's transfer may come in between: who
+// was there at the same time is noted.
+void begin_shared_transfer(struct probe *p);
+
+PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
+{
+    p->thread = recorder_thread();
+    if (UNLIKELY(!p->thread)) return false;
+    p->handle = handles_get(fd);
+    p->asks = false;
+    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | asking_flags))) { // one look at the flags for both
+        if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
+        if (p->handle->flags & asking_flags) begin_shared_transfer(p);
+    }
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    p->start = clock_now();
+    return true;
+}
+
+PROBE_INLINE bool enter_transfer(struct probe *p, int fd)
+{
+    return enter_asking(p, fd, HANDLE_APPEND | HANDLE_SHARED);
+}
+
+PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd)
+{
+    return enter_asking(p, fd, HANDLE_APPEND);
+}
+
+// A transfer that is short, failed, on a special descriptor … `offset` -1: at the file position.
+void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned, uint64_t len, off_t offset,
+                         ssize_t result, uint64_t end);
+
+PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, off_t off,
+                                    ssize_t result)
+{
+    uint64_t end = clock_now();
+    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
+    if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
+        emit(p->thread, call, p->handle, unaligned, (uint64_t)off, len, p->start, end, p->caller);
+    } else {
+        leave_rare_transfer(p, call, fd, unaligned, len, off, result, end);
+    }
+}
+
+PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result)
+{
+    uint64_t end = clock_now();
+    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
+    if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE))) {
+        uint64_t offset = atomic_fetch_add_explicit(&p->handle->position, len, memory_order_relaxed);
+        emit(p->thread, call, p->handle, unaligned, offset, len, p->start, end, p->caller);
+    } else {
+        leave_rare_transfer(p, call, fd, unaligned, len, -1, result, end);
+    }
+}
+
+void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result);
+void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                     ssize_t result);
+void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
+                        int flags, ssize_t result);
+
+// Copies program memory that may not be there; false where it is not.
+bool probe_copy_memory(void *out, const void *from, size_t len);
+
+// The handle of a descriptor that a call of another thread or library may have made.
+static inline struct handle *probe_handle(int fd)
+{
+    struct handle *handle = handles_get(fd);
+    return handle->flags & HANDLE_UNKNOWN ? handles_resolve(fd) : handle;
+}
+
+// An emission on the probe's handle, or on a file by name; times and caller filled in.
+void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end);
+void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end);
+// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. Where the kernel alone
+// knows it, it is asked: after a shared descriptor's transfer, and after an append. `asking`: the transfer's own probe,
+// or NULL where nobody noted who else was there.
+off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
+// The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
+struct file *probe_file(int dirfd, const char *path, bool *left_out);
+
+// The out-of-line beginnings of the rarer probes; the caller's address is taken inline, where it is the program's.
+bool begin_close(struct probe *p, int fd);
+bool begin_dup2(struct probe *p, int fd, int fd2);
+bool begin_dir(struct probe *p, DIR *dir);
+bool begin_closedir(struct probe *p, DIR *dir);
+bool begin_mmap(struct probe *p, int fd, int flags);
+bool begin_mapping(struct probe *p, const void *address);
+bool begin_munmap(struct probe *p, const void *address, size_t len);
+bool begin_copy(struct probe *p, int in, int out);
+
+PROBE_INLINE bool enter_close(struct probe *p, int fd)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_close(p, fd);
+}
+
+PROBE_INLINE bool enter_dup2(struct probe *p, int fd, int fd2)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_dup2(p, fd, fd2);
+}
+
+PROBE_INLINE bool enter_dir(struct probe *p, DIR *dir)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_dir(p, dir);
+}
+
+PROBE_INLINE bool enter_closedir(struct probe *p, DIR *dir)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_closedir(p, dir);
+}
+
+PROBE_INLINE bool enter_mmap(struct probe *p, int fd, int flags)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_mmap(p, fd, flags);
+}
+
+PROBE_INLINE bool enter_mapping(struct probe *p, const void *address)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_mapping(p, address);
+}
+
+PROBE_INLINE bool enter_munmap(struct probe *p, const void *address, size_t len)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_munmap(p, address, len);
+}
+
+PROBE_INLINE bool enter_copy(struct probe *p, int in, int out)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return begin_copy(p, in, out);
+}
+
+void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result);
+void leave_close(struct probe *p, uint32_t call, int fd, int result);
+void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result);
+void leave_closefrom(struct probe *p, uint32_t call, int first);
+void leave_dup(struct probe *p, uint32_t call, int fd, int result);
+void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result);
+void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result);
+void leave_newfd(struct probe *p, uint32_t call, int result);
+void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result);
+void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result);
+void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result);
+void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result);
+void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result);
+void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, ssize_t result);
+void leave_path_pointer(struct probe *p, uint32_t call, const char *path, const void *result);
+void leave_path_length(struct probe *p, uint32_t call, const char *path, off_t len, int result);
+void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2,
+                 int result);
+void leave_everything(struct probe *p, uint32_t call);
+void leave_chdir(struct probe *p, uint32_t call, const char *path, int result);
+void leave_fchdir(struct probe *p, uint32_t call, int fd, int result);
+void leave_opendir(struct probe *p, uint32_t call, const char *path, DIR *result);
+void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result);
+void leave_dir(struct probe *p, uint32_t call, DIR *dir, int result);
+void leave_dir_entry(struct probe *p, uint32_t call, DIR *dir, const struct dirent *result);
+void leave_dir_void(struct probe *p, uint32_t call, DIR *dir);
+void leave_closedir(struct probe *p, uint32_t call, int result);
+
+void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, int protection, int flags, void *result);
+void leave_munmap(struct probe *p, uint32_t call, const void *address, size_t len, int result);
+void leave_msync(struct probe *p, uint32_t call, const void *address, size_t len, int result);
+void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result);
+
+void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,
+                size_t len, ssize_t result);

@@ -1,0 +1,501 @@
+#include "rec/stdio/stdio.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "rec/spill.h"
+
+enum {
+    FLAG_NO_READS = 0x4,
+    FLAG_EOF = 0x10,
+    FLAG_ERROR = 0x20,
+    FLAG_IN_BACKUP = 0x100
+}; // of FILE._flags, fixed by glibc's ABI
+
+// --- the buffer
+
+// After ungetc the main buffer may be set aside; it then lies in the save area.
+static uint64_t bytes_left(const FILE *stream)
+{
+    int64_t left = stream->_IO_read_end - stream->_IO_read_ptr;
+    if (stream->_flags & FLAG_IN_BACKUP) left += stream->_IO_save_end - stream->_IO_save_base;
+    return left > 0 ? (uint64_t)left : 0;
+}
+
+static uint64_t bytes_pending(const FILE *stream)
+{
+    int64_t pending = stream->_IO_write_ptr - stream->_IO_write_base;
+    return pending > 0 ? (uint64_t)pending : 0;
+}
+
+static void remember(struct handle *handle, FILE *stream)
+{
+    // Relaxed: the stream's own lock orders them, and two streams on one open file only blur each other's account.
+    atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_left, bytes_left(stream), memory_order_relaxed);
+    atomic_store_explicit(&handle->stream_pending, bytes_pending(stream), memory_order_relaxed);
+}
+
+static void move_position(struct handle *handle, int64_t bytes)
+{
+    atomic_fetch_add_explicit(&handle->position, (uint64_t)bytes, memory_order_relaxed);
+}
+
+// Where the bytes are added that stdio read from the kernel (0) and wrote to it (1).
+static uint64_t *kernel_bytes(struct probe *p, unsigned writes)
+{
+    static uint64_t nowhere; // a handler forked inside the call, and this is the child
+    return p->thread->tally ? &p->thread->tally->stdio_kernel[writes] : &nowhere;
+}
+
+static void kernel_wrote(struct probe *p, uint64_t bytes)
+{
+    if (!bytes) return;
+    move_position(p->handle, (int64_t)bytes);
+    *kernel_bytes(p, 1) += bytes;
+}
+
+// The kernel's true position, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
+static void ask_position(struct handle *handle, int fd)
+{
+    long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
+    if (now >= 0) atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
+}
+
+static bool position_is_ours(const struct handle *handle)
+{
+    return !(handle->flags & (HANDLE_SHARED | HANDLE_APPEND));
+}
+
+static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t asked, int64_t moved, int error,
+                       uint64_t end)
+{
+    if (LIKELY(moved == (int64_t)asked)) {
+        emit(p->thread, call, p->handle, false, offset, asked, p->start, end, p->caller);
+        return;
+    }
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    e.offset = offset;
+    e.size = asked;
+    emit_result(&e, moved, (int64_t)asked, error);
+    emit_slowly(p->thread, &e);
+}
+
+// Somebody flushed all streams. Macros may have put bytes before and after, as the kernel's position tells; where
+// others move that too, only those after are known.
+static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
+                                 uint64_t pending)
+{
+    uint64_t end_before = position + pending_before;
+    uint64_t put = pending;
+    kernel_wrote(p, pending_before);
+    ask_position(p->handle, stream->_fileno);
+    if (position_is_ours(p->handle)) {
+        uint64_t now = atomic_load_explicit(&p->handle->position, memory_order_relaxed);
+        if (now > end_before) {
+            *kernel_bytes(p, 1) += now - end_before;
+            put += now - end_before;
+        }
+    }
+    if (put) emit_bytes(p, CALL_putc_unlocked, end_before, put, (int64_t)put, 0, p->start);
+}
+
+// What happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of all
+// streams.
+static void catch_up(struct probe *p, FILE *stream)
+{
+    struct handle *handle = p->handle;
+    if (handle->stream != stream) {
+        if (!position_is_ours(handle) || !handle->stream) ask_position(handle, stream->_fileno);
+        return;
+    }
+    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t left = bytes_left(stream);
+    uint64_t pending = bytes_pending(stream);
+    uint64_t left_before = atomic_load_explicit(&handle->stream_left, memory_order_relaxed);
+    uint64_t pending_before = atomic_load_explicit(&handle->stream_pending, memory_order_relaxed);
+    if (left < left_before && pending == 0) {
+        uint64_t got = left_before - left;
+        emit_bytes(p, CALL_getc_unlocked, position - left_before, got, (int64_t)got, 0, p->start);
+    } else if (pending > pending_before) {
+        uint64_t put = pending - pending_before;
+        emit_bytes(p, CALL_putc_unlocked, position + pending_before, put, (int64_t)put, 0, p->start);
+    } else if (pending < pending_before) {
+        catch_up_after_flush(p, stream, position, pending_before, pending);
+    }
+}
+
+// --- entering
+
+// Also what unwinding runs when the thread is cancelled inside the real call.
+void stream_unlock(struct probe *p)
+{
+    if (p->locked) funlockfile(p->locked);
+    p->locked = NULL;
+}
+
+// A program with one thread takes no lock either, and may leave by siglongjmp.
+extern char __libc_single_threaded __attribute__((weak));
+
+static bool lock_stream(FILE *stream, enum stream_lock lock)
+{
+    bool alone = &__libc_single_threaded && __libc_single_threaded;
+    if (alone || lock == STREAM_TRY) return ftrylockfile(stream) == 0;
+    flockfile(stream);
+    return true;
+}
+
+bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock)
+{
+    p->thread = recorder_thread();
+    if (!p->thread) return false;
+    if (!stream) { // fflush(NULL)
+        p->handle = NULL;
+        p->start = clock_now();
+        return true;
+    }
+    if (stream->_fileno < 0) return false; // lives in memory
+    p->handle = probe_handle(stream->_fileno);
+    p->start = clock_now();
+    if (!lock_stream(stream, lock)) return false;
+    p->locked = stream;
+    if (p->handle->file) catch_up(p, stream);
+    p->left = bytes_left(stream);
+    p->pending = bytes_pending(stream);
+    p->read_base = stream->_IO_read_ptr;
+    p->read_end = stream->_IO_read_end;
+    p->file_offset = stream->_offset;
+    p->had_error = stream->_flags & FLAG_ERROR;
+    p->start = clock_now();
+    return true;
+}
+
+// Why a read brought nothing; 0 at the end of the file. The flag of an earlier error may still be up.
+static int read_error(const struct probe *p, const FILE *stream)
+{
+    if (stream->_flags & FLAG_NO_READS) return EBADF;
+    bool fresh = !p->had_error || !(stream->_flags & FLAG_EOF);
+    return stream->_flags & FLAG_ERROR && fresh ? errno : 0;
+}
+
+// --- moving bytes
+
+// How far a read got that does not say: on through the buffer, or through its rest and into a new filling.
+static int64_t taken_from_buffer(const struct probe *p, const FILE *stream)
+{
+    bool refilled = !p->read_base || stream->_IO_read_end != p->read_end || stream->_IO_read_ptr < p->read_base;
+    if (!refilled) return stream->_IO_read_ptr - p->read_base;
+    return (int64_t)p->left + (stream->_IO_read_ptr - stream->_IO_read_base);
+}
+
+// Streams on pipes, terminals and left-out files: what moved between buffer and kernel is tallied.
+static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved)
+{
+    int64_t bytes = moved > 0 ? moved : 0;
+    if (writes) {
+        bytes += (int64_t)p->pending - (int64_t)bytes_pending(stream);
+    } else {
+        if (moved < 0) bytes = taken_from_buffer(p, stream);
+        bytes += (int64_t)bytes_left(stream) - (int64_t)p->left;
+    }
+    emit_left_out(p->thread, writes, p->handle->left_out, bytes);
+}
+
+// Bytes that wait in the buffer of a shared or appending descriptor go where the end or the position is at the flush;
+// as it is now is the best guess.
+static void foresee_position(struct probe *p, int fd)
+{
+    struct stat data;
+    if (!(p->handle->flags & HANDLE_APPEND)) {
+        ask_position(p->handle, fd);
+        move_position(p->handle, -(int64_t)p->left);
+    } else if (cpu_syscall(SYS_fstat, fd, &data) == 0) {
+        atomic_store_explicit(&p->handle->position, (uint64_t)data.st_size, memory_order_relaxed);
+    }
+}
+
+void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    if (!handle->file) {
+        tally_left_out(p, stream, true, moved);
+        stream_unlock(p);
+        return;
+    }
+    int error = moved < 0 ? errno : 0;
+    if (moved < 0) moved = 0;
+    int64_t written = moved + (int64_t)p->pending - (int64_t)bytes_pending(stream);
+    if (moved && !written && !p->pending && !position_is_ours(handle)) {
+        foresee_position(p, stream->_fileno);
+    } else if (p->left) {
+        move_position(handle, -(int64_t)p->left); // it was reading: libc seeks back to where the program is
+    }
+    uint64_t offset = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    if (written > 0) {
+        kernel_wrote(p, (uint64_t)written);
+        if (!position_is_ours(handle)) {
+            ask_position(handle, stream->_fileno);
+            uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+            offset = now + bytes_pending(stream) - (uint64_t)moved;
+        }
+    }
+    remember(handle, stream);
+    stream_unlock(p);
+    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error ? -1 : moved, error, end);
+}
+
+// Whether the call only took bytes that lay in the buffer. `moved` -1: nobody told how many.
+static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved)
+{
+    int64_t taken = stream->_IO_read_ptr - p->read_base;
+    return stream->_IO_read_end == p->read_end && p->pending == 0 && taken >= 0 && taken == moved &&
+           taken <= (int64_t)p->left;
+}
+
+void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    if (!handle->file) {
+        tally_left_out(p, stream, false, moved);
+        stream_unlock(p);
+        return;
+    }
+    kernel_wrote(p, p->pending); // it was writing: libc flushed first
+    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t offset = position - p->left;
+    if (!from_buffer(p, stream, moved)) {
+        ask_position(handle, stream->_fileno);
+        uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+        if (!(handle->flags & HANDLE_SHARED) && now > position) *kernel_bytes(p, 0) += now - position;
+        int64_t difference = (int64_t)(now - bytes_left(stream)) - (int64_t)offset;
+        if (moved < 0 || !(handle->flags & HANDLE_SHARED)) moved = difference > 0 ? difference : 0;
+        if (handle->flags & HANDLE_SHARED) {
+            offset = now - bytes_left(stream) - (uint64_t)moved;
+            *kernel_bytes(p, 0) += (uint64_t)moved + bytes_left(stream) - p->left;
+        }
+    }
+    int error = read_error(p, stream);
+    remember(handle, stream);
+    stream_unlock(p);
+    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error && !moved ? -1 : moved,
+               error && !moved ? error : 0, end);
+}
+
+// --- opening and closing
+
+static int mode_flags(const char *mode)
+{
+    int flags = strchr(mode, '+') ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
+    if (mode[0] == 'w') flags |= O_CREAT | O_TRUNC;
+    if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
+    return flags;
+}
+
+void leave_stream_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+{
+    leave_open(p, call, AT_FDCWD, path, mode_flags(mode), 0666, result ? result->_fileno : -1);
+    struct handle *handle = p->handle;
+    if (!result || !handle || !handle->file) return;
+    ask_position(handle, result->_fileno);
+    remember(handle, result);
+}
+
+void leave_stream_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result)
+{
+    (void)mode;
+    leave_fd(p, call, fd, result ? fd : -1);
+}
+
+void leave_stream_pipe(struct probe *p, uint32_t call, FILE *result)
+{
+    (void)p, (void)call;
+    if (result) handles_forget(result->_fileno);
+}
+
+bool begin_stream_close(struct probe *p, FILE *stream)
+{
+    if (!stream || !begin_stream(p, stream, STREAM_WAIT)) return false;
+    int fd = stream->_fileno;
+    if (p->handle->file) {
+        kernel_wrote(p, p->pending);
+        p->handle->stream = NULL;
+    } else if (p->pending) {
+        emit_left_out(p->thread, true, p->handle->left_out, (int64_t)p->pending);
+    }
+    stream_unlock(p);
+    struct handle *handle = handles_begin_close(fd);
+    p->handle = handle;
+    p->left = (uint64_t)fd; // the stream is gone when we need it
+    p->start = clock_now();
+    return true;
+}
+
+void leave_stream_close(struct probe *p, uint32_t call, int result)
+{
+    if (call != CALL_none) {
+        leave_close(p, call, (int)p->left, result);
+    } else {
+        handles_end_close((int)p->left, true, p->handle);
+    }
+}
+
+// freopen closes the old file and opens the new one, on the same number if it can; without a path only the mode
+// changes.
+void leave_stream_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+{
+    int fd = (int)p->left;
+    handles_end_close(fd, true, p->handle);
+    if (path || !result) {
+        leave_stream_open(p, call, path ? path : "", mode, result);
+        return;
+    }
+    p->handle = probe_handle(result->_fileno);
+    leave_fd(p, call, fd, fd);
+}
+
+// --- position and buffer
+
+// A seek may flush, drop the buffer and read a block ahead: what it read is known if the buffer holds another range
+// now.
+void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (!handle->file) {
+        int64_t buffered = stream->_IO_read_end - stream->_IO_read_base;
+        bool refilled = buffered > 0 && stream->_offset != p->file_offset;
+        emit_left_out(p->thread, true, handle->left_out, (int64_t)(p->pending - bytes_pending(stream)));
+        emit_left_out(p->thread, false, handle->left_out, refilled ? buffered : 0);
+        stream_unlock(p);
+        return;
+    }
+    uint64_t old_end = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    kernel_wrote(p, p->pending - (bytes_pending(stream) < p->pending ? bytes_pending(stream) : p->pending));
+    ask_position(handle, stream->_fileno);
+    uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t buffered = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
+    if (buffered && now != old_end) *kernel_bytes(p, 0) += buffered;
+    uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
+    remember(handle, stream);
+    stream_unlock(p);
+    if (!error) {
+        emit(p->thread, call, handle, false, logical, 0, p->start, end, p->caller);
+        return;
+    }
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    e.extra.flags |= EVENT_NO_OFFSET;
+    emit_result(&e, -1, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void leave_stream_rewind(struct probe *p, uint32_t call, FILE *stream)
+{
+    leave_stream_seek(p, call, stream, 0);
+}
+
+static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    uint64_t end = clock_now();
+    struct handle *handle = p->handle;
+    int error = result < 0 ? errno : 0;
+    if (!handle->file) {
+        uint64_t pending = bytes_pending(stream);
+        int64_t flushed = p->pending > pending ? (int64_t)(p->pending - pending) : 0;
+        emit_left_out(p->thread, true, handle->left_out, flushed);
+        stream_unlock(p);
+        return;
+    }
+    uint64_t pending = bytes_pending(stream);
+    if (pending < p->pending) kernel_wrote(p, p->pending - pending);
+    if (p->left && !bytes_left(stream)) move_position(handle, -(int64_t)p->left); // a flushed reader seeks back
+    if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
+    remember(handle, stream);
+    stream_unlock(p);
+    if (call == CALL_none) return;
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+// fflush(NULL) is one event without a file; each stream finds out at its next call.
+void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    if (stream) {
+        leave_stream_event(p, call, stream, result);
+        return;
+    }
+    struct emission e;
+    probe_emission_of_file(&e, p, call, NULL, clock_now());
+    emit_result(&e, result, 0, result < 0 ? errno : 0);
+    emit_slowly(p->thread, &e);
+}
+
+bool begin_stream_number(struct probe *p, FILE *stream)
+{
+    p->thread = recorder_thread();
+    if (!p->thread || !stream || stream->_fileno < 0) return false;
+    p->handle = probe_handle(stream->_fileno);
+    p->start = clock_now();
+    return true;
+}
+
+void leave_stream_number(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    (void)stream;
+    leave_fd(p, call, -1, result);
+}
+
+void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    leave_stream_event(p, call, stream, result);
+}
+
+void leave_stream_void(struct probe *p, uint32_t call, FILE *stream)
+{
+    leave_stream_event(p, call, stream, 0);
+}
+
+void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result)
+{
+    (void)call, (void)result;
+    if (p->handle->file) remember(p->handle, stream);
+    stream_unlock(p);
+}
+
+void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
+{
+    uint64_t end = clock_now();
+    if (result > 0 && p->handle->file) *kernel_bytes(p, 1) += (uint64_t)result;
+    leave_rare_transfer(p, call, fd, false, result < 0 ? 0 : (uint64_t)result, -1, result, end);
+}
+
+// Only libc's own three streams are sure to be there still; of the others the last look must do.
+static void finish_stream(struct handle *handle)
+{
+    FILE *stream = handle->stream;
+    if (stream == stdin || stream == stdout || stream == stderr) {
+        struct probe p = {.thread = current_thread, .handle = handle, .start = clock_now()};
+        catch_up(&p, stream);
+        remember(handle, stream);
+    }
+    atomic_fetch_add(&recorder.spill->exit_stdio_bytes, handle->stream_pending);
+}
+
+void stream_finish_all(void)
+{
+    FILE *const standard[] = {stdout, stderr};
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
+        struct handle *handle = standard[i]->_fileno < 0 ? NULL : handles_get(standard[i]->_fileno);
+        if (handle && handle->flags & HANDLE_LEFT_OUT) {
+            emit_left_out(current_thread, true, handle->left_out, (int64_t)bytes_pending(standard[i]));
+        }
+    }
+    handles_each_stream(finish_stream);
+}

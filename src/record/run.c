@@ -1,0 +1,233 @@
+#include "record/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+// The running state; what is of use afterwards is in struct record_run.
+struct supervisor {
+    struct record_run *run;
+    const struct record_plan *plan;
+    pid_t command; // 0 once it has ended
+    sigset_t caught;
+    sigset_t mask_before;
+    struct sigaction child_before;
+    uint64_t deadline_ns; // of the wait for what outlives the command; meant once it has ended
+    uint64_t wait_ns;
+    bool done;
+};
+
+// The counter that the recorder's event clock is made of (doc/design.md); 0 where there is none.
+static uint64_t cpu_counter(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#else
+    return 0;
+#endif
+}
+
+struct spill_moment record_run_now(void)
+{
+    struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
+    moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
+    moment.units = cpu_counter();
+    return moment;
+}
+
+// Signals that people and schedulers send to a job. An alarm that was set before `record` was exec'ed is meant for the
+// command too.
+static void fill_caught(sigset_t *caught)
+{
+    static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                  SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE, SIGCHLD};
+    sigemptyset(caught);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) sigaddset(caught, signals[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) sigaddset(caught, number);
+}
+
+// Blocked signals wait for sigtimedwait: there is no handler and so no moment at which one could be missed.
+static void take_signals(struct supervisor *s)
+{
+    fill_caught(&s->caught);
+    sigprocmask(SIG_BLOCK, &s->caught, &s->mask_before);
+    // Where the caller ignores SIGCHLD the kernel would reap behind our back.
+    struct sigaction normal = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &normal, &s->child_before);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+static void become_command(const struct supervisor *s, int report)
+{
+    const struct record_plan *plan = s->plan;
+    if (plan->guard) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    sigaction(SIGCHLD, &s->child_before, NULL);
+    signal(SIGXFSZ, plan->file_limit);
+    sigprocmask(SIG_SETMASK, &s->mask_before, NULL);
+    execvpe(plan->command[0], plan->command, plan->environment);
+    int error = errno;
+    ssize_t written = write(report, &error, sizeof error);
+    _exit(written == sizeof error ? 127 : 126);
+}
+
+// The pipe closes by itself when the exec succeeds; else it brings the error.
+static int start_command(struct supervisor *s)
+{
+    int report[2];
+    RETURN_IF(pipe2(report, O_CLOEXEC), -errno);
+    s->run->start = s->run->end = record_run_now();
+    s->command = fork();
+    if (s->command == 0) become_command(s, report[1]);
+    int code = s->command < 0 ? -errno : 0;
+    close(report[1]);
+    int error = 0;
+    ssize_t got;
+    do {
+        got = read(report[0], &error, sizeof error);
+    } while (got < 0 && errno == EINTR);
+    close(report[0]);
+    if (code == 0 && got == sizeof error) {
+        s->run->exec_error = error;
+        waitpid(s->command, NULL, 0);
+        s->command = 0;
+    }
+    if (s->plan->guard && s->command > 0) record_guard_tell_command(s->plan->guard, s->command);
+    return code;
+}
+
+// rchar and wchar of a process that has ended but was not reaped yet.
+static bool read_chars(pid_t pid, uint64_t chars[2])
+{
+    char name[64];
+    unsigned long long read_chars = 0;
+    unsigned long long write_chars = 0;
+    snprintf(name, sizeof name, "/proc/%d/io", (int)pid);
+    FILE *file = fopen(name, "re");
+    if (!file) return false;
+    bool known = fscanf(file, "rchar: %llu wchar: %llu", &read_chars, &write_chars) == 2;
+    fclose(file);
+    chars[0] = read_chars;
+    chars[1] = write_chars;
+    return known;
+}
+
+int record_run_add_child(struct record_run *run, const struct pack_child *child)
+{
+    if (run->child_count == run->child_capacity) {
+        size_t capacity = run->child_capacity ? run->child_capacity * 2 : 16;
+        struct pack_child *grown = realloc(run->children, capacity * sizeof *grown);
+        RETURN_IF(!grown, -ENOMEM);
+        run->children = grown;
+        run->child_capacity = capacity;
+    }
+    run->children[run->child_count++] = *child;
+    return 0;
+}
+
+static int reap_one(struct supervisor *s, pid_t pid)
+{
+    // The kernel's count is there until the process is reaped, and holds what it reaped itself.
+    struct pack_child child = {.pid = (uint32_t)pid};
+    child.chars_known = read_chars(pid, child.chars);
+    if (waitpid(pid, &child.status, __WALL) != pid) return 0;
+    s->run->end = record_run_now();
+    child.mono_ns = s->run->end.mono_ns;
+    if (pid == s->command) {
+        s->command = 0;
+        s->run->status = child.status;
+        s->deadline_ns = child.mono_ns + s->wait_ns;
+    }
+    return record_run_add_child(s->run, &child);
+}
+
+static int reap_all(struct supervisor *s)
+{
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL)) {
+            if (errno == EINTR) continue;
+            s->run->all_reaped = s->done = true; // ECHILD: nobody is left
+            return 0;
+        }
+        if (info.si_pid == 0) return 0;
+        FORWARD(reap_one(s, info.si_pid));
+    }
+}
+
+// What the terminal sends reaches the whole process group; only what was sent to us alone must be handed on.
+static bool is_for_us_alone(const siginfo_t *info)
+{
+    return info->si_code != SI_KERNEL || info->si_signo == SIGALRM;
+}
+
+static void handle_signal(struct supervisor *s, const siginfo_t *info)
+{
+    int number = info->si_signo;
+    if (number == SIGPIPE) return; // our own line on a closed standard error
+    if (s->command) {
+        if (is_for_us_alone(info)) kill(s->command, number);
+        return;
+    }
+    // The command is gone: who presses Ctrl-C again does not want to wait for the rest.
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) s->done = true;
+}
+
+static int wait_for_signal(const struct supervisor *s, siginfo_t *info)
+{
+    if (s->command) return sigwaitinfo(&s->caught, info);
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t left = s->deadline_ns > now ? s->deadline_ns - now : 0;
+    struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_SECOND), .tv_nsec = (long)(left % NS_PER_SECOND)};
+    return sigtimedwait(&s->caught, info, &timeout);
+}
+
+static int supervise(struct supervisor *s)
+{
+    FORWARD(reap_all(s));
+    while (!s->done) {
+        siginfo_t info;
+        int number = wait_for_signal(s, &info);
+        if (number < 0 && errno == EAGAIN) break;
+        if (number < 0) continue;
+        if (number == SIGCHLD) {
+            FORWARD(reap_all(s));
+        } else {
+            handle_signal(s, &info);
+        }
+    }
+    return 0;
+}
+
+int record_run(struct record_run *run, const struct record_plan *plan)
+{
+    const double longest_seconds = 1e9;
+    *run = (struct record_run){0};
+    struct supervisor s = {.run = run, .plan = plan};
+    s.wait_ns = (uint64_t)(fmin(plan->wait_seconds, longest_seconds) * (double)NS_PER_SECOND);
+    take_signals(&s);
+    FORWARD(start_command(&s));
+    return run->exec_error ? 0 : supervise(&s);
+}
+
+void record_run_free(struct record_run *run)
+{
+    free(run->children);
+    *run = (struct record_run){0};
+}

@@ -1,0 +1,126 @@
+#include "replay/runner/microbench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json_keys.h"
+#include "replay/runner/runner.h"
+#include "replay/runner/world.h"
+
+enum { FEWEST_FILES = 16, MOST_FILES = 4096, SMALL_BYTES = 8, LARGE_BYTES = 1 << 20, ROUNDS = 200, LARGE_ROUNDS = 20 };
+static const double PROBE_SECONDS = 0.5; // of each kind of call, about
+
+enum probe_call { PROBE_CREATE, PROBE_STAT, PROBE_OPEN, PROBE_UNLINK, PROBE_CALLS };
+static const char *const call_names[PROBE_CALLS] = {"create", "stat", "open", "unlink"};
+
+// --- names
+
+static int do_call(enum probe_call call, const char *path)
+{
+    struct stat about;
+    if (call == PROBE_STAT) return stat(path, &about);
+    if (call == PROBE_UNLINK) return unlink(path);
+    int fd = open(path, call == PROBE_CREATE ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
+    return fd < 0 ? -1 : close(fd);
+}
+
+// Seconds that `count` calls took.
+static int time_calls(const char *directory, enum probe_call call, unsigned count, double *seconds)
+{
+    char path[PATH_MAX];
+    double start = clock_seconds();
+    for (unsigned i = 0; i < count; i++) {
+        int length = snprintf(path, sizeof path, "%s/file-probe.%d.%u", directory, world_rank(), i);
+        RETURN_IF(length >= (int)sizeof path, -ENAMETOOLONG);
+        RETURN_IF(do_call(call, path) < 0, -errno);
+    }
+    *seconds = clock_seconds() - start;
+    return 0;
+}
+
+// Calls per second of all processes together.
+static int measure_names(const char *directory, double rate[PROBE_CALLS])
+{
+    double seconds = 0;
+    FORWARD(time_calls(directory, PROBE_CREATE, FEWEST_FILES, &seconds));
+    FORWARD(time_calls(directory, PROBE_UNLINK, FEWEST_FILES, &seconds));
+    double fitting = seconds > 0 ? PROBE_SECONDS / seconds * FEWEST_FILES : MOST_FILES;
+    uint64_t mine = fitting < FEWEST_FILES ? FEWEST_FILES : fitting > MOST_FILES ? MOST_FILES : (uint64_t)fitting;
+    double *slowest = malloc((size_t)world_size() * sizeof *slowest);
+    RETURN_IF(!slowest, -ENOMEM);
+    int code = 0;
+    for (unsigned call = 0; call < PROBE_CALLS; call++) {
+        world_barrier();
+        if (!code) code = time_calls(directory, call, (unsigned)mine, &seconds);
+        double per_second = code || seconds <= 0 ? 0 : (double)mine / seconds;
+        world_gather(&per_second, sizeof per_second, slowest);
+        rate[call] = 0;
+        for (int i = 0; i < world_size() && !world_rank(); i++) rate[call] += slowest[i];
+    }
+    free(slowest);
+    return code;
+}
+
+// --- messages
+
+// Seconds of one message from one process to another.
+static double time_message(void *data, size_t bytes, unsigned rounds)
+{
+    world_exchange(data, bytes); // the first one sets up more than itself
+    world_barrier();
+    double start = clock_seconds();
+    for (unsigned i = 0; i < rounds; i++) world_exchange(data, bytes);
+    double seconds = clock_seconds() - start;
+    world_barrier();
+    return seconds / rounds / 2;
+}
+
+static int write_result(const char *path, const double rate[PROBE_CALLS], double small, double large)
+{
+    FILE *out = fopen(path, "we");
+    RETURN_IF(!out, -errno);
+    struct json_out *json = json_out_begin(out, 2);
+    int code = -ENOMEM;
+    if (json) {
+        json_object(json);
+        json_key(json, "metadata");
+        json_object(json);
+        for (unsigned i = 0; i < PROBE_CALLS; i++) key_double(json, call_names[i], rate[i]);
+        json_close(json);
+        json_key(json, "messages");
+        if (small > 0) {
+            json_object(json);
+            key_double(json, "latency", small);
+            key_double(json, "bandwidth", LARGE_BYTES / large);
+            json_close(json);
+        } else {
+            json_null(json);
+        }
+        json_close(json);
+        code = json_out_end(json);
+    }
+    if (fclose(out) && !code) code = -errno;
+    return code;
+}
+
+int probe_run(const char *directory, const char *result)
+{
+    double rate[PROBE_CALLS] = {0}, small = 0, large = 0;
+    FORWARD(measure_names(directory, rate));
+    void *data = calloc(1, LARGE_BYTES);
+    RETURN_IF(!data, -ENOMEM);
+    if (world_has_messages()) {
+        small = time_message(data, SMALL_BYTES, ROUNDS);
+        large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
+    }
+    free(data);
+    return world_rank() ? 0 : write_result(result, rate, small, large);
+}

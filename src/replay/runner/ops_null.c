@@ -1,0 +1,33 @@
+// Does nothing, for as long as it is told: what a replay takes with this back end is the runner's own doing.
+#include "base/clock.h"
+#include "replay/runner/runner.h"
+
+static int64_t null_wait(struct lane_run *lane, int64_t bytes)
+{
+    const struct runner_options *options = lane->runner->options;
+    double until = clock_seconds() + (double)options->delay_ns / 1e9;
+    if (options->delay_rate > 0) until += (double)bytes / options->delay_rate;
+    while (clock_seconds() < until) continue;
+    return bytes;
+}
+
+static int64_t null_plain(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+{
+    (void)step;
+    runner_opened(lane->runner, file);
+    null_wait(lane, 0);
+    return 0;
+}
+
+static int64_t null_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step, void *data)
+{
+    (void)file, (void)data;
+    return null_wait(lane, step->op->at[AT_SIZE] - step->op->at[AT_SHORT]);
+}
+
+const struct replay_backend replay_null = {
+    .open = null_plain,
+    .close = null_plain,
+    .transfer = null_transfer,
+    .other = null_plain,
+};

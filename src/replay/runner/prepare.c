@@ -1,0 +1,226 @@
+// What was there before the program: files as large as they were, folders, and links.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "model/phase_content.h"
+#include "replay/runner/runner.h"
+
+enum { PREPARE_BYTES = 1 << 20, MPI_CREATE = 1 }; // MPI_MODE_CREATE of both MPIs
+
+// --- what the program does to a set of files
+
+struct use {
+    bool used;         // by a call that did not fail
+    bool creates;      // some call makes its members
+    bool is_directory; // some call is for directories
+    bool is_link;      // some call is for symbolic links, and none opens it
+    bool opens;
+    bool reads;
+};
+
+static bool is_one_of(const char *call, const char *const *calls)
+{
+    while (*calls && strcmp(*calls, call)) calls++;
+    return *calls;
+}
+
+static void look_at_kind(const struct op_kind *kind, void *context)
+{
+    struct use *use = context; // by set
+    static const char *const makers[] = {"mkdir",  "mkdirat",  "mkdtemp", "mknod",     "mknodat",
+                                         "mkfifo", "mkfifoat", "symlink", "symlinkat", NULL};
+    static const char *const for_directories[] = {"mkdir", "mkdirat",   "mkdtemp", "rmdir",  "opendir", "scandir",
+                                                  "chdir", "fdopendir", "readdir", "fchdir", NULL};
+    static const char *const for_links[] = {"readlink", "readlinkat", NULL};
+    if (kind->error) return;
+    if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
+    if (kind->set == OP_NO_SET) return;
+    struct use *of = &use[kind->set];
+    uint32_t create = kind->layer == LAYER_MPIIO ? MPI_CREATE : O_CREAT;
+    bool makes = kind->class == CLASS_OPEN && kind->flags & create;
+    of->used = true;
+    of->creates |= makes || is_one_of(kind->call, makers);
+    of->is_directory |= is_one_of(kind->call, for_directories) ||
+                        (kind->class == CLASS_OPEN && kind->flags & O_DIRECTORY && kind->layer != LAYER_MPIIO);
+    of->is_link |= is_one_of(kind->call, for_links);
+    of->opens |= kind->class == CLASS_OPEN;
+    of->reads |= kind->class == CLASS_READ;
+}
+
+static struct use *find_uses(const struct runner *runner)
+{
+    const struct runner_options *options = runner->options;
+    struct use *use = calloc(runner->model.files + 1, sizeof *use);
+    if (!use || !model_used_kinds(&runner->model, options->program, options->phases, look_at_kind, use)) return use;
+    free(use);
+    return NULL;
+}
+
+int runner_find_opened(const struct runner *runner, bool *opened)
+{
+    struct use *use = find_uses(runner);
+    RETURN_IF(!use, -ENOMEM);
+    for (size_t i = 0; i < runner->model.files; i++) opened[i] = use[i].opens;
+    free(use);
+    return 0;
+}
+
+// --- making it
+
+static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes)
+{
+    unsigned char *data = malloc(PREPARE_BYTES);
+    int code = data ? 0 : -ENOMEM;
+    for (uint64_t offset = 0; offset < bytes && !code;) {
+        size_t part = bytes - offset < PREPARE_BYTES ? (size_t)(bytes - offset) : PREPARE_BYTES;
+        data_fill(data, set, member, offset, part);
+        ssize_t put = pwrite(fd, data, part, (off_t)offset);
+        if (put < 0)
+            code = -errno;
+        else
+            offset += (uint64_t)put;
+    }
+    // The data must be on the device: else writing it goes on during the replay, and the page cache cannot let go of
+    // it.
+    if (!code && bytes && fsync(fd) < 0) code = -errno;
+    free(data);
+    return code;
+}
+
+static int cool_or_warm(int fd, uint64_t bytes, bool cold)
+{
+    char *data = malloc(PREPARE_BYTES);
+    int code = data ? 0 : -ENOMEM;
+    if (!code && cold) code = -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    for (uint64_t offset = 0; offset < bytes && !cold && !code; offset += PREPARE_BYTES) {
+        if (pread(fd, data, PREPARE_BYTES, (off_t)offset) < 0) code = -errno;
+    }
+    free(data);
+    return code;
+}
+
+// As recorded is cold where most of what the program read of it came from storage.
+static bool is_cold(const struct runner *runner, const struct model_file *file)
+{
+    if (runner->options->cache != CACHE_AS_RECORDED) return runner->options->cache == CACHE_COLD;
+    return file->read_cached * 2 < file->read_before;
+}
+
+static int prepare_file(const struct runner *runner, uint32_t set, uint32_t member, uint64_t bytes)
+{
+    char *path = paths_of(&runner->paths, set, member);
+    RETURN_IF(!path, -ENOMEM);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int code = fd < 0 ? -errno : fill_file(fd, set, member, bytes);
+    if (!code && bytes) code = cool_or_warm(fd, bytes, is_cold(runner, &runner->model.file[set]));
+    if (fd >= 0) close(fd);
+    free(path);
+    return code;
+}
+
+static int make_directory(char *path)
+{
+    int code = !path ? -ENOMEM : mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+    free(path);
+    return code;
+}
+
+static int make_link(char *path, const char *folder)
+{
+    char *target = NULL;
+    int code = !path || asprintf(&target, "%s/%s", folder, LINK_TARGET) < 0 ? -ENOMEM : 0;
+    if (!code && symlink(target, path) < 0) code = -errno;
+    free(target);
+    free(path);
+    return code;
+}
+
+// Whatever was there before, so were the folders that it lies in, even where the program makes others like them.
+static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member)
+{
+    char *path = paths_of(&runner->paths, set, member);
+    RETURN_IF(!path, -ENOMEM);
+    int code = 0;
+    for (char *slash = path + strlen(runner->options->directory) + 1; !code && (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        if (mkdir(path, 0700) < 0 && errno != EEXIST) code = -errno;
+        *slash = '/';
+    }
+    free(path);
+    return code;
+}
+
+static int prepare_member(const struct runner *runner, const struct use *use, uint32_t set, uint32_t member,
+                          uint64_t bytes)
+{
+    const struct paths *paths = &runner->paths;
+    FORWARD(make_folders_of(runner, set, member));
+    if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
+    if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), runner->options->directory);
+    return prepare_file(runner, set, member, bytes);
+}
+
+// Of a set, those that were there before. Where another program of the log made them, or a phase that is left out: all
+// that are only used.
+static int prepare_set(const struct runner *runner, const struct use *use, uint32_t set)
+{
+    const struct model_file *file = &runner->model.file[set];
+    if (!use->used) return 0;
+    for (uint64_t i = 0; i < file->existed; i++) {
+        uint32_t member = file->before ? file->before[i] : (uint32_t)i;
+        uint64_t bytes = file->before_bytes ? (uint64_t)file->before_bytes[i] : file->size_before / file->existed;
+        FORWARD(prepare_member(runner, use, set, member, bytes));
+    }
+    size_t members = file->set->member_count;
+    uint64_t bytes =
+        use->opens || use->reads ? file->size_after : 0; // what a shell opened for it to write to was empty
+    for (uint32_t i = 0; !file->existed && !use->creates && i < members; i++) {
+        FORWARD(prepare_member(runner, use, set, i, bytes / members));
+    }
+    return 0;
+}
+
+// Folders that the program uses and does not make.
+static int prepare_folders(const struct runner *runner, const struct use *use)
+{
+    const struct paths *paths = &runner->paths;
+    for (uint32_t i = 1; i < paths->outside; i++) FORWARD(make_directory(paths_outside(paths, i)));
+    for (size_t i = 0; i < paths->count; i++) {
+        const struct paths_known *known = &paths->known[i];
+        if (!known->has_files || use[known->set].creates) continue;
+        FORWARD(make_folders_of(runner, known->set, known->member));
+        FORWARD(make_directory(paths_of(paths, known->set, known->member)));
+    }
+    return 0;
+}
+
+static int make_link_target(const struct runner *runner)
+{
+    char *path = NULL;
+    RETURN_IF(asprintf(&path, "%s/%s", runner->options->directory, LINK_TARGET) < 0, -ENOMEM);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
+    if (fd >= 0) close(fd);
+    free(path);
+    return code;
+}
+
+int runner_prepare(struct runner *runner)
+{
+    struct use *use = find_uses(runner);
+    int code = use ? paths_make(&runner->paths, &runner->model, runner->options->directory) : -ENOMEM;
+    if (!code) code = make_link_target(runner);
+    if (!code) code = prepare_folders(runner, use);
+    for (unsigned files = 0; files < 2; files++) { // directories first
+        for (uint32_t set = 0; set < runner->model.files && !code; set++) {
+            if (use[set].is_directory != files) code = prepare_set(runner, &use[set], set);
+        }
+    }
+    paths_free(&runner->paths);
+    free(use);
+    return code;
+}

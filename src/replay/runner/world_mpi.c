@@ -1,0 +1,63 @@
+#include <mpi.h>
+
+#include "base/err.h"
+#include "replay/runner/world.h"
+
+int world_start(int *argc, char ***argv, int np, int threads)
+{
+    int provided;
+    (void)np;
+    MPI_Init_thread(argc, argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+    return threads > 1 && provided < MPI_THREAD_MULTIPLE ? ERR_LIMIT : 0;
+}
+
+int world_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+int world_size(void)
+{
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+
+void world_barrier(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void world_move(void)
+{
+    char mine = 0, all;
+    MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
+}
+
+void world_gather(const void *mine, size_t bytes, void *all)
+{
+    MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+bool world_has_messages(void)
+{
+    return world_size() > 1;
+}
+
+void world_exchange(void *data, size_t bytes)
+{
+    int rank = world_rank();
+    if (rank == 0) MPI_Send(data, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (rank < 2) MPI_Recv(data, (int)bytes, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(data, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+}
+
+int world_end(int status)
+{
+    int worst;
+    MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return worst;
+}

@@ -1,0 +1,106 @@
+// Processes without MPI: forked by the first, with a page of memory between them.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "replay/runner/world.h"
+
+enum { GATHER_BYTES = 1 << 20 }; // of one process
+
+static struct shared {
+    pthread_barrier_t barrier;
+    unsigned char gathered[];
+} * shared;
+static int rank, size;
+
+// A process that was killed comes to no barrier: the others must not wait for it.
+static void look_at_child(int signal)
+{
+    static const char text[] = "ioseer replay: a process of it was killed\n";
+    siginfo_t about = {0};
+    (void)signal;
+    if (waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) || !about.si_pid || about.si_code == CLD_EXITED) return;
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(1); // the others die with this one
+}
+
+int world_start(int *argc, char ***argv, int np, int threads)
+{
+    (void)argc, (void)argv, (void)threads;
+    size_t bytes = sizeof *shared + (size_t)np * GATHER_BYTES;
+    shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    RETURN_IF(shared == MAP_FAILED, -errno);
+    pthread_barrierattr_t attributes;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&shared->barrier, &attributes, (unsigned)np);
+    size = np;
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = look_at_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP}, NULL);
+    for (int i = 1; i < np; i++) {
+        pid_t child = fork();
+        RETURN_IF(child < 0, -errno);
+        if (child) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        rank = i;
+        return 0;
+    }
+    return 0;
+}
+
+int world_rank(void)
+{
+    return rank;
+}
+
+int world_size(void)
+{
+    return size;
+}
+
+void world_barrier(void)
+{
+    pthread_barrier_wait(&shared->barrier);
+}
+
+void world_move(void) {}
+
+void world_gather(const void *mine, size_t bytes, void *all)
+{
+    memcpy(shared->gathered + (size_t)rank * GATHER_BYTES, mine, bytes < GATHER_BYTES ? bytes : GATHER_BYTES);
+    world_barrier();
+    for (int i = 0; rank == 0 && i < size; i++) {
+        memcpy((unsigned char *)all + (size_t)i * bytes, shared->gathered + (size_t)i * GATHER_BYTES, bytes);
+    }
+    world_barrier();
+}
+
+bool world_has_messages(void)
+{
+    return false;
+}
+
+void world_exchange(void *data, size_t bytes)
+{
+    (void)data, (void)bytes;
+}
+
+int world_end(int status)
+{
+    if (rank) return status;
+    int child;
+    while (wait(&child) > 0) {
+        if (!WIFEXITED(child))
+            status = 1;
+        else if (WEXITSTATUS(child) > status)
+            status = WEXITSTATUS(child);
+    }
+    return status;
+}

@@ -1,0 +1,121 @@
+#include "report/page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/human.h"
+#include "base/json_in.h"
+
+// A model takes some hundred bytes for each operation.
+enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10 };
+
+static int take_record(const struct log_stats_record *record, void *context)
+{
+    struct page *page = context;
+    return collect_record(&page->collect, record);
+}
+
+static int make_model(struct page *page)
+{
+    const struct model_options options = {.layer = LAYER_NONE};
+    if (page->collect.own_events > MOST_MODEL_EVENTS) {
+        return text_list_add(
+            &page->cut, "phases: the program made %s, too many to look for phases here; `ioseer phases` finds them",
+            human_count(page->collect.own_events, "call").text);
+    }
+    int code = model_from_log(&page->model, page->argument->log, &options);
+    page->has_model = code == 0;
+    return code;
+}
+
+int page_gather(struct page *page, const struct log_argument *argument)
+{
+    *page = (struct page){.argument = argument};
+    FORWARD(collect_init(&page->collect, argument->log));
+    FORWARD(collect_events(&page->collect));
+    FORWARD(info_gather(&page->info, argument, take_record, page));
+    FORWARD(make_model(page));
+    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, argument->path));
+    return page_say(page);
+}
+
+void page_free(struct page *page)
+{
+    info_free(&page->info);
+    collect_free(&page->collect);
+    findings_free(&page->findings);
+    if (page->has_model) model_free(&page->model);
+    text_list_free(&page->predictions);
+    text_list_free(&page->sentences);
+    text_list_free(&page->not_captured);
+    text_list_free(&page->cut);
+}
+
+// --- predictions
+
+static int read_file(const char *path, struct bytes *bytes)
+{
+    char part[4096];
+    FILE *file = fopen(path, "re");
+    RETURN_IF(!file, -errno);
+    int code = 0;
+    for (size_t got; !code && (got = fread(part, 1, sizeof part, file)) > 0;) {
+        code = bytes->len + got > MOST_PREDICTION_BYTES ? ERR_LIMIT : bytes_append(bytes, part, got);
+    }
+    if (!code && ferror(file)) code = -EIO;
+    fclose(file);
+    return code;
+}
+
+// In JSON '<' can only stand in a string, where it can be written in another way: nothing then ends a script.
+static int keep_json(struct page *page, const struct bytes *bytes)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    RETURN_IF(!out, -ENOMEM);
+    for (size_t i = 0; i < bytes->len; i++) {
+        if (bytes->data[i] == '<') {
+            fputs("\\u003c", out);
+        } else {
+            fputc(bytes->data[i], out);
+        }
+    }
+    if (fclose(out)) {
+        free(text);
+        return -ENOMEM;
+    }
+    return text_list_take(&page->predictions, text);
+}
+
+int page_add_prediction(struct page *page, const char *path)
+{
+    struct bytes bytes = {0};
+    struct json_in in;
+    struct json_in_error error;
+    int code = read_file(path, &bytes);
+    if (!code) code = json_in_parse(&in, (const char *)bytes.data, bytes.len, &error);
+    if (!code) {
+        if (json_in_type(in.root) != JSON_OBJECT) code = ERR_FORMAT;
+        json_in_free(&in);
+    }
+    if (!code) code = keep_json(page, &bytes);
+    bytes_free(&bytes);
+    return code;
+}
+
+int page_find_prediction(struct page *page)
+{
+    char *path;
+    struct stat st;
+    if (asprintf(&path, "%s.predict.json", page->argument->path) < 0) return -ENOMEM;
+    int code = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? page_add_prediction(page, path) : 0;
+    if (code < 0 && code != -ENOMEM)
+        code = text_list_add(&page->cut, "predictions: the file beside the log cannot be read: %s", err_text(code));
+    free(path);
+    return code;
+}

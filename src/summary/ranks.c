@@ -1,0 +1,141 @@
+// What the ranks did with their time: I/O, communication, the rest.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "cli/info.h"
+#include "log/comm.h"
+#include "log/iter.h"
+
+// While events are read; beside the log's table of processes.
+struct rank_time {
+    int64_t io_ns;
+    int64_t busy_until_ns; // calls of several threads at once count once
+    int64_t last_end_ns;
+    int64_t comm_ns;
+};
+
+// Ranks by world and rank, then the others in the log's order, which is that of their addresses.
+static int compare_processes(const void *a, const void *b)
+{
+    const struct log_process *left = *(const struct log_process *const *)a;
+    const struct log_process *right = *(const struct log_process *const *)b;
+    if (left->world != right->world) return left->world < right->world ? -1 : 1;
+    if (left->has_rank && left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+static int order_processes(struct info *info)
+{
+    size_t count = log_process_count(info->log);
+    info->processes = malloc((count + 1) * sizeof *info->processes);
+    RETURN_IF(!info->processes, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        info->processes[i] = log_process_at(info->log, i);
+        info->rank_count += info->processes[i]->has_rank;
+    }
+    if (count > 1) qsort(info->processes, count, sizeof *info->processes, compare_processes);
+    return 0;
+}
+
+// A call made inside another is part of it. What was only submitted takes the time inside calls.
+static void add_event(struct rank_time *time, const struct log_event *event)
+{
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (end_ns > time->last_end_ns) time->last_end_ns = end_ns;
+    if (event->has_parent) return;
+    if (event->call->traits & CALL_ASYNC) {
+        time->io_ns += event->call_time_ns;
+        return;
+    }
+    if (end_ns <= time->busy_until_ns) return;
+    time->io_ns += end_ns - (event->start_ns > time->busy_until_ns ? event->start_ns : time->busy_until_ns);
+    time->busy_until_ns = end_ns;
+}
+
+static int add_events(struct info *info, struct rank_time *times)
+{
+    const struct log_filter everything = {0};
+    const struct log_event *event;
+    struct log_iter *iter;
+    FORWARD(log_iter_open(&iter, info->log, &everything));
+    int more, code = 0;
+    while (code == 0 && (more = log_iter_next(iter, &event)) > 0) {
+        if (event->process->has_rank) add_event(&times[log_process_index(info->log, event->process)], event);
+        code = info_mpi_take(&info->mpi_files, event);
+    }
+    log_iter_close(iter);
+    info_mpi_sort(&info->mpi_files);
+    return code < 0 ? code : more;
+}
+
+struct comm_sum {
+    const struct log *log;
+    struct rank_time *times;
+};
+
+static int take_comm(const struct log_comm *comm, void *context)
+{
+    const struct comm_sum *sum = context;
+    sum->times[log_process_index(sum->log, comm->process)].comm_ns += comm->time_ns;
+    return 0;
+}
+
+static int64_t end_of(const struct info *info, const struct log_process *process, const struct rank_time *time)
+{
+    if (process->has_end) return process->end_ns;
+    int64_t job_end_ns = log_run_ns(info->log);
+    return job_end_ns > time->last_end_ns ? job_end_ns : time->last_end_ns;
+}
+
+static struct info_rank rank_of(const struct info *info, const struct log_process *process,
+                                const struct rank_time *time)
+{
+    struct info_rank rank = {
+        .process = process,
+        .known = process->io_known || !process->trace_ended,
+        .io_ns = time->io_ns + process->io_ns,
+        .comm_ns = time->comm_ns,
+    };
+    int64_t run_ns = end_of(info, process, time) - process->start_ns;
+    rank.run_ns = run_ns > 0 ? run_ns : 0;
+    // Threads may do both at once.
+    int64_t rest_ns = rank.run_ns - rank.io_ns - rank.comm_ns;
+    rank.rest_ns = rest_ns > 0 ? rest_ns : 0;
+    return rank;
+}
+
+static int gather_times(struct info *info, struct rank_time *times)
+{
+    struct comm_sum sum = {info->log, times};
+    FORWARD(add_events(info, times));
+    FORWARD(log_comm(info->log, NULL, take_comm, &sum));
+    for (size_t i = 0; i < info->rank_count; i++) {
+        const struct log_process *process = info->processes[i];
+        info->ranks[i] = rank_of(info, process, &times[log_process_index(info->log, process)]);
+    }
+    return 0;
+}
+
+int info_list_ranks(struct info *info)
+{
+    static const struct rank_time nothing;
+    FORWARD(order_processes(info));
+    info->ranks = calloc(info->rank_count + 1, sizeof *info->ranks);
+    RETURN_IF(!info->ranks, -ENOMEM);
+    for (size_t i = 0; i < info->rank_count; i++) {
+        info->ranks[i] = rank_of(info, info->processes[i], &nothing);
+        info->ranks[i].known = false;
+    }
+    return 0;
+}
+
+int info_gather_ranks(struct info *info)
+{
+    FORWARD(info_list_ranks(info));
+    if (!info->rank_count) return 0;
+    struct rank_time *times = calloc(log_process_count(info->log), sizeof *times);
+    int code = times ? gather_times(info, times) : -ENOMEM;
+    free(times);
+    return code;
+}

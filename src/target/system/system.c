@@ -1,0 +1,289 @@
+#include "target/system/system.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_keys.h"
+
+static const char *const mode_names[MODE_COUNT] = {"sequential", "strided", "random"};
+
+const char *system_mode_name(enum system_mode mode)
+{
+    return mode_names[mode];
+}
+
+bool system_mode_of(const char *name, enum system_mode *mode)
+{
+    for (unsigned i = 0; i < MODE_COUNT; i++) {
+        if (strcmp(mode_names[i], name)) continue;
+        *mode = i;
+        return true;
+    }
+    return false;
+}
+
+// What speaks for a point: that it is cold, then that it is stable.
+static unsigned trust(const struct system_point *point)
+{
+    return 2 * !point->warm + point->stable;
+}
+
+static double find_peak(const struct system *system, bool write)
+{
+    const struct system_point *best = NULL;
+    for (size_t i = 0; i < system->points; i++) {
+        const struct system_point *point = &system->point[i];
+        if (point->write != write || point->pause > 0 || (best && trust(point) < trust(best))) continue;
+        if (!best || trust(point) > trust(best) || point->bandwidth > best->bandwidth) best = point;
+    }
+    return best ? best->bandwidth : 0;
+}
+
+void system_find_peak(struct system *system)
+{
+    system->peak_read = find_peak(system, false);
+    system->peak_write = find_peak(system, true);
+}
+
+int system_add_node(struct system *system, const struct system *node)
+{
+    struct system_node *grown = realloc(system->node, (system->nodes + 1) * sizeof *grown);
+    RETURN_IF(!grown, -ENOMEM);
+    system->node = grown;
+    if (!system->nodes) system->peak_read = system->peak_write = 0;
+    struct system_node *added = &system->node[system->nodes++];
+    *added = (struct system_node){.peak_read = node->peak_read, .peak_write = node->peak_write};
+    snprintf(added->name, sizeof added->name, "%s:%s", node->storage.host, node->storage.directory);
+    system->peak_read += node->peak_read;
+    system->peak_write += node->peak_write;
+    return 0;
+}
+
+void system_free(struct system *system)
+{
+    free(system->node);
+    free(system->point);
+    *system = (struct system){0};
+}
+
+// --- writing
+
+// What was not found out is empty.
+static void key_found(struct json_out *json, const char *key, const char *text)
+{
+    key_text(json, key, *text ? text : NULL);
+}
+
+static void write_storage(const struct system *system, struct json_out *json)
+{
+    const struct storage *storage = &system->storage;
+    json_object(json);
+    key_found(json, "directory", storage->directory);
+    key_found(json, "file_system", storage->file_system);
+    key_found(json, "source", storage->source);
+    key_found(json, "options", storage->options);
+    key_found(json, "device", storage->device);
+    key_found(json, "model", storage->model);
+    json_key(json, "rotational");
+    if (storage->rotational < 0)
+        json_null(json);
+    else
+        json_bool(json, storage->rotational);
+    key_found(json, "raid", storage->raid);
+    key_number(json, "stripe", storage->stripe_bytes);
+    key_found(json, "write_cache", storage->write_cache);
+    key_number(json, "size", storage->size_bytes);
+    key_number(json, "free", storage->free_bytes);
+    key_found(json, "cache", system->cache);
+    key_found(json, "host", storage->host);
+    key_found(json, "kernel", storage->kernel);
+    key_number(json, "memory", storage->memory_bytes);
+    key_number(json, "processors", storage->processors);
+    json_close(json);
+}
+
+static void write_point(const struct system_point *point, struct json_out *json)
+{
+    json_object(json);
+    key_text(json, "op", point->write ? "write" : "read");
+    key_number(json, "size", point->size);
+    key_text(json, "mode", mode_names[point->mode]);
+    key_number(json, "np", point->np);
+    key_bool(json, "shared", point->shared);
+    key_bool(json, "collective", point->collective);
+    key_text(json, "cache", point->warm ? "warm" : "cold");
+    if (point->pause > 0) key_double(json, "pause", point->pause);
+    key_double(json, "bandwidth", point->bandwidth);
+    key_double(json, "low", point->low);
+    key_double(json, "high", point->high);
+    key_double(json, "latency_p50", point->latency_p50);
+    key_double(json, "latency_p99", point->latency_p99);
+    key_number(json, "runs", point->runs);
+    key_bool(json, "stable", point->stable);
+    json_close(json);
+}
+
+static void write_nodes(const struct system *system, struct json_out *json)
+{
+    json_key(json, "nodes");
+    json_array(json);
+    for (size_t i = 0; i < system->nodes; i++) {
+        json_object(json);
+        key_text(json, "name", system->node[i].name);
+        key_double(json, "read", system->node[i].peak_read);
+        key_double(json, "write", system->node[i].peak_write);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+// Those with pauses apart: who looks for the speed of the storage does not mean them.
+static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
+{
+    json_key(json, key);
+    json_array(json);
+    for (size_t i = 0; i < system->points; i++) {
+        if (rested == (system->point[i].pause > 0)) write_point(&system->point[i], json);
+    }
+    json_close(json);
+}
+
+int system_write(const struct system *system, FILE *out)
+{
+    struct json_out *json = json_out_begin(out, 2);
+    RETURN_IF(!json, -ENOMEM);
+    json_object(json);
+    key_number(json, "ioseer_system", SYSTEM_VERSION);
+    json_key(json, "storage");
+    write_storage(system, json);
+    json_key(json, "peak");
+    json_object(json);
+    key_double(json, "read", system->peak_read);
+    key_double(json, "write", system->peak_write);
+    if (system->nodes) write_nodes(system, json);
+    json_close(json);
+    json_key(json, "metadata");
+    json_object(json);
+    key_number(json, "np", system->metadata.np);
+    key_double(json, "create", system->metadata.create);
+    key_double(json, "stat", system->metadata.stat);
+    key_double(json, "open", system->metadata.open);
+    key_double(json, "unlink", system->metadata.unlink);
+    json_close(json);
+    json_key(json, "mpi");
+    json_object(json);
+    key_found(json, "name", system->messages.name);
+    key_number(json, "np", system->messages.np);
+    key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
+    key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);
+    json_close(json);
+    write_points(system, "points", false, json);
+    write_points(system, "rested", true, json);
+    json_close(json);
+    return json_out_end(json);
+}
+
+// --- reading
+
+static void take_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT])
+{
+    const char *text;
+    if (json_in_text(json_in_member(object, key), &text, NULL) == 0) snprintf(out, STORAGE_TEXT, "%s", text);
+}
+
+static void take_double(const struct json_value *object, const char *key, double *out)
+{
+    json_in_double(json_in_member(object, key), out);
+}
+
+static int read_point(const struct json_value *value, struct system_point *point, struct json_in_error *error)
+{
+    const char *text;
+    uint64_t np;
+    FORWARD(json_in_need_text(value, "op", &text, NULL, error));
+    point->write = !strcmp(text, "write");
+    if (!point->write && strcmp(text, "read")) return json_in_fail(error, value, "\"op\" is neither read nor write");
+    FORWARD(json_in_need_uint64(value, "size", &point->size, error));
+    FORWARD(json_in_need_text(value, "mode", &text, NULL, error));
+    if (!system_mode_of(text, &point->mode)) return json_in_fail(error, value, "there is no mode \"%.40s\"", text);
+    FORWARD(json_in_need_uint64(value, "np", &np, error));
+    if (!point->size || !np || np > UINT32_MAX) return json_in_fail(error, value, "\"size\" or \"np\" is out of range");
+    point->np = (uint32_t)np;
+    FORWARD(json_in_need_bool(value, "shared", &point->shared, error));
+    FORWARD(json_in_need_bool(value, "collective", &point->collective, error));
+    FORWARD(json_in_need_text(value, "cache", &text, NULL, error));
+    point->warm = !strcmp(text, "warm");
+    FORWARD(json_in_need_double(value, "bandwidth", &point->bandwidth, error));
+    if (!(point->bandwidth > 0)) return json_in_fail(error, value, "\"bandwidth\" is not positive");
+    point->low = point->high = point->bandwidth;
+    take_double(value, "pause", &point->pause);
+    take_double(value, "low", &point->low);
+    take_double(value, "high", &point->high);
+    take_double(value, "latency_p50", &point->latency_p50);
+    take_double(value, "latency_p99", &point->latency_p99);
+    point->stable = true;
+    json_in_bool(json_in_member(value, "stable"), &point->stable);
+    return 0;
+}
+
+static int read_points(const struct json_value *points, struct system *system, struct json_in_error *error)
+{
+    for (size_t i = 0; i < json_in_length(points); i++) {
+        FORWARD(read_point(json_in_at(points, i), &system->point[system->points], error));
+        system->points++;
+    }
+    return 0;
+}
+
+static void read_storage(const struct json_value *value, struct system *system)
+{
+    take_text(value, "directory", system->storage.directory);
+    take_text(value, "file_system", system->storage.file_system);
+    take_text(value, "source", system->storage.source);
+    take_text(value, "options", system->storage.options);
+    take_text(value, "device", system->storage.device);
+    take_text(value, "model", system->storage.model);
+    take_text(value, "host", system->storage.host);
+    take_text(value, "cache", system->cache);
+}
+
+static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error)
+{
+    uint64_t version;
+    const struct json_value *points, *rested, *peak;
+    FORWARD(json_in_need_uint64(root, "ioseer_system", &version, error));
+    if (version > SYSTEM_VERSION) {
+        json_in_fail(error, root, "written by a newer ioseer");
+        return ERR_VERSION;
+    }
+    read_storage(json_in_member(root, "storage"), system);
+    FORWARD(json_in_need_array(root, "points", &points, error));
+    rested = json_in_member(root, "rested");
+    system->point = calloc(json_in_length(points) + json_in_length(rested) + 1, sizeof *system->point);
+    RETURN_IF(!system->point, -ENOMEM);
+    FORWARD(read_points(points, system, error));
+    FORWARD(read_points(rested, system, error));
+    system_find_peak(system);
+    FORWARD(json_in_need_object(root, "peak", &peak, error));
+    take_double(peak, "read", &system->peak_read);
+    take_double(peak, "write", &system->peak_write);
+    const struct json_value *messages = json_in_member(root, "mpi");
+    take_text(messages, "name", system->messages.name);
+    take_double(messages, "latency", &system->messages.latency);
+    take_double(messages, "bandwidth", &system->messages.bandwidth);
+    return 0;
+}
+
+int system_read(struct system *system, const char *path, struct json_in_error *error)
+{
+    struct json_in json;
+    *system = (struct system){.storage.rotational = -1};
+    FORWARD(json_in_read(&json, path, error));
+    int code = read_all(system, json.root, error);
+    json_in_free(&json);
+    if (code < 0) system_free(system);
+    return code;
+}

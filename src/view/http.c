@@ -1,0 +1,254 @@
+#include "view/http.h"
+
+#include "base/err.h"
+
+#ifndef HAVE_MICROHTTPD
+
+int view_http_start(struct view_http *http)
+{
+    (void)http;
+    return ERR_NOTHING;
+}
+
+void view_http_stop(struct view_http *http)
+{
+    (void)http;
+}
+
+#else
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "report/page.h"
+
+enum { MOST_CONNECTIONS = 32, IDLE_SECONDS = 60, HEADER_BYTES = 16 << 10 };
+
+// --- answers
+
+static const char json_type[] = "application/json; charset=utf-8", html_type[] = "text/html; charset=utf-8";
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, struct view_answer text,
+                              const char *type)
+{
+    static const char *const headers[][2] = {
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Cache-Control", "no-store"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Content-Security-Policy", "frame-ancestors 'none'"},
+    };
+    struct MHD_Response *response = MHD_create_response_from_buffer(text.len, text.text, MHD_RESPMEM_MUST_FREE);
+    if (!response) {
+        free(text.text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, "Content-Type", type);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// `why` is one of our own texts: nothing in it needs an escape.
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
+{
+    struct view_answer text = {0};
+    int len = asprintf(&text.text, "{\"error\": \"%s\"}\n", why);
+    if (len < 0) return MHD_NO;
+    text.len = (size_t)len;
+    return answer(connection, status, text, json_type);
+}
+
+// --- who asks
+
+static bool is_own_host(const struct view_http *http, const char *host)
+{
+    const char *const names[] = {http->address, "127.0.0.1", "localhost"};
+    for (size_t i = 0; host && i < sizeof names / sizeof names[0]; i++) {
+        char own[80];
+        snprintf(own, sizeof own, "%s:%u", names[i], http->port);
+        if (!strcmp(host, own)) return true;
+    }
+    return false;
+}
+
+static bool is_own_origin(const struct view_http *http, struct MHD_Connection *connection)
+{
+    static const char scheme[] = "http://";
+    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
+    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0) return false;
+    return !origin || (!strncmp(origin, scheme, strlen(scheme)) && is_own_host(http, origin + strlen(scheme)));
+}
+
+// Takes the same time wherever the first difference is. Gives what follows the token and a slash, or NULL.
+static const char *after_token(const struct view_http *http, const char *url)
+{
+    unsigned difference = 0;
+    if (strlen(url) < VIEW_TOKEN_CHARACTERS + 2 || url[0] != '/' || url[VIEW_TOKEN_CHARACTERS + 1] != '/') return NULL;
+    for (size_t i = 0; i < VIEW_TOKEN_CHARACTERS; i++)
+        difference |= (unsigned char)url[i + 1] ^ (unsigned char)http->token[i];
+    return difference ? NULL : url + VIEW_TOKEN_CHARACTERS + 2;
+}
+
+// --- what is asked for
+
+static bool number_of(const char *text, uint64_t *number)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9') return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    *number = value;
+    return !errno && !*end;
+}
+
+static bool seconds_of(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds)
+{
+    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
+    char *end;
+    *seconds = otherwise;
+    if (!text) return otherwise >= 0;
+    *seconds = strtod(text, &end);
+    return end != text && !*end;
+}
+
+static int ask_page(struct view_http *http, struct view_answer *text)
+{
+    struct view_answer names = {0};
+    FORWARD(view_logs_names(http->logs, &names));
+    FILE *out = open_memstream(&text->text, &text->len);
+    int code = out ? page_fill_template("null", names.text, out) : -ENOMEM;
+    if (out && fclose(out) && !code) code = -ENOMEM;
+    free(names.text);
+    if (code < 0) free(text->text);
+    return code;
+}
+
+static int ask_timeline(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
+{
+    double from, to;
+    uint64_t width;
+    if (!seconds_of(connection, "from", -1, &from) || !seconds_of(connection, "to", -1, &to) ||
+        !number_of(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "width"), &width))
+        return ERR_USAGE;
+    return view_logs_timeline(http->logs, log, from, to, width, text);
+}
+
+static int ask_call(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
+{
+    double at;
+    uint64_t id;
+    if (!seconds_of(connection, "at", 0, &at) ||
+        !number_of(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id"), &id))
+        return ERR_USAGE;
+    return view_logs_call(http->logs, log, id, at, text);
+}
+
+static int ask(struct view_http *http, struct MHD_Connection *connection, const char *path, struct view_answer *text,
+               const char **type)
+{
+    static const char data[] = "data/", timeline[] = "timeline/", call[] = "call/";
+    uint64_t log;
+    *type = json_type;
+    if (!*path) {
+        *type = html_type;
+        return ask_page(http, text);
+    }
+    const char *slash = strchr(path, '/');
+    if (!slash || !number_of(slash + 1, &log)) return ERR_NOTHING;
+    if (!strncmp(path, data, strlen(data))) return view_logs_data(http->logs, log, text);
+    if (!strncmp(path, timeline, strlen(timeline))) return ask_timeline(http, connection, log, text);
+    if (!strncmp(path, call, strlen(call))) return ask_call(http, connection, log, text);
+    return ERR_NOTHING;
+}
+
+static bool has_body(struct MHD_Connection *connection, size_t upload_bytes)
+{
+    const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    return upload_bytes || (length && strcmp(length, "0") != 0) ||
+           MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
+// Looks at an address before anything in it is decoded; what is wrong with it becomes the request's state. None of ours
+// has an escape in its path.
+static void *check_address(void *context, const char *address, struct MHD_Connection *connection)
+{
+    static char too_long[] = "the address is too long", wrong[] = "no such address";
+    (void)context;
+    (void)connection;
+    if (strnlen(address, VIEW_MAX_URL + 1) > VIEW_MAX_URL) return too_long;
+    size_t path = strcspn(address, "?");
+    return memchr(address, '%', path) || memmem(address, path, "..", 2) ? wrong : NULL;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_bytes, void **state)
+{
+    struct view_http *http = context;
+    (void)version;
+    (void)upload;
+    if (strcmp(method, "GET") != 0) return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
+    if (has_body(connection, *upload_bytes)) return refuse(connection, MHD_HTTP_BAD_REQUEST, "a request has no body");
+    if (*state) return refuse(connection, MHD_HTTP_BAD_REQUEST, *state);
+    if (!is_own_host(http, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host")))
+        return refuse(connection, MHD_HTTP_FORBIDDEN, "not the server's own address");
+    if (!is_own_origin(http, connection)) return refuse(connection, MHD_HTTP_FORBIDDEN, "another origin");
+    const char *path = after_token(http, url);
+    if (!path) return refuse(connection, MHD_HTTP_FORBIDDEN, "wrong token");
+    struct view_answer text = {0};
+    const char *type;
+    int code = ask(http, connection, path, &text, &type);
+    if (code == 0) return answer(connection, MHD_HTTP_OK, text, type);
+    if (code == ERR_USAGE) return refuse(connection, MHD_HTTP_BAD_REQUEST, "numbers are missing or make no sense");
+    if (code == ERR_NOTHING) return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such thing");
+    return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the log cannot be read");
+}
+
+// --- beginning and end
+
+static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1])
+{
+    uint8_t bytes[VIEW_TOKEN_CHARACTERS / 2];
+    ssize_t got = getrandom(bytes, sizeof bytes, 0);
+    RETURN_IF(got != (ssize_t)sizeof bytes, got < 0 ? -errno : -EIO);
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
+int view_http_start(struct view_http *http)
+{
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(http->port)};
+    RETURN_IF(inet_pton(AF_INET, http->address, &where.sin_addr) != 1, ERR_USAGE);
+    FORWARD(make_token(http->token));
+    errno = 0;
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, handle, http,
+                         MHD_OPTION_SOCK_ADDR, &where, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+                         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                         (size_t)HEADER_BYTES, MHD_OPTION_URI_LOG_CALLBACK, check_address, NULL, MHD_OPTION_END);
+    RETURN_IF(!daemon, errno ? -errno : -EADDRINUSE);
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+    if (info) http->port = info->port;
+    http->daemon = daemon;
+    return 0;
+}
+
+void view_http_stop(struct view_http *http)
+{
+    if (http->daemon) MHD_stop_daemon(http->daemon);
+    http->daemon = NULL;
+}
+
+#endif

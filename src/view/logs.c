@@ -1,0 +1,281 @@
+#include "view/logs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "cli/log_argument.h"
+#include "cli/verb.h"
+#include "report/page.h"
+
+enum { PATIENCE_SECONDS = 1, ZOOM_SPANS = 20000, ZOOM_NAME_BYTES = 200 << 10, TREE_CALLS = 2000 };
+
+struct view_log {
+    struct log_argument asked; // for what is asked for; one at a time
+    struct log_argument read;  // for the thread that reads it
+    pthread_mutex_t asking;
+    // Under the lock of the logs:
+    struct page *page; // while it is read
+    bool done;
+    int code; // of reading it
+    struct view_answer data;
+};
+
+struct view_logs {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t reader;
+    size_t count;
+    struct view_log log[];
+};
+
+// --- opening
+
+static int open_twice(struct view_log *log, char *path)
+{
+    char *words[] = {"view", path, NULL};
+    int status = log_argument_open(&log->asked, "view", 2, words);
+    return status == STATUS_OK ? log_argument_open(&log->read, "view", 2, words) : status;
+}
+
+int view_logs_open(struct view_logs **out, int count, char **paths)
+{
+    struct view_logs *logs = calloc(1, sizeof *logs + (size_t)count * sizeof logs->log[0]);
+    if (!logs) return cli_fail("view", paths[0], -ENOMEM);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&logs->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&logs->lock, NULL);
+    *out = logs;
+    for (int i = 0; i < count; i++) {
+        pthread_mutex_init(&logs->log[i].asking, NULL);
+        int status = open_twice(&logs->log[i], paths[i]);
+        if (status != STATUS_OK) return status;
+        logs->count++;
+    }
+    return STATUS_OK;
+}
+
+size_t view_logs_count(const struct view_logs *logs)
+{
+    return logs->count;
+}
+
+// --- writing JSON to memory
+
+static FILE *answer_open(struct view_answer *answer)
+{
+    *answer = (struct view_answer){0};
+    return open_memstream(&answer->text, &answer->len);
+}
+
+static int answer_close(struct view_answer *answer, FILE *out, int code)
+{
+    if (fclose(out) && code >= 0) code = -ENOMEM;
+    if (code >= 0) return 0;
+    free(answer->text);
+    *answer = (struct view_answer){0};
+    return code;
+}
+
+typedef int write_value(void *context, struct json_out *json);
+
+static int answer_json(struct view_answer *answer, write_value *write, void *context)
+{
+    FILE *out = answer_open(answer);
+    RETURN_IF(!out, -ENOMEM);
+    struct json_out *json = json_out_begin(out, 0);
+    if (!json) return answer_close(answer, out, -ENOMEM);
+    json->tight = true;
+    int code = write(context, json);
+    int written = json_out_end(json);
+    return answer_close(answer, out, code < 0 ? code : written);
+}
+
+static int write_names(void *context, struct json_out *json)
+{
+    const struct view_logs *logs = context;
+    json_object(json);
+    json_key(json, "logs");
+    json_array(json);
+    for (size_t i = 0; i < logs->count; i++) {
+        const char *path = logs->log[i].asked.path, *slash = strrchr(path, '/');
+        json_text(json, slash && slash[1] ? slash + 1 : path);
+    }
+    json_close(json);
+    json_close(json);
+    return 0;
+}
+
+int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
+{
+    return answer_json(answer, write_names, (void *)logs);
+}
+
+// --- the thread that reads
+
+static int read_log(struct view_log *log, struct page *page, struct view_answer *answer)
+{
+    int code = page_gather(page, &log->read);
+    if (!code) code = page_find_prediction(page);
+    FILE *out = code ? NULL : answer_open(answer);
+    if (!code && !out) code = -ENOMEM;
+    return out ? answer_close(answer, out, page_json(page, out)) : code;
+}
+
+static void *read_all(void *context)
+{
+    struct view_logs *logs = context;
+    for (size_t i = 0; i < logs->count; i++) {
+        struct view_log *log = &logs->log[i];
+        struct view_answer answer = {0};
+        struct page *page = calloc(1, sizeof *page);
+        pthread_mutex_lock(&logs->lock);
+        log->page = page;
+        pthread_mutex_unlock(&logs->lock);
+        int code = page ? read_log(log, page, &answer) : -ENOMEM;
+        pthread_mutex_lock(&logs->lock);
+        log->page = NULL;
+        log->data = answer;
+        log->code = code;
+        log->done = true;
+        pthread_cond_broadcast(&logs->changed);
+        pthread_mutex_unlock(&logs->lock);
+        if (page) page_free(page);
+        free(page);
+        log_argument_close(&log->read);
+    }
+    return NULL;
+}
+
+int view_logs_start(struct view_logs *logs)
+{
+    return -pthread_create(&logs->reader, NULL, read_all, logs);
+}
+
+// --- the document
+
+// Waits a little for it; true where it is there.
+static bool wait_for(struct view_logs *logs, struct view_log *log)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    while (!log->done && pthread_cond_timedwait(&logs->changed, &logs->lock, &until) == 0)
+        ;
+    return log->done;
+}
+
+static double part_read(const struct view_log *log)
+{
+    uint64_t all = log_events(log->asked.log);
+    uint64_t seen = log->page ? __atomic_load_n(&log->page->collect.seen, __ATOMIC_RELAXED) : 0;
+    // Reading the events is not all: counters and findings follow.
+    return all ? 0.7 * (double)seen / (double)all : 0;
+}
+
+static int copy_data(const struct view_log *log, struct view_answer *answer)
+{
+    if (log->code < 0) return log->code;
+    answer->text = malloc(log->data.len + 1);
+    RETURN_IF(!answer->text, -ENOMEM);
+    memcpy(answer->text, log->data.text, log->data.len + 1);
+    answer->len = log->data.len;
+    return 0;
+}
+
+static int pending_data(struct view_log *log, double done, struct view_answer *answer)
+{
+    FILE *out = answer_open(answer);
+    RETURN_IF(!out, -ENOMEM);
+    pthread_mutex_lock(&log->asking);
+    int code = page_pending_json(&log->asked, done, out);
+    pthread_mutex_unlock(&log->asking);
+    return answer_close(answer, out, code);
+}
+
+int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer)
+{
+    RETURN_IF(number >= logs->count, ERR_NOTHING);
+    struct view_log *log = &logs->log[number];
+    pthread_mutex_lock(&logs->lock);
+    bool done = wait_for(logs, log);
+    double part = part_read(log);
+    int code = done ? copy_data(log, answer) : 0;
+    pthread_mutex_unlock(&logs->lock);
+    return done ? code : pending_data(log, part, answer);
+}
+
+// --- parts
+
+struct window {
+    struct log *log;
+    struct timeline_window window;
+};
+
+static int write_window(void *context, struct json_out *json)
+{
+    const struct window *window = context;
+    struct timeline timeline;
+    int code = timeline_init(&timeline, window->log, &window->window);
+    if (!code) code = timeline_read(&timeline, window->log);
+    if (!code) code = timeline_json(&timeline, json, ZOOM_SPANS, ZOOM_NAME_BYTES);
+    timeline_free(&timeline);
+    return code;
+}
+
+static bool to_ns(double seconds, int64_t *ns)
+{
+    if (!isfinite(seconds) || seconds < 0 || seconds > 1e9) return false;
+    *ns = (int64_t)(seconds * 1e9);
+    return true;
+}
+
+int view_logs_timeline(struct view_logs *logs, size_t number, double from, double to, uint64_t width,
+                       struct view_answer *answer)
+{
+    enum { NARROWEST = 50, WIDEST = 4000 };
+    RETURN_IF(number >= logs->count, ERR_NOTHING);
+    struct view_log *log = &logs->log[number];
+    struct window window = {log->asked.log, {.columns = width}};
+    RETURN_IF(!to_ns(from, &window.window.from_ns) || !to_ns(to, &window.window.to_ns), ERR_USAGE);
+    RETURN_IF(window.window.to_ns <= window.window.from_ns || width < NARROWEST || width > WIDEST, ERR_USAGE);
+    pthread_mutex_lock(&log->asking);
+    int code = answer_json(answer, write_window, &window);
+    pthread_mutex_unlock(&log->asking);
+    return code;
+}
+
+struct tree {
+    struct log *log;
+    uint64_t id;
+    int64_t at_ns;
+};
+
+static int write_tree(void *context, struct json_out *json)
+{
+    const struct tree *tree = context;
+    return layers_tree_json(tree->log, tree->id, tree->at_ns, TREE_CALLS, json);
+}
+
+int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer)
+{
+    // A double does not have all nanoseconds of a long run.
+    enum { BEFORE_NS = 1000 };
+    RETURN_IF(number >= logs->count, ERR_NOTHING);
+    struct view_log *log = &logs->log[number];
+    struct tree tree = {.log = log->asked.log, .id = id};
+    RETURN_IF(!to_ns(at, &tree.at_ns), ERR_USAGE);
+    tree.at_ns -= BEFORE_NS;
+    pthread_mutex_lock(&log->asking);
+    int code = answer_json(answer, write_tree, &tree);
+    pthread_mutex_unlock(&log->asking);
+    return code;
+}
