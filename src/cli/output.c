@@ -29,6 +29,14 @@ int cli_usage(const char *verb, const char *what, const char *why)
     return STATUS_USAGE;
 }
 
+int cli_problem(const char *verb, const char *what, const struct problem *problem, int code)
+{
+    if (problem->signal) return 128 + problem->signal;
+    if (*problem->what) what = problem->what;
+    fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, *problem->why ? problem->why : err_text(code));
+    return code == ERR_USAGE ? STATUS_USAGE : STATUS_FAILURE;
+}
+
 // A device or a pipe cannot be replaced by renaming.
 static bool is_special(const char *path)
 {

@@ -3,6 +3,7 @@
 
 #include "base/json_in.h"
 #include "base/options.h"
+#include "base/problem.h"
 
 enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 
@@ -27,3 +28,7 @@ int cli_fail_json(const char *verb, const char *path, int code, const struct jso
 
 // The same with the reason in words and STATUS_USAGE.
 int cli_usage(const char *verb, const char *what, const char *why);
+
+// Prints what a library says of a failure; `what` where it said nothing. Returns the exit status: STATUS_USAGE for
+// ERR_USAGE, 128 + signal where a signal ended the work, else STATUS_FAILURE.
+int cli_problem(const char *verb, const char *what, const struct problem *problem, int code);
