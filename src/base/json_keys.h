@@ -45,6 +45,11 @@ static inline void key_null(struct json_out *json, const char *key)
     json_null(json);
 }
 
+static inline void key_number_if(struct json_out *json, const char *key, bool known, uint64_t value)
+{
+    known ? key_number(json, key, value) : key_null(json, key);
+}
+
 static inline void key_signed_if(struct json_out *json, const char *key, bool known, int64_t value)
 {
     known ? key_signed(json, key, value) : key_null(json, key);

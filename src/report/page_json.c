@@ -7,10 +7,10 @@
 #include "base/err.h"
 #include "base/human.h"
 #include "base/json_keys.h"
-#include "cli/phases.h"
 #include "report/devices.h"
 #include "report/findings_json.h"
 #include "report/page.h"
+#include "report/phases_json.h"
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 

@@ -1,0 +1,225 @@
+#include "report/phases_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_keys.h"
+#include "model/file/keywords.h"
+
+// --- processes and files of a family
+
+static int compare_ranks(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int add_ranks(struct family_use *use, const struct model_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *more = realloc(use->rank, (use->ranks + parts[i].ranks) * sizeof *more);
+        RETURN_IF(!more, -ENOMEM);
+        use->rank = more;
+        memcpy(more + use->ranks, parts[i].rank, parts[i].ranks * sizeof *more);
+        use->ranks += parts[i].ranks;
+    }
+    if (use->ranks) qsort(use->rank, use->ranks, sizeof *use->rank, compare_ranks);
+    size_t kept = 0;
+    for (size_t i = 0; i < use->ranks; i++) {
+        if (!kept || use->rank[kept - 1] != use->rank[i]) use->rank[kept++] = use->rank[i];
+    }
+    use->ranks = kept;
+    return 0;
+}
+
+int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
+                    const struct model_row *row, size_t row_count)
+{
+    *use = (struct family_use){.main_file = OP_NO_SET};
+    FORWARD(family->parts ? add_ranks(use, family->part, family->parts)
+                          : add_ranks(use, family->other, family->others));
+    uint64_t most = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        if (row[i].kind->set == OP_NO_SET || (row[i].bytes <= most && use->main_file != OP_NO_SET)) continue;
+        most = row[i].bytes;
+        use->main_file = row[i].kind->set;
+    }
+    return model_files_used(model, family, &use->files);
+}
+
+void family_use_free(struct family_use *use)
+{
+    free(use->rank);
+}
+
+size_t phases_family_end(const struct model *model, size_t first)
+{
+    size_t end = first;
+    while (end < model->phases && model->phase[end].family == model->phase[first].family) end++;
+    return end;
+}
+
+// --- JSON
+
+static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count, size_t most)
+{
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < count && i < most; i++) json_unsigned(json, rank[i]);
+    json_close(json);
+}
+
+// The offsets of one phase of the family where no expression gives them.
+static void key_offset_table(struct json_out *json, const struct model_row *row, uint32_t ph, size_t most)
+{
+    const struct model_value *value = &row->item->at[AT_OFFSET];
+    size_t place = model_place(row->part->ph, row->part->phs, ph);
+    if (value->text || !value->table || place == SIZE_MAX) return;
+    json_key(json, "offset_table");
+    json_array(json);
+    for (size_t i = 0; i < row->part->ranks && i < most; i++)
+        json_signed(json, value->table[place * row->part->ranks + i]);
+    json_close(json);
+}
+
+static void write_operation(struct json_out *json, const struct model_row *row, const struct family_use *use,
+                            uint32_t ph, size_t most)
+{
+    const struct model_item *item = row->item;
+    const char *size_expression = item->at[AT_SIZE].text;
+    bool is_op = item->type == LOOPS_OP;
+    json_object(json);
+    key_text(json, "op", call_class_name(row->class));
+    key_text(json, "call", row->kind->call);
+    if (row->part->ranks < use->ranks) key_ranks(json, row->part->rank, row->part->ranks, most);
+    key_number(json, "rep", row->rep);
+    key_number_if(json, "size", row->has_size, row->size);
+    if (!row->has_size && !row->has_more && size_expression) key_text(json, "size_expr", size_expression);
+    key_signed_if(json, "disp", row->has_disp, row->disp);
+    key_text(json, "offset_expr", is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
+    if (is_op) key_offset_table(json, row, ph, most);
+    key_text(json, "view_expr", is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
+    key_text(json, "logical_expr", item->logical.text);
+    key_bool(json, "collective", row->kind->collective);
+    key_number(json, "count", row->count);
+    key_number(json, "bytes", row->bytes);
+    key_bool(json, "blocking", !row->kind->nonblocking);
+    key_text(json, "pointer", model_pointer_name(row->kind));
+    key_text(json, "mode", row->mode);
+    key_number(json, "alignment", row->bits & (0 - row->bits));
+    key_signed(json, "low", row->low);
+    key_signed(json, "high", row->high);
+    key_number(json, "thread", row->part->thread);
+    json_close(json);
+}
+
+static void key_others(struct json_out *json, const struct model *model, const struct model_family *family, uint32_t ph)
+{
+    json_key(json, "others");
+    json_object(json);
+    uint64_t count[CLASS_COUNT] = {0};
+    model_count_others(model, family, ph, count);
+    for (unsigned class = CLASS_OPEN; class < CLASS_COUNT; class ++) {
+        if (count[class]) key_number(json, call_class_name(class), count[class]);
+    }
+    if (count[CLASS_NONE]) key_number(json, "barrier", count[CLASS_NONE]);
+    json_close(json);
+}
+
+struct family_rows {
+    const struct model_row *row;
+    size_t count;
+    struct family_use use;
+};
+
+static void write_phase(struct json_out *json, const struct model *model, size_t id, const struct family_rows *rows,
+                        size_t most)
+{
+    const struct model_phase *phase = &model->phase[id];
+    const struct model_family *family = &model->family[phase->family];
+    const struct family_use *use = &rows->use;
+    double seconds = (double)phase->duration_ns / 1e9;
+    json_object(json);
+    key_number(json, "id", id + 1);
+    key_text(json, "file", use->main_file == OP_NO_SET ? NULL : model->file[use->main_file].set->pattern);
+    key_number(json, "files", use->files.files);
+    key_text(json, "access", use->files.files ? use->files.shared ? "shared" : "unique" : NULL);
+    key_number(json, "np", use->ranks);
+    key_ranks(json, use->rank, use->ranks, most);
+    json_key(json, "ops");
+    json_array(json);
+    for (size_t i = 0; i < rows->count && i < most; i++) write_operation(json, &rows->row[i], use, phase->ph, most);
+    json_close(json);
+    key_others(json, model, family, phase->ph);
+    key_number(json, "weight", family->weight);
+    key_number(json, "tick", phase->tick);
+    key_seconds(json, "start", phase->start_ns);
+    key_seconds(json, "span", phase->span_ns);
+    key_seconds(json, "duration", phase->duration_ns);
+    key_double_if(json, "bandwidth", seconds > 0, seconds > 0 ? (double)family->weight / seconds : 0);
+    key_number_if(json, "family", family->count > 1, phase->family + 1);
+    key_number(json, "ph", phase->ph);
+    key_text(json, "separator", model_cut_name(family->cut));
+    key_number(json, "program", family->program);
+    json_close(json);
+}
+
+static int write_phases(struct json_out *json, const struct model *model, size_t most)
+{
+    for (size_t first = 0, end; first < model->phases && first < most; first = end) {
+        const struct model_family *family = &model->family[model->phase[first].family];
+        struct model_row *row;
+        struct family_rows rows;
+        end = phases_family_end(model, first);
+        FORWARD(model_rows(model, family, &row, &rows.count));
+        rows.row = row;
+        int code = family_use_init(&rows.use, model, family, row, rows.count);
+        for (size_t i = first; i < end && i < most && !code; i++) write_phase(json, model, i, &rows, most);
+        family_use_free(&rows.use);
+        free(row);
+        FORWARD(code);
+    }
+    return 0;
+}
+
+static void write_family(struct json_out *json, const struct model *model, size_t id)
+{
+    const struct model_family *family = &model->family[id];
+    json_object(json);
+    key_number(json, "family", id + 1);
+    key_number(json, "count", family->count);
+    key_seconds_if(json, "period", family->has_period, family->period_ns);
+    key_number_if(json, "ticks", family->has_period, family->period_ticks);
+    key_double_if(json, "irregularity", family->has_period, family->irregularity);
+    json_close(json);
+}
+
+int phases_json(const struct model *model, struct json_out *json, size_t most)
+{
+    json_object(json);
+    json_key(json, "phases");
+    json_array(json);
+    int code = write_phases(json, model, most);
+    json_close(json);
+    json_key(json, "families");
+    json_array(json);
+    for (size_t i = 0, shown = 0; i < model->families && shown < most; i++) {
+        if (model->family[i].count < 2) continue;
+        write_family(json, model, i);
+        shown++;
+    }
+    json_close(json);
+    key_seconds(json, "gap", model->gap_ns);
+    key_number(json, "bytes", model->bytes);
+    key_number(json, "unphased_bytes", model->unphased);
+    json_key(json, "unphased");
+    json_object(json);
+    key_number(json, "launchers", model->unphased_launchers);
+    key_number(json, "unnamed", model->unphased_unnamed);
+    key_number(json, "untraced", model->unphased_untraced);
+    json_close(json);
+    json_close(json);
+    return code;
+}
