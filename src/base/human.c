@@ -18,6 +18,13 @@ struct human human_bytes(uint64_t bytes)
     return words;
 }
 
+struct human human_bandwidth(double bytes_per_second)
+{
+    struct human words = human_bytes((uint64_t)bytes_per_second);
+    strcat(words.text, "/s");
+    return words;
+}
+
 struct human human_seconds(int64_t ns)
 {
     struct human words;
@@ -66,4 +73,33 @@ struct human human_count(uint64_t count, const char *noun)
     snprintf(out, sizeof words.text - (size_t)(out - words.text), "%s%s%s", *noun ? " " : "", noun,
              count == 1 || !*noun ? "" : plural_of(noun));
     return words;
+}
+
+size_t human_plain(const char *text, size_t len)
+{
+    size_t plain = 0;
+    while (plain < len && (unsigned char)text[plain] >= 0x20 && text[plain] != 0x7f) plain++;
+    return plain;
+}
+
+struct human human_escape(unsigned char byte)
+{
+    struct human words;
+    if (byte == '\n' || byte == '\t')
+        snprintf(words.text, sizeof words.text, "\\%c", byte == '\n' ? 'n' : 't');
+    else
+        snprintf(words.text, sizeof words.text, "\\x%02x", byte);
+    return words;
+}
+
+void human_print_name(FILE *out, const char *name)
+{
+    for (size_t left = strlen(name); left;) {
+        size_t plain = human_plain(name, left);
+        fwrite(name, 1, plain, out);
+        if (plain == left) return;
+        fputs(human_escape((unsigned char)name[plain]).text, out);
+        name += plain + 1;
+        left -= plain + 1;
+    }
 }

@@ -70,26 +70,6 @@ const char *describe_file_system(const struct log_file *file)
     return "UNKNOWN";
 }
 
-void human_print_name(FILE *out, const char *name)
-{
-    size_t plain = 0;
-    for (;; name += plain) {
-        plain = 0;
-        while ((unsigned char)name[plain] >= 0x20 && name[plain] != 0x7f) plain++;
-        fwrite(name, 1, plain, out);
-        unsigned char byte = (unsigned char)name[plain];
-        if (!byte) return;
-        if (byte == '\n') {
-            fputs("\\n", out);
-        } else if (byte == '\t') {
-            fputs("\\t", out);
-        } else {
-            fprintf(out, "\\x%02x", byte);
-        }
-        plain++;
-    }
-}
-
 int describe_health(FILE *out, const struct log_health *health)
 {
     int parts = 0;

@@ -1,4 +1,4 @@
-// Codes in words, for people; numbers are in base/words.h.
+// Codes in words, for people; numbers are in base/human.h.
 #pragma once
 
 #include <stdio.h>
@@ -11,9 +11,6 @@ struct human describe_exit(const struct log_process *process); // as in JSON: "c
 const char *describe_loss(unsigned reason);                    // enum loss_reason
 const char *describe_left_out(unsigned reason);                // enum left_out
 const char *describe_file_system(const struct log_file *file); // the type's name as in the log, or "UNKNOWN"
-
-// A file name or word of a command on one line: control characters become escapes such as \n or \x1b.
-void human_print_name(FILE *out, const char *name);
 
 // What is wrong with a log, as one line without its end; prints nothing and returns 0 where nothing is.
 int describe_health(FILE *out, const struct log_health *health);

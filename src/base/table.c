@@ -1,0 +1,297 @@
+#include "base/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // a name is not cut to fewer characters than that
+
+static unsigned terminal_width(FILE *out)
+{
+    struct winsize size;
+    int fd = fileno(out);
+    return fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+struct table table_begin(FILE *out, const struct table_column *columns)
+{
+    struct table t = {.out = out, .column = columns, .terminal_width = terminal_width(out)};
+    while (columns[t.columns].header && t.columns < MOST_COLUMNS) t.columns++;
+    return t;
+}
+
+struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width)
+{
+    struct table t = table_begin(out, columns);
+    t.width = width;
+    t.terminal_width = 0;
+    return t;
+}
+
+// --- cells
+
+// Adds to `text` with control characters as escapes; its end is not marked.
+static void append(struct table *t, const char *text, size_t len)
+{
+    for (size_t at = 0; at < len && !t->error;) {
+        size_t plain = human_plain(text + at, len - at);
+        t->error = bytes_append(&t->text, text + at, plain);
+        at += plain;
+        if (at == len || t->error) return;
+        struct human escape = human_escape((unsigned char)text[at++]);
+        t->error = bytes_append(&t->text, escape.text, strlen(escape.text));
+    }
+}
+
+static void cell_begin(struct table *t)
+{
+    if (!t->error) t->error = grow(&t->cell, &t->capacity, t->cells, sizeof *t->cell);
+    if (!t->error) t->cell[t->cells++] = t->text.len;
+}
+
+static void cell_end(struct table *t)
+{
+    if (!t->error) t->error = bytes_append(&t->text, "", 1);
+}
+
+static void fill(struct table *t, const char *text, size_t len)
+{
+    cell_begin(t);
+    append(t, text, len);
+    cell_end(t);
+}
+
+void table_text(struct table *t, const char *text)
+{
+    if (!text) text = "-";
+    fill(t, text, strlen(text));
+}
+
+static void append_format(struct table *t, const char *format, va_list list)
+{
+    char *text;
+    int len = vasprintf(&text, format, list);
+    if (len < 0) {
+        t->error = -ENOMEM;
+        return;
+    }
+    append(t, text, (size_t)len);
+    free(text);
+}
+
+void table_printf(struct table *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    cell_begin(t);
+    append_format(t, format, list);
+    cell_end(t);
+    va_end(list);
+}
+
+void table_add(struct table *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (!t->error) t->text.len--;
+    append_format(t, format, list);
+    cell_end(t);
+    va_end(list);
+}
+
+// The digits of `value`, at least `least` of them, before `end`; returns where they begin.
+static char *digits_before(char *end, uint64_t value, unsigned least)
+{
+    for (; value || least; value /= 10) {
+        *--end = (char)('0' + value % 10);
+        if (least) least--;
+    }
+    return end;
+}
+
+// Streams have millions of numbers and times, so these two do without printf.
+void table_number(struct table *t, uint64_t value)
+{
+    char room[24], *end = room + sizeof room;
+    char *text = digits_before(end, value, 1);
+    fill(t, text, (size_t)(end - text));
+}
+
+void table_seconds(struct table *t, int64_t ns)
+{
+    char room[32], *end = room + sizeof room;
+    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    char *text = digits_before(end, magnitude % 1000000000, 9);
+    *--text = '.';
+    text = digits_before(text, magnitude / 1000000000, 1);
+    if (ns < 0) *--text = '-';
+    fill(t, text, (size_t)(end - text));
+}
+
+void table_number_if(struct table *t, bool known, uint64_t value)
+{
+    known ? table_number(t, value) : table_text(t, NULL);
+}
+
+void table_bytes(struct table *t, uint64_t bytes)
+{
+    table_text(t, human_bytes(bytes).text);
+}
+
+void table_bandwidth(struct table *t, double bytes_per_second)
+{
+    table_text(t, human_bandwidth(bytes_per_second).text);
+}
+
+void table_duration(struct table *t, int64_t ns)
+{
+    table_text(t, human_seconds(ns).text);
+}
+
+void table_percent(struct table *t, double fraction)
+{
+    table_text(t, human_percent(fraction).text);
+}
+
+// --- printing
+
+// Characters that a text takes: bytes that do not continue one of UTF-8.
+static unsigned characters(const char *text)
+{
+    unsigned count = 0;
+    for (; *text; text++) count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+struct width {
+    unsigned all;
+    unsigned unit; // of the widest unit with the space before it
+};
+
+// The unit of a cell with the space before it, "" where there is none.
+static const char *unit_of(const struct table_column *column, const char *text)
+{
+    const char *space = column->kind == TABLE_UNIT ? strrchr(text, ' ') : NULL;
+    return space ? space : "";
+}
+
+static void measure(const struct table *t, struct width width[MOST_COLUMNS])
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        const struct table_column *column = &t->column[c];
+        unsigned number = 0, whole = t->width ? t->width[c] : characters(column->header);
+        for (size_t i = c; i < t->cells && !t->width; i += t->columns) {
+            const char *text = (const char *)t->text.data + t->cell[i];
+            unsigned all = characters(text), unit = characters(unit_of(column, text));
+            if (unit > width[c].unit) width[c].unit = unit;
+            if (unit && all - unit > number) number = all - unit;
+            if (all > whole) whole = all;
+        }
+        width[c].all = number + width[c].unit > whole ? number + width[c].unit : whole;
+    }
+}
+
+static unsigned gap_before(const struct table *t, size_t column)
+{
+    if (!column) return t->indent;
+    return t->width && t->column[column].kind != TABLE_NAME ? 1 : 2;
+}
+
+// Takes from the columns of names what is more than the terminal is wide.
+static void narrow(const struct table *t, struct width width[MOST_COLUMNS])
+{
+    unsigned total = 0;
+    for (size_t c = 0; c < t->columns; c++) total += gap_before(t, c) + width[c].all;
+    for (size_t c = t->columns; c-- > 0 && total > t->terminal_width;) {
+        if (t->column[c].kind != TABLE_NAME || width[c].all <= LEAST_NAME) continue;
+        unsigned over = total - t->terminal_width, most = width[c].all - LEAST_NAME;
+        unsigned less = over < most ? over : most;
+        width[c].all -= less;
+        total -= less;
+    }
+}
+
+static void pad(FILE *out, unsigned count)
+{
+    static const char spaces[] = "                                                                ";
+    for (unsigned part; count; count -= part) {
+        part = count < sizeof spaces - 1 ? count : sizeof spaces - 1;
+        fwrite(spaces, 1, part, out);
+    }
+}
+
+// The last characters that fit, after a mark that some are missing.
+static void print_end(FILE *out, const char *text, unsigned all, unsigned most)
+{
+    for (unsigned left = all; left >= most; left--) {
+        do text++;
+        while (((unsigned char)*text & 0xc0) == 0x80);
+    }
+    fprintf(out, "\u2026%s", text);
+}
+
+// `spaces` are owed from before. Returns those owed after: none is printed at the end of a line.
+static unsigned print_cell(const struct table *t, size_t c, const struct width *width, const char *text,
+                           const char *unit, unsigned spaces)
+{
+    enum table_kind kind = t->column[c].kind;
+    unsigned all = characters(text), after = *unit ? width->unit - characters(unit) : 0;
+    spaces += gap_before(t, c);
+    if (!all) return spaces + width->all;
+    if (kind == TABLE_NAME && t->terminal_width && all > width->all) {
+        pad(t->out, spaces);
+        print_end(t->out, text, all, width->all);
+        return 0;
+    }
+    unsigned rest = width->all > all + after ? width->all - all - after : 0;
+    bool right = kind == TABLE_NUMBER || kind == TABLE_UNIT;
+    pad(t->out, spaces + (right ? rest : 0));
+    fputs(text, t->out);
+    return right ? after : rest;
+}
+
+static void print_header(struct table *t, const struct width width[MOST_COLUMNS])
+{
+    unsigned spaces = 0;
+    for (size_t c = 0; c < t->columns; c++) spaces = print_cell(t, c, &width[c], t->column[c].header, "", spaces);
+    fputc('\n', t->out);
+    t->has_header = true;
+}
+
+static void print_rows(struct table *t)
+{
+    struct width width[MOST_COLUMNS] = {{0}};
+    measure(t, width);
+    if (t->terminal_width) narrow(t, width);
+    if (!t->has_header) print_header(t, width);
+    for (size_t row = 0; row < t->cells; row += t->columns) {
+        unsigned spaces = 0;
+        for (size_t c = 0; c < t->columns; c++) {
+            const char *text = (const char *)t->text.data + t->cell[row + c];
+            spaces = print_cell(t, c, &width[c], text, unit_of(&t->column[c], text), spaces);
+        }
+        fputc('\n', t->out);
+    }
+    t->cells = t->text.len = 0;
+}
+
+void table_row(struct table *t)
+{
+    while (!t->error && t->cells % t->columns) fill(t, "", 0);
+    if (t->width && !t->error) print_rows(t);
+}
+
+int table_end(struct table *t)
+{
+    if (!t->error && (t->cells || !t->has_header)) print_rows(t);
+    bytes_free(&t->text);
+    free(t->cell);
+    return t->error;
+}
