@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/private_file.h"
 #include "base/settings.h"
 #include "doctor/doctor.h"
 #include "log/describe.h"
@@ -47,14 +48,6 @@ static void trial_remove(const struct trial *trial)
     rmdir(trial->folder);
 }
 
-static int find_self(char self[PATH_MAX])
-{
-    ssize_t len = readlink("/proc/self/exe", self, PATH_MAX - 1);
-    RETURN_IF(len < 0, -errno);
-    self[len] = 0;
-    return 0;
-}
-
 // Runs a command with its output in the trial's file of messages; returns its wait status or -errno.
 static int run_quietly(const struct trial *trial, char **arguments, char **environment)
 {
@@ -77,7 +70,7 @@ static int run_quietly(const struct trial *trial, char **arguments, char **envir
 static int trial_record(struct trial *trial)
 {
     char self[PATH_MAX];
-    FORWARD(find_self(self));
+    FORWARD(private_file_program(self));
     char *arguments[] = {self, "record", "-q",      "-o", trial->log,  "--",
                          self, "doctor", "--calls", "-o", trial->file, NULL};
     return run_quietly(trial, arguments, environ);
@@ -150,7 +143,7 @@ static void library_judge(struct check *check, const struct trial *trial, char *
     for (char **variable = environment; *variable; variable++) {
         if (!strncmp(*variable, SETTING_LIBRARY "=", strlen(SETTING_LIBRARY "="))) library = strchr(*variable, '=') + 1;
     }
-    int status = find_self(self);
+    int status = private_file_program(self);
     if (status == 0) status = run_quietly(trial, arguments, environment);
     first_message(trial, line, sizeof line);
     if (status == 0 && library && !strstr(line, "LD_PRELOAD")) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/glob.h"
+#include "base/private_file.h"
 #include "base/settings.h"
 
 // Variables that change what a program's I/O looks like, or name its batch job: that they are set is stored. Values may
@@ -33,24 +34,13 @@ static int complain(char problem[512], const char *what, int code)
     return code;
 }
 
-// In the build tree the library lies below the program, when installed in the lib folder beside the program's.
 static int find_library(char library[PATH_MAX], char problem[512])
 {
-    static const char *const places[] = {"src/rec/libioseer.so", "../lib/ioseer/libioseer.so"};
-    char program[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
-    RETURN_IF(len < 0, complain(problem, "/proc/self/exe", -errno));
-    program[len] = 0;
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char place[PATH_MAX + 64];
-        snprintf(place, sizeof place, "%s/%s", folder, places[i]);
-        if (!realpath(place, library)) continue;
-        if (!strpbrk(library, ": ")) return 0;
-        snprintf(problem, 512, "libioseer.so: LD_PRELOAD takes no path with a space or colon");
-        return ERR_USAGE;
-    }
-    return complain(problem, "libioseer.so", -ENOENT);
+    int code = private_file_path("libioseer.so", library);
+    RETURN_IF(code < 0, complain(problem, "libioseer.so", code));
+    if (!strpbrk(library, ": ")) return 0;
+    snprintf(problem, 512, "libioseer.so: LD_PRELOAD takes no path with a space or colon");
+    return ERR_USAGE;
 }
 
 // Beside the log, or where the user wants it; always an absolute name, because the command may change directory.

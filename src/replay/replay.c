@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/json_in.h"
+#include "base/private_file.h"
 #include "cli/verb.h"
 #include "log/describe.h"
 #include "model/file/write.h"
@@ -262,22 +262,6 @@ static bool is_open_mpi(const struct replay_settings *settings, const struct mod
     return model->mpi && strstr(model->mpi, "Open MPI");
 }
 
-static int find_beside(const char *name, char path[PATH_MAX])
-{
-    static const char *const places[] = {"src/replay", "../lib/ioseer"};
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    RETURN_IF(length < 0, -errno);
-    program[length] = 0;
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char place[PATH_MAX + 64];
-        snprintf(place, sizeof place, "%s/%s/%s", folder, places[i], name);
-        if (realpath(place, path)) return 0;
-    }
-    return -ENOENT;
-}
-
 static bool is_installed(const char *program)
 {
     const char *at = getenv("PATH");
@@ -296,8 +280,9 @@ static bool is_installed(const char *program)
 const char *replay_launcher_here(void)
 {
     char path[PATH_MAX];
-    if (is_installed("mpiexec.mpich") && !find_beside("ioseer-replay-mpich", path)) return "mpiexec.mpich -n {np}";
-    if (is_installed("mpiexec.openmpi") && !find_beside("ioseer-replay-openmpi", path))
+    if (is_installed("mpiexec.mpich") && !private_file_path("ioseer-replay-mpich", path))
+        return "mpiexec.mpich -n {np}";
+    if (is_installed("mpiexec.openmpi") && !private_file_path("ioseer-replay-openmpi", path))
         return "mpiexec.openmpi -n {np}";
     return NULL;
 }
@@ -340,7 +325,7 @@ static int add_runner(struct command *command, const struct replay_place *place,
         FORWARD(add_launcher(command, settings->launcher ? settings->launcher : launcher, settings->np));
     }
     const char *runner = !is_mpi ? "ioseer-replay-serial" : open_mpi ? "ioseer-replay-openmpi" : "ioseer-replay-mpich";
-    if (find_beside(runner, path) < 0) {
+    if (private_file_path(runner, path) < 0) {
         note_reason(place, runner, "is missing; it is made with ioseer, where that MPI is installed");
         return ERR_NOTHING;
     }
@@ -377,9 +362,7 @@ static int add_runner(struct command *command, const struct replay_place *place,
 static int add_recording(struct command *command, const struct replay_place *place)
 {
     char program[PATH_MAX], pattern[PATH_MAX + 2];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    RETURN_IF(length < 0, -errno);
-    program[length] = 0;
+    FORWARD(private_file_program(program));
     snprintf(pattern, sizeof pattern, "%s/*", place->work);
     const char *const words[] = {program, "record", "-q", "--force", "-o", place->log, "--exclude", pattern, "--"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) FORWARD(add_word(command, words[i]));

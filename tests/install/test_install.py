@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""An installed ioseer works: in a prefix, in a DESTDIR and after a move, whatever the system calls its library
+directory. From each it records and replays a program of each MPI, and uses no file of the build tree. Speaks TAP."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'cli'))
+sys.dont_write_bytecode = True
+
+from harness import BUILD, SOURCE, CommandLineTest, main, run  # noqa: E402
+
+LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']}
+RANKS, BINS, BIN_BYTES = 2, 4, 4096
+SCRATCH = tempfile.TemporaryDirectory(prefix='ioseer-install-')
+PATH = re.compile(r'(/[^\s;,]+)')
+
+
+def must(*words):
+    done = run(*words, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f'{words}: {done.stdout.decode()[-2000:]} {done.stderr.decode()[-2000:]}')
+
+
+def installed_targets(build):
+    return [name for target in json.loads(subprocess.check_output(['meson', 'introspect', '--targets', build]))
+            if target['installed'] for name in target['filename']]
+
+
+def configure(build, libdir, prefix):
+    """A build directory with other install options than BUILD's. What is built does not depend on them: it is copied."""
+    again = ['--reconfigure'] if os.path.exists(build) else []
+    must('meson', 'setup', *again, f'-Dprefix={prefix}', f'-Dlibdir={libdir}', build, SOURCE)
+    for name in installed_targets(build) if not again else ():
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        shutil.copy2(os.path.join(BUILD, os.path.relpath(name, build)), name)
+
+
+class InstallTest(CommandLineTest):
+    """Holds what must work from every installation; classes derived from it name a library directory."""
+    libdir = None
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.libdir is not None:
+            cls.build, cls.prefix = os.path.join(SCRATCH.name, 'build'), os.path.join(SCRATCH.name, cls.libdir)
+            configure(cls.build, cls.libdir, cls.prefix)
+
+    def install(self, *options):
+        must('meson', 'install', '-C', self.build, '--no-rebuild', '--quiet', *options)
+
+    def loaded_paths(self):
+        """Every program and library that the dynamic loader named since the last call."""
+        paths = set()
+        for name in glob.glob(self.path('loader.*')):
+            with open(name, encoding='utf-8', errors='replace') as lines:
+                paths.update(os.path.normpath(path) for line in lines for path in PATH.findall(line))
+            os.unlink(name)
+        return paths
+
+    def ioseer(self, prefix, *words):
+        """Runs an installed ioseer, which must succeed and load nothing of ioseer's from elsewhere."""
+        loader = {'LD_DEBUG': 'files', 'LD_DEBUG_OUTPUT': self.path('loader')}
+        done = run(os.path.join(prefix, 'bin', 'ioseer'), *words, cwd=self.folder, env={**os.environ, **loader})
+        self.assertEqual(done.returncode, 0, f'{words}: {done.stdout[-2000:]!r} {done.stderr!r}')
+        for path in self.loaded_paths():
+            self.assertFalse(path.startswith((BUILD + '/', self.build + '/')), path)
+            if re.match(r'(lib)?ioseer', os.path.basename(path)):
+                self.assertTrue(path.startswith(prefix + '/'), path)
+        return done.stdout
+
+    def check_mpi(self, prefix, mpi):
+        program = os.path.join(BUILD, 'examples', f'madbench-{mpi}')
+        if not os.path.exists(program) or not shutil.which(LAUNCHERS[mpi][0]):
+            self.skipTest(f'{mpi} is not here')
+        log, copy = self.path(f'{mpi}.ioseer'), shutil.copy(program, self.folder)
+        launcher = [*LAUNCHERS[mpi], '-n']
+        self.ioseer(prefix, 'record', '-q', '-o', log, '--', *launcher, str(RANKS), copy, '--bins', str(BINS), '--size',
+                    str(BIN_BYTES))
+        events = json.loads(self.ioseer(prefix, 'dump', '--json', log))
+        for kind in ('write', 'read'):
+            moved = [event['result'] for event in events if (event['layer'], event['class']) == ('mpiio', kind)]
+            self.assertEqual(moved, [BIN_BYTES] * 2 * RANKS * BINS)
+        os.mkdir(self.path('target'))
+        result = json.loads(self.ioseer(prefix, 'replay', '-q', '--json', '--on', self.path('target'), '--launcher',
+                                        ' '.join([*launcher, '{np}']), log))
+        self.assertEqual((result['similarity'], result['difference']), (1, None))
+
+    def check(self, prefix):
+        verbs = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(SOURCE, 'doc', 'man'))}
+        pages = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(prefix, 'share', 'man', 'man1'))}
+        self.assertEqual(pages, verbs)
+        for mpi in LAUNCHERS:
+            with self.subTest(mpi=mpi):
+                self.check_mpi(prefix, mpi)
+            shutil.rmtree(self.path('target'), ignore_errors=True)
+
+
+class Layouts:
+    def test_prefix(self):
+        self.install()
+        self.check(self.prefix)
+
+    def test_moved_prefix(self):
+        self.install()
+        os.rename(self.prefix, self.path('moved'))
+        self.check(self.path('moved'))
+
+    def test_destdir(self):
+        self.install('--destdir', self.path('stage'))
+        self.check(self.path('stage') + self.prefix)
+
+
+class Debian(Layouts, InstallTest):
+    libdir = 'lib/x86_64-linux-gnu'
+
+
+class Plain(Layouts, InstallTest):
+    libdir = 'lib'
+
+
+class Lib64(Layouts, InstallTest):
+    libdir = 'lib64'
+
+
+with SCRATCH:
+    main()
