@@ -96,16 +96,16 @@ struct model_stay {
     int64_t start_ns;
 };
 
-// Operations of a thread that begin when another of its process has done so many, both counted from 1 in their order
-// through all phases, barriers left out.
+// Operations of a thread that use a file which another thread of the process opens, or close one that it uses. They
+// begin when the other has done so many of its operations. Both are counted from 1 in the order of their thread through
+// all phases, barriers left out.
 struct model_wait {
     uint32_t program;
     uint32_t rank;
     uint32_t thread;
-    uint32_t behind;   // the other thread
-    int64_t *op;       // ascending
-    int64_t *done;     // of the other, by then
-    int64_t *after_ns; // so long after the other, or after the thread's own operation before, whichever came later
+    uint32_t behind; // the other thread
+    int64_t *op;     // ascending
+    int64_t *done;   // of the other, by then
     size_t count;
 };
 

@@ -46,7 +46,6 @@ struct op_time {
     int64_t start_ns;
     int64_t duration_ns;
     int64_t think_ns; // since the lane's operation before, without communication
-    bool waits;       // for another thread: that is what the pause was
     // Of asynchronous transfers, between their beginning and the moment when their end was seen:
     int64_t overlap_ns; // work, where no other operation began
     uint64_t ahead;     // operations that began

@@ -61,7 +61,7 @@ static int build(struct building *b, struct log *log, const struct model_options
     // Names that the lanes made live in their arena: the model's from now on.
     model->arena = b->lanes.arena;
     b->lanes.arena = (struct arena){0};
-    FORWARD(build_waits(b));
+    FORWARD(build_file_waits(b));
     FORWARD(cut_lanes(b, model->gap_ns));
     FORWARD(copy_programs(b));
     FORWARD(build_families(b));

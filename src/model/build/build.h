@@ -30,8 +30,8 @@ struct building {
     size_t family_room, families_room, phases_room, stays_room, waits_room;
 };
 
-// Which operations wait for other threads; the pauses before these are then counted from there (build_waits.c).
-int build_waits(struct building *b);
+// Which uses and closes of files wait for opens and uses by other threads (file_waits.c).
+int build_file_waits(struct building *b);
 // Gives each aligned phase its family and what was observed of it (build_families.c).
 int build_families(struct building *b);
 // Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.

@@ -72,18 +72,16 @@ struct thinking {
     int64_t *overlap_ns; // so too: sums
 };
 
-// What an operation waits for is not a pause; of leaves with asynchronous transfers all are counted.
 static int take_think(const struct op *op, size_t leaf, void *context)
 {
     struct thinking *t = context;
     const struct op_time *time = t->time++;
     (void)op;
-    if (time->waits && !t->ahead) return 0;
     if (t->ahead) {
         t->ahead[leaf][t->count[leaf]] = (int64_t)time->ahead;
         t->overlap_ns[leaf] += time->overlap_ns;
     }
-    t->think_ns[leaf][t->count[leaf]++] = time->waits ? 0 : time->think_ns;
+    t->think_ns[leaf][t->count[leaf]++] = time->think_ns;
     return 0;
 }
 

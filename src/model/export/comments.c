@@ -35,7 +35,6 @@ void load_write_title(const struct model *model, const char *tool, FILE *out)
           "no\n"
           "# data (opens, seeks, metadata) but for syncs.\n",
           out);
-    if (model->waits) fputs("# Threads that waited for each other do not do so here.\n", out);
     if (model->programs > 1) fputs("# Programs that ran beside each other follow each other here.\n", out);
     for (size_t i = 0; i < model->files; i++) {
         char name[MODEL_PLAIN_NAME_BYTES];

@@ -204,8 +204,8 @@ static int read_family(struct reading *r, const struct json_value *value)
 
 // --- waits
 
-// A row of numbers from `least` on, each at least `least_step` above the one before.
-static int read_row(struct reading *r, const struct json_value *object, const char *key, size_t count, int64_t least,
+// A row of numbers from 1 on, each at least `least_step` above the one before.
+static int read_row(struct reading *r, const struct json_value *object, const char *key, size_t count,
                     int64_t least_step, int64_t **out)
 {
     const struct json_value *value = json_in_member(object, key);
@@ -217,8 +217,8 @@ static int read_row(struct reading *r, const struct json_value *object, const ch
     RETURN_IF(!*out, -ENOMEM);
     FORWARD(read_numbers(r, value, key, count, *out));
     for (size_t i = 0; i < count; i++) {
-        if ((*out)[i] < least || (i && (*out)[i] - (*out)[i - 1] < least_step)) {
-            return json_in_fail(r->error, value, "\"%s\" does not ascend from %" PRId64, key, least);
+        if ((*out)[i] < 1 || (i && (*out)[i] - (*out)[i - 1] < least_step)) {
+            return json_in_fail(r->error, value, "\"%s\" does not ascend from 1", key);
         }
     }
     return 0;
@@ -246,9 +246,8 @@ static int read_wait(struct reading *r, const struct json_value *value, struct m
                                 .thread = (uint32_t)thread,
                                 .behind = (uint32_t)behind,
                                 .count = (size_t)count};
-    FORWARD(read_row(r, value, "ops", wait->count, 1, 1, &wait->op));
-    FORWARD(read_row(r, value, "done", wait->count, 1, 0, &wait->done));
-    return read_row(r, value, "after_ns", wait->count, 0, INT64_MIN, &wait->after_ns);
+    FORWARD(read_row(r, value, "ops", wait->count, 1, &wait->op));
+    return read_row(r, value, "done", wait->count, 0, &wait->done);
 }
 
 static int read_waits(struct reading *r)

@@ -208,8 +208,6 @@ static int write_waits(struct writing *w)
         FORWARD(write_numbers(w, wait->op, wait->count));
         json_key(w->json, "done");
         FORWARD(write_numbers(w, wait->done, wait->count));
-        json_key(w->json, "after_ns");
-        FORWARD(write_numbers(w, wait->after_ns, wait->count));
         json_close(w->json);
     }
     json_close(w->json);

@@ -343,8 +343,7 @@ static void complete_pending(struct lane_run *lane, const struct replay_file *cl
 static void think(struct lane_run *lane, const struct model_step *step)
 {
     if (!lane->runner->options->think) return;
-    double pause = lane->after >= 0 ? lane->after : next_pause(lane, step->think);
-    double until = lane->free_at + pause, left = until - clock_seconds();
+    double until = lane->free_at + next_pause(lane, step->think), left = until - clock_seconds();
     if (lane->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (clock_seconds() < until) continue;
 }
@@ -467,7 +466,6 @@ static int take_step(const struct model_step *step, void *context)
     }
     waits_before(lane);
     int code = take_operation(lane, step);
-    lane->after = -1;
     waits_after(lane, 1);
     return code;
 }
@@ -533,7 +531,7 @@ static int run_lanes(struct runner *runner)
     int code = lane && thread ? 0 : -ENOMEM;
     uint32_t started = 1;
     for (uint32_t i = 0; i < count && !code; i++) {
-        lane[i] = (struct lane_run){.runner = runner, .thread = i, .after = -1, .next_wanted = UINT64_MAX};
+        lane[i] = (struct lane_run){.runner = runner, .thread = i, .next_wanted = UINT64_MAX};
     }
     if (!code) code = waits_begin(runner, lane, count);
     while (started < count && !code) {

@@ -174,10 +174,8 @@ struct lane_run {
     uint32_t source_phase;
     struct lane_wait *wait;
     size_t waits, waits_room;
-    double after; // the pause behind what the next operation waited for; negative: it waits for nothing
     // Under runner.wait_lock where others see it:
     uint64_t done;           // operations
-    double done_at;          // when the last one was
     uint64_t next_wanted;    // the least number of them that another waits for
     pthread_cond_t told;     // it is reached
     struct lane_run *behind; // which it waits for; NULL: none

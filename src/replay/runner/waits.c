@@ -1,4 +1,4 @@
-// Threads that wait for each other as the program's did.
+// Threads that wait until another has opened a file that they use, or has used a file that they close.
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -67,7 +67,6 @@ static void wait_for(struct lane_run *lane, struct lane_run *other, uint64_t don
         goes_on = wait_a_while(lane->runner, other);
     }
     lane->behind = NULL;
-    if (other->done_at > lane->free_at) lane->free_at = other->done_at; // the pause begins there
 }
 
 void waits_before(struct lane_run *lane)
@@ -82,8 +81,6 @@ void waits_before(struct lane_run *lane)
         pthread_mutex_lock(&runner->wait_lock);
         wait_for(lane, &runner->lane[wait->behind], (uint64_t)wait->done[at->next]);
         pthread_mutex_unlock(&runner->wait_lock);
-        double after = (double)wait->after_ns[at->next] / 1e9;
-        if (lane->after < 0 || after < lane->after) lane->after = after; // behind the last of them
     }
 }
 
@@ -95,7 +92,6 @@ void waits_after(struct lane_run *lane, uint64_t count)
     if (!runner->waits) return;
     pthread_mutex_lock(&runner->wait_lock);
     lane->done = count > UINT64_MAX - lane->done ? UINT64_MAX : lane->done + count;
-    lane->done_at = lane->free_at;
     runner->done++;
     if (lane->done >= lane->next_wanted) {
         lane->next_wanted = UINT64_MAX; // those that want more say so again

@@ -1,0 +1,206 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/build/build.h"
+#include "test_model_maker.h"
+
+enum { WRITE_US = 1000, BETWEEN_US = 10 };
+
+static struct lanes_maker maker;
+static struct model model;
+static struct building b;
+
+static int set_up(void **state)
+{
+    (void)state;
+    maker_start(&maker, false);
+    model = (struct model){0};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    maker_free(&maker);
+    maker_start(&maker, false);
+    model_free(&model);
+    return 0;
+}
+
+static void begin(unsigned threads)
+{
+    for (uint32_t i = 0; i < threads; i++) {
+        maker_alloc(&maker.lane[i]);
+        maker.lane[i].thread = i;
+    }
+    maker.lanes.count = threads;
+}
+
+// An operation of a thread on one of the files; the time when it ends.
+static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us)
+{
+    struct lane *lane = &maker.lane[thread];
+    bool other = maker_is_other(letter);
+    size_t at = other ? lane->others : lane->transfers;
+    maker_op(lane, &(struct op){.kind = (uint32_t)letter, .at[AT_MEMBER] = file}, &(struct lane_gap){0}, false);
+    (other ? lane->other_time : lane->time)[at] =
+        (struct op_time){.start_ns = start_us * 1000, .duration_ns = us * 1000, .think_ns = INT64_C(1000000000)};
+    return start_us + us;
+}
+
+static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us)
+{
+    return act_on(0, thread, letter, start_us, us);
+}
+
+static int64_t write_some(unsigned thread, unsigned count, int64_t at_us)
+{
+    for (unsigned i = 0; i < count; i++) at_us = act(thread, 'w', at_us, WRITE_US) + BETWEEN_US;
+    return at_us - BETWEEN_US;
+}
+
+static void find(void)
+{
+    b = (struct building){.model = &model, .lanes = maker.lanes};
+    assert_int_equal(build_file_waits(&b), 0);
+    for (size_t i = 0; i < model.waits; i++) { // as readers of a model want it
+        const struct model_wait *wait = &model.wait[i];
+        for (size_t at = 0; at < wait->count; at++) {
+            assert_true(wait->op[at] > (at ? wait->op[at - 1] : 0));
+            assert_true(wait->done[at] >= (at ? wait->done[at - 1] : 1));
+        }
+    }
+}
+
+static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t count, const int64_t *op,
+                       const int64_t *done)
+{
+    const struct model_wait *wait = &model.wait[place];
+    assert_int_equal(wait->thread, thread);
+    assert_int_equal(wait->behind, behind);
+    assert_int_equal(wait->count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(wait->op[i], op[i]);
+        assert_int_equal(wait->done[i], done[i]);
+    }
+}
+
+// One thread opens a file, two others use it, the first closes it when they have: once is enough to know that the
+// open is first and the close last.
+static void test_close(void **state)
+{
+    (void)state;
+    begin(3);
+    int64_t opened = act(2, 'O', 0, 100), first = write_some(0, 5, opened + 1000);
+    write_some(1, 3, opened + 2000);
+    act(2, 'C', first + 9000, 10);
+    find();
+    assert_int_equal(model.waits, 4);
+    expect_row(0, 0, 2, 1, (int64_t[]){1}, (int64_t[]){1});
+    expect_row(1, 1, 2, 1, (int64_t[]){1}, (int64_t[]){1});
+    expect_row(2, 2, 0, 1, (int64_t[]){2}, (int64_t[]){5});
+    expect_row(3, 2, 1, 1, (int64_t[]){2}, (int64_t[]){3});
+}
+
+// Again and again: each time has an open before and a close behind, not only the last one.
+static void test_close_in_rounds(void **state)
+{
+    (void)state;
+    begin(2);
+    for (int64_t at = 0, round = 0; round < 3; round++) {
+        at = write_some(0, 2, act(1, 'O', at, 100) + 1000);
+        at = act(1, 'C', at + 9000, 10) + 9000;
+    }
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 3, (int64_t[]){1, 3, 5}, (int64_t[]){1, 3, 5});
+    expect_row(1, 1, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){2, 4, 6});
+}
+
+// What was waited for is not waited for again: of two files the one used last is closed first.
+static void test_close_of_two(void **state)
+{
+    (void)state;
+    begin(2);
+    act_on(0, 1, 'O', 0, 10);
+    act_on(1, 1, 'O', 20, 10);
+    act_on(0, 0, 'w', 1000, 100);
+    act_on(1, 0, 'w', 2000, 100);
+    act_on(1, 1, 'C', 9000, 10);
+    act_on(0, 1, 'C', 9020, 10);
+    for (unsigned i = 0; i < 100; i++) act_on(0, 1, 'C', 9040 + 20 * i, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 2, (int64_t[]){1, 2}, (int64_t[]){1, 2});
+    expect_row(1, 1, 0, 1, (int64_t[]){3}, (int64_t[]){2});
+}
+
+// Threads that open the same file each for itself have nothing to do with each other; one that closes what it did not
+// open has.
+static void test_close_of_ones_own(void **state)
+{
+    (void)state;
+    begin(3);
+    for (unsigned thread = 0; thread < 2; thread++) write_some(thread, 2, act(thread, 'O', 40 * thread, 10) + 1000);
+    act(1, 'C', 90000, 10);
+    act(2, 'C', 190000, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 2, 0, 1, (int64_t[]){1}, (int64_t[]){3});
+    expect_row(1, 2, 1, 1, (int64_t[]){1}, (int64_t[]){3});
+}
+
+// The end of an asynchronous transfer is not seen: a close does not wait for it, but it waits for the open.
+static void test_asynchronous(void **state)
+{
+    (void)state;
+    maker.kind['w'].nonblocking = true;
+    begin(2);
+    int64_t at = write_some(0, 5, act(1, 'O', 0, 100) + 1000);
+    act(1, 'C', at + 1000, 10);
+    find();
+    assert_int_equal(model.waits, 1);
+    expect_row(0, 0, 1, 1, (int64_t[]){1}, (int64_t[]){1});
+}
+
+// Barriers are not counted, and neither they nor what fails uses a file.
+static void test_barriers_and_failures(void **state)
+{
+    (void)state;
+    maker.kind['S'].error = 5;
+    begin(2);
+    int64_t at = act(1, 'B', act(1, 'O', act(1, 'B', 0, 10), 100), 10);
+    at = act(0, 'S', at, 10);
+    at = write_some(0, 2, at + 1000);
+    act(0, 'S', at, 10);
+    act(1, 'C', at + 1000, 10);
+    find();
+    assert_int_equal(model.waits, 2);
+    expect_row(0, 0, 1, 1, (int64_t[]){2}, (int64_t[]){1});
+    expect_row(1, 1, 0, 1, (int64_t[]){2}, (int64_t[]){3});
+}
+
+static void test_one_thread(void **state)
+{
+    (void)state;
+    begin(1);
+    write_some(0, 10, 0);
+    find();
+    assert_int_equal(model.waits, 0);
+}
+
+#define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        A_TEST(test_one_thread),      A_TEST(test_asynchronous), A_TEST(test_barriers_and_failures), A_TEST(test_close),
+        A_TEST(test_close_in_rounds), A_TEST(test_close_of_two), A_TEST(test_close_of_ones_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
