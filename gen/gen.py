@@ -19,11 +19,27 @@ def write_calls_header(tables):
     yield '};\n\n#endif'
 
 
+COUNTED_CLASSES = ['read', 'write', 'open', 'close', 'seek']
+
+
+def call_facts(call):
+    """The fields of struct call_info; those that are left out are zero."""
+    counted = call.cls if call.cls in COUNTED_CLASSES else '-'
+    form = 'nonblocking' if 'async' in call.options.get('traits', []) else 'blocking'
+    words = {'count': call.word('count', counted), 'pointer': call.word('pointer', '-'), 'form': call.word('form', form),
+             'effect': call.word('effect', '-'), 'subject': call.word('for', '-')}
+    facts = {'name': f'"{call.op}"', 'layer': f'LAYER_{call.layer.upper()}', 'class': f'CLASS_{call.cls.upper()}',
+             'traits': call.traits(), 'replayed_as': f"CALL_{call.word('by', call.op)}"}
+    return facts | {field: f'{field}_{word}'.upper() for field, word in words.items() if word != '-'}
+
+
 def write_calls_table(tables):
     rows = tables.operations()
     yield '#include "calls.h"\n#include "fmt/call.h"\n\nconst struct call_info call_table[] = {'
     for number, op, call in rows:
-        yield (f'    [{number}] = {{"{op}", LAYER_{call.layer.upper()}, CLASS_{call.cls.upper()}, {call.traits()}}},')
+        yield f'    [{number}] = {{'
+        yield from (f'        .{field} = {value},' for field, value in call_facts(call).items())
+        yield '    },'
     yield f'}};\nconst unsigned call_table_len = {rows[-1][0] + 1};\n\nconst struct call_symbol call_symbols[] = {{'
     for call in tables.exported + tables.mpi:
         if call.cls != '-':

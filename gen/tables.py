@@ -5,9 +5,15 @@ import sys
 
 ROW = re.compile(r'^(?P<sys>sys )?(?P<ret>[\w ]+?\**)\s*(?P<name>\b\w+)\((?P<params>.*)\)\s*:\s*(?P<rest>.*)$')
 OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<class>\w+)(?P<rest>.*)$')
-PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)$')
+PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)'
+                   r'(?: : (?P<defaults>.*))?$')
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
-KEYWORDS = {'as', 'alias', 'sys', 'traits', 'with', 'forward', 'late', 'check', 'since'}
+# Options of a row with the words that they take; None: any.
+KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None, 'forward': None, 'late': None,
+            'check': None, 'since': None, 'by': None,
+            'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush',
+            'pointer': 'explicit shared', 'form': 'split', 'effect': 'lookup stat create remove rename link',
+            'for': 'directory link'}
 
 
 class Parameter:
@@ -78,6 +84,9 @@ class Call:
             return default
         sys.exit(f'{self.where}: {self.name}: probe {self.probe} needs a parameter @{name}')
 
+    def word(self, option, default):
+        return (self.options.get(option) or [default])[0]
+
     def traits(self):
         roles = {p.role for p in self.params}
         found = {f'CALL_{word.upper()}' for word in self.options.get('traits', [])}
@@ -98,7 +107,7 @@ def parse_options(words, where):
         if word in KEYWORDS:
             key = word
             options[key] = []
-        elif key is None:
+        elif key is None or (KEYWORDS[key] and word not in KEYWORDS[key].split()):
             sys.exit(f'{where}: unexpected word: {word}')
         else:
             options[key].append(word)
@@ -126,11 +135,17 @@ class Tables:
             self.events.append(Call(layer, dict(sys=None, ret='int', name=match['name'], params='', rest=rest), where))
         elif match := ROW.match(line):
             call = Call(layer, match, where)
+            self.add_defaults(call)
             self.calls.append(call)
             if call.probe != 'hand':
                 self.calls += [call.twin(name) for name in call.options.pop('alias', [])]
         else:
             sys.exit(f'{where}: cannot read: {line}')
+
+    def add_defaults(self, call):
+        """What the probe says of all its calls, where the row does not say otherwise."""
+        if probe := self.probes.get(call.probe):
+            call.options = parse_options((probe['defaults'] or '').split(), call.where) | call.options
 
     def probe_calls(self, call):
         """The C expressions for what happens before and after a call; the second lacks its end, the result."""

@@ -89,7 +89,7 @@ int facts_init(struct facts *facts, struct log *log)
     for (size_t i = 0; i < facts->processes; i++) facts->process[i].process = log_process_at(log, i);
     for (uint32_t id = 0; id < log_call_ids(log); id++) {
         const struct log_call *call = log_call_find(log, id);
-        facts->is_stat[id] = call && call->class == CLASS_META && strstr(call->name, "stat");
+        facts->is_stat[id] = call && call_table[call->build_id].effect == EFFECT_STAT;
     }
     find_ranks(facts);
     return 0;

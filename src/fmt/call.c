@@ -1,5 +1,6 @@
 #include "fmt/call.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -41,4 +42,18 @@ int call_layer_find(const char *name)
 int call_class_find(const char *name)
 {
     return find(class_names, CLASS_COUNT, name);
+}
+
+static bool has_name(unsigned id, const char *name)
+{
+    return id < call_table_len && call_table[id].name && strcmp(call_table[id].name, name) == 0;
+}
+
+uint16_t call_find(const char *name, unsigned hint)
+{
+    if (has_name(hint, name)) return (uint16_t)hint;
+    for (unsigned id = 1; id < call_table_len; id++) {
+        if (has_name(id, name)) return (uint16_t)id;
+    }
+    return 0;
 }

@@ -1,5 +1,6 @@
-// What is known of a captured call, whatever alias it was called by. Ids come from calls/ids.lock and never move;
-// a log carries the rows it uses, so that it can be read by a program that has another table.
+// What is known about each captured call, whatever alias the program used. Everything here is generated from calls/.
+// Ids come from calls/ids.lock and never move. A log carries name, layer, class and traits of the calls that it uses,
+// so that a program with another table can read it; the rest comes from the table of the reading program, by name.
 #pragma once
 
 #include <stdint.h>
@@ -33,18 +34,65 @@ enum call_class {
 enum call_trait {
     CALL_HAS_OFFSET = 1 << 0,
     CALL_HAS_SIZE = 1 << 1,
-    CALL_TRANSFERS = 1 << 2,        // result is bytes moved; where the stream does not say, it equals the size
-    CALL_RESULT_IS_OFFSET = 1 << 3, // seeks: the stream's offset field holds the result
+    CALL_TRANSFERS = 1 << 2,        // the result is the bytes moved; where the event has no result, it equals the size
+    CALL_RESULT_IS_OFFSET = 1 << 3, // seeks: the event's offset field holds the result
     CALL_ASYNC = 1 << 4,            // lasts from submission to observed completion
     CALL_COLLECTIVE = 1 << 5,
     CALL_UNCOUNTED = 1 << 6, // the kernel does not count its bytes in /proc/PID/io
 };
 
+// Which of Darshan's counters a call adds to (fmt/counters.c).
+enum call_count {
+    COUNT_NONE,
+    COUNT_READ,
+    COUNT_WRITE,
+    COUNT_OPEN,
+    COUNT_DUP,
+    COUNT_FCNTL, // a dup where its command says so, else nothing
+    COUNT_FILENO,
+    COUNT_FDOPEN,
+    COUNT_CLOSE,
+    COUNT_SEEK,
+    COUNT_STAT,
+    COUNT_MMAP,
+    COUNT_FSYNC,
+    COUNT_FDSYNC,
+    COUNT_FLUSH,
+    COUNT_RENAME,
+    COUNT_VIEW,
+    COUNT_HINTS,
+    COUNT_SYNC, // of MPI-IO
+};
+
+// Where in the file a transfer takes place. Ordered calls of MPI-IO use the shared pointer and are collective.
+enum call_pointer { POINTER_INDIVIDUAL, POINTER_EXPLICIT, POINTER_SHARED };
+
+enum call_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_SPLIT };
+
+// What a call does to names. Opens are not here: their flags say whether they create.
+enum call_effect {
+    EFFECT_NONE,
+    EFFECT_LOOKUP, // asks about a file and changes nothing
+    EFFECT_STAT,   // the same, for attributes
+    EFFECT_CREATE,
+    EFFECT_REMOVE,
+    EFFECT_RENAME,
+    EFFECT_LINK,
+};
+
+// What a call must find under its name, or makes there.
+enum call_subject { SUBJECT_ANY, SUBJECT_DIRECTORY, SUBJECT_LINK };
+
+// 16 bytes: the recorder indexes the table in its fast path.
 struct call_info {
     const char *name; // canonical: the plain libc or MPI name; NULL for an id that is not in use
     uint8_t layer;
     uint8_t class;
     uint8_t traits;
+    uint8_t count;  // enum call_count
+    uint8_t effect; // enum call_effect
+    uint8_t pointer : 2, form : 2, subject : 2;
+    uint16_t replayed_as; // the call that a replay makes instead; itself for most
 };
 
 const char *call_layer_name(unsigned layer); // "posix" …; NULL where there is none
@@ -52,9 +100,14 @@ const char *call_class_name(unsigned class);
 int call_layer_find(const char *name); // or ERR_NOTHING
 int call_class_find(const char *name);
 
-// This build's own table (generated): call_table[id], ids from 1 to call_table_len - 1.
+// This build's own table (generated): call_table[id], ids from 1 to call_table_len - 1. Entry 0 is for calls that this
+// build does not know: it has no name and no traits.
 extern const struct call_info call_table[];
 extern const unsigned call_table_len;
+
+// This build's id of the call with that name; 0 if there is none. Other code keeps the id: this is the only place where
+// names of calls are compared. `hint` is where the name probably is.
+uint16_t call_find(const char *name, unsigned hint);
 
 // Every name under which an operation may be called, ended by a row without a name.
 struct call_symbol {

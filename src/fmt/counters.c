@@ -5,109 +5,33 @@
 
 #include "base/err.h"
 #include "base/varint.h"
-#include "calls.h"
 #include "fmt/records.h"
 
 enum { READING, WRITING };
 
-// What a call is to the counters.
-enum role {
-    ROLE_NONE,
-    ROLE_READ,
-    ROLE_WRITE,
-    ROLE_OPEN,
-    ROLE_DUP,
-    ROLE_FILENO,
-    ROLE_FDOPEN,
-    ROLE_CLOSE,
-    ROLE_SEEK,
-    ROLE_STAT,
-    ROLE_MMAP,
-    ROLE_FSYNC,
-    ROLE_FDSYNC,
-    ROLE_FLUSH,
-    ROLE_RENAME,
-    ROLE_VIEW,
-    ROLE_INFO,
-    ROLE_SYNC, // of MPI-IO
-};
-
 // The sums of time; added to COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
 enum time_sum { TIME_READ, TIME_WRITE, TIME_META };
 
-static enum role meta_role(uint32_t call, uint32_t flags)
+static enum call_count count_of(uint32_t call, uint32_t flags)
 {
-    switch (call) {
-    case CALL_dup:
-    case CALL_dup2:
-    case CALL_dup3: return ROLE_DUP;
-    case CALL_fcntl: return flags == F_DUPFD || flags == F_DUPFD_CLOEXEC ? ROLE_DUP : ROLE_NONE;
-    case CALL_fileno: return ROLE_FILENO;
-    case CALL_stat:
-    case CALL_lstat:
-    case CALL_fstat:
-    case CALL_fstatat:
-    case CALL_statx: return ROLE_STAT;
-    case CALL_mmap: return ROLE_MMAP;
-    case CALL_rename:
-    case CALL_renameat:
-    case CALL_renameat2: return ROLE_RENAME;
-    case CALL_MPI_File_set_view: return ROLE_VIEW;
-    case CALL_MPI_File_set_info: return ROLE_INFO;
-    default: return ROLE_NONE;
-    }
-}
-
-static enum role sync_role(uint32_t call)
-{
-    switch (call) {
-    case CALL_fsync:
-    case CALL_aio_fsync:
-    case CALL_io_submit_sync:
-    case CALL_io_uring_sync: return ROLE_FSYNC;
-    case CALL_fdatasync: return ROLE_FDSYNC;
-    case CALL_fflush: return ROLE_FLUSH;
-    case CALL_MPI_File_sync: return ROLE_SYNC;
-    default: return ROLE_NONE;
-    }
-}
-
-static enum role open_role(uint32_t call)
-{
-    switch (call) {
-    case CALL_opendir:
-    case CALL_fdopendir: return ROLE_NONE;
-    case CALL_fdopen: return ROLE_FDOPEN;
-    default: return ROLE_OPEN;
-    }
-}
-
-static enum role role_of(uint32_t call, uint32_t flags)
-{
-    if (call >= call_table_len) return ROLE_NONE;
-    switch (call_table[call].class) {
-    case CLASS_READ: return ROLE_READ;
-    case CLASS_WRITE: return ROLE_WRITE;
-    case CLASS_SEEK: return call == CALL_MPI_File_seek ? ROLE_NONE : ROLE_SEEK;
-    case CLASS_CLOSE: return call == CALL_closedir ? ROLE_NONE : ROLE_CLOSE;
-    case CLASS_OPEN: return open_role(call);
-    case CLASS_SYNC: return sync_role(call);
-    case CLASS_META: return meta_role(call, flags);
-    default: return ROLE_NONE;
-    }
+    if (call >= call_table_len) return COUNT_NONE;
+    enum call_count count = call_table[call].count;
+    if (count != COUNT_FCNTL) return count;
+    return flags == F_DUPFD || flags == F_DUPFD_CLOEXEC ? COUNT_DUP : COUNT_NONE;
 }
 
 unsigned counters_layer(uint32_t call, uint32_t flags)
 {
-    if (role_of(call, flags) == ROLE_NONE) return LAYER_NONE;
-    if (call == CALL_fileno) return LAYER_POSIX;
+    enum call_count count = count_of(call, flags);
+    if (count == COUNT_NONE) return LAYER_NONE;
+    if (count == COUNT_FILENO) return LAYER_POSIX;
     unsigned layer = call_table[call].layer;
     return layer == LAYER_POSIX || layer == LAYER_STDIO || layer == LAYER_MPIIO ? layer : LAYER_NONE;
 }
 
 bool counters_has_target(uint32_t call)
 {
-    return role_of(call, 0) == ROLE_RENAME;
+    return count_of(call, 0) == COUNT_RENAME;
 }
 
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
@@ -186,20 +110,12 @@ static unsigned add_position(struct counters *c, const struct counters_input *in
     return counters_common_add(&c->strides, stride, 1) ? 0 : MISSED_STRIDE;
 }
 
-// The one of reading; that of writing is the next.
-static enum counter mpiio_access(uint32_t call)
+// The counter of reads; the one of writes is the next.
+static enum counter mpiio_access(const struct call_info *call)
 {
-    switch (call) {
-    case CALL_MPI_File_read_all_begin:
-    case CALL_MPI_File_read_at_all_begin:
-    case CALL_MPI_File_read_ordered_begin:
-    case CALL_MPI_File_write_all_begin:
-    case CALL_MPI_File_write_at_all_begin:
-    case CALL_MPI_File_write_ordered_begin: return COUNTER_SPLIT_READS;
-    default: break;
-    }
-    if (call_table[call].traits & CALL_ASYNC) return COUNTER_NB_READS;
-    return call_table[call].traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
+    static const uint8_t counter[] = {[FORM_NONBLOCKING] = COUNTER_NB_READS, [FORM_SPLIT] = COUNTER_SPLIT_READS};
+    if (call->form != FORM_BLOCKING) return counter[call->form];
+    return call->traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
 }
 
 static unsigned add_access(struct counters *c, const struct counters_input *in, unsigned kind, uint64_t end)
@@ -222,18 +138,18 @@ static unsigned add_access(struct counters *c, const struct counters_input *in, 
     unsigned missed = counters_common_add(&c->sizes, size, 1) ? 0 : MISSED_SIZE;
     // A transfer of MPI-IO may lie scattered over the file: where its last byte is, nobody knows.
     if (call_table[in->call].layer == LAYER_MPIIO) {
-        v[mpiio_access(in->call) + kind]++;
+        v[mpiio_access(&call_table[in->call]) + kind]++;
         return missed;
     }
     return in->has_offset ? missed | add_position(c, in, kind) : missed;
 }
 
-static void add_open(uint64_t *v, const struct counters_input *in, enum role role, uint64_t end)
+static void add_open(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
 {
     v[COUNTER_OPENS]++;
-    if (role == ROLE_DUP) v[COUNTER_DUPS]++;
-    if (role == ROLE_FILENO) v[COUNTER_FILENOS]++;
-    if (role == ROLE_FDOPEN) v[COUNTER_FDOPENS]++;
+    if (count == COUNT_DUP) v[COUNTER_DUPS]++;
+    if (count == COUNT_FILENO) v[COUNTER_FILENOS]++;
+    if (count == COUNT_FDOPEN) v[COUNTER_FDOPENS]++;
     if (in->mode) v[COUNTER_MODE] = in->mode;
     if (call_table[in->call].layer == LAYER_MPIIO) {
         v[in->comm_size == 1 ? COUNTER_INDEP_OPENS : COUNTER_COLL_OPENS]++;
@@ -242,7 +158,7 @@ static void add_open(uint64_t *v, const struct counters_input *in, enum role rol
     }
     add_moments(&v[COUNTER_OPEN_START], &v[COUNTER_OPEN_END], in->start, end);
     add_time(v, TIME_META, in->start, end);
-    if (role != ROLE_OPEN) return;
+    if (count != COUNT_OPEN) return;
     for (unsigned kind = READING; kind <= WRITING; kind++) {
         v[COUNTER_LAST_BYTE_READ + kind] = 0;
         if (v[COUNTER_READ_SEAM + kind] == SEAM_NONE) v[COUNTER_READ_SEAM + kind] = SEAM_RESET;
@@ -260,37 +176,37 @@ static void add_rename(uint64_t *v, const struct counters_input *in)
 }
 
 // As in Darshan, making data durable is time of writing and a mapping takes none.
-static void add_other(uint64_t *v, const struct counters_input *in, enum role role, uint64_t end)
+static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
 {
     static const uint8_t counter[] = {
-        [ROLE_SEEK] = COUNTER_SEEKS,   [ROLE_STAT] = COUNTER_STATS,     [ROLE_MMAP] = COUNTER_MMAPS,
-        [ROLE_FSYNC] = COUNTER_FSYNCS, [ROLE_FDSYNC] = COUNTER_FDSYNCS, [ROLE_FLUSH] = COUNTER_FLUSHES,
-        [ROLE_VIEW] = COUNTER_VIEWS,   [ROLE_INFO] = COUNTER_HINTS,     [ROLE_SYNC] = COUNTER_SYNCS,
+        [COUNT_SEEK] = COUNTER_SEEKS,   [COUNT_STAT] = COUNTER_STATS,     [COUNT_MMAP] = COUNTER_MMAPS,
+        [COUNT_FSYNC] = COUNTER_FSYNCS, [COUNT_FDSYNC] = COUNTER_FDSYNCS, [COUNT_FLUSH] = COUNTER_FLUSHES,
+        [COUNT_VIEW] = COUNTER_VIEWS,   [COUNT_HINTS] = COUNTER_HINTS,    [COUNT_SYNC] = COUNTER_SYNCS,
     };
-    switch (role) {
-    case ROLE_CLOSE: add_moments(&v[COUNTER_CLOSE_START], &v[COUNTER_CLOSE_END], in->start, end); break;
-    case ROLE_RENAME: add_rename(v, in); break;
-    default: v[counter[role]]++; break;
+    switch (count) {
+    case COUNT_CLOSE: add_moments(&v[COUNTER_CLOSE_START], &v[COUNTER_CLOSE_END], in->start, end); break;
+    case COUNT_RENAME: add_rename(v, in); break;
+    default: v[counter[count]]++; break;
     }
-    if (role == ROLE_VIEW) v[COUNTER_HINTS] += in->has_hints;
-    bool durable = role == ROLE_FSYNC || role == ROLE_FDSYNC || role == ROLE_FLUSH || role == ROLE_SYNC;
-    if (role != ROLE_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
+    if (count == COUNT_VIEW) v[COUNTER_HINTS] += in->has_hints;
+    bool durable = count == COUNT_FSYNC || count == COUNT_FDSYNC || count == COUNT_FLUSH || count == COUNT_SYNC;
+    if (count != COUNT_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
 }
 
 unsigned counters_add(struct counters *c, const struct counters_input *in)
 {
-    enum role role = role_of(in->call, in->flags);
+    enum call_count count = count_of(in->call, in->flags);
     uint64_t end = in->start + in->duration;
     if (in->block_size) c->value[COUNTER_FILE_ALIGNMENT] = in->block_size;
-    switch (role) {
-    case ROLE_NONE: return 0;
-    case ROLE_READ: return add_access(c, in, READING, end);
-    case ROLE_WRITE: return add_access(c, in, WRITING, end);
-    case ROLE_OPEN:
-    case ROLE_DUP:
-    case ROLE_FILENO:
-    case ROLE_FDOPEN: add_open(c->value, in, role, end); return 0;
-    default: add_other(c->value, in, role, end); return 0;
+    switch (count) {
+    case COUNT_NONE: return 0;
+    case COUNT_READ: return add_access(c, in, READING, end);
+    case COUNT_WRITE: return add_access(c, in, WRITING, end);
+    case COUNT_OPEN:
+    case COUNT_DUP:
+    case COUNT_FILENO:
+    case COUNT_FDOPEN: add_open(c->value, in, count, end); return 0;
+    default: add_other(c->value, in, count, end); return 0;
     }
 }
 

@@ -217,21 +217,6 @@ static int take_file(struct log *log, struct fields_in body)
     return 0;
 }
 
-static bool has_name(uint32_t id, const char *name)
-{
-    return id < call_table_len && call_table[id].name && strcmp(call_table[id].name, name) == 0;
-}
-
-// Numbers hardly ever move: the log's own is tried first.
-static uint32_t find_in_this_build(uint32_t id, const char *name)
-{
-    if (has_name(id, name)) return id;
-    for (unsigned i = 1; i < call_table_len; i++) {
-        if (has_name(i, name)) return i;
-    }
-    return 0;
-}
-
 static int take_call(struct log *log, struct fields_in body)
 {
     struct log_call call = {.name = ""};
@@ -250,7 +235,7 @@ static int take_call(struct log *log, struct fields_in body)
     }
     FORWARD(more);
     RETURN_IF(call.id >= LOG_MAX_CALL_ID, ERR_FORMAT);
-    call.build_id = find_in_this_build(call.id, call.name);
+    call.build_id = call_find(call.name, call.id);
     struct log_call *own = table_add(&log->calls, sizeof *own);
     RETURN_IF(!own, -ENOMEM);
     *own = call;

@@ -25,6 +25,7 @@ struct op_kind {
     bool nonblocking;
     bool has_offset;
     bool has_view;
+    uint16_t call_id;     // in call_table; 0: a barrier, or a call that this build does not know
     uint32_t set;         // of the file, OP_NO_SET without
     uint32_t set2;        // of the second file, OP_NO_SET without
     uint32_t flags;       // of an open, as the call got them

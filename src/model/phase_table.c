@@ -166,13 +166,9 @@ int model_rows(const struct model *model, const struct model_family *family, str
 
 const char *model_pointer_name(const struct op_kind *kind)
 {
-    static const char *const explicit_calls[] = {"pread", "pwrite", "aio_", "io_", "copy_file_range", "_at"};
-    if (strstr(kind->call, "_shared") || strstr(kind->call, "_ordered")) return "shared";
-    for (size_t i = 0; i < sizeof explicit_calls / sizeof *explicit_calls; i++) {
-        const char *found = strstr(kind->call, explicit_calls[i]);
-        if (found && (found == kind->call || explicit_calls[i][0] == '_')) return "explicit";
-    }
-    return "individual";
+    static const char *const names[] = {
+        [POINTER_INDIVIDUAL] = "individual", [POINTER_EXPLICIT] = "explicit", [POINTER_SHARED] = "shared"};
+    return names[call_table[kind->call_id].pointer];
 }
 
 struct counting {

@@ -273,6 +273,7 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     const struct file_place *file = place_of(l, event->file), *second = place_of(l, event->file2);
     kind.call = name_of(l, call);
     RETURN_IF(!kind.call, -ENOMEM);
+    kind.call_id = (uint16_t)call->build_id;
     kind.layer = call->layer;
     kind.class = call->class;
     kind.collective = call->traits & CALL_COLLECTIVE;
@@ -373,15 +374,10 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event)
 // Whether the call makes the name that it is about.
 static bool creates(const struct log_event *event)
 {
-    static const char *const calls[] = {"mkdir", "mkdirat", "mkdtemp", "symlink", "symlinkat",
-                                        "mknod", "mknodat", "mkfifo",  "mkfifoat"};
     if (event->call->class == CLASS_OPEN) {
         return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
     }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        if (!strcmp(event->call->name, calls[i])) return true;
-    }
-    return false;
+    return call_table[event->call->build_id].effect == EFFECT_CREATE;
 }
 
 static bool comes_first(bool known, int64_t known_ns, const struct log_event *event)

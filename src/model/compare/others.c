@@ -10,17 +10,9 @@ enum { OPS_MOST = 4 << 20 }; // a model is small even where it stands for more
 
 static bool is_lookup(const struct op_kind *kind)
 {
-    static const char *const names[] = {
-        "access",   "eaccess",    "faccessat", "fgetxattr", "fileno",    "flistxattr", "fstat",  "fstatat", "fstatfs",
-        "fstatvfs", "getdents64", "getxattr",  "lgetxattr", "listxattr", "llistxattr", "lstat",  "readdir", "readdir_r",
-        "readlink", "readlinkat", "rewinddir", "scandir",   "seekdir",   "stat",       "statfs", "statvfs", "statx",
-    };
+    unsigned effect = call_table[kind->call_id].effect;
     if (kind->class != CLASS_META && kind->class != CLASS_OPEN) return false;
-    if (kind->error) return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(kind->call, names[i])) return true;
-    }
-    return false;
+    return kind->error || effect == EFFECT_LOOKUP || effect == EFFECT_STAT;
 }
 
 struct collecting {

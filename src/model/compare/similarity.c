@@ -35,16 +35,7 @@ struct entries {
 
 const char *similarity_call(const struct op_kind *kind)
 {
-    static const char *const same[][2] = {
-        {"printf", "fprintf"}, {"vprintf", "vfprintf"}, {"puts", "fputs"},   {"putchar", "putc"},
-        {"getchar", "getc"},   {"vdprintf", "dprintf"}, {"mkstemp", "open"}, {"mkostemp", "open"},
-        {"mkstemps", "open"},  {"mkostemps", "open"},
-    };
-    if (kind->nonblocking && kind->layer == LAYER_POSIX) return kind->class == CLASS_WRITE ? "aio_write" : "aio_read";
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        if (!strcmp(kind->call, same[i][0])) return same[i][1];
-    }
-    return kind->call;
+    return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
 }
 
 static int take(const struct model_step *step, void *context)

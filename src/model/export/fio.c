@@ -96,7 +96,7 @@ static void write_how(struct writing *w, const struct load_job *job)
     uint32_t flags = open_flags(w->model, job->kind->set);
     bool aligned = job->size % SECTOR_BYTES == 0 && job->low % SECTOR_BYTES == 0 && job->increment % SECTOR_BYTES == 0;
     // Calls without an offset of their own move the file's position.
-    if (job->kind->layer == LAYER_POSIX && !strcmp(model_pointer_name(job->kind), "individual"))
+    if (job->kind->layer == LAYER_POSIX && call_table[job->kind->call_id].pointer == POINTER_INDIVIDUAL)
         fputs("ioengine=sync\n", w->out);
     if (flags & O_DIRECT && aligned) fputs("direct=1\n", w->out);
     if ((flags & O_SYNC) == O_SYNC)

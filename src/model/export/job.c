@@ -171,7 +171,7 @@ static int take_sync(struct lane_load *lane, const struct op_kind *kind)
         lane->syncs[at] = (struct syncs){.only_data = true};
     }
     lane->syncs[at].count++;
-    lane->syncs[at].only_data &= strcmp(kind->call, "fdatasync") == 0;
+    lane->syncs[at].only_data &= call_table[kind->call_id].count == COUNT_FDSYNC;
     return 0;
 }
 

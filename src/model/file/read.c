@@ -227,6 +227,7 @@ static int read_kind(struct reading *r, const struct json_value *value, struct o
     code = names_add(&r->calls, call);
     if (code && code != ERR_EXISTS) return code;
     kind->call = r->calls.text[names_find(&r->calls, call)];
+    kind->call_id = call_find(kind->call, 0);
     FORWARD(read_class(r, value, kind));
     FORWARD(read_file_of_kind(r, value, "file", &kind->set));
     FORWARD(read_file_of_kind(r, value, "file2", &kind->set2));

@@ -23,20 +23,10 @@ struct use {
     bool reads;
 };
 
-static bool is_one_of(const char *call, const char *const *calls)
-{
-    while (*calls && strcmp(*calls, call)) calls++;
-    return *calls;
-}
-
 static void look_at_kind(const struct op_kind *kind, void *context)
 {
     struct use *use = context; // by set
-    static const char *const makers[] = {"mkdir",  "mkdirat",  "mkdtemp", "mknod",     "mknodat",
-                                         "mkfifo", "mkfifoat", "symlink", "symlinkat", NULL};
-    static const char *const for_directories[] = {"mkdir", "mkdirat",   "mkdtemp", "rmdir",  "opendir", "scandir",
-                                                  "chdir", "fdopendir", "readdir", "fchdir", NULL};
-    static const char *const for_links[] = {"readlink", "readlinkat", NULL};
+    const struct call_info *call = &call_table[kind->call_id];
     if (kind->error) return;
     if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
     if (kind->set == OP_NO_SET) return;
@@ -44,10 +34,10 @@ static void look_at_kind(const struct op_kind *kind, void *context)
     uint32_t create = kind->layer == LAYER_MPIIO ? MPI_CREATE : O_CREAT;
     bool makes = kind->class == CLASS_OPEN && kind->flags & create;
     of->used = true;
-    of->creates |= makes || is_one_of(kind->call, makers);
-    of->is_directory |= is_one_of(kind->call, for_directories) ||
+    of->creates |= makes || call->effect == EFFECT_CREATE;
+    of->is_directory |= call->subject == SUBJECT_DIRECTORY ||
                         (kind->class == CLASS_OPEN && kind->flags & O_DIRECTORY && kind->layer != LAYER_MPIIO);
-    of->is_link |= is_one_of(kind->call, for_links);
+    of->is_link |= call->subject == SUBJECT_LINK;
     of->opens |= kind->class == CLASS_OPEN;
     of->reads |= kind->class == CLASS_READ;
 }
