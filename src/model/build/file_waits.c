@@ -1,0 +1,175 @@
+// Files that one thread opens and others use. Their first use waits for the open, and a close waits for their last use:
+// otherwise a replay could have no open file for them, or close it too early. A log does not say which descriptor a
+// thread uses; a thread that opened the file itself is taken to use, and to close, its own.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+#include "base/lookup.h"
+#include "model/build/build.h"
+
+enum { MOST_THREADS = 256 }; // of a process: each close looks at all of them
+
+// A thread of the process. Its operations are numbered from 1, barriers left out.
+struct user {
+    const struct lane *lane;
+    size_t transfer, other; // the next of each
+    uint32_t number;        // of the operations before these
+    struct lookup last;     // by file: number of its last operation on it
+    struct lookup own;      // by file: how often it opened it, less how often it closed it
+};
+
+// For one thread behind one other: which operation waits for which.
+struct wait_rows {
+    int64_t *op, *done; // ascending, both
+    size_t count, op_room, done_room;
+};
+
+struct file_waits {
+    const struct lanes *lanes;
+    struct user *user;
+    uint32_t users;
+    struct lookup opener, opened; // by file: the thread that opened it last, and the number of the open
+    struct wait_rows *rows;       // [thread * users + other thread]
+};
+
+// The thread's current operation waits for operation `done` of `behind`, unless an earlier one has waited for that.
+static int add_wait(struct file_waits *w, uint32_t thread, uint32_t behind, uint32_t done)
+{
+    struct wait_rows *rows = &w->rows[(size_t)thread * w->users + behind];
+    if (rows->count && rows->done[rows->count - 1] >= done) return 0;
+    FORWARD(grow(&rows->op, &rows->op_room, rows->count, sizeof *rows->op));
+    FORWARD(grow(&rows->done, &rows->done_room, rows->count, sizeof *rows->done));
+    rows->op[rows->count] = w->user[thread].number;
+    rows->done[rows->count++] = done;
+    return 0;
+}
+
+static uint32_t own_count(const struct user *user, uint64_t file)
+{
+    uint32_t count = lookup_find(&user->own, file);
+    return count == LOOKUP_NONE ? 0 : count;
+}
+
+static int add_close(struct file_waits *w, uint32_t thread, uint64_t file)
+{
+    uint32_t own = own_count(&w->user[thread], file);
+    for (uint32_t i = 0; i < w->users; i++) {
+        uint32_t last = i == thread ? LOOKUP_NONE : lookup_find(&w->user[i].last, file);
+        if (last == LOOKUP_NONE || (own && own_count(&w->user[i], file))) continue;
+        FORWARD(add_wait(w, thread, i, last));
+    }
+    return own ? lookup_set(&w->user[thread].own, file, own - 1) : 0;
+}
+
+static int add_operation(struct file_waits *w, uint32_t thread, const struct op *op)
+{
+    const struct op_kind *kind = &w->lanes->kind[op->kind];
+    struct user *user = &w->user[thread];
+    if (kind->set == OP_NO_SET || kind->error) return 0;
+    uint64_t file = lookup_pair(kind->set, (uint32_t)op->at[AT_MEMBER]);
+    if (kind->class == CLASS_CLOSE) return add_close(w, thread, file);
+    uint32_t own = own_count(user, file), opener = lookup_find(&w->opener, file);
+    if (kind->class == CLASS_OPEN) {
+        FORWARD(lookup_set(&w->opener, file, thread));
+        FORWARD(lookup_set(&w->opened, file, user->number));
+        return lookup_set(&user->own, file, own + 1);
+    }
+    if (!own && opener != LOOKUP_NONE && opener != thread) {
+        FORWARD(add_wait(w, thread, opener, lookup_find(&w->opened, file)));
+    }
+    return kind->nonblocking ? 0 : lookup_set(&user->last, file, user->number); // nobody sees a nonblocking one end
+}
+
+// --- the operations of all threads, in the order in which they began
+
+static bool other_is_next(const struct user *user)
+{
+    const struct lane *lane = user->lane;
+    return user->other < lane->others && lane->other[user->other].at[AT_POSITION] <= (int64_t)user->transfer;
+}
+
+static int64_t next_start_ns(const struct user *user)
+{
+    if (other_is_next(user)) return user->lane->other_time[user->other].start_ns;
+    return user->transfer < user->lane->transfers ? user->lane->time[user->transfer].start_ns : INT64_MAX;
+}
+
+static int add_process(struct file_waits *w)
+{
+    for (;;) {
+        uint32_t thread = 0;
+        int64_t first_ns = INT64_MAX;
+        for (uint32_t i = 0; i < w->users; i++) {
+            int64_t start_ns = next_start_ns(&w->user[i]);
+            if (start_ns < first_ns) first_ns = start_ns, thread = i;
+        }
+        if (first_ns == INT64_MAX) return 0;
+        struct user *user = &w->user[thread];
+        const struct op *op =
+            other_is_next(user) ? &user->lane->other[user->other++] : &user->lane->transfer[user->transfer++];
+        if (w->lanes->kind[op->kind].class == CLASS_NONE) continue;
+        RETURN_IF(++user->number == LOOKUP_NONE, ERR_LIMIT);
+        FORWARD(add_operation(w, thread, op));
+    }
+}
+
+static int copy_rows(struct building *b, const struct file_waits *w)
+{
+    struct model *model = b->model;
+    for (uint32_t i = 0; i < w->users * w->users; i++) {
+        const struct wait_rows *rows = &w->rows[i];
+        if (!rows->count) continue;
+        FORWARD(grow(&model->wait, &b->waits_room, model->waits, sizeof *model->wait));
+        struct model_wait *wait = &model->wait[model->waits];
+        *wait = (struct model_wait){.program = w->user->lane->program,
+                                    .rank = w->user->lane->rank,
+                                    .thread = i / w->users,
+                                    .behind = i % w->users,
+                                    .op = arena_copy(&model->arena, rows->op, rows->count * sizeof *rows->op),
+                                    .done = arena_copy(&model->arena, rows->done, rows->count * sizeof *rows->done),
+                                    .count = rows->count};
+        RETURN_IF(!wait->op || !wait->done, -ENOMEM);
+        model->waits++;
+    }
+    return 0;
+}
+
+static int build_process(struct building *b, const struct lane *lane, uint32_t threads)
+{
+    struct file_waits w = {.lanes = &b->lanes,
+                           .user = calloc(threads, sizeof *w.user),
+                           .users = threads,
+                           .rows = calloc((size_t)threads * threads, sizeof *w.rows)};
+    int code = w.user && w.rows ? 0 : -ENOMEM;
+    for (uint32_t i = 0; i < threads && !code; i++) w.user[i].lane = &lane[i];
+    if (!code) code = add_process(&w);
+    if (!code) code = copy_rows(b, &w);
+    for (uint32_t i = 0; i < threads && w.user; i++) {
+        lookup_free(&w.user[i].last);
+        lookup_free(&w.user[i].own);
+    }
+    for (uint32_t i = 0; i < threads * threads && w.rows; i++) {
+        free(w.rows[i].op);
+        free(w.rows[i].done);
+    }
+    lookup_free(&w.opener);
+    lookup_free(&w.opened);
+    free(w.user);
+    free(w.rows);
+    return code == ERR_LIMIT ? 0 : code;
+}
+
+int build_file_waits(struct building *b)
+{
+    struct lanes *lanes = &b->lanes;
+    for (size_t first = 0, end; first < lanes->count; first = end) {
+        for (end = first + 1; end < lanes->count && lanes->lane[end].thread; end++) continue;
+        size_t threads = end - first;
+        if (threads > 1 && threads <= MOST_THREADS) {
+            FORWARD(build_process(b, &lanes->lane[first], (uint32_t)threads));
+        }
+    }
+    return 0;
+}
