@@ -17,9 +17,6 @@ struct log_argument {
 int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv);
 void log_argument_close(struct log_argument *argument);
 
-// Says of a directory that it is none of a job's; returns STATUS_FAILURE.
-int log_argument_no_spills(const char *verb, const char *directory);
-
 // Refuses a path for output that is the log itself. Prints that; returns an exit status.
 int log_argument_spare(const struct log_argument *argument, const char *path);
 

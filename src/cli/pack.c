@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/log_argument.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
@@ -48,10 +47,11 @@ static int run(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
     const char *spill_dir = argv[1];
     struct pack_result result;
+    const struct problem no_spills = {.why = "no spill files in it"};
     int code = check_directory(spill_dir);
     if (code < 0) return cli_fail("pack", spill_dir, code);
     code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
-    if (code == ERR_NOTHING) return log_argument_no_spills("pack", spill_dir);
+    if (code == ERR_NOTHING) return cli_problem("pack", spill_dir, &no_spills, code);
     if (code < 0) return cli_fail("pack", options.output, code);
     if (!options.quiet) pack_print_result(options.output, "PROGRAM", &result);
     if (options.remove) code = pack_remove_directory(spill_dir);
