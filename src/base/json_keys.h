@@ -3,6 +3,19 @@
 
 #include "base/json_out.h"
 
+// json_close ends these two.
+static inline void key_object(struct json_out *json, const char *key)
+{
+    json_key(json, key);
+    json_object(json);
+}
+
+static inline void key_array(struct json_out *json, const char *key)
+{
+    json_key(json, key);
+    json_array(json);
+}
+
 static inline void key_text(struct json_out *json, const char *key, const char *text)
 {
     json_key(json, key);

@@ -96,7 +96,7 @@ void table_printf(struct table *t, const char *format, ...)
     va_end(list);
 }
 
-void table_add(struct table *t, const char *format, ...)
+void table_append(struct table *t, const char *format, ...)
 {
     va_list list;
     va_start(list, format);

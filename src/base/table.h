@@ -57,7 +57,7 @@ void table_seconds(struct table *t, int64_t ns);                   // "0.1234567
 void table_percent(struct table *t, double fraction);              // "99.7 %"
 
 // Adds to the cell that was filled last.
-void table_add(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void table_append(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Ends the row; cells that were not filled are empty.
 void table_row(struct table *t);

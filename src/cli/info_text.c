@@ -1,80 +1,98 @@
+#include "cli/info_text.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "cli/info.h"
+#include "base/err.h"
+#include "base/table.h"
 #include "log/describe.h"
 
-enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
-
-// At most about `most` bytes: a script given on the command line would bury everything else.
-static void print_command(FILE *out, const struct log_strings *words, size_t most)
+void info_print_more(size_t shown, size_t all, FILE *out)
 {
-    size_t printed = 0;
+    if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
+}
+
+static struct table begin_table(FILE *out, const struct table_column *columns)
+{
+    struct table table = table_begin(out, columns);
+    table.indent = 2;
+    return table;
+}
+
+// The words of a command, about `most` bytes of them: a long script in one word would hide everything else. To be
+// freed.
+static char *command_text(const struct log_strings *words, size_t most)
+{
+    char *text = NULL;
+    size_t len, printed = 0;
+    FILE *out = open_memstream(&text, &len);
+    if (!out) return NULL;
     for (size_t i = 0; i < words->count && printed < most; i++) {
-        size_t room = most - printed;
-        size_t len = strlen(words->word[i]);
-        char *word = strndup(words->word[i], room);
-        if (i) fputc(' ', out);
-        human_print_name(out, word ? word : "");
-        free(word);
-        printed += len + 1;
-        if (len > room || (printed >= most && i + 1 < words->count)) fputs(" ...", out);
+        size_t room = most - printed, word_len = strlen(words->word[i]);
+        fprintf(out, "%s%.*s", i ? " " : "", (int)room, words->word[i]);
+        printed += word_len + 1;
+        if (word_len > room || (printed >= most && i + 1 < words->count)) fputs(" ...", out);
     }
     if (!words->count) fputs("(command not known)", out);
+    return fclose(out) ? NULL : text;
 }
 
-static void print_end(FILE *out, const struct log_job *job)
+// --- the job
+
+static void print_name_line(FILE *out, const char *label, const char *name)
 {
+    fprintf(out, "%-11s", label);
+    human_print_name(out, name);
+    fputc('\n', out);
+}
+
+static void print_run(const struct info *info, FILE *out)
+{
+    const struct log_job *job = log_job(info->log);
+    int64_t run_ns = log_run_ns(info->log);
+    time_t seconds = (time_t)(job->start_ns / 1000000000);
+    int status = job->exit_status;
+    struct tm local;
+    char when[64] = "at an unknown time";
+    if (localtime_r(&seconds, &local)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+    fprintf(out, "Ran        %s", when);
+    if (job->host) fputs(" on ", out);
+    human_print_name(out, job->host ? job->host : "");
+    if (run_ns || job->end_ns) fprintf(out, ", for %s", human_seconds(run_ns).text);
     if (!job->has_exit_status) {
-        fputs(", its end was not seen", out);
-    } else if (WIFSIGNALED(job->exit_status)) {
-        fprintf(out, ", killed by signal %d (%s)", WTERMSIG(job->exit_status), strsignal(WTERMSIG(job->exit_status)));
+        fputs(", its end was not seen\n", out);
+    } else if (WIFSIGNALED(status)) {
+        fprintf(out, ", killed by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
-        fprintf(out, ", exit status %d", WEXITSTATUS(job->exit_status));
+        fprintf(out, ", exit status %d\n", WEXITSTATUS(status));
     }
 }
+
+enum { SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
 static void print_job(const struct info *info, FILE *out)
 {
     const struct log_job *job = log_job(info->log);
-    time_t seconds = (time_t)(job->start_ns / 1000000000);
-    struct tm local;
-    char when[64] = "at an unknown time";
-    if (localtime_r(&seconds, &local)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    fputs("Command    ", out);
-    print_command(out, &job->command, LONG_COMMAND);
-    fprintf(out, "\nRan        %s", when);
-    if (job->host) {
-        fputs(" on ", out);
-        human_print_name(out, job->host);
-    }
-    int64_t run_ns = log_run_ns(info->log);
-    if (run_ns || job->end_ns) fprintf(out, ", for %s", human_seconds(run_ns).text);
-    print_end(out, job);
-    fputc('\n', out);
-    if (job->cwd) {
-        fputs("In         ", out);
-        human_print_name(out, job->cwd);
+    size_t worlds = log_world_count(info->log);
+    char *command = command_text(&job->command, LONG_COMMAND);
+    print_name_line(out, "Command", command ? command : "");
+    free(command);
+    print_run(info, out);
+    if (job->cwd) print_name_line(out, "In", job->cwd);
+    if (info->rank_count) {
+        fputs("MPI        ", out);
+        human_print_name(out, info->mpi ? info->mpi : "unknown");
+        fprintf(out, ", %s", human_count(info->nprocs, "rank").text);
+        if (worlds > 1) fprintf(out, ", the largest of %s", human_count(worlds, "job").text);
         fputc('\n', out);
     }
-    if (!info->rank_count) return;
-    fputs("MPI        ", out);
-    human_print_name(out, info->mpi ? info->mpi : "unknown");
-    fprintf(out, ", %s", human_count(info->nprocs, "rank").text);
-    size_t worlds = log_world_count(info->log);
-    fputs(worlds > 1 ? ", the largest of " : "\n", out);
-    if (worlds > 1) fprintf(out, "%s\n", human_count(worlds, "job").text);
-}
-
-// Of most variables only the name is stored.
-static void print_settings(const struct log *log, FILE *out)
-{
-    for (size_t i = 0; i < log_setting_count(log); i++) {
-        const struct log_setting *setting = log_setting_at(log, i);
-        fputs(i ? "           " : "Settings   ", out);
+    // The log has only the names of most variables.
+    for (size_t i = 0; i < log_setting_count(info->log); i++) {
+        const struct log_setting *setting = log_setting_at(info->log, i);
+        fprintf(out, "%-11s", i ? "" : "Settings");
         human_print_name(out, setting->name);
         if (setting->value) fputc('=', out);
         human_print_name(out, setting->value ? setting->value : " is set");
@@ -82,124 +100,164 @@ static void print_settings(const struct log *log, FILE *out)
     }
 }
 
-static void print_process(const struct log_process *process, bool has_ranks, bool all, FILE *out)
+// --- processes and ranks
+
+static void add_process(struct table *table, const struct log_process *process, bool has_ranks, bool all)
 {
-    char ended[128];
-    int len = snprintf(ended, sizeof ended, "%s", describe_exit(process).text);
-    if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value) {
-        snprintf(ended + len, sizeof ended - (size_t)len, ", status %" PRIu32, process->exit_value);
-    }
+    char *command = process->args.count ? command_text(&process->args, all ? LONG_COMMAND : SHORT_COMMAND) : NULL;
     if (process->has_rank) {
-        fprintf(out, "  %6" PRId64, process->rank);
+        table_printf(table, "%" PRId64, process->rank);
     } else if (has_ranks) {
-        fprintf(out, "  %6s", "-");
+        table_text(table, NULL);
     }
-    fprintf(out, "  %8" PRIu32 "  %-20s  ", process->pid, ended);
-    if (process->args.count) {
-        print_command(out, &process->args, all ? LONG_COMMAND : SHORT_COMMAND);
-    } else {
-        human_print_name(out, process->exe ? process->exe : "-");
-    }
-    if (process->trace_ended) fprintf(out, "  [trace ended: %s]", describe_loss(process->trace_ended));
-    fputc('\n', out);
+    table_number(table, process->pid);
+    table_text(table, describe_exit(process).text);
+    if ((process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE) && process->exit_value)
+        table_append(table, ", status %" PRIu32, process->exit_value);
+    table_text(table, command ? command : process->exe);
+    if (process->trace_ended) table_append(table, "  [trace ended: %s]", describe_loss(process->trace_ended));
+    table_row(table);
+    free(command);
 }
 
-static void print_more(size_t shown, size_t all, FILE *out)
+static int print_processes(const struct info *info, bool all, FILE *out)
 {
-    if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
-}
-
-static void print_processes(const struct info *info, bool all, FILE *out)
-{
-    size_t count = log_process_count(info->log);
-    size_t shown = 0, launchers = 0;
+    static const struct table_column columns[] = {
+        {"RANK", TABLE_NUMBER}, {"PID", TABLE_NUMBER}, {"END", TABLE_TEXT}, {"COMMAND", TABLE_TEXT}, {0}};
+    size_t count = log_process_count(info->log), shown = 0, launchers = 0;
     uint64_t processes = log_job(info->log)->nprocs;
     fprintf(out, "\nProcesses  %s", human_count(processes ? processes : count, "").text);
-    // The list has a line for each program that a process went on to with exec.
+    // The table has a row for each program that a process executed.
     if (processes && processes != count) fprintf(out, " (%s)", human_count(count, "program image").text);
     fputc('\n', out);
-    if (count && info->rank_count) fprintf(out, "  %6s", "RANK");
-    if (count) fprintf(out, "  %8s  %-20s  %s\n", "PID", "END", "COMMAND");
+    if (!count) return 0;
+    struct table table = begin_table(out, info->rank_count ? columns : columns + 1);
     for (size_t i = 0; i < count; i++) {
         if (info->processes[i]->is_launcher && info->rank_count && !all) {
             launchers++;
-        } else if (all || shown < SHORT_LIST) {
-            print_process(info->processes[i], info->rank_count, all, out);
+        } else if (all || shown < INFO_SHORT_LIST) {
+            add_process(&table, info->processes[i], info->rank_count, all);
             shown++;
         }
     }
+    FORWARD(table_end(&table));
     if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", human_count(launchers, "process").text);
-    print_more(shown, count - launchers, out);
+    info_print_more(shown, count - launchers, out);
+    return 0;
 }
 
-// One line of the table of ranks.
-static void print_rank_times(FILE *out, const char *name, const struct info_rank *rank)
+enum { RANK_TIMES = 4 };
+
+struct rank_times { // run, I/O, communication, rest
+    int64_t ns[RANK_TIMES];
+};
+
+static struct rank_times times_of(const struct info_rank *rank)
 {
-    fprintf(out, "  %6s  %12s", name, human_seconds(rank->run_ns).text);
-    fprintf(out, "  %12s", rank->known ? human_seconds(rank->io_ns).text : "unknown");
-    fprintf(out, "  %13s", rank->known ? human_seconds(rank->comm_ns).text : "unknown");
-    fprintf(out, "  %12s\n", rank->known ? human_seconds(rank->rest_ns).text : "unknown");
+    return (struct rank_times){{rank->run_ns, rank->io_ns, rank->comm_ns, rank->rest_ns}};
 }
 
-static int64_t *rank_time_at(struct info_rank *rank, unsigned column)
+// Ends the row whose name is filled already. Only the run time is known of every rank.
+static void add_times(struct table *table, struct rank_times times, bool known)
 {
-    int64_t *const columns[] = {&rank->run_ns, &rank->io_ns, &rank->comm_ns, &rank->rest_ns};
-    return columns[column];
-}
-
-// Of many ranks: the least, the mean and the most of each column.
-static void print_rank_range(const struct info *info, FILE *out)
-{
-    enum { COLUMNS = 4 };
-    struct info_rank least = info->ranks[0], most = info->ranks[0], mean = {.known = true};
-    for (unsigned column = 0; column < COLUMNS; column++) {
-        double sum = 0;
-        for (size_t i = 0; i < info->rank_count; i++) {
-            struct info_rank rank = info->ranks[i];
-            int64_t ns = *rank_time_at(&rank, column);
-            if (ns < *rank_time_at(&least, column)) *rank_time_at(&least, column) = ns;
-            if (ns > *rank_time_at(&most, column)) *rank_time_at(&most, column) = ns;
-            sum += (double)ns;
-            if (!rank.known) mean.known = false;
+    for (unsigned i = 0; i < RANK_TIMES; i++) {
+        if (i && !known) {
+            table_text(table, "unknown");
+        } else {
+            table_duration(table, times.ns[i]);
         }
-        *rank_time_at(&mean, column) = (int64_t)(sum / (double)info->rank_count);
     }
-    least.known = most.known = mean.known;
-    print_rank_times(out, "least", &least);
-    print_rank_times(out, "mean", &mean);
-    print_rank_times(out, "most", &most);
+    table_row(table);
 }
 
-static void print_ranks(const struct info *info, bool all, FILE *out)
+// For many ranks: the least, the mean and the most of each time.
+static void add_range(struct table *table, const struct info *info)
 {
-    if (!info->rank_count) return;
-    fprintf(out, "\nRanks      %s\n", human_count(info->rank_count, "").text);
-    fprintf(out, "  %6s  %12s  %12s  %13s  %12s\n", "RANK", "RUN", "I/O", "COMMUNICATION", "REST");
-    if (!all && info->rank_count > SHORT_LIST) {
-        print_rank_range(info, out);
-        return;
-    }
+    struct rank_times least = times_of(&info->ranks[0]), most = least, mean;
+    double sum[RANK_TIMES] = {0};
+    bool known = true;
     for (size_t i = 0; i < info->rank_count; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%" PRId64, info->ranks[i].process->rank);
-        print_rank_times(out, name, &info->ranks[i]);
+        const struct rank_times times = times_of(&info->ranks[i]);
+        known = known && info->ranks[i].known;
+        for (unsigned k = 0; k < RANK_TIMES; k++) {
+            if (times.ns[k] < least.ns[k]) least.ns[k] = times.ns[k];
+            if (times.ns[k] > most.ns[k]) most.ns[k] = times.ns[k];
+            sum[k] += (double)times.ns[k];
+        }
     }
+    for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)info->rank_count);
+    table_text(table, "least"), add_times(table, least, known);
+    table_text(table, "mean"), add_times(table, mean, known);
+    table_text(table, "most"), add_times(table, most, known);
 }
 
-static void print_files(const struct info *info, bool all, FILE *out)
+static int print_ranks(const struct info *info, bool all, FILE *out)
 {
-    size_t shown = all || info->file_count < SHORT_LIST ? info->file_count : SHORT_LIST;
+    static const struct table_column columns[] = {{"RANK", TABLE_NUMBER}, {"RUN", TABLE_UNIT},
+                                                  {"I/O", TABLE_UNIT},    {"COMMUNICATION", TABLE_UNIT},
+                                                  {"REST", TABLE_UNIT},   {0}};
+    if (!info->rank_count) return 0;
+    fprintf(out, "\nRanks      %s\n", human_count(info->rank_count, "").text);
+    struct table table = begin_table(out, columns);
+    bool is_short = !all && info->rank_count > INFO_SHORT_LIST;
+    if (is_short) add_range(&table, info);
+    for (size_t i = 0; i < info->rank_count && !is_short; i++) {
+        table_printf(&table, "%" PRId64, info->ranks[i].process->rank);
+        add_times(&table, times_of(&info->ranks[i]), info->ranks[i].known);
+    }
+    return table_end(&table);
+}
+
+// --- files and devices
+
+static int print_files(const struct info *info, bool all, FILE *out)
+{
+    static const struct table_column columns[] = {
+        {"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT}, {"OPENS", TABLE_NUMBER}, {"FILE", TABLE_NAME}, {0}};
+    size_t shown = all || info->file_count < INFO_SHORT_LIST ? info->file_count : INFO_SHORT_LIST;
     fprintf(out, "\nFiles      %s%s\n", human_count(info->file_count, "").text, shown ? ", most bytes first" : "");
-    if (shown) fprintf(out, "  %10s  %10s  %7s  %s\n", "READ", "WRITTEN", "OPENS", "FILE");
+    if (!shown) return 0;
+    struct table table = begin_table(out, columns);
     for (size_t i = 0; i < shown; i++) {
         const struct info_file *file = &info->files[i];
-        fprintf(out, "  %10s  %10s  %7" PRIu64 "  ", human_bytes(file->bytes[DIRECTION_READ]).text,
-                human_bytes(file->bytes[DIRECTION_WRITE]).text, file->opens);
-        human_print_name(out, file->file->name);
-        fputc('\n', out);
+        table_bytes(&table, file->bytes[DIRECTION_READ]);
+        table_bytes(&table, file->bytes[DIRECTION_WRITE]);
+        table_number(&table, file->opens);
+        table_text(&table, file->file->name);
+        table_row(&table);
     }
-    print_more(shown, info->file_count, out);
+    FORWARD(table_end(&table));
+    info_print_more(shown, info->file_count, out);
+    return 0;
 }
+
+static int print_devices(const struct log *log, FILE *out)
+{
+    static const struct table_column columns[] = {
+        {"READ", TABLE_UNIT},      {"WRITTEN", TABLE_UNIT}, {"BUSY", TABLE_UNIT},   {"QUEUE", TABLE_NUMBER},
+        {"SAMPLES", TABLE_NUMBER}, {"TIME", TABLE_UNIT},    {"DEVICE", TABLE_NAME}, {0}};
+    size_t count = log_device_count(log);
+    if (!count) return 0;
+    fprintf(out, "\nDevices    %s under these files, with everything that the machine did on them\n",
+            human_count(count, "").text);
+    struct table table = begin_table(out, columns);
+    for (size_t i = 0; i < count; i++) {
+        const struct log_device *device = log_device_at(log, i);
+        const struct device_sample *sum = &device->sum;
+        table_bytes(&table, sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);
+        table_bytes(&table, sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
+        table_percent(&table, device_utilisation(sum));
+        table_printf(&table, "%.2f", device_queue(sum));
+        table_number(&table, device->sample_count);
+        table_duration(&table, (int64_t)sum->span_ns);
+        table_text(&table, device->name);
+        if (device->host) table_append(&table, " on %s", device->host);
+        table_row(&table);
+    }
+    return table_end(&table);
+}
+
+// --- how far the log can be trusted
 
 static const char *loss_noun(unsigned reason)
 {
@@ -211,23 +269,7 @@ static const char *loss_noun(unsigned reason)
     }
 }
 
-// In the order of the list above.
-static void print_mpi_files(const struct info *info, bool all, FILE *out)
-{
-    const struct log_hints *shown_hints = NULL;
-    size_t files = 0, shown = 0;
-    for (size_t i = 0; i < info->file_count; i++) files += info_mpi_has(&info->mpi_files, info->files[i].file);
-    if (files) fprintf(out, "\nMPI files  %s\n", human_count(files, "").text);
-    for (size_t i = 0; i < info->file_count && (all || shown < SHORT_LIST); i++) {
-        const struct log_file *file = info->files[i].file;
-        if (!info_mpi_has(&info->mpi_files, file)) continue;
-        info_mpi_text(&info->mpi_files, info->log, file, all, out, &shown_hints);
-        shown++;
-    }
-    print_more(shown, files, out);
-}
-
-// Losses of many processes for one reason are one line.
+// One line per reason, whatever the number of processes.
 static void print_losses(const struct info *info, FILE *out)
 {
     enum { REASONS = 16 };
@@ -245,7 +287,7 @@ static void print_losses(const struct info *info, FILE *out)
     }
     for (unsigned reason = 0; reason < REASONS; reason++) {
         if (!count[reason] && !bytes[reason]) continue;
-        // Damage has a size, but what was in it nobody could count.
+        // The size of damage is known, but not what was in it.
         const char *noun = loss_noun(reason);
         fprintf(out, "  %s", count[reason] ? human_count(count[reason], noun).text : human_bytes(bytes[reason]).text);
         if (count[reason] && bytes[reason]) fprintf(out, " (%s)", human_bytes(bytes[reason]).text);
@@ -266,94 +308,68 @@ static void print_events(const struct info *info, FILE *out)
     }
     fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", human_count(log_events(info->log), "").text);
     if (info->lost_events) {
-        const char *least = info_may_lack_events(info) ? "at least " : "";
+        const char *least = info->may_lack_events ? "at least " : "";
         fprintf(out, "and %s%s lost:\n", least, human_count(info->lost_events, "").text);
-    } else if (info_may_lack_events(info)) {
-        fputs("and an unknown number lost to damage\n", out);
     } else {
-        fputs("none lost\n", out);
+        fputs(info->may_lack_events ? "and an unknown number lost to damage\n" : "none lost\n", out);
     }
     print_losses(info, out);
 }
 
-static void print_row(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
+static int print_coverage(const struct info *info, FILE *out)
 {
-    fprintf(out, "  %-8s %10s %-7s  %s\n", what, human_bytes(bytes).text,
-            direction == DIRECTION_READ ? "read" : "written", reason);
-}
-
-static void print_part(FILE *out, const char *what, unsigned direction, const char *reason, uint64_t bytes)
-{
-    if (bytes) print_row(out, what, direction, reason, bytes);
-}
-
-// So that the sum is that of the files: stdio reads ahead, and gives from its buffers what it has read before.
-static void print_recorded(const struct coverage *coverage, unsigned direction, FILE *out)
-{
-    uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
-    bool apart = asked != stdio;
-    print_part(out, "recorded", direction, "in this log", coverage->captured[direction] - (apart ? stdio : 0));
-    if (apart) {
-        char reason[160];
-        snprintf(reason, sizeof reason, "in this log, by stdio, which the program asked for %s",
-                 human_bytes(asked).text);
-        print_row(out, "recorded", direction, reason, stdio);
-    }
-    print_part(out, "recorded", direction, COVERAGE_UNCOUNTED, coverage->uncounted[direction]);
-}
-
-static void print_coverage(const struct info *info, FILE *out)
-{
+    static const struct table_column columns[] = {
+        {"", TABLE_TEXT}, {"", TABLE_UNIT}, {"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
+    static const char *const directions[] = {"read", "written"}, *const kinds[] = {"recorded", "left out", "unseen"};
     const struct coverage *coverage = &info->coverage;
-    const char *remainder = info_is_damaged(info) ? COVERAGE_REMAINDER_DAMAGED : COVERAGE_REMAINDER;
-    static const char *const names[DIRECTION_COUNT] = {"read", "written"};
+    struct coverage_parts parts;
     fputs("Coverage   ", out);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         double fraction;
         bool known = coverage_fraction(coverage, direction, &fraction);
         fprintf(out, "%s%s of the bytes %s", direction ? ", " : "",
-                known ? human_percent(fraction).text : "an unknown part", names[direction]);
+                known ? human_percent(fraction).text : "an unknown part", directions[direction]);
     }
     if (coverage->uncounted[DIRECTION_READ] || coverage->uncounted[DIRECTION_WRITE])
-        fputs(", asynchronous I/O aside", out);
+        fputs(", without asynchronous I/O", out);
     fputs(coverage->known ? "\n" : " (what the kernel counted is not known)\n", out);
-    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
-        print_recorded(coverage, direction, out);
-        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
-            print_part(out, "left out", direction, describe_left_out(reason), coverage->left_out[direction][reason]);
-        }
-        print_part(out, "left out", direction, COVERAGE_LOADING, coverage->loading[direction]);
-        print_part(out, "unseen", direction, remainder, coverage_remainder(coverage, direction));
+    coverage_list(coverage, info->is_damaged, &parts);
+    struct table table = begin_table(out, columns);
+    table.has_header = true; // the columns need none
+    for (size_t i = 0; i < parts.count; i++) {
+        const struct coverage_part *part = &parts.part[i];
+        table_text(&table, kinds[part->kind]);
+        table_text(&table, part->direction < 0 ? "unknown" : human_bytes(part->bytes).text);
+        table_text(&table, part->direction < 0 ? "" : directions[part->direction]);
+        table_text(&table, part->reason);
+        table_row(&table);
     }
-    if (coverage->raw_rings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_RINGS);
-    if (coverage->mappings) fprintf(out, "  %-8s %10s %-7s  %s\n", "unseen", "unknown", "", COVERAGE_MAPPINGS);
+    return table_end(&table);
 }
 
 static void print_log(const struct info *info, FILE *out)
 {
-    const struct log_health *health = log_health(info->log);
     fprintf(out, "Log        %s", human_bytes(log_size_bytes(info->log)).text);
-    if (info->argument->is_directory) fputs(", packed for this from the directory of spill files", out);
+    if (info->source.from_spills) fputs(", packed for this from the directory of spill files", out);
     if (!log_job(info->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
-    fputs(info_is_damaged(info) ? "\nDamage     " : ", no damage", out);
-    int parts = describe_health(out, health);
-    if (info->spill_damaged_bytes) {
+    fputs(info->is_damaged ? "\nDamage     " : ", no damage", out);
+    int parts = describe_health(out, log_health(info->log));
+    if (info->spill_damaged_bytes)
         fprintf(out, "%s%s of its spill files could not be read", parts ? ", " : "",
                 human_bytes(info->spill_damaged_bytes).text);
-    }
     fputc('\n', out);
 }
 
-void info_text(const struct info *info, bool all, FILE *out)
+int info_text(const struct info *info, bool all, FILE *out)
 {
     print_job(info, out);
-    print_settings(info->log, out);
-    print_processes(info, all, out);
-    print_ranks(info, all, out);
-    print_files(info, all, out);
-    print_mpi_files(info, all, out);
-    info_devices_text(info->log, out);
+    FORWARD(print_processes(info, all, out));
+    FORWARD(print_ranks(info, all, out));
+    FORWARD(print_files(info, all, out));
+    info_mpi_text(info, all, out);
+    FORWARD(print_devices(info->log, out));
     print_events(info, out);
-    print_coverage(info, out);
+    FORWARD(print_coverage(info, out));
     print_log(info, out);
+    return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/output.h"
+#include "cli/log_argument.h"
 #include "cli/verb.h"
 #include "report/page.h"
 
@@ -56,18 +56,18 @@ static int add_predictions(struct page *page)
         if (code < 0) return cli_fail("report", options.predictions.item[i], code);
     }
     int code = page_find_prediction(page);
-    return code < 0 ? cli_fail("report", page->argument->path, code) : STATUS_OK;
+    return code < 0 ? cli_fail("report", page->source.path, code) : STATUS_OK;
 }
 
-static int write_report(struct page *page, const struct format *format)
+static int write_report(struct page *page, const struct log_argument *argument, const struct format *format)
 {
     struct output output;
     int status = add_predictions(page);
-    if (status == STATUS_OK) status = log_argument_output(page->argument, &output, options.output);
+    if (status == STATUS_OK) status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = format->write(page, output.out);
     bool failed = code < 0 && !output_failed_with(&output, code);
-    if (failed) cli_fail("report", page->argument->path, code);
+    if (failed) cli_fail("report", argument->path, code);
     return output_close(&output, failed);
 }
 
@@ -84,9 +84,10 @@ static int report_run(int argc, char **argv)
         log_argument_close(&argument);
         return cli_usage("report", "html", PAGE_MISSING);
     }
+    const struct info_source source = {argument.log, argument.path, argument.is_directory};
     struct page page;
-    int code = page_gather(&page, &argument);
-    status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, format);
+    int code = page_gather(&page, &source);
+    status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, &argument, format);
     if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
     page_free(&page);
     log_argument_close(&argument);

@@ -3,9 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/log_argument.h"
 #include "cli/verb.h"
 #include "report/page.h"
 #include "view/http.h"
@@ -17,22 +19,37 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"port", 'p', OPTION_NUMBER, &options.port, "PORT", "listen there (default: any free port)"},
+    {"port", 'p', OPTION_NUMBER, &options.port, "PORT", "listen on this port (default: any free port)"},
     {"address", 0, OPTION_TEXT, &options.address, "IPv4",
-     "listen on another address than 127.0.0.1: whoever has the token can then read the logs"},
+     "listen on this address instead of 127.0.0.1: anybody with the token can then read the logs"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print the address only"},
     {0},
 };
 
-// The signals are blocked before any thread begins, so that only this one gets them.
-static int wait_for_end(sigset_t *signals)
+static int open_source(struct info_source *source, char *path)
 {
-    int signal_number;
-    sigwait(signals, &signal_number);
-    return STATUS_OK;
+    struct log_argument argument;
+    char *words[] = {"view", path, NULL};
+    int status = log_argument_open(&argument, "view", 2, words);
+    if (status == STATUS_OK) *source = (struct info_source){argument.log, argument.path, argument.is_directory};
+    return status;
 }
 
-static int serve(struct view_http *http)
+// Prints what is wrong; returns an exit status.
+static int open_sources(struct view_source **sources, char **paths, size_t count)
+{
+    *sources = calloc(count, sizeof **sources);
+    if (!*sources) return cli_fail("view", paths[0], -ENOMEM);
+    int status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+        status = open_source(&(*sources)[i].requests, paths[i]);
+        if (status == STATUS_OK) status = open_source(&(*sources)[i].reader, paths[i]);
+    }
+    return status;
+}
+
+// Serves until a signal comes. All signals are blocked before any thread starts, so that only this one gets them.
+static int serve(struct view_http *http, const struct view_source *sources, size_t count)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -41,7 +58,7 @@ static int serve(struct view_http *http)
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
-    int code = view_logs_start(http->logs);
+    int code = view_logs_start(&http->logs, sources, count);
     if (code == 0) code = view_http_start(http);
     if (code == ERR_NOTHING)
         return cli_usage("view", "LOG", "this ioseer was built without libmicrohttpd; ioseer report writes a file");
@@ -49,9 +66,10 @@ static int serve(struct view_http *http)
     printf("http://%s:%u/%s/\n", http->address, http->port, http->token);
     if (!options.quiet) printf("Open this address in a browser on this machine; Ctrl-C ends the server.\n");
     fflush(stdout);
-    int status = wait_for_end(&signals);
+    int signal_number;
+    sigwait(&signals, &signal_number);
     view_http_stop(http);
-    return status;
+    return STATUS_OK;
 }
 
 static int view_run(int argc, char **argv)
@@ -62,19 +80,22 @@ static int view_run(int argc, char **argv)
     if (options.port > UINT16_MAX) return cli_usage("view", "--port", "is at most 65535");
     if (strlen(address) >= sizeof http.address) return cli_usage("view", address, "not a numeric IPv4 address");
     strcpy(http.address, address);
-    int status = view_logs_open(&http.logs, argc - 1, argv + 1);
-    if (status == STATUS_OK && !page_has_template()) return cli_usage("view", "LOG", PAGE_MISSING);
-    // The thread that reads may be at it still; what it holds goes with the process.
-    return status == STATUS_OK ? serve(&http) : status;
+    struct view_source *sources;
+    size_t count = (size_t)argc - 1;
+    int status = open_sources(&sources, argv + 1, count);
+    if (status == STATUS_OK && !page_has_template()) status = cli_usage("view", "LOG", PAGE_MISSING);
+    if (status == STATUS_OK) status = serve(&http, sources, count);
+    free(sources); // the thread that reads has copies
+    return status;
 }
 
 const struct verb verb_view = {
     .name = "view",
     .summary = "show logs in a browser",
     .usage = "[OPTION]... LOG...",
-    .about =
-        "Serves the page of ioseer report from the logs themselves, of any size, and several side by side. Only this\n"
-        "machine can reach it, and only with the address that is printed: it has a secret in it.",
+    .about = "Serves the page of ioseer report from the logs themselves. They may be of any size, and several can be\n"
+             "compared side by side. Only this machine can reach the page, and only with the printed address, which\n"
+             "contains a secret.",
     .options = rows,
     .run = view_run,
 };

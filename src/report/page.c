@@ -27,19 +27,19 @@ static int make_model(struct page *page)
             &page->cut, "phases: the program made %s, too many to look for phases here; `ioseer phases` finds them",
             human_count(page->collect.own_events, "call").text);
     }
-    int code = model_from_log(&page->model, page->argument->log, &options);
+    int code = model_from_log(&page->model, page->source.log, &options);
     page->has_model = code == 0;
     return code;
 }
 
-int page_gather(struct page *page, const struct log_argument *argument)
+int page_gather(struct page *page, const struct info_source *source)
 {
-    *page = (struct page){.argument = argument};
-    FORWARD(collect_init(&page->collect, argument->log));
+    *page = (struct page){.source = *source};
+    FORWARD(collect_init(&page->collect, source->log));
     FORWARD(collect_events(&page->collect));
-    FORWARD(info_gather(&page->info, argument, take_record, page));
+    FORWARD(info_gather(&page->info, source, take_record, page));
     FORWARD(make_model(page));
-    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, argument->path));
+    FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_say(page);
 }
 
@@ -112,7 +112,7 @@ int page_find_prediction(struct page *page)
 {
     char *path;
     struct stat st;
-    if (asprintf(&path, "%s.predict.json", page->argument->path) < 0) return -ENOMEM;
+    if (asprintf(&path, "%s.predict.json", page->source.path) < 0) return -ENOMEM;
     int code = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? page_add_prediction(page, path) : 0;
     if (code < 0 && code != -ENOMEM)
         code = text_list_add(&page->cut, "predictions: the file beside the log cannot be read: %s", err_text(code));

@@ -4,14 +4,13 @@
 #include <stdio.h>
 
 #include "base/text_list.h"
-#include "cli/info.h"
-#include "cli/log_argument.h"
 #include "findings/findings.h"
 #include "model/model.h"
 #include "report/collect.h"
+#include "summary/summary.h"
 
 struct page {
-    const struct log_argument *argument;
+    struct info_source source;
     struct info info;
     struct collect collect;
     struct model model;
@@ -24,7 +23,7 @@ struct page {
 };
 
 // Reads the log. 0 or a negative code; page_free in both cases.
-int page_gather(struct page *page, const struct log_argument *argument);
+int page_gather(struct page *page, const struct info_source *source);
 void page_free(struct page *page);
 
 // Adds a document of `ioseer predict --json`; ERR_FORMAT where it is none.
@@ -38,7 +37,7 @@ int page_say(struct page *page);
 // The whole document.
 int page_json(struct page *page, FILE *out);
 // While the log is being read: what its index tells. `done` of it, 0 to 1.
-int page_pending_json(const struct log_argument *argument, double done, FILE *out);
+int page_pending_json(const struct info_source *source, double done, FILE *out);
 
 // The page with its data (page_html.c). A build without Node and its libraries has no template (web/meson.build).
 #define PAGE_MISSING                                                                                                   \

@@ -61,7 +61,7 @@ static int write_files(struct page *page, struct json_out *json, size_t most)
 
 static int write_devices(struct page *page, struct json_out *json, size_t most)
 {
-    devices_json(page->argument->log, json, most);
+    devices_json(page->source.log, json, most);
     return 0;
 }
 
@@ -159,7 +159,7 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
 static int write_title(struct page *page, struct json_out *json, size_t most)
 {
     enum { LONGEST = 200 };
-    const struct log_strings *command = &log_job(page->argument->log)->command;
+    const struct log_strings *command = &log_job(page->source.log)->command;
     char title[LONGEST + 1] = "";
     size_t len = 0;
     (void)most;
@@ -175,7 +175,7 @@ static int write_title(struct page *page, struct json_out *json, size_t most)
 
 static int write_log_name(struct page *page, struct json_out *json, size_t most)
 {
-    const char *path = page->argument->path, *name = strrchr(path, '/');
+    const char *path = page->source.path, *name = strrchr(path, '/');
     (void)most;
     json_text(json, name && name[1] ? name + 1 : path);
     return 0;
@@ -196,14 +196,14 @@ static const struct section summary_section = {"summary", "summary", write_summa
 // As long as only the index has been read.
 static int write_pending(struct page *page, double done, FILE *out)
 {
-    const struct timeline_window window = timeline_whole(page->argument->log);
-    FORWARD(summary_init(&page->collect.summary, page->argument->log));
+    const struct timeline_window window = timeline_whole(page->source.log);
+    FORWARD(summary_init(&page->collect.summary, page->source.log));
     summary_finish(&page->collect.summary);
-    FORWARD(timeline_init(&page->collect.timeline, page->argument->log, &window));
-    FORWARD(timeline_from_index(&page->collect.timeline, page->argument->log));
-    FORWARD(info_gather_records(&page->info, page->argument));
+    FORWARD(timeline_init(&page->collect.timeline, page->source.log, &window));
+    FORWARD(timeline_from_index(&page->collect.timeline, page->source.log));
+    FORWARD(info_gather_records(&page->info, &page->source));
     FORWARD(text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
-                          human_count(log_events(page->argument->log), "event").text));
+                          human_count(log_events(page->source.log), "event").text));
     fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);
     FORWARD(write_section(page, &title_section, out));
     FORWARD(write_section(page, &log_section, out));
@@ -221,9 +221,9 @@ static int write_pending(struct page *page, double done, FILE *out)
     return ferror(out) ? -EIO : 0;
 }
 
-int page_pending_json(const struct log_argument *argument, double done, FILE *out)
+int page_pending_json(const struct info_source *source, double done, FILE *out)
 {
-    struct page page = {.argument = argument};
+    struct page page = {.source = *source};
     int code = write_pending(&page, done, out);
     page_free(&page);
     return code;

@@ -63,7 +63,7 @@ static int say_io(struct page *page, const char *name, const struct human *who)
 static int say_run(struct page *page)
 {
     const struct summary *summary = &page->collect.summary;
-    char *name = program_name(page->argument->log);
+    char *name = program_name(page->source.log);
     RETURN_IF(!name, -ENOMEM);
     struct human who = human_count(page->info.nprocs, page->info.rank_count ? "rank" : "process");
     int code = summary->io_share >= 0 ? say_io(page, name, &who)
@@ -149,7 +149,7 @@ static int say_coverage(struct page *page, unsigned direction)
 
 static int say_losses(struct page *page)
 {
-    const struct log *log = page->argument->log;
+    const struct log *log = page->source.log;
     uint64_t ended = 0;
     for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
     if (page->info.lost_events)
@@ -165,7 +165,7 @@ static int say_losses(struct page *page)
     if (page->info.coverage.raw_rings)
         FORWARD(text_list_add(&page->not_captured, "io_uring without liburing is not seen: %s were made.",
                               human_count(page->info.coverage.raw_rings, "ring").text));
-    if (info_is_damaged(&page->info)) FORWARD(text_list_add(&page->not_captured, "Parts of the log cannot be read."));
+    if (page->info.is_damaged) FORWARD(text_list_add(&page->not_captured, "Parts of the log cannot be read."));
     return 0;
 }
 

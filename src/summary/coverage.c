@@ -1,14 +1,19 @@
 #include "summary/coverage.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/human.h"
+#include "log/describe.h"
 #include "log/iter.h"
 
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record)
 {
-    // Bytes of stdio calls are what the program asked libc for; what reached the kernel the processes' records say.
+    // The bytes of stdio calls are what the program asked libc for. The processes' records have what reached the
+    // kernel.
     uint64_t *bytes = record->layer == LAYER_STDIO ? coverage->stdio_asked : coverage->captured;
     if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return;
     bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
@@ -25,7 +30,8 @@ static bool has_uncounted_calls(const struct log *log)
     return false;
 }
 
-// Takes out what went through calls that the kernel does not count. Most logs have none and are not read again.
+// Moves the bytes of calls that the kernel does not count from `captured` to `uncounted`. Most logs have no such calls
+// and are not read again.
 static int subtract_uncounted(struct coverage *coverage, struct log *log)
 {
     if (!has_uncounted_calls(log)) return 0;
@@ -54,7 +60,8 @@ static int compare_pids(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-// Without `record`'s own count: a process's count includes the children it reaped, so only the topmost ones are summed.
+// For logs without the count that `record` made. The count of a process includes the children it reaped, so this sums
+// only processes whose parent is not in the log.
 static int total_from_processes(struct coverage *coverage, const struct log *log)
 {
     size_t count = log_process_count(log);
@@ -77,20 +84,19 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
 
 static void add_process(struct coverage *coverage, const struct log_process *process)
 {
-    coverage->stdio_kernel[DIRECTION_READ] += process->stdio_kernel_read;
-    coverage->stdio_kernel[DIRECTION_WRITE] += process->stdio_kernel_write;
-    coverage->captured[DIRECTION_READ] += process->stdio_kernel_read;
-    coverage->captured[DIRECTION_WRITE] += process->stdio_kernel_write;
+    const uint64_t stdio[] = {process->stdio_kernel_read, process->stdio_kernel_write};
+    const uint64_t loading[] = {process->load_read_chars, process->load_write_chars};
+    const uint64_t *const left_out[] = {process->left_out_read, process->left_out_write};
     coverage->raw_rings += process->raw_rings;
-    coverage->loading[DIRECTION_READ] += process->load_read_chars;
-    coverage->loading[DIRECTION_WRITE] += process->load_write_chars;
-    coverage->left_out_sum[DIRECTION_READ] += process->load_read_chars;
-    coverage->left_out_sum[DIRECTION_WRITE] += process->load_write_chars;
-    for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
-        coverage->left_out[DIRECTION_READ][reason] += process->left_out_read[reason];
-        coverage->left_out[DIRECTION_WRITE][reason] += process->left_out_write[reason];
-        coverage->left_out_sum[DIRECTION_READ] += process->left_out_read[reason];
-        coverage->left_out_sum[DIRECTION_WRITE] += process->left_out_write[reason];
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        coverage->stdio_kernel[direction] += stdio[direction];
+        coverage->captured[direction] += stdio[direction];
+        coverage->loading[direction] += loading[direction];
+        coverage->left_out_sum[direction] += loading[direction];
+        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
+            coverage->left_out[direction][reason] += left_out[direction][reason];
+            coverage->left_out_sum[direction] += left_out[direction][reason];
+        }
     }
 }
 
@@ -120,4 +126,54 @@ uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction)
     uint64_t explained = coverage->captured[direction] + coverage->left_out_sum[direction];
     uint64_t total = coverage->total[direction];
     return coverage->known && total > explained ? total - explained : 0;
+}
+
+static __attribute__((format(printf, 5, 6))) void add_part(struct coverage_parts *parts, enum coverage_kind kind,
+                                                           int direction, uint64_t bytes, const char *reason, ...)
+{
+    struct coverage_part *part = &parts->part[parts->count++];
+    va_list list;
+    *part = (struct coverage_part){.kind = kind, .direction = direction, .bytes = bytes};
+    va_start(list, reason);
+    vsnprintf(part->reason, sizeof part->reason, reason, list);
+    va_end(list);
+}
+
+static void add_part_if(struct coverage_parts *parts, enum coverage_kind kind, unsigned direction, uint64_t bytes,
+                        const char *reason)
+{
+    if (bytes) add_part(parts, kind, (int)direction, bytes, "%s", reason);
+}
+
+// Where stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a part of
+// their own. The sum of the recorded parts is then the sum over the files.
+static void list_recorded(const struct coverage *coverage, unsigned direction, struct coverage_parts *parts)
+{
+    uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
+    uint64_t direct = coverage->captured[direction] - (asked != stdio ? stdio : 0);
+    add_part_if(parts, COVERAGE_RECORDED, direction, direct, "in this log");
+    if (asked != stdio)
+        add_part(parts, COVERAGE_RECORDED, (int)direction, stdio,
+                 "in this log, by stdio, which the program asked for %s", human_bytes(asked).text);
+    add_part_if(parts, COVERAGE_RECORDED, direction, coverage->uncounted[direction],
+                "in this log, asynchronously, which the kernel does not count: in no share above");
+}
+
+void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts)
+{
+    const char *remainder =
+        is_damaged ? "damaged parts that could not be read, and " COVERAGE_REMAINDER : COVERAGE_REMAINDER;
+    parts->count = 0;
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+        list_recorded(coverage, direction, parts);
+        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++)
+            add_part_if(parts, COVERAGE_LEFT_OUT, direction, coverage->left_out[direction][reason],
+                        describe_left_out(reason));
+        add_part_if(parts, COVERAGE_LEFT_OUT, direction, coverage->loading[direction],
+                    "loading the programs, and the recorder itself");
+        add_part_if(parts, COVERAGE_UNSEEN, direction, coverage_remainder(coverage, direction), remainder);
+    }
+    if (coverage->raw_rings) add_part(parts, COVERAGE_UNSEEN, -1, 0, "io_uring without liburing, which nobody counts");
+    if (coverage->mappings)
+        add_part(parts, COVERAGE_UNSEEN, -1, 0, "memory accesses to mapped files (mmap), which nobody counts");
 }

@@ -1,41 +1,34 @@
-// What `ioseer info` says of files that were opened with MPI-IO: how, with which hints and views.
+// How files were used through MPI-IO: access modes, hints and views. Calls of all ranks that were alike are one use.
 #pragma once
 
-#include <stdio.h>
-
-#include "base/json_out.h"
 #include "base/lookup.h"
 #include "log/iter.h"
 
-enum info_mpi_kind { INFO_ACCESS, INFO_HINTS, INFO_VIEW };
+enum mpi_use_kind { MPI_USE_OPEN, MPI_USE_HINTS, MPI_USE_VIEW, MPI_USE_KINDS };
 
-// One way in which a file was used, and how often: calls of all ranks that were alike.
-struct info_mpi_row {
+struct mpi_use {
     const struct log_file *file;
-    enum info_mpi_kind kind;
-    uint64_t number; // of an access: its mode; of hints: whether an info object was given; of a view: its displacement
-    uint64_t comm_size; // of an access
-    const void *first;  // of hints: struct log_hints; of a view: the etype
-    const void *second; // of a view: the filetype
-    uint64_t count;
-    size_t order; // of the first such call
+    enum mpi_use_kind kind;
+    uint64_t number;    // open: its access mode; hints: whether an info object was given; view: its displacement
+    uint64_t comm_size; // open: processes of the communicator
+    const void *first;  // hints: struct log_hints; view: the etype
+    const void *second; // view: the filetype
+    uint64_t count;     // of the calls
+    size_t order;       // of the first such call
 };
 
-struct info_mpi {
-    struct info_mpi_row *row; // by file once all events are there
+struct mpi_files {
+    struct mpi_use *use; // ordered by file once all events are added
     size_t count;
     size_t capacity;
-    struct lookup by_hash; // -> place in `row`
+    struct lookup by_hash; // -> index of `use`
 };
 
-int info_mpi_take(struct info_mpi *mpi, const struct log_event *event);
-void info_mpi_sort(struct info_mpi *mpi);
-void info_mpi_free(struct info_mpi *mpi);
+int mpi_files_add(struct mpi_files *files, const struct log_event *event);
+void mpi_files_sort(struct mpi_files *files); // after the last event, before the two below
+void mpi_files_free(struct mpi_files *files);
 
-bool info_mpi_has(const struct info_mpi *mpi, const struct log_file *file); // was opened with MPI-IO
-
-// An object, or null where the file was not opened with MPI-IO.
-void info_mpi_json(const struct info_mpi *mpi, struct json_out *json, struct log *log, const struct log_file *file);
-// The first few of each kind unless all are wanted. Hints that were `shown` last are not repeated.
-void info_mpi_text(const struct info_mpi *mpi, struct log *log, const struct log_file *file, bool all, FILE *out,
-                   const struct log_hints **shown);
+// The uses of this kind of the file, in the order of their first calls.
+const struct mpi_use *mpi_files_uses(const struct mpi_files *files, const struct log_file *file, enum mpi_use_kind kind,
+                                     size_t *count);
+bool mpi_files_has(const struct mpi_files *files, const struct log_file *file); // it was opened with MPI-IO

@@ -1,21 +1,21 @@
-// What the ranks did with their time: I/O, communication, the rest.
+// How the ranks spent their time: in I/O, in communication, and the rest.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "cli/info.h"
 #include "log/comm.h"
 #include "log/iter.h"
+#include "summary/summary.h"
 
-// While events are read; beside the log's table of processes.
+// Of one process, while events are read.
 struct rank_time {
     int64_t io_ns;
-    int64_t busy_until_ns; // calls of several threads at once count once
+    int64_t busy_until_ns; // simultaneous calls of several threads count once
     int64_t last_end_ns;
     int64_t comm_ns;
 };
 
-// Ranks by world and rank, then the others in the log's order, which is that of their addresses.
+// Ranks by world and rank, then the others in the order of the log's table.
 static int compare_processes(const void *a, const void *b)
 {
     const struct log_process *left = *(const struct log_process *const *)a;
@@ -38,7 +38,7 @@ static int order_processes(struct info *info)
     return 0;
 }
 
-// A call made inside another is part of it. What was only submitted takes the time inside calls.
+// A call made inside another is part of it. An asynchronous request counts only its time inside calls.
 static void add_event(struct rank_time *time, const struct log_event *event)
 {
     int64_t end_ns = event->start_ns + event->duration_ns;
@@ -62,10 +62,10 @@ static int add_events(struct info *info, struct rank_time *times)
     int more, code = 0;
     while (code == 0 && (more = log_iter_next(iter, &event)) > 0) {
         if (event->process->has_rank) add_event(&times[log_process_index(info->log, event->process)], event);
-        code = info_mpi_take(&info->mpi_files, event);
+        code = mpi_files_add(&info->mpi_files, event);
     }
     log_iter_close(iter);
-    info_mpi_sort(&info->mpi_files);
+    mpi_files_sort(&info->mpi_files);
     return code < 0 ? code : more;
 }
 
@@ -74,7 +74,7 @@ struct comm_sum {
     struct rank_time *times;
 };
 
-static int take_comm(const struct log_comm *comm, void *context)
+static int add_comm(const struct log_comm *comm, void *context)
 {
     const struct comm_sum *sum = context;
     sum->times[log_process_index(sum->log, comm->process)].comm_ns += comm->time_ns;
@@ -99,7 +99,7 @@ static struct info_rank rank_of(const struct info *info, const struct log_proces
     };
     int64_t run_ns = end_of(info, process, time) - process->start_ns;
     rank.run_ns = run_ns > 0 ? run_ns : 0;
-    // Threads may do both at once.
+    // Several threads may do both at the same time.
     int64_t rest_ns = rank.run_ns - rank.io_ns - rank.comm_ns;
     rank.rest_ns = rest_ns > 0 ? rest_ns : 0;
     return rank;
@@ -109,7 +109,7 @@ static int gather_times(struct info *info, struct rank_time *times)
 {
     struct comm_sum sum = {info->log, times};
     FORWARD(add_events(info, times));
-    FORWARD(log_comm(info->log, NULL, take_comm, &sum));
+    FORWARD(log_comm(info->log, NULL, add_comm, &sum));
     for (size_t i = 0; i < info->rank_count; i++) {
         const struct log_process *process = info->processes[i];
         info->ranks[i] = rank_of(info, process, &times[log_process_index(info->log, process)]);

@@ -60,7 +60,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
     return result;
 }
 
-// `why` is one of our own texts: nothing in it needs an escape.
+// `why` is a literal of this file: nothing in it needs an escape.
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
 {
     struct view_answer text = {0};
@@ -70,7 +70,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
     return answer(connection, status, text, json_type);
 }
 
-// --- who asks
+// --- where a request comes from
 
 static bool is_own_host(const struct view_http *http, const char *host)
 {
@@ -92,7 +92,7 @@ static bool is_own_origin(const struct view_http *http, struct MHD_Connection *c
     return !origin || (!strncmp(origin, scheme, strlen(scheme)) && is_own_host(http, origin + strlen(scheme)));
 }
 
-// Takes the same time wherever the first difference is. Gives what follows the token and a slash, or NULL.
+// Returns what follows the token and a slash, or NULL. Takes the same time wherever the first difference is.
 static const char *after_token(const struct view_http *http, const char *url)
 {
     unsigned difference = 0;
@@ -102,9 +102,9 @@ static const char *after_token(const struct view_http *http, const char *url)
     return difference ? NULL : url + VIEW_TOKEN_CHARACTERS + 2;
 }
 
-// --- what is asked for
+// --- what a request is for
 
-static bool number_of(const char *text, uint64_t *number)
+static bool parse_number(const char *text, uint64_t *number)
 {
     char *end;
     if (!text || *text < '0' || *text > '9') return false;
@@ -114,7 +114,7 @@ static bool number_of(const char *text, uint64_t *number)
     return !errno && !*end;
 }
 
-static bool seconds_of(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds)
+static bool parse_seconds(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds)
 {
     const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
     char *end;
@@ -124,7 +124,7 @@ static bool seconds_of(struct MHD_Connection *connection, const char *key, doubl
     return end != text && !*end;
 }
 
-static int ask_page(struct view_http *http, struct view_answer *text)
+static int answer_page(struct view_http *http, struct view_answer *text)
 {
     struct view_answer names = {0};
     FORWARD(view_logs_names(http->logs, &names));
@@ -136,41 +136,42 @@ static int ask_page(struct view_http *http, struct view_answer *text)
     return code;
 }
 
-static int ask_timeline(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
+static int answer_timeline(struct view_http *http, struct MHD_Connection *connection, size_t log,
+                           struct view_answer *text)
 {
     double from, to;
     uint64_t width;
-    if (!seconds_of(connection, "from", -1, &from) || !seconds_of(connection, "to", -1, &to) ||
-        !number_of(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "width"), &width))
+    if (!parse_seconds(connection, "from", -1, &from) || !parse_seconds(connection, "to", -1, &to) ||
+        !parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "width"), &width))
         return ERR_USAGE;
     return view_logs_timeline(http->logs, log, from, to, width, text);
 }
 
-static int ask_call(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
+static int answer_call(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
 {
     double at;
     uint64_t id;
-    if (!seconds_of(connection, "at", 0, &at) ||
-        !number_of(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id"), &id))
+    if (!parse_seconds(connection, "at", 0, &at) ||
+        !parse_number(MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id"), &id))
         return ERR_USAGE;
     return view_logs_call(http->logs, log, id, at, text);
 }
 
-static int ask(struct view_http *http, struct MHD_Connection *connection, const char *path, struct view_answer *text,
-               const char **type)
+static int answer_path(struct view_http *http, struct MHD_Connection *connection, const char *path,
+                       struct view_answer *text, const char **type)
 {
     static const char data[] = "data/", timeline[] = "timeline/", call[] = "call/";
     uint64_t log;
     *type = json_type;
     if (!*path) {
         *type = html_type;
-        return ask_page(http, text);
+        return answer_page(http, text);
     }
     const char *slash = strchr(path, '/');
-    if (!slash || !number_of(slash + 1, &log)) return ERR_NOTHING;
+    if (!slash || !parse_number(slash + 1, &log)) return ERR_NOTHING;
     if (!strncmp(path, data, strlen(data))) return view_logs_data(http->logs, log, text);
-    if (!strncmp(path, timeline, strlen(timeline))) return ask_timeline(http, connection, log, text);
-    if (!strncmp(path, call, strlen(call))) return ask_call(http, connection, log, text);
+    if (!strncmp(path, timeline, strlen(timeline))) return answer_timeline(http, connection, log, text);
+    if (!strncmp(path, call, strlen(call))) return answer_call(http, connection, log, text);
     return ERR_NOTHING;
 }
 
@@ -181,8 +182,8 @@ static bool has_body(struct MHD_Connection *connection, size_t upload_bytes)
            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
-// Looks at an address before anything in it is decoded; what is wrong with it becomes the request's state. None of ours
-// has an escape in its path.
+// Checks an address before anything in it is decoded. What is wrong with it becomes the state of the request. The paths
+// of this server have no escapes.
 static void *check_address(void *context, const char *address, struct MHD_Connection *connection)
 {
     static char too_long[] = "the address is too long", wrong[] = "no such address";
@@ -209,14 +210,14 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (!path) return refuse(connection, MHD_HTTP_FORBIDDEN, "wrong token");
     struct view_answer text = {0};
     const char *type;
-    int code = ask(http, connection, path, &text, &type);
+    int code = answer_path(http, connection, path, &text, &type);
     if (code == 0) return answer(connection, MHD_HTTP_OK, text, type);
     if (code == ERR_USAGE) return refuse(connection, MHD_HTTP_BAD_REQUEST, "numbers are missing or make no sense");
     if (code == ERR_NOTHING) return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such thing");
     return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the log cannot be read");
 }
 
-// --- beginning and end
+// --- start and stop
 
 static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1])
 {

@@ -1,6 +1,6 @@
-// Who may ask `ioseer view` for what. Only GET; the path begins with the token; the Host is the server's own address,
-// so that no name which somebody else controls leads here; another page's script (Origin) is refused. Nothing is looked
-// up in the file system: a path is one of the few that doc/page.md lists.
+// The HTTP server of `ioseer view`. It answers a request only if the method is GET, the path begins with the token,
+// Host is the server's own address (a name that somebody else controls could lead here) and Origin is not another page.
+// It never looks a path up in the file system: doc/page.md lists the few paths that exist.
 #pragma once
 
 #include <stdint.h>
@@ -13,10 +13,11 @@ struct view_http {
     struct view_logs *logs;
     char token[VIEW_TOKEN_CHARACTERS + 1];
     char address[64]; // numeric, IPv4
-    uint16_t port;    // 0: any; then the one that was found
+    uint16_t port;    // 0: any free port; view_http_start sets it
     void *daemon;
 };
 
-// Chooses the token and begins to serve. 0 or a negative code; ERR_NOTHING where this build has no libmicrohttpd.
+// Chooses the token and starts to serve in threads of its own. 0, ERR_NOTHING where this build has no libmicrohttpd, or
+// another code.
 int view_http_start(struct view_http *http);
 void view_http_stop(struct view_http *http);

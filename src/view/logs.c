@@ -9,20 +9,17 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "cli/log_argument.h"
-#include "cli/verb.h"
 #include "report/page.h"
 
 enum { PATIENCE_SECONDS = 1, ZOOM_SPANS = 20000, ZOOM_NAME_BYTES = 200 << 10, TREE_CALLS = 2000 };
 
 struct view_log {
-    struct log_argument asked; // for what is asked for; one at a time
-    struct log_argument read;  // for the thread that reads it
-    pthread_mutex_t asking;
-    // Under the lock of the logs:
+    struct view_source source;
+    pthread_mutex_t requesting; // held while source.requests is in use
+    // Under the lock of struct view_logs:
     struct page *page; // while it is read
     bool done;
-    int code; // of reading it
+    int code; // the result of reading it
     struct view_answer data;
 };
 
@@ -33,40 +30,6 @@ struct view_logs {
     size_t count;
     struct view_log log[];
 };
-
-// --- opening
-
-static int open_twice(struct view_log *log, char *path)
-{
-    char *words[] = {"view", path, NULL};
-    int status = log_argument_open(&log->asked, "view", 2, words);
-    return status == STATUS_OK ? log_argument_open(&log->read, "view", 2, words) : status;
-}
-
-int view_logs_open(struct view_logs **out, int count, char **paths)
-{
-    struct view_logs *logs = calloc(1, sizeof *logs + (size_t)count * sizeof logs->log[0]);
-    if (!logs) return cli_fail("view", paths[0], -ENOMEM);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&logs->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&logs->lock, NULL);
-    *out = logs;
-    for (int i = 0; i < count; i++) {
-        pthread_mutex_init(&logs->log[i].asking, NULL);
-        int status = open_twice(&logs->log[i], paths[i]);
-        if (status != STATUS_OK) return status;
-        logs->count++;
-    }
-    return STATUS_OK;
-}
-
-size_t view_logs_count(const struct view_logs *logs)
-{
-    return logs->count;
-}
 
 // --- writing JSON to memory
 
@@ -106,7 +69,7 @@ static int write_names(void *context, struct json_out *json)
     json_key(json, "logs");
     json_array(json);
     for (size_t i = 0; i < logs->count; i++) {
-        const char *path = logs->log[i].asked.path, *slash = strrchr(path, '/');
+        const char *path = logs->log[i].source.requests.path, *slash = strrchr(path, '/');
         json_text(json, slash && slash[1] ? slash + 1 : path);
     }
     json_close(json);
@@ -119,11 +82,11 @@ int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
     return answer_json(answer, write_names, (void *)logs);
 }
 
-// --- the thread that reads
+// --- the reading thread
 
 static int read_log(struct view_log *log, struct page *page, struct view_answer *answer)
 {
-    int code = page_gather(page, &log->read);
+    int code = page_gather(page, &log->source.reader);
     if (!code) code = page_find_prediction(page);
     FILE *out = code ? NULL : answer_open(answer);
     if (!code && !out) code = -ENOMEM;
@@ -150,19 +113,33 @@ static void *read_all(void *context)
         pthread_mutex_unlock(&logs->lock);
         if (page) page_free(page);
         free(page);
-        log_argument_close(&log->read);
+        log_close(log->source.reader.log);
     }
     return NULL;
 }
 
-int view_logs_start(struct view_logs *logs)
+int view_logs_start(struct view_logs **out, const struct view_source *sources, size_t count)
 {
+    struct view_logs *logs = calloc(1, sizeof *logs + count * sizeof logs->log[0]);
+    RETURN_IF(!logs, -ENOMEM);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&logs->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&logs->lock, NULL);
+    for (; logs->count < count; logs->count++) {
+        struct view_log *log = &logs->log[logs->count];
+        log->source = sources[logs->count];
+        pthread_mutex_init(&log->requesting, NULL);
+    }
+    *out = logs;
     return -pthread_create(&logs->reader, NULL, read_all, logs);
 }
 
 // --- the document
 
-// Waits a little for it; true where it is there.
+// Waits a little for the log to be read. Returns whether it is.
 static bool wait_for(struct view_logs *logs, struct view_log *log)
 {
     struct timespec until;
@@ -173,11 +150,11 @@ static bool wait_for(struct view_logs *logs, struct view_log *log)
     return log->done;
 }
 
-static double part_read(const struct view_log *log)
+static double fraction_read(const struct view_log *log)
 {
-    uint64_t all = log_events(log->asked.log);
+    uint64_t all = log_events(log->source.requests.log);
     uint64_t seen = log->page ? __atomic_load_n(&log->page->collect.seen, __ATOMIC_RELAXED) : 0;
-    // Reading the events is not all: counters and findings follow.
+    // Counters and findings follow the events.
     return all ? 0.7 * (double)seen / (double)all : 0;
 }
 
@@ -195,9 +172,9 @@ static int pending_data(struct view_log *log, double done, struct view_answer *a
 {
     FILE *out = answer_open(answer);
     RETURN_IF(!out, -ENOMEM);
-    pthread_mutex_lock(&log->asking);
-    int code = page_pending_json(&log->asked, done, out);
-    pthread_mutex_unlock(&log->asking);
+    pthread_mutex_lock(&log->requesting);
+    int code = page_pending_json(&log->source.requests, done, out);
+    pthread_mutex_unlock(&log->requesting);
     return answer_close(answer, out, code);
 }
 
@@ -207,13 +184,13 @@ int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *an
     struct view_log *log = &logs->log[number];
     pthread_mutex_lock(&logs->lock);
     bool done = wait_for(logs, log);
-    double part = part_read(log);
+    double fraction = fraction_read(log);
     int code = done ? copy_data(log, answer) : 0;
     pthread_mutex_unlock(&logs->lock);
-    return done ? code : pending_data(log, part, answer);
+    return done ? code : pending_data(log, fraction, answer);
 }
 
-// --- parts
+// --- parts of a log
 
 struct window {
     struct log *log;
@@ -244,12 +221,12 @@ int view_logs_timeline(struct view_logs *logs, size_t number, double from, doubl
     enum { NARROWEST = 50, WIDEST = 4000 };
     RETURN_IF(number >= logs->count, ERR_NOTHING);
     struct view_log *log = &logs->log[number];
-    struct window window = {log->asked.log, {.columns = width}};
+    struct window window = {log->source.requests.log, {.columns = width}};
     RETURN_IF(!to_ns(from, &window.window.from_ns) || !to_ns(to, &window.window.to_ns), ERR_USAGE);
     RETURN_IF(window.window.to_ns <= window.window.from_ns || width < NARROWEST || width > WIDEST, ERR_USAGE);
-    pthread_mutex_lock(&log->asking);
+    pthread_mutex_lock(&log->requesting);
     int code = answer_json(answer, write_window, &window);
-    pthread_mutex_unlock(&log->asking);
+    pthread_mutex_unlock(&log->requesting);
     return code;
 }
 
@@ -267,15 +244,15 @@ static int write_tree(void *context, struct json_out *json)
 
 int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer)
 {
-    // A double does not have all nanoseconds of a long run.
+    // A double is not exact to the nanosecond in a long run.
     enum { BEFORE_NS = 1000 };
     RETURN_IF(number >= logs->count, ERR_NOTHING);
     struct view_log *log = &logs->log[number];
-    struct tree tree = {.log = log->asked.log, .id = id};
+    struct tree tree = {.log = log->source.requests.log, .id = id};
     RETURN_IF(!to_ns(at, &tree.at_ns), ERR_USAGE);
     tree.at_ns -= BEFORE_NS;
-    pthread_mutex_lock(&log->asking);
+    pthread_mutex_lock(&log->requesting);
     int code = answer_json(answer, write_tree, &tree);
-    pthread_mutex_unlock(&log->asking);
+    pthread_mutex_unlock(&log->requesting);
     return code;
 }

@@ -1,9 +1,11 @@
-// The logs that `ioseer view` shows. A thread reads them one after the other; what is asked for meanwhile comes from
-// their indexes. All answers are JSON in memory of malloc.
+// The logs that `ioseer view` shows. One thread reads them one after the other; until a log is read, its index answers.
+// All answers are JSON in memory of malloc.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "summary/summary.h"
 
 struct view_logs;
 
@@ -12,17 +14,21 @@ struct view_answer {
     size_t len;
 };
 
-// Opens them all. Prints what is wrong; returns an exit status.
-int view_logs_open(struct view_logs **logs, int count, char **paths);
-// Begins to read. 0 or -errno.
-int view_logs_start(struct view_logs *logs);
+// One log, opened twice: a struct log serves one thread at a time.
+struct view_source {
+    struct info_source requests; // answers requests while and after the log is read
+    struct info_source reader;   // for the reading thread, which closes it
+};
 
-size_t view_logs_count(const struct view_logs *logs);
+// Starts to read the logs. The sources are copied; what they point to must stay. There is no end: the thread and its
+// memory go with the process. 0 or -errno.
+int view_logs_start(struct view_logs **logs, const struct view_source *sources, size_t count);
+
 // {"logs": ["name", ...]}
 int view_logs_names(const struct view_logs *logs, struct view_answer *answer);
 
-// These may be called by any thread. 0; ERR_NOTHING where there is no such thing; ERR_USAGE for numbers that make no
-// sense; or another code.
+// Any thread may call these. They return 0, ERR_NOTHING for a log or call that does not exist, ERR_USAGE for numbers
+// that make no sense, or another code.
 int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer);
 int view_logs_timeline(struct view_logs *logs, size_t number, double from, double to, uint64_t width,
                        struct view_answer *answer);

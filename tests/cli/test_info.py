@@ -132,7 +132,7 @@ class Coverage(harness.CommandLineTest):
         self.assertEqual((coverage['stdio_asked_read'], coverage['stdio_kernel_read']), (5, 4096))
         self.assertEqual((coverage['stdio_asked_write'], coverage['stdio_kernel_write']), (3, 3))
         text = self.expect(0, 'info', log).stdout.decode()
-        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB read +in this log, by stdio, which the program asked for 5 B$')
+        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +read +in this log, by stdio, which the program asked for 5 B$')
         self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB written +in this log$')
         self.assertNotIn('asynchronous', text)
 
@@ -146,8 +146,8 @@ class Coverage(harness.CommandLineTest):
         coverage = self.info(log)
         self.assertEqual((coverage['uncounted_read'], coverage['uncounted_write']), (300, 0))
         text = self.expect(0, 'info', log).stdout.decode()
-        self.assertRegex(text, r'(?m)^Coverage .*, asynchronous I/O aside$')
-        self.assertRegex(text, r'(?m)^  recorded +300 B read +in this log, asynchronously, which the kernel does not count')
+        self.assertRegex(text, r'(?m)^Coverage .*, without asynchronous I/O$')
+        self.assertRegex(text, r'(?m)^  recorded +300 B +read +in this log, asynchronously, which the kernel does not count')
 
 
 class Losses(harness.CommandLineTest):

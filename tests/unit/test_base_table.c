@@ -85,7 +85,7 @@ static void streams_print_each_row(void **state)
     table_text(&t, "write");
     table_printf(&t, "%d", 100000);
     table_text(&t, "a");
-    table_add(&t, " -> %s", "b\033");
+    table_append(&t, " -> %s", "b\033");
     table_row(&t);
     fflush(out);
     assert_string_equal(text, "       START OP     SIZE  FILE\n"
