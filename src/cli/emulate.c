@@ -44,14 +44,14 @@ static const struct option_row rows[] = {
 
 static void presets_text(FILE *out)
 {
-    for (const struct device_preset *preset = device_presets; preset->name; preset++) {
+    for (const struct speed_preset *preset = speed_presets; preset->name; preset++) {
         fprintf(out, "%-8s %s\n", preset->name, preset->about);
     }
 }
 
-static void preset_json(struct json_out *json, const struct device_preset *preset)
+static void preset_json(struct json_out *json, const struct speed_preset *preset)
 {
-    const struct device_settings *settings = &preset->settings;
+    const struct speed_settings *settings = &preset->settings;
     json_object(json);
     key_text(json, "name", preset->name);
     key_number(json, "read_bw", settings->read_bandwidth);
@@ -70,7 +70,7 @@ static int presets_json(FILE *out)
     json_object(json);
     json_key(json, "presets");
     json_array(json);
-    for (const struct device_preset *preset = device_presets; preset->name; preset++) preset_json(json, preset);
+    for (const struct speed_preset *preset = speed_presets; preset->name; preset++) preset_json(json, preset);
     json_close(json);
     json_close(json);
     return json_out_end(json);

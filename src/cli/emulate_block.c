@@ -14,7 +14,7 @@ enum { DIRTY_BYTES = 64 << 20 };
 
 static int serve(const void *what, target_ready *ready, void *context)
 {
-    return block_serve(what, ready, context);
+    return throttle_serve(what, ready, context);
 }
 
 static int check_words(const struct emulate_words *words)
@@ -31,14 +31,14 @@ static int check_words(const struct emulate_words *words)
 static void say_how(const char *mount, const char *given, const struct emulate_words *words)
 {
     printf("%s: mounted; ends with: ioseer emulate --stop %s\n", mount, given);
-    const char *limited = block_limits_runs_only() ? "Bandwidth" : words->memory ? "Memory" : NULL;
+    const char *limited = throttle_limits_runs_only() ? "Bandwidth" : words->memory ? "Memory" : NULL;
     if (limited) printf("%s is limited for: ioseer emulate --run %s -- COMMAND\n", limited, given);
 }
 
 int emulate_start_block(const struct emulate_words *words, const char *given_backing, const char *given_mount)
 {
     char backing[PATH_MAX], mount[PATH_MAX];
-    struct block_options what = {
+    struct throttle_options what = {
         .folder = backing,
         .mount = mount,
         .size_bytes = words->block,
@@ -63,7 +63,7 @@ int emulate_run_in_group(const char *given, char **command)
 {
     char mount[PATH_MAX];
     int code = emulate_mount_name(given, mount);
-    if (code == 0) code = block_enter(mount);
+    if (code == 0) code = throttle_enter(mount);
     if (code == ERR_NOTHING) return emulate_fail(given, "has no limits for programs (see --memory)");
     if (code < 0) return cli_fail("emulate", given, code);
     execvp(command[0], command);

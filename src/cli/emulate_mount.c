@@ -16,11 +16,11 @@ static int64_t to_ns(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-static int settings_of(const struct emulate_words *words, struct device_settings *settings)
+static int settings_of(const struct emulate_words *words, struct speed_settings *settings)
 {
-    *settings = (struct device_settings){0};
+    *settings = (struct speed_settings){0};
     if (words->preset) {
-        const struct device_preset *preset = device_preset_find(words->preset);
+        const struct speed_preset *preset = speed_preset_named(words->preset);
         if (!preset) return cli_usage("emulate", words->preset, "no such preset (--presets lists them)");
         *settings = preset->settings;
     }
@@ -49,7 +49,7 @@ int emulate_start_mount(const struct emulate_words *words, const char *given_bac
     struct emulate_options what = {.backing = backing, .mount = mount, .kernel_cache = !strcmp(words->cache, "kernel")};
     if (!what.kernel_cache && strcmp(words->cache, "none"))
         return cli_usage("emulate", words->cache, "not none or kernel");
-    int status = settings_of(words, &what.device);
+    int status = settings_of(words, &what.speed);
     if (status != STATUS_OK) return status;
     if (!realpath(given_backing, backing)) return cli_fail("emulate", given_backing, -errno);
     int code = emulate_mount_name(given_mount, mount);

@@ -14,7 +14,7 @@
 #include "cli/emulate.h"
 #include "cli/verb.h"
 #include "target/emulate/emulate.h"
-#include "target/mount_users.h"
+#include "target/mount_point.h"
 #include "target/throttle/throttle.h"
 
 int emulate_fail(const char *what, const char *why)
@@ -27,7 +27,7 @@ int emulate_fail(const char *what, const char *why)
 
 static bool is_ours(const char *name)
 {
-    return emulate_state_of(name) != EMULATE_NONE || block_is_at(name);
+    return emulate_state_of(name) != EMULATE_NONE || throttle_is_at(name);
 }
 
 int emulate_mount_name(const char *given, char name[PATH_MAX])
@@ -59,9 +59,9 @@ static int is_empty(const char *directory)
 // What is mounted must not hide anything.
 int emulate_check_mount(const char *given, const char *mount)
 {
-    if (geteuid() == 0) block_remove_dead();
+    if (geteuid() == 0) throttle_remove_dead();
     enum emulate_state state = emulate_state_of(mount);
-    if (state == EMULATE_SERVED || block_is_at(mount))
+    if (state == EMULATE_SERVED || throttle_is_at(mount))
         return emulate_fail(given, "is a mount of ioseer's already; --stop ends it");
     if (state == EMULATE_DEAD) return STATUS_OK;
     int empty = is_empty(mount);
@@ -145,7 +145,7 @@ int emulate_start_process(const struct emulate_words *words, const char *given, 
 static int fail_busy(const char *given, const char *mount)
 {
     char users[200];
-    mount_users_text(mount, users, sizeof users);
+    mount_point_users(mount, users, sizeof users);
     fprintf(stderr, "ioseer emulate: %s: in use%s%s; end that first, or add --force\n", given, users[0] ? " by " : "",
             users);
     return STATUS_FAILURE;
@@ -156,7 +156,7 @@ int emulate_end(const struct emulate_words *words, const char *given)
     char name[PATH_MAX];
     int code = emulate_mount_name(given, name);
     if (code < 0) return cli_fail("emulate", given, code);
-    code = block_is_at(name) ? block_stop(name, words->force) : emulate_stop(name, words->force);
+    code = throttle_is_at(name) ? throttle_stop(name, words->force) : emulate_stop(name, words->force);
     if (code >= 0) return STATUS_OK;
     if (code == -EBUSY) return fail_busy(given, name);
     if (code == ERR_NOTHING) return emulate_fail(given, "nothing of ioseer's is mounted there");

@@ -24,25 +24,25 @@ static sigset_t ending_signals(void)
     return signals;
 }
 
-void guard_tell(int outcome, int code, const char *why)
+void guard_tell(int outcome_pipe, int code, const char *why)
 {
-    struct target_outcome told = {.code = code};
-    snprintf(told.why, sizeof told.why, "%s", why);
-    if (write(outcome, &told, sizeof told) < 0) return; // the guard is gone; a signal will say so
-    close(outcome);
+    struct target_outcome outcome = {.code = code};
+    snprintf(outcome.why, sizeof outcome.why, "%s", why);
+    if (write(outcome_pipe, &outcome, sizeof outcome) < 0) return; // the guard has ended; a signal follows
+    close(outcome_pipe);
 }
 
-static int be_keeper(const struct guard_work *work, pid_t guard, int outcome)
+static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pipe)
 {
     sigset_t signals = ending_signals();
-    setsid(); // what hits the guard's terminal or process group does not hit both
+    setsid(); // a signal to the guard's terminal or process group must not kill both
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != guard) return 1;
     signal(SIGPIPE, SIG_IGN);
-    return work->keep(work->context, &signals, outcome) < 0;
+    return work->keep(work->context, &signals, outcome_pipe) < 0;
 }
 
-// Starts the keeper and waits for its word. Gives its process id or a negative code.
+// Starts the keeper and waits for its report. Returns its process id or a negative code.
 static pid_t start_keeper(const struct guard_work *work, struct target_outcome *outcome)
 {
     int ends[2];
@@ -60,12 +60,12 @@ static pid_t start_keeper(const struct guard_work *work, struct target_outcome *
     return keeper < 0 ? code : keeper;
 }
 
-// Waits for the keeper, and for helpers that it had started.
+// Waits for the keeper and for helpers that it started.
 static void await_end(const struct guard_work *work, pid_t keeper, const sigset_t *signals)
 {
     for (;;) {
         int number = sigwaitinfo(signals, NULL);
-        if (number > 0 && number != SIGCHLD && work->end(work->context) < 0) kill(keeper, SIGTERM);
+        if (number > 0 && number != SIGCHLD && work->stop(work->context) < 0) kill(keeper, SIGTERM);
         pid_t ended;
         while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) continue;
         if (ended < 0 && errno == ECHILD) return;
@@ -81,10 +81,10 @@ int guard_run(const struct guard_work *work, target_ready *ready, void *ready_co
     prctl(PR_SET_CHILD_SUBREAPER, 1UL);
     pid_t keeper = start_keeper(work, &outcome);
     if (keeper < 0) outcome.code = keeper;
-    if (!outcome.code && work->came) work->came(work->context);
-    if (ready(&outcome, ready_context) < 0) kill(getpid(), SIGTERM); // waits to be seen in await_end()
+    if (!outcome.code && work->ready) work->ready(work->context);
+    if (ready(&outcome, ready_context) < 0) kill(getpid(), SIGTERM); // blocked until await_end() takes it
     if (keeper > 0) await_end(work, keeper, &signals);
-    work->clean(work->context);
+    work->clean_up(work->context);
     return outcome.code;
 }
 

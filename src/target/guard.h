@@ -1,6 +1,6 @@
-// Two processes that stand behind a target: a keeper that makes it and keeps it, and a guard, its parent, that removes
-// what the keeper has left when that is gone, however that came. The keeper ends when the guard does. Only where both
-// are killed at once does something stay, for whoever comes next.
+// Two processes stand behind a target. The keeper makes the target and keeps it. The guard, its parent, removes what is
+// left when the keeper ends, however that happens. The keeper ends when the guard does. Only if both are killed at once
+// something stays behind, for the next command to remove.
 #pragma once
 
 #include <signal.h>
@@ -9,32 +9,32 @@
 
 struct target_outcome {
     int code;      // 0: the target is there
-    char why[200]; // more about the code, in words; may be empty
+    char why[200]; // explains the code; may be empty
 };
 
-extern const struct target_outcome target_killed; // what holds where no word came
+extern const struct target_outcome target_killed; // if the keeper ended without a report
 
-// Called once it is known whether the target is there. A negative result ends it again.
+// Called when it is known whether the target is there. A negative result removes the target again.
 typedef int target_ready(const struct target_outcome *outcome, void *context);
 
 struct guard_work {
-    // In the keeper. Calls guard_tell() once, and returns when the target is gone or one of the signals has come, which
-    // are blocked.
-    int (*keep)(void *context, const sigset_t *signals, int outcome);
-    // In the guard: the target has come (may be NULL); somebody wants it to end, which the keeper is told if this gives
-    // a negative code; the keeper and its children are gone.
-    void (*came)(void *context);
-    int (*end)(void *context);
-    void (*clean)(void *context);
+    // Runs in the keeper. Calls guard_tell() once. Returns when the target is gone, or when one of the signals comes;
+    // the caller has blocked them.
+    int (*keep)(void *context, const sigset_t *signals, int outcome_pipe);
+    // Run in the guard.
+    void (*ready)(void *context);    // the target is there; may be NULL
+    int (*stop)(void *context);      // the guard got a signal; on a negative result the keeper gets SIGTERM
+    void (*clean_up)(void *context); // the keeper and its children have ended
     void *context;
 };
 
-void guard_tell(int outcome, int code, const char *why);
+// Reports to the guard whether the target is there.
+void guard_tell(int outcome_pipe, int code, const char *why);
 
 // Makes this process the guard and returns when the target is gone: it ended by itself, or this process got SIGINT,
 // SIGTERM or SIGHUP. This process must have no other children and no other threads.
 int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context);
 
-// A descriptor of a guard's process, or a negative code where it is gone. Its number may be another's by now.
+// A pidfd of the guard, or a negative code if it has ended. Its process id may belong to another process by now.
 int guard_open(pid_t guard);
 bool guard_ends_within(int guard_process, int timeout_ms);

@@ -1,4 +1,4 @@
-// What is known of a client between two requests. The client is another process, its requests go through a pipe.
+// What is known about a client between two requests. The client is another process; its requests go through a pipe.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "target/clock.h"
+#include "base/clock.h"
 #include "target/emulate/clients.h"
 
 enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000 };
@@ -76,80 +76,81 @@ static void end_client(void)
     waitpid(client.process, NULL, 0);
 }
 
-// One request; its client's round before it.
-static struct client_round serve(void)
+// Serves one request; returns its client's interval before it.
+static struct client_interval serve(void)
 {
     char byte;
     assert_int_equal(read(client.requests[0], &byte, 1), 1);
     int64_t now_ns = clock_now_ns();
-    struct client_round round = clients_come(&clients, client.process, now_ns);
+    struct client_interval interval = clients_request_began(&clients, client.process, now_ns);
     clock_sleep_until(now_ns + WAIT_NS);
-    clients_answer(&clients, client.process, now_ns + WAIT_NS, WAIT_NS);
+    clients_request_ended(&clients, client.process, now_ns + WAIT_NS, WAIT_NS);
     assert_int_equal(write(client.replies[1], "", 1), 1);
-    return round;
+    return interval;
 }
 
 // --- tests
 
-// How many of the rounds were plain. A client that is pushed off its processor is not; one that is held up for long
-// looks so though it is not.
-static unsigned count_plain(between *act)
+// Counts the clean intervals. A client that loses its processor has none; one that is held up for long may look clean
+// though it is not.
+static unsigned count_clean(between *act)
 {
-    unsigned plain = 0;
+    unsigned clean = 0;
     start_client(act);
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct client_round round = serve();
-        if (!round.is_plain) continue;
-        plain++;
-        assert_int_equal(round.left_ns, WAIT_NS);
-        assert_true(round.late_ns >= BETWEEN_NS && round.server_ns >= 0 && round.ran_ns >= 0 && round.waited_ns >= 0);
+        struct client_interval interval = serve();
+        if (!interval.is_clean) continue;
+        clean++;
+        assert_int_equal(interval.left_ns, WAIT_NS);
+        assert_true(interval.late_ns >= BETWEEN_NS && interval.server_ns >= 0 && interval.ran_ns >= 0 &&
+                    interval.waited_ns >= 0);
     }
     end_client();
-    return plain;
+    return clean;
 }
 
-static void skip_without_accounts(void)
+static void skip_without_schedstat(void)
 {
     if (access("/proc/self/schedstat", R_OK) == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1) return;
-    print_message("this machine has no accounts of threads, or a single processor\n");
+    print_message("this machine has no schedstat, or a single processor\n");
     skip();
 }
 
 static void one_that_goes_on_at_once(void **state)
 {
     (void)state;
-    skip_without_accounts();
-    assert_true(count_plain(run_for) > 0);
+    skip_without_schedstat();
+    assert_true(count_clean(run_for) > 0);
 }
 
 static void one_that_sleeps_between(void **state)
 {
     (void)state;
-    assert_true(count_plain(sleep_for) <= ROUNDS / 10);
+    assert_true(count_clean(sleep_for) <= ROUNDS / 10);
 }
 
-// One of which is never answered; and two that are, before the next one comes.
+// First one request that is never answered, then two that are answered before the next one comes.
 static void one_with_several_under_way(void **state)
 {
     (void)state;
     start_client(run_for);
     serve();
-    clients_come(&clients, client.process, clock_now_ns());
-    for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_plain);
-    clients_answer(&clients, client.process, clock_now_ns(), 0);
+    clients_request_began(&clients, client.process, clock_now_ns());
+    for (unsigned i = 0; i < ROUNDS; i++) assert_false(serve().is_clean);
+    clients_request_ended(&clients, client.process, clock_now_ns(), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
         serve();
-        clients_come(&clients, client.process, clock_now_ns());
-        clients_come(&clients, client.process, clock_now_ns());
-        clients_answer(&clients, client.process, clock_now_ns(), 0);
-        clients_answer(&clients, client.process, clock_now_ns(), 0);
-        assert_false(serve().is_plain);
+        clients_request_began(&clients, client.process, clock_now_ns());
+        clients_request_began(&clients, client.process, clock_now_ns());
+        clients_request_ended(&clients, client.process, clock_now_ns(), 0);
+        clients_request_ended(&clients, client.process, clock_now_ns(), 0);
+        assert_false(serve().is_clean);
     }
     assert_int_equal(clients.under_way, 0);
     end_client();
 }
 
-// The kernel, one that is gone, and those that have the place of others.
+// The kernel, a thread that has ended, and threads that share a slot.
 static void others(void **state)
 {
     (void)state;
@@ -159,8 +160,8 @@ static void others(void **state)
     const pid_t threads[] = {0, -1, gone, 1, 1 + CLIENTS_MOST, getpid(), getpid() + CLIENTS_MOST};
     enum { THREADS = sizeof threads / sizeof *threads };
     for (unsigned i = 0; i < ROUNDS * THREADS; i++) {
-        assert_false(clients_come(&clients, threads[i % THREADS], clock_now_ns()).is_plain);
-        clients_answer(&clients, threads[i % THREADS], clock_now_ns(), 0);
+        assert_false(clients_request_began(&clients, threads[i % THREADS], clock_now_ns()).is_clean);
+        clients_request_ended(&clients, threads[i % THREADS], clock_now_ns(), 0);
         assert_int_equal(clients.under_way, 0);
     }
 }

@@ -1,4 +1,4 @@
-// Watching devices: the kernel's lists made by hand, what is beneath what, and that a long run has no more samples.
+// Watching devices: the kernel's lists made by hand, what is underlying what, and that a long run has no more samples.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,9 +15,9 @@
 
 #include "fmt/fields.h"
 #include "fmt/records.h"
+#include "target/monitor/history.h"
 #include "target/monitor/monitor.h"
 #include "target/monitor/underlying.h"
-#include "target/monitor/watch.h"
 
 static char folder[] = "/tmp/ioseer-test-XXXXXX";
 
@@ -84,10 +84,10 @@ static struct diskstats_row row(const char *name, unsigned minor_number, uint64_
     return made;
 }
 
-static void sum_of(const struct watch *watch, size_t device, size_t *count, struct device_sample *sum)
+static void sum_of(const struct history *history, size_t device, size_t *count, struct device_sample *sum)
 {
     struct bytes out = {0};
-    assert_int_equal(watch_put_samples(watch, &watch->device[device], &out), 0);
+    assert_int_equal(history_put_samples(history, &history->device[device], &out), 0);
     assert_int_equal(device_samples_sum((struct device_samples_in){out.data, out.data + out.len}, count, sum), 0);
     bytes_free(&out);
 }
@@ -95,57 +95,57 @@ static void sum_of(const struct watch *watch, size_t device, size_t *count, stru
 static void only_what_moved_has_a_history(void **state)
 {
     (void)state;
-    static struct watch watch;
+    static struct history history;
     struct diskstats_row rows[3] = {row("sda", 0, 100), row("sdb", 16, 200)};
     struct diskstats stats = {.row = rows, .count = 2};
-    assert_int_equal(watch_look(&watch, 1000, &stats), 0);
+    assert_int_equal(history_add(&history, 1000, &stats), 0);
     rows[1] = row("sdb", 16, 205);
-    assert_int_equal(watch_look(&watch, 2000, &stats), 0);
+    assert_int_equal(history_add(&history, 2000, &stats), 0);
     // A device appears, in front of another that began anew.
     rows[2] = row("sdb", 16, 7);
     rows[1] = row("sdc", 32, 50);
     stats.count = 3;
-    assert_int_equal(watch_look(&watch, 4000, &stats), 0);
+    assert_int_equal(history_add(&history, 4000, &stats), 0);
     rows[1] = row("sdc", 32, 51);
-    assert_int_equal(watch_look(&watch, 5000, &stats), 0);
+    assert_int_equal(history_add(&history, 5000, &stats), 0);
     stats.count = 1; // all but one are gone
-    assert_int_equal(watch_look(&watch, 6000, &stats), 0);
+    assert_int_equal(history_add(&history, 6000, &stats), 0);
 
-    assert_int_equal(watch.devices, 3);
-    assert_null(watch.device[0].history);
+    assert_int_equal(history.devices, 3);
+    assert_null(history.device[0].totals);
     size_t count;
     struct device_sample sum;
-    sum_of(&watch, 1, &count, &sum);
+    sum_of(&history, 1, &count, &sum);
     assert_int_equal(count, 4);
     assert_int_equal(sum.span_ns, 5000);
     assert_int_equal(sum.count[DEVICE_READS], 5 + 7);
     assert_int_equal(sum.count[DEVICE_QUEUE_MS], 5 + 7 + DEVICE_QUEUE_MS);
-    sum_of(&watch, 2, &count, &sum);
+    sum_of(&history, 2, &count, &sum);
     assert_int_equal(count, 4);
     assert_int_equal(sum.count[DEVICE_READS], 1);
-    watch_free(&watch);
+    history_free(&history);
 }
 
-static void a_long_run_has_no_more_looks(void **state)
+static void a_long_run_has_no_more_readings(void **state)
 {
     (void)state;
-    static struct watch watch;
-    const uint64_t looks = 10 * WATCH_MAX_LOOKS;
+    static struct history history;
+    const uint64_t readings = 10 * HISTORY_MAX_READINGS;
     uint64_t now_ns = 0;
-    for (uint64_t i = 0; i < looks; i++) {
+    for (uint64_t i = 0; i < readings; i++) {
         struct diskstats_row one = row("sda", 0, i * 3);
         now_ns = i * 10;
-        assert_int_equal(watch_look(&watch, now_ns, &(struct diskstats){.row = &one, .count = 1}), 0);
-        assert_true(watch.looks <= WATCH_MAX_LOOKS);
+        assert_int_equal(history_add(&history, now_ns, &(struct diskstats){.row = &one, .count = 1}), 0);
+        assert_true(history.readings <= HISTORY_MAX_READINGS);
     }
     size_t count;
     struct device_sample sum;
-    sum_of(&watch, 0, &count, &sum);
-    assert_int_equal(count, watch.looks - 1);
+    sum_of(&history, 0, &count, &sum);
+    assert_int_equal(count, history.readings - 1);
     assert_int_equal(sum.span_ns, now_ns);
-    assert_int_equal(sum.count[DEVICE_WRITES], (looks - 1) * 3);
-    assert_true(watch.halvings > 0);
-    watch_free(&watch);
+    assert_int_equal(sum.count[DEVICE_WRITES], (readings - 1) * 3);
+    assert_true(history.halvings > 0);
+    history_free(&history);
 }
 
 // A file system on a partition of a disk; a volume of two disks; a loop device on a file of the volume.
@@ -176,26 +176,26 @@ static void make_devices(void)
                          "4 1 0:40 / /tmp rw - tmpfs tmpfs rw\n");
 }
 
-static void what_lies_beneath_is_found(void **state)
+static void underlying_devices_are_listed(void **state)
 {
     (void)state;
     struct mounts mounts;
-    struct underlying beneath;
+    struct underlying underlying;
     char sys[256];
     make_devices();
     assert_int_equal(mounts_read(&mounts, in_folder("mounts")), 0);
     snprintf(sys, sizeof sys, "%s", in_folder("sys"));
-    underlying_find(&beneath, makedev(8, 1), &mounts, sys);
-    assert_int_equal(beneath.count, 2);
-    assert_true(underlying_has(&beneath, makedev(8, 0)));
-    underlying_find(&beneath, makedev(7, 0), &mounts, sys);
-    assert_int_equal(beneath.count, 5);
-    assert_true(underlying_has(&beneath, makedev(253, 0)) && underlying_has(&beneath, makedev(8, 16)));
-    assert_true(underlying_has(&beneath, makedev(8, 0)));
-    underlying_find(&beneath, makedev(8, 16), &mounts, sys);
-    assert_int_equal(beneath.count, 1);
-    underlying_find(&beneath, makedev(0, 40), &mounts, sys);
-    assert_int_equal(beneath.count, 1);
+    underlying_list(&underlying, makedev(8, 1), &mounts, sys);
+    assert_int_equal(underlying.count, 2);
+    assert_true(underlying_has(&underlying, makedev(8, 0)));
+    underlying_list(&underlying, makedev(7, 0), &mounts, sys);
+    assert_int_equal(underlying.count, 5);
+    assert_true(underlying_has(&underlying, makedev(253, 0)) && underlying_has(&underlying, makedev(8, 16)));
+    assert_true(underlying_has(&underlying, makedev(8, 0)));
+    underlying_list(&underlying, makedev(8, 16), &mounts, sys);
+    assert_int_equal(underlying.count, 1);
+    underlying_list(&underlying, makedev(0, 40), &mounts, sys);
+    assert_int_equal(underlying.count, 1);
     mounts_free(&mounts);
 }
 
@@ -256,8 +256,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_kernels_list_is_read, set_up, tear_down),
         cmocka_unit_test(only_what_moved_has_a_history),
-        cmocka_unit_test(a_long_run_has_no_more_looks),
-        cmocka_unit_test_setup_teardown(what_lies_beneath_is_found, set_up, tear_down),
+        cmocka_unit_test(a_long_run_has_no_more_readings),
+        cmocka_unit_test_setup_teardown(underlying_devices_are_listed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_monitor_tells_of_what_moved, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// Open files and their data: moved at once, answered when the emulated device would have done it.
+// FUSE requests about open files and their data. Data is moved at once; the reply waits for the emulated storage.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -6,19 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "target/emulate/private.h"
+#include "target/emulate/server.h"
 
-// Flags for the file below. It is written at the offsets that the kernel says, also by those who append, and through
-// its page cache whatever the program asked for: its speed is not what is emulated. A page cache above has to read what
-// a program only writes.
-static int flags_below(const struct emulate *emulate, int flags)
+// Flags to open the backing file with. Writes go to the offsets that the kernel gives, even for appending programs, and
+// through the page cache whatever the program asked for: the speed of the backing file does not count. With a page
+// cache above, the kernel also reads from files that a program opened for writing only.
+static int backing_flags(const struct emulate *emulate, int flags)
 {
     flags = (flags & ~(O_APPEND | O_DIRECT | O_NOFOLLOW | O_SYNC | O_DSYNC)) | O_CLOEXEC;
     bool widen = emulate->kernel_cache && (flags & O_ACCMODE) == O_WRONLY;
     return widen ? (flags & ~O_ACCMODE) | O_RDWR : flags;
 }
 
-// --- replies that libfuse 3.14 cannot write: it does not know of writes in parallel to one file
+// --- replies that libfuse 3.14 cannot write, because it does not know FOPEN_PARALLEL_DIRECT_WRITES
 
 static struct fuse_open_out open_reply(const struct emulate *emulate, int fd)
 {
@@ -47,8 +47,8 @@ static struct fuse_attr attributes_reply(const struct stat *about)
     };
 }
 
-// The kernel looks at the attributes of what it has just made. It should not have to ask for them.
-enum { AT_ONCE_NS = 5000000 };
+// The kernel looks at the attributes of a file that it has just created. They are valid long enough for that.
+enum { ATTRIBUTES_NS = 5000000 };
 
 static int reply_created(fuse_req_t request, const struct fuse_entry_param *entry, int fd)
 {
@@ -59,7 +59,7 @@ static int reply_created(fuse_req_t request, const struct fuse_entry_param *entr
         .entry = {.nodeid = entry->ino,
                   .entry_valid = (uint64_t)entry->entry_timeout,
                   .attr_valid = (uint64_t)entry->attr_timeout,
-                  .attr_valid_nsec = AT_ONCE_NS,
+                  .attr_valid_nsec = ATTRIBUTES_NS,
                   .attr = attributes_reply(&entry->attr)},
         .open = open_reply(emulate_of(request), fd),
     };
@@ -72,7 +72,7 @@ static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
 {
     const struct emulate *emulate = emulate_of(request);
     struct node_path path = emulate_path(emulate_node(request, number));
-    int fd = open(path.text, flags_below(emulate, file->flags) & ~O_CREAT);
+    int fd = open(path.text, backing_flags(emulate, file->flags) & ~O_CREAT);
     if (fd < 0 && errno == EACCES) fd = open(path.text, (file->flags & (O_ACCMODE | O_TRUNC)) | O_CLOEXEC);
     if (fd < 0) {
         fuse_reply_err(request, errno);
@@ -82,13 +82,14 @@ static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
     if (fuse_reply_buf(request, (const char *)&reply, sizeof reply) == -ENOENT) close(fd);
 }
 
-// The look-up that found nothing has taken the time.
+// This is free: the look-up that found nothing has taken the time (metadata.c).
 static void on_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
 {
     struct emulate *emulate = emulate_of(request);
     struct node *directory = emulate_node(request, parent);
     struct fuse_entry_param entry;
-    int fd = openat(directory->fd, name, flags_below(emulate, file->flags) | O_CREAT, mode), error = fd < 0 ? errno : 0;
+    int fd = openat(directory->fd, name, backing_flags(emulate, file->flags) | O_CREAT, mode),
+        error = fd < 0 ? errno : 0;
     if (!error) error = emulate_give_to_caller(request, directory->fd, name);
     if (!error) error = emulate_look_up(emulate, directory, name, &entry);
     if (error) {
@@ -107,18 +108,19 @@ static void on_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
     fuse_reply_err(request, 0);
 }
 
-// The file below is not made durable: nothing outlives the machine here, and its device is not the emulated one.
+// The backing file is not synced: its device is not the emulated one.
 static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file)
 {
     (void)number, (void)data_only, (void)file;
-    emulate_come(request);
-    emulate_wait(request, emulate_arrival_ns(request) + emulate_of(request)->device.settings.latency_ns, 0);
+    emulate_begin(request);
+    emulate_wait(request, emulate_arrival_ns(request) + emulate_of(request)->speed.settings.latency_ns, 0);
     fuse_reply_err(request, 0);
 }
 
 // --- transfers
 
-// A read is admitted before its data is fetched, so that requests are admitted in the order in which they came.
+// Bytes that a read will return. It is known before the data is read, so that requests are admitted in order of
+// arrival.
 static uint64_t bytes_there(int fd, size_t size, off_t offset)
 {
     struct stat about;
@@ -127,20 +129,20 @@ static uint64_t bytes_there(int fd, size_t size, off_t offset)
     return (uint64_t)(about.st_size - offset) < size ? (uint64_t)(about.st_size - offset) : size;
 }
 
-// When the request will be done.
-static int64_t admit(fuse_req_t request, const struct client_round *round, bool is_write, fuse_ino_t file, off_t offset,
-                     uint64_t bytes)
+// Returns when the request will be done.
+static int64_t admit(fuse_req_t request, const struct client_interval *interval, bool is_write, fuse_ino_t file,
+                     off_t offset, uint64_t bytes)
 {
-    struct device_request what = {is_write, file, (uint64_t)offset, bytes, round->waited_ns};
-    return device_admit(&emulate_of(request)->device, &what, emulate_arrival_ns(request));
+    struct speed_request what = {is_write, file, (uint64_t)offset, bytes, interval->waited_ns};
+    return speed_admit(&emulate_of(request)->speed, &what, emulate_arrival_ns(request));
 }
 
 static void end(struct emulate *emulate)
 {
-    device_end(&emulate->device, clock_now_ns());
+    speed_end(&emulate->speed, clock_now_ns());
 }
 
-// The reply copies the data once more, which takes as long as the first time; not so where a disk below was waited for.
+// The reply copies the data a second time. That takes as long as the first copy, unless the read waited for a disk.
 enum { COPY_MOST_PS_PER_BYTE = 500 };
 
 static int64_t copy_ns(int64_t began_ns, uint64_t bytes)
@@ -157,8 +159,8 @@ static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t of
         fuse_reply_buf(request, NULL, 0);
         return;
     }
-    struct client_round round = emulate_come(request);
-    int64_t done_ns = admit(request, &round, false, number, offset, bytes);
+    struct client_interval interval = emulate_begin(request);
+    int64_t done_ns = admit(request, &interval, false, number, offset, bytes);
     char *buffer = malloc(size);
     int64_t began_ns = clock_now_ns();
     ssize_t got = buffer ? pread((int)file->fh, buffer, size, offset) : -1;
@@ -177,8 +179,8 @@ static void on_write(fuse_req_t request, fuse_ino_t number, const char *data, si
                      struct fuse_file_info *file)
 {
     struct emulate *emulate = emulate_of(request);
-    struct client_round round = emulate_come(request);
-    int64_t done_ns = admit(request, &round, true, number, offset, size);
+    struct client_interval interval = emulate_begin(request);
+    int64_t done_ns = admit(request, &interval, true, number, offset, size);
     ssize_t put = pwrite((int)file->fh, data, size, offset);
     int error = put < 0 ? errno : 0;
     emulate_wait(request, done_ns, 0);
@@ -199,7 +201,7 @@ static void on_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t 
     fuse_reply_err(request, error);
 }
 
-// What the page cache above has not written yet would look like a hole; without an answer the kernel sees data only.
+// Data that the page cache has not written yet would look like a hole. Without a reply the kernel reports data only.
 static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, struct fuse_file_info *file)
 {
     (void)number;
@@ -216,7 +218,7 @@ static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int wh
     }
 }
 
-// Copied inside the storage it still goes through both bandwidths.
+// A copy inside the storage uses both bandwidths.
 static void on_copy(fuse_req_t request, fuse_ino_t from, off_t from_offset, struct fuse_file_info *from_file,
                     fuse_ino_t to, off_t to_offset, struct fuse_file_info *to_file, size_t length, int flags)
 {
@@ -227,9 +229,9 @@ static void on_copy(fuse_req_t request, fuse_ino_t from, off_t from_offset, stru
         fuse_reply_err(request, errno);
         return;
     }
-    struct client_round round = emulate_come(request);
-    int64_t read_ns = admit(request, &round, false, from, from_offset, (uint64_t)copied);
-    int64_t written_ns = admit(request, &round, true, to, to_offset, (uint64_t)copied);
+    struct client_interval interval = emulate_begin(request);
+    int64_t read_ns = admit(request, &interval, false, from, from_offset, (uint64_t)copied);
+    int64_t written_ns = admit(request, &interval, true, to, to_offset, (uint64_t)copied);
     emulate_wait(request, read_ns > written_ns ? read_ns : written_ns, 0);
     fuse_reply_write(request, (size_t)copied);
     end(emulate);

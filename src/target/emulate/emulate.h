@@ -1,8 +1,8 @@
-// Storage of given speed: a directory mounted a second time (FUSE), where every request takes as long as the device
-// that is emulated would need. Everything else is as in the directory itself.
+// Storage of a given speed: a directory mounted a second time through FUSE, where every request takes as long as the
+// emulated storage would need. Everything else is as in the directory itself.
 //
-// A guard (guard.h) stands behind each mount. Where it and its server were killed at once a dead mount stays, which
-// emulate_stop() removes, and the next emulate_serve() at that place.
+// A guard (guard.h) watches over each mount. If it and the server were killed at once, a dead mount stays behind.
+// emulate_stop() removes it, and so does the next emulate_serve() at that place.
 #pragma once
 
 #include <stdbool.h>
@@ -11,19 +11,19 @@
 #include "target/guard.h"
 
 struct emulate_options {
-    const char *backing; // absolute, as is `mount`
+    const char *backing; // absolute, like `mount`
     const char *mount;
-    struct device_settings device;
-    bool kernel_cache; // the page cache lies above the emulated device; else every request reaches it
+    struct speed_settings speed;
+    bool kernel_cache; // the page cache lies above the emulated storage; otherwise every request reaches the storage
 };
 
 // Makes this process the guard of a mount, see guard_run().
 int emulate_serve(const struct emulate_options *options, target_ready *ready, void *context);
 
 enum emulate_state { EMULATE_NONE, EMULATE_SERVED, EMULATE_DEAD };
-// What of ioseer's is mounted at this place.
+// Whether one of ioseer's mounts is at this place.
 enum emulate_state emulate_state_of(const char *mount);
 
-// Unmounts, and waits until all is gone. -EBUSY where it is in use; with `force` its users get errors instead.
-// ERR_NOTHING where `mount` is not a mount of ours, -ETIMEDOUT where its processes do not end.
+// Unmounts and waits until everything is gone. -EBUSY if it is in use; with `force` its users get errors instead.
+// ERR_NOTHING if `mount` is none of ioseer's mounts, -ETIMEDOUT if its processes do not end.
 int emulate_stop(const char *mount, bool force);

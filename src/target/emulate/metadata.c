@@ -1,4 +1,4 @@
-// Names, attributes and directories: handed through to the directory below.
+// FUSE requests about names, attributes and directories. They are handed through to the backing directory.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,18 +11,18 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "target/emulate/private.h"
+#include "target/emulate/server.h"
 
-// One call of a program is several requests: names are looked up, permissions are seen to, then it is done. Only one of
-// them should take the time of a call:
-// - Looking up what is there is free, since its attributes are asked for next, or it is changed. What is not there is
-//   made next, which is free then, or nothing follows.
-// - Asking for a file's attributes takes time; what follows such a question always, as opening a file does, is free.
-//   Those of directories are free: the kernel asks for them on its way.
-// With the kernel's cache a look-up takes time instead; what was looked up is then known.
+// One call of a program becomes several requests: look-ups of names, checks of permissions, then the operation itself.
+// Only one of them may take the time of the call:
+// - A look-up that finds the name is free: the kernel asks for the attributes next, or changes the file. A look-up that
+//   finds nothing takes the time: the kernel creates the file next, which then is free, or does nothing.
+// - A request for a file's attributes takes the time; what always follows it, such as opening the file, is free. For
+//   directories it is free: the kernel sends it on the way to something else.
+// With the kernel's cache every look-up takes the time instead; the kernel then knows the name.
 
-// How long the kernel may rely on what it was told. With its cache, for good: nobody but this mount changes the files.
-// Without, every call should reach the storage, but remembering names for a while saves the way.
+// How long the kernel may rely on a reply. With its cache for good: only this mount changes the files. Without it every
+// call should reach the storage, but to remember names for a while saves look-ups.
 static const double for_good_seconds = 86400, for_a_while_seconds = 1;
 
 static double names_last(const struct emulate *emulate)
@@ -55,7 +55,7 @@ struct node_path emulate_path(const struct node *node)
     return path;
 }
 
-// Takes the descriptor over. NULL without memory.
+// Takes over the descriptor. Returns NULL without memory.
 static struct node *node_for(struct emulate *emulate, int fd, const struct stat *about)
 {
     pthread_mutex_lock(&emulate->lock);
@@ -133,10 +133,14 @@ static void on_forget_multi(fuse_req_t request, size_t count, struct fuse_forget
 
 // --- entries
 
-static void reply_entry(fuse_req_t request, const struct fuse_entry_param *entry)
+static void reply_entry(fuse_req_t request, int error, const struct fuse_entry_param *entry)
 {
-    struct emulate *emulate = emulate_of(request); // the request is gone after the reply
-    if (fuse_reply_entry(request, entry) == -ENOENT) emulate_forget(emulate, entry->ino, 1);
+    struct emulate *emulate = emulate_of(request); // the reply frees the request
+    if (error) {
+        fuse_reply_err(request, error);
+    } else if (fuse_reply_entry(request, entry) == -ENOENT) {
+        emulate_forget(emulate, entry->ino, 1);
+    }
 }
 
 static void on_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
@@ -145,11 +149,7 @@ static void on_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     struct fuse_entry_param entry;
     int error = emulate_look_up(emulate, emulate_node(request, parent), name, &entry);
     if (error || emulate->kernel_cache) emulate_wait_meta(request);
-    if (error) {
-        fuse_reply_err(request, error);
-    } else {
-        reply_entry(request, &entry);
-    }
+    reply_entry(request, error, &entry);
 }
 
 int emulate_give_to_caller(fuse_req_t request, int directory, const char *name)
@@ -162,17 +162,17 @@ int emulate_give_to_caller(fuse_req_t request, int directory, const char *name)
     return fchownat(directory, name, caller->uid, group, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
 }
 
-static void reply_made(fuse_req_t request, struct node *parent, const char *name, int made)
+static void reply_new_name(fuse_req_t request, struct node *parent, const char *name, int error)
 {
     struct fuse_entry_param entry;
-    int error = made < 0 ? errno : 0;
-    if (!error) error = emulate_give_to_caller(request, parent->fd, name);
     if (!error) error = emulate_look_up(emulate_of(request), parent, name, &entry);
-    if (error) {
-        fuse_reply_err(request, error);
-    } else {
-        reply_entry(request, &entry);
-    }
+    reply_entry(request, error, &entry);
+}
+
+static void reply_made(fuse_req_t request, struct node *parent, const char *name, int made)
+{
+    int error = made < 0 ? errno : emulate_give_to_caller(request, parent->fd, name);
+    reply_new_name(request, parent, name, error);
 }
 
 static void on_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
@@ -197,43 +197,35 @@ static void on_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, co
 {
     struct node *directory = emulate_node(request, parent);
     struct node_path path = emulate_path(emulate_node(request, number));
-    struct fuse_entry_param entry;
-    int error = linkat(AT_FDCWD, path.text, directory->fd, name, AT_SYMLINK_FOLLOW) < 0 ? errno : 0;
-    if (!error) error = emulate_look_up(emulate_of(request), directory, name, &entry);
-    if (error) {
-        fuse_reply_err(request, error);
-    } else {
-        reply_entry(request, &entry);
-    }
+    int made = linkat(AT_FDCWD, path.text, directory->fd, name, AT_SYMLINK_FOLLOW);
+    reply_new_name(request, directory, name, made < 0 ? errno : 0);
 }
 
-static void reply_done(fuse_req_t request, int result)
+static void reply_done(fuse_req_t request, int result, bool takes_time)
 {
     int error = result < 0 ? errno : 0;
-    emulate_wait_meta(request);
+    if (takes_time) emulate_wait_meta(request);
     fuse_reply_err(request, error);
 }
 
 static void on_unlink(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
-    reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, 0));
+    reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, 0), true);
 }
 
 static void on_rmdir(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
-    reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, AT_REMOVEDIR));
+    reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, AT_REMOVEDIR), true);
 }
 
-// Where the new name is not there, the look-up that found nothing has taken the time.
+// If the new name did not exist, the look-up that found nothing has taken the time.
 static void on_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
                       const char *new_name, unsigned flags)
 {
     int from = emulate_node(request, parent)->fd, to = emulate_node(request, new_parent)->fd;
     struct stat about;
     bool is_new = fstatat(to, new_name, &about, AT_SYMLINK_NOFOLLOW) < 0;
-    int error = renameat2(from, name, to, new_name, flags) < 0 ? errno : 0;
-    if (!is_new) emulate_wait_meta(request);
-    fuse_reply_err(request, error);
+    reply_done(request, renameat2(from, name, to, new_name, flags), !is_new);
 }
 
 static void on_readlink(fuse_req_t request, fuse_ino_t number)
@@ -300,7 +292,7 @@ static int set_attributes(struct node *node, const struct stat *to, int which, c
     return 0;
 }
 
-// The kernel hands on the times that its cache keeps; that is no call of a program's.
+// The kernel writes back the times that its cache keeps; no program made that call.
 static bool are_times_of_cache(int which)
 {
     return which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME);
@@ -323,7 +315,7 @@ static void on_statfs(fuse_req_t request, fuse_ino_t number)
 {
     struct statvfs about;
     (void)number;
-    int64_t measured_ns = emulate_of(request)->way->asked_wait_ns;
+    int64_t measured_ns = emulate_of(request)->overhead->asked_wait_ns;
     if (measured_ns) {
         emulate_wait(request, emulate_arrival_ns(request) + measured_ns, 0);
     } else {
@@ -338,26 +330,26 @@ static void on_statfs(fuse_req_t request, fuse_ino_t number)
 
 // --- extended attributes
 
-static void reply_checked(fuse_req_t request, int result)
-{
-    int error = result < 0 ? errno : 0;
-    if (emulate_of(request)->kernel_cache) emulate_wait_meta(request);
-    fuse_reply_err(request, error);
-}
-
 static void on_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *value, size_t size,
                         int flags)
 {
-    reply_checked(request, setxattr(emulate_path(emulate_node(request, number)).text, name, value, size, flags));
+    int result = setxattr(emulate_path(emulate_node(request, number)).text, name, value, size, flags);
+    reply_done(request, result, emulate_of(request)->kernel_cache);
 }
 
 static void on_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
 {
-    reply_checked(request, removexattr(emulate_path(emulate_node(request, number)).text, name));
+    int result = removexattr(emulate_path(emulate_node(request, number)).text, name);
+    reply_done(request, result, emulate_of(request)->kernel_cache);
 }
 
-static void reply_bytes(fuse_req_t request, ssize_t length, char *value, size_t size)
+// Without a name: the list of names. The kernel asks for the length first, with size 0.
+static void on_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
 {
+    struct node_path path = emulate_path(emulate_node(request, number));
+    char *value = size ? malloc(size) : NULL;
+    if (!value) size = 0;
+    ssize_t length = name ? getxattr(path.text, name, value, size) : listxattr(path.text, value, size);
     if (length < 0) {
         fuse_reply_err(request, errno);
     } else if (size == 0) {
@@ -365,30 +357,20 @@ static void reply_bytes(fuse_req_t request, ssize_t length, char *value, size_t 
     } else {
         fuse_reply_buf(request, value, (size_t)length);
     }
-}
-
-static void on_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
-{
-    char *value = size ? malloc(size) : NULL;
-    ssize_t length = getxattr(emulate_path(emulate_node(request, number)).text, name, value, value ? size : 0);
-    reply_bytes(request, length, value, value ? size : 0);
     free(value);
 }
 
 static void on_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
 {
-    char *value = size ? malloc(size) : NULL;
-    ssize_t length = listxattr(emulate_path(emulate_node(request, number)).text, value, value ? size : 0);
-    reply_bytes(request, length, value, value ? size : 0);
-    free(value);
+    on_getxattr(request, number, NULL, size);
 }
 
 // --- directories
 
 struct listing {
     DIR *directory;
-    const struct dirent *next; // read, and did not fit into the last answer
-    off_t at;                  // where the directory stands
+    const struct dirent *next; // already read, but did not fit into the last reply
+    off_t at;                  // position of the directory
 };
 
 static void on_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
@@ -456,15 +438,14 @@ static void on_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_fil
     fuse_reply_err(request, 0);
 }
 
-// As with files, nothing is made durable.
+// As for files, nothing is made durable.
 static void on_fsyncdir(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file)
 {
     (void)number, (void)data_only, (void)file;
-    emulate_wait_meta(request);
-    fuse_reply_err(request, 0);
+    reply_done(request, 0, true);
 }
 
-void emulate_name_operations(struct fuse_lowlevel_ops *operations)
+void emulate_metadata_operations(struct fuse_lowlevel_ops *operations)
 {
     operations->lookup = on_lookup;
     operations->forget = on_forget;

@@ -3,37 +3,37 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "target/clock.h"
+#include "base/clock.h"
 
 enum {
     REQUESTS = 15,
-    FASTER = 2,             // than the one that counts
-    COST_MOST_NS = 200000,  // more than this is not the way but something in it
-    LATE_MOST_NS = 1000000, // who comes later was held up
-    OWN_MOST_NS = 500000,   // who computes for longer does not show it exactly
+    FASTER = 2,             // the third fastest request counts
+    COST_MOST_NS = 200000,  // a larger cost has another cause
+    LATE_MOST_NS = 1000000, // a client that comes later was held up
+    OWN_MOST_NS = 500000,   // a client that computes for longer shows too little
     BLAME_MOST_NS = 100000, // for waits for a processor
-    STEP_SHARE = 256,       // one part of a wait is learned from it
+    STEP_SHARE = 256,       // one request corrects by 1/256 of its wait
     STEP_MOST_NS = 10000,
 };
 
-static const int64_t waits_ns[WAY_POINTS] = {100000, 300000, 1000000, 6000000};
+static const int64_t waits_ns[OVERHEAD_POINTS] = {100000, 300000, 1000000, 6000000};
 
 struct cost {
     int64_t all_ns;
     int64_t run_ns; // of it, by the client itself
 };
 
-struct overhead *overhead_make(void)
+struct overhead *overhead_new(void)
 {
-    struct overhead *way = mmap(NULL, sizeof *way, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (way == MAP_FAILED) return NULL;
-    for (unsigned i = 0; i < WAY_POINTS; i++) way->point[i].wait_ns = waits_ns[i];
-    return way;
+    struct overhead *overhead = mmap(NULL, sizeof *overhead, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (overhead == MAP_FAILED) return NULL;
+    for (unsigned i = 0; i < OVERHEAD_POINTS; i++) overhead->point[i].wait_ns = waits_ns[i];
+    return overhead;
 }
 
-void overhead_drop(struct overhead *way)
+void overhead_free(struct overhead *overhead)
 {
-    munmap(way, sizeof *way);
+    munmap(overhead, sizeof *overhead);
 }
 
 static int64_t within(int64_t low, int64_t value, int64_t high)
@@ -41,7 +41,7 @@ static int64_t within(int64_t low, int64_t value, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-// --- measured
+// --- measuring
 
 static int compare(const void *a, const void *b)
 {
@@ -49,15 +49,15 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static int64_t one_of(int64_t needed_ns[REQUESTS], unsigned faster)
+static int64_t ranked(int64_t needed_ns[REQUESTS], unsigned faster)
 {
     qsort(needed_ns, REQUESTS, sizeof *needed_ns, compare);
     return within(0, needed_ns[faster], COST_MOST_NS);
 }
 
-// A fast one of several counts. On a busy machine the others have waited for a processor, and what they needed, taken
-// off, would make the storage faster than was asked for whenever a processor is free. How long a client runs does not
-// depend on that.
+// One of the fastest requests counts. On a busy machine the slower ones waited for a processor; to take their time off
+// would make the storage too fast as soon as a processor is free. For the time that the client runs the median counts,
+// because it does not depend on that.
 static int measure_point(int64_t wait_ns, overhead_request *request, void *context, struct cost *cost)
 {
     int64_t needed_ns[REQUESTS], ran_ns[REQUESTS];
@@ -68,23 +68,23 @@ static int measure_point(int64_t wait_ns, overhead_request *request, void *conte
         needed_ns[i] = clock_now_ns() - began_ns - wait_ns;
         ran_ns[i] = (int64_t)clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran_before_ns;
     }
-    *cost = (struct cost){one_of(needed_ns, FASTER), one_of(ran_ns, REQUESTS / 2)};
+    *cost = (struct cost){ranked(needed_ns, FASTER), ranked(ran_ns, REQUESTS / 2)};
     return 0;
 }
 
-void overhead_measure(struct overhead *way, overhead_request *request, void *context)
+void overhead_measure(struct overhead *overhead, overhead_request *request, void *context)
 {
-    struct cost cost[WAY_POINTS];
+    struct cost cost[OVERHEAD_POINTS];
     int code = 0;
-    for (unsigned i = 0; i < WAY_POINTS && code == 0; i++) {
-        way->asked_wait_ns = way->point[i].wait_ns;
-        code = measure_point(way->point[i].wait_ns, request, context, &cost[i]);
+    for (unsigned i = 0; i < OVERHEAD_POINTS && code == 0; i++) {
+        overhead->asked_wait_ns = overhead->point[i].wait_ns;
+        code = measure_point(overhead->point[i].wait_ns, request, context, &cost[i]);
     }
-    for (unsigned i = 0; i < WAY_POINTS && code == 0; i++) {
-        way->point[i].cost_ns = cost[i].all_ns;
-        way->point[i].run_ns = cost[i].run_ns;
+    for (unsigned i = 0; i < OVERHEAD_POINTS && code == 0; i++) {
+        overhead->point[i].cost_ns = cost[i].all_ns;
+        overhead->point[i].run_ns = cost[i].run_ns;
     }
-    way->asked_wait_ns = 0;
+    overhead->asked_wait_ns = 0;
 }
 
 static int64_t between(int64_t low, int64_t high, double share)
@@ -92,31 +92,31 @@ static int64_t between(int64_t low, int64_t high, double share)
     return low + (int64_t)((double)(high - low) * share);
 }
 
-// Between which points a wait lies: the second one, and how near to it.
-static unsigned point_above(const struct overhead *way, int64_t wait_ns, double *share)
+// Finds the two points around a wait: the index of the upper one, and how near it is (0 … 1).
+static unsigned point_above(const struct overhead *overhead, int64_t wait_ns, double *share)
 {
     unsigned i = 1;
-    while (i < WAY_POINTS - 1 && wait_ns > way->point[i].wait_ns) i++;
-    int64_t low_ns = way->point[i - 1].wait_ns, high_ns = way->point[i].wait_ns;
+    while (i < OVERHEAD_POINTS - 1 && wait_ns > overhead->point[i].wait_ns) i++;
+    int64_t low_ns = overhead->point[i - 1].wait_ns, high_ns = overhead->point[i].wait_ns;
     *share = (double)(within(low_ns, wait_ns, high_ns) - low_ns) / (double)(high_ns - low_ns);
     return i;
 }
 
-static struct cost cost_of(const struct overhead *way, int64_t wait_ns)
+static struct cost cost_of(const struct overhead *overhead, int64_t wait_ns)
 {
     double share;
-    unsigned i = point_above(way, wait_ns, &share);
-    return (struct cost){between(way->point[i - 1].cost_ns + way->point[i - 1].learned_ns,
-                                 way->point[i].cost_ns + way->point[i].learned_ns, share),
-                         between(way->point[i - 1].run_ns, way->point[i].run_ns, share)};
+    unsigned i = point_above(overhead, wait_ns, &share);
+    return (struct cost){between(overhead->point[i - 1].cost_ns + overhead->point[i - 1].learned_ns,
+                                 overhead->point[i].cost_ns + overhead->point[i].learned_ns, share),
+                         between(overhead->point[i - 1].run_ns, overhead->point[i].run_ns, share)};
 }
 
-int64_t overhead_cost_ns(const struct overhead *way, int64_t wait_ns)
+int64_t overhead_cost_ns(const struct overhead *overhead, int64_t wait_ns)
 {
-    return within(0, cost_of(way, wait_ns).all_ns, COST_MOST_NS);
+    return within(0, cost_of(overhead, wait_ns).all_ns, COST_MOST_NS);
 }
 
-// --- learned
+// --- learning
 
 static int64_t above(int64_t a_ns, int64_t b_ns)
 {
@@ -128,35 +128,38 @@ static int64_t least(int64_t a_ns, int64_t b_ns)
     return a_ns < b_ns ? a_ns : b_ns;
 }
 
-// How late the way itself made a client. If it waited for a processor, the server may have had it, as long as that ran;
-// unless the clients compute, and are in each other's way.
-static int64_t lateness_ns(const struct client_round *round, int64_t own_ns)
+// How late FUSE itself made a client. While it waited for a processor the server may have had that processor, for as
+// long as the server ran. If the client computes, its own processes compete for the processors, and the server is not
+// blamed.
+static int64_t lateness_ns(const struct client_interval *interval, int64_t own_ns)
 {
-    int64_t blame_ns = above(least(least(round->waited_ns, round->server_ns), BLAME_MOST_NS), own_ns);
-    return round->late_ns - own_ns - (round->waited_ns - blame_ns);
+    int64_t blame_ns = above(least(least(interval->waited_ns, interval->server_ns), BLAME_MOST_NS), own_ns);
+    return interval->late_ns - own_ns - (interval->waited_ns - blame_ns);
 }
 
-static void step(struct overhead *way, int64_t wait_ns, double ns)
+static void step(struct overhead *overhead, int64_t wait_ns, double ns)
 {
     double share;
-    unsigned i = point_above(way, wait_ns, &share);
-    way->point[i - 1].learned_ns += (int64_t)(ns * (1 - share));
-    way->point[i].learned_ns += (int64_t)(ns * share);
+    unsigned i = point_above(overhead, wait_ns, &share);
+    overhead->point[i - 1].learned_ns += (int64_t)(ns * (1 - share));
+    overhead->point[i].learned_ns += (int64_t)(ns * share);
 }
 
-// What a client ran for more than those who measured it did something of its own. Who ran and waited for a processor
-// before it was told did not sleep for its request. A small step in the right direction for each, so that as many are
-// early as late, however late a few of them are; a smaller one where many learn at once. Nothing is learned where no
-// more can be taken off.
-void overhead_learn(struct overhead *way, const struct client_round *round)
+// Each client moves the cost by a small step in the right direction, so that as many replies come early as late,
+// however late a few of them are. The step is smaller if many requests are under way. The cost never exceeds the wait.
+//
+// A client that ran for longer than the measuring one did computed something of its own. A client whose run time and
+// waiting time exceed its lateness was running before the reply, so it did not sleep for this request and shows
+// nothing.
+void overhead_learn(struct overhead *overhead, const struct client_interval *interval)
 {
-    struct cost cost = cost_of(way, round->left_ns);
-    int64_t own_ns = above(round->ran_ns, cost.run_ns);
-    int64_t late_ns = lateness_ns(round, own_ns);
-    bool slept = round->ran_ns + round->waited_ns <= round->late_ns + COST_MOST_NS;
-    if (!slept || own_ns > OWN_MOST_NS || late_ns > LATE_MOST_NS || round->left_ns <= 0) return;
+    struct cost cost = cost_of(overhead, interval->left_ns);
+    int64_t own_ns = above(interval->ran_ns, cost.run_ns);
+    int64_t late_ns = lateness_ns(interval, own_ns);
+    bool slept = interval->ran_ns + interval->waited_ns <= interval->late_ns + COST_MOST_NS;
+    if (!slept || own_ns > OWN_MOST_NS || late_ns > LATE_MOST_NS || interval->left_ns <= 0) return;
     double step_ns =
-        (double)least(round->left_ns / STEP_SHARE, STEP_MOST_NS) / (round->under_way ? round->under_way : 1);
-    if (late_ns > 0 && cost.all_ns < least(round->left_ns, COST_MOST_NS)) step(way, round->left_ns, step_ns);
-    if (late_ns < 0 && cost.all_ns > 0) step(way, round->left_ns, -step_ns);
+        (double)least(interval->left_ns / STEP_SHARE, STEP_MOST_NS) / (interval->under_way ? interval->under_way : 1);
+    if (late_ns > 0 && cost.all_ns < least(interval->left_ns, COST_MOST_NS)) step(overhead, interval->left_ns, step_ns);
+    if (late_ns < 0 && cost.all_ns > 0) step(overhead, interval->left_ns, -step_ns);
 }

@@ -1,11 +1,12 @@
-// What the way through FUSE costs a request beside the time that the server makes it wait: system calls, two processes
-// to wake. It is taken off every wait, so that clients see the latency they should. After a longer wait the processors
-// sleep deeper, and the way costs more.
+// What FUSE adds to a request besides the time that the server makes it wait: system calls, waking two processes. The
+// server shortens every wait by this overhead, so that clients see the latency that was asked for. After a longer wait
+// the processors are in a deeper sleep state, and the overhead is larger.
 //
-// It is measured when a mount begins. From then on clients that go on at once show whether they were told too early or
-// too late: what a processor does to wake up changes with all that goes on in the machine, and around a virtual one.
+// It is measured when a mount begins. Later, clients that go on at once show whether their replies came too early or
+// too late: how long a processor takes to wake up changes with everything that runs on the machine, and around a
+// virtual one.
 //
-// In memory that the server shares with its guard, who measures.
+// The struct lies in memory that the server shares with its guard, because the guard measures.
 #pragma once
 
 #include <stdatomic.h>
@@ -13,27 +14,27 @@
 
 #include "target/emulate/clients.h"
 
-enum { WAY_POINTS = 4 };
+enum { OVERHEAD_POINTS = 4 };
 
 struct overhead {
     atomic_llong asked_wait_ns; // for the requests that measure; 0 before and after
     struct {
         int64_t wait_ns; // ascending
         _Atomic int64_t cost_ns;
-        _Atomic int64_t run_ns;     // of it, by the client itself
-        _Atomic int64_t learned_ns; // more than was measured
-    } point[WAY_POINTS];
+        _Atomic int64_t run_ns;     // the part of it that the client itself runs
+        _Atomic int64_t learned_ns; // to be added to what was measured
+    } point[OVERHEAD_POINTS];
 };
 
-struct overhead *overhead_make(void); // NULL without memory
-void overhead_drop(struct overhead *way);
+struct overhead *overhead_new(void); // NULL without memory
+void overhead_free(struct overhead *overhead);
 
-// A request whose time the server makes way->asked_wait_ns long; returns 0, or negative to end the measuring.
+// A request that the server makes overhead->asked_wait_ns long. Returns 0, or a negative code to stop measuring.
 typedef int overhead_request(void *context);
-void overhead_measure(struct overhead *way, overhead_request *request, void *context);
+void overhead_measure(struct overhead *overhead, overhead_request *request, void *context);
 
-// From a plain round of a client.
-void overhead_learn(struct overhead *way, const struct client_round *round);
+// Corrects the overhead by what a client did; the interval must be clean.
+void overhead_learn(struct overhead *overhead, const struct client_interval *interval);
 
-// What to take off a wait.
-int64_t overhead_cost_ns(const struct overhead *way, int64_t wait_ns);
+// How much to shorten a wait.
+int64_t overhead_cost_ns(const struct overhead *overhead, int64_t wait_ns);

@@ -1,12 +1,12 @@
-// How long storage of a given kind takes for a request: the arithmetic of `emulate`, free of any file system and clock.
+// How long storage of a given speed takes for a request: the arithmetic of `emulate`, without file system and clock.
 //
 // A request is done when its latency has passed and its bytes have gone through the bandwidth. Latencies of several
-// clients pass at the same time; the bandwidth is one for all, and reading and writing have one each. A seek takes the
-// whole device for its time.
+// clients pass at the same time. All clients share one bandwidth for reading and one for writing. A seek blocks the
+// whole storage for its time.
 //
-// What the emulator itself wastes is owed to its clients: replies that come late, and the short way back and forth
-// between two requests of a stream. Later requests that wait for bandwidth are done that much earlier, so that the
-// rate of a stream is exact in the long run. Storage that was left alone owes nothing for that time.
+// Time that the emulator itself loses is owed to its clients: late replies, and the time between a reply and the next
+// request of a client that goes on at once. Later requests that wait for bandwidth are done earlier by that much, so
+// that the rate is exact in the long run. Time in which nobody used the storage is not owed.
 #pragma once
 
 #include <pthread.h>
@@ -14,44 +14,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct device_settings {
+struct speed_settings {
     uint64_t read_bandwidth; // bytes per second, 0: no limit
     uint64_t write_bandwidth;
     int64_t latency_ns;      // of a data request
     int64_t meta_latency_ns; // of a request about names and attributes
-    int64_t seek_latency_ns; // more, where a data request does not go on where the last one ended
+    int64_t seek_latency_ns; // added if a data request does not start where the last one ended
 };
 
-struct device_preset {
+struct speed_preset {
     const char *name;
     const char *about;
-    struct device_settings settings;
+    struct speed_settings settings;
 };
 
-extern const struct device_preset device_presets[];               // ended by a row without a name
-const struct device_preset *device_preset_find(const char *name); // or NULL
+extern const struct speed_preset speed_presets[];                // ends with a row without a name
+const struct speed_preset *speed_preset_named(const char *name); // or NULL
 
-struct device {
-    struct device_settings settings;
+struct speed {
+    struct speed_settings settings;
     pthread_mutex_t lock;
     int64_t free_ns[2]; // reading, writing: when the bandwidth is free again
     int64_t owed_ns;
     unsigned under_way; // admitted, not ended
-    int64_t due_ns;     // when all that were admitted are done
-    int64_t ended_ns;   // when the last one was ended
-    uint64_t head_file; // where the last one left the head
+    int64_t due_ns;     // when all admitted requests are done
+    int64_t ended_ns;   // when the last request ended
+    uint64_t head_file; // where the last request left the head
     uint64_t head_offset;
 };
 
-struct device_request {
+struct speed_request {
     bool is_write;
     uint64_t file;
     uint64_t offset;
     uint64_t bytes;
-    int64_t waited_ns; // by its client for a processor, since its last request
+    int64_t waited_ns; // for a processor, by its client, since its last request
 };
 
-void device_init(struct device *device, const struct device_settings *settings);
-// When a request that arrives now is done. Each one admitted must be ended, when its client was told.
-int64_t device_admit(struct device *device, const struct device_request *request, int64_t now_ns);
-void device_end(struct device *device, int64_t now_ns);
+void speed_init(struct speed *speed, const struct speed_settings *settings);
+// Returns when a request that arrives now is done. Each admitted request must be ended when its client gets the reply.
+int64_t speed_admit(struct speed *speed, const struct speed_request *request, int64_t now_ns);
+void speed_end(struct speed *speed, int64_t now_ns);

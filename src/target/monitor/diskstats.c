@@ -11,15 +11,15 @@
 #include "base/grow.h"
 
 // "8 0 sda reads merged sectors ms writes merged sectors ms in-flight busy-ms queue-ms …"
-static bool take_line(const char *line, struct diskstats_row *row)
+static bool parse_line(const char *line, struct diskstats_row *row)
 {
     unsigned major_number, minor_number;
     uint64_t *count = row->count;
-    int taken = sscanf(
+    int parsed = sscanf(
         line, "%u %u %31s %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %*u %" SCNu64 " %" SCNu64,
         &major_number, &minor_number, row->name, &count[DEVICE_READS], &count[DEVICE_SECTORS_READ],
         &count[DEVICE_WRITES], &count[DEVICE_SECTORS_WRITTEN], &count[DEVICE_BUSY_MS], &count[DEVICE_QUEUE_MS]);
-    if (taken != 3 + DEVICE_COUNTERS) return false;
+    if (parsed != 3 + DEVICE_COUNTERS) return false;
     row->device = makedev(major_number, minor_number);
     return true;
 }
@@ -33,7 +33,7 @@ int diskstats_read(struct diskstats *stats, const char *path)
     int code = 0;
     while (code == 0 && fgets(line, sizeof line, file)) {
         code = grow(&stats->row, &stats->capacity, stats->count, sizeof *stats->row);
-        if (code == 0 && take_line(line, &stats->row[stats->count])) stats->count++;
+        if (code == 0 && parse_line(line, &stats->row[stats->count])) stats->count++;
     }
     fclose(file);
     return code;

@@ -1,4 +1,4 @@
-// The kernel's counters of all block devices.
+// The kernel's counters of all block devices, from /proc/diskstats.
 #pragma once
 
 #include <stddef.h>
@@ -7,9 +7,9 @@
 #include "fmt/device_samples.h"
 
 struct diskstats_row {
-    uint64_t device; // as st_dev has it
+    uint64_t device; // as in st_dev
     char name[32];
-    uint64_t count[DEVICE_COUNTERS]; // since the device is there
+    uint64_t count[DEVICE_COUNTERS]; // since the device exists
 };
 
 struct diskstats {
@@ -18,6 +18,6 @@ struct diskstats {
     size_t capacity;
 };
 
-// Reads a list in the form of /proc/diskstats over the one before; lines that make no sense are passed over.
+// Reads a file in the format of /proc/diskstats in place of what `stats` held. Skips lines that it cannot parse.
 int diskstats_read(struct diskstats *stats, const char *path);
 void diskstats_free(struct diskstats *stats);

@@ -1,19 +1,19 @@
-// Watches the machine's block devices in the background, in a thread of its own.
+// Watches the machine's block devices from a background thread.
 #pragma once
 
 #include "base/bytes.h"
 
 struct monitor;
 
-// Where the kernel tells what; NULL is the usual place.
+// Files of the kernel to read; NULL means the usual one.
 struct monitor_places {
     const char *diskstats;
-    const char *sys; // beneath.h
+    const char *sys; // as in underlying.h
     const char *mountinfo;
 };
 
-// Takes the first look. Fails where the kernel does not tell.
+// Makes the first reading and starts the thread. Fails where the kernel has no such counters.
 int monitor_start(struct monitor **monitor, const struct monitor_places *places);
 
-// Takes the last look and puts a RECORD_DEVICE for each device that did something. Frees the monitor in any case.
+// Makes the last reading and appends a RECORD_DEVICE for each device that did something. Frees the monitor always.
 int monitor_stop(struct monitor *monitor, const char *host, struct bytes *records);

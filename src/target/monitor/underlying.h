@@ -1,6 +1,6 @@
-// Which block devices the files of a file system lie on: its device, the disk of a partition, the devices that a
-// logical volume is made of, those under the file behind a loop device. By the kernel's lists alone: no file system is
-// asked, so one that hangs cannot hold anybody up.
+// The block devices that a file system's data lies on: its device, the disk of a partition, the devices of a logical
+// volume, those under the file behind a loop device. They come from the kernel's lists alone. No file system is asked,
+// so one that hangs cannot block the caller.
 #pragma once
 
 #include <stdbool.h>
@@ -9,16 +9,16 @@
 
 #include "base/mounts.h"
 
-#define BENEATH_SYS "/sys/dev/block"
+#define UNDERLYING_SYS "/sys/dev/block"
 
-enum { BENEATH_MOST = 64 }; // devices under one file system that are looked for
+enum { UNDERLYING_MOST = 64 }; // devices listed for one file system
 
 struct underlying {
-    uint64_t device[BENEATH_MOST];
+    uint64_t device[UNDERLYING_MOST];
     size_t count;
 };
 
-// `device` as st_dev has it; `sys` is BENEATH_SYS or a folder like it. Files without a block device have none.
-void underlying_find(struct underlying *beneath, uint64_t device, const struct mounts *mounts, const char *sys);
+// `device` is as in st_dev; `sys` is UNDERLYING_SYS or a directory like it. The list starts with `device` itself.
+void underlying_list(struct underlying *underlying, uint64_t device, const struct mounts *mounts, const char *sys);
 
-bool underlying_has(const struct underlying *beneath, uint64_t device);
+bool underlying_has(const struct underlying *underlying, uint64_t device);

@@ -12,8 +12,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
-#include "target/clock.h"
 
 enum { NO_LIMIT_RATIO = 100, DROP_TRIES = 100, DROP_PAUSE_NS = 10000000 };
 
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static int put(struct path path, const cha
     return code;
 }
 
-// --- finding
+// --- controllers
 
 static bool has_word(const char *path, const char *word)
 {
@@ -59,52 +59,52 @@ static bool has_word(const char *path, const char *word)
     return found && found[-1] == ' ' && (after == ' ' || after == '\n' || !after);
 }
 
-void limits_find(struct limits *bounds, const char *mounts, const char *system)
+void limits_find(struct limits *limits, const char *mounts, const char *system)
 {
-    *bounds = (struct limits){.system = system};
+    *limits = (struct limits){.system = system};
     FILE *list = setmntent(mounts, "re");
     if (!list) return;
     struct mntent entry;
     char text[3 * PATH_MAX];
     while (getmntent_r(list, &entry, text, sizeof text)) {
         bool first = !strcmp(entry.mnt_type, "cgroup"), second = !strcmp(entry.mnt_type, "cgroup2");
-        if (first && hasmntopt(&entry, "blkio")) snprintf(bounds->blkio, PATH_MAX, "%s", entry.mnt_dir);
-        if (first && hasmntopt(&entry, "memory")) snprintf(bounds->memory, PATH_MAX, "%s", entry.mnt_dir);
+        if (first && hasmntopt(&entry, "blkio")) snprintf(limits->blkio, PATH_MAX, "%s", entry.mnt_dir);
+        if (first && hasmntopt(&entry, "memory")) snprintf(limits->memory, PATH_MAX, "%s", entry.mnt_dir);
         if (second && has_word(path_of("%s/cgroup.controllers", entry.mnt_dir).text, "io"))
-            snprintf(bounds->unified, PATH_MAX, "%s", entry.mnt_dir);
+            snprintf(limits->unified, PATH_MAX, "%s", entry.mnt_dir);
     }
     endmntent(list);
 }
 
-bool limits_are_of_group(const struct limits *bounds)
+bool limits_are_of_group(const struct limits *limits)
 {
-    return !bounds->blkio[0] && bounds->unified[0];
+    return !limits->blkio[0] && limits->unified[0];
 }
 
 // --- limits of a device
 
-static int limit_of_unified(const struct limits *bounds, const char *group, dev_t device, uint64_t read, uint64_t write)
+static int limit_of_unified(const struct limits *limits, const char *group, dev_t device, uint64_t read, uint64_t write)
 {
     char reading[32] = "max", writing[32] = "max";
     if (read) snprintf(reading, sizeof reading, "%" PRIu64, read);
     if (write) snprintf(writing, sizeof writing, "%" PRIu64, write);
-    return put(path_of("%s/%s/io.max", bounds->unified, group), "%u:%u rbps=%s wbps=%s", major(device), minor(device),
+    return put(path_of("%s/%s/io.max", limits->unified, group), "%u:%u rbps=%s wbps=%s", major(device), minor(device),
                reading, writing);
 }
 
-int limits_bandwidth(const struct limits *bounds, const char *group, dev_t device, uint64_t read, uint64_t write)
+int limits_bandwidth(const struct limits *limits, const char *group, dev_t device, uint64_t read, uint64_t write)
 {
-    if (limits_are_of_group(bounds)) return limit_of_unified(bounds, group, device, read, write);
-    RETURN_IF(!bounds->blkio[0], ERR_NOTHING);
-    FORWARD(put(path_of("%s/blkio.throttle.read_bps_device", bounds->blkio), "%u:%u %" PRIu64, major(device),
+    if (limits_are_of_group(limits)) return limit_of_unified(limits, group, device, read, write);
+    RETURN_IF(!limits->blkio[0], ERR_NOTHING);
+    FORWARD(put(path_of("%s/blkio.throttle.read_bps_device", limits->blkio), "%u:%u %" PRIu64, major(device),
                 minor(device), read));
-    return put(path_of("%s/blkio.throttle.write_bps_device", bounds->blkio), "%u:%u %" PRIu64, major(device),
+    return put(path_of("%s/blkio.throttle.write_bps_device", limits->blkio), "%u:%u %" PRIu64, major(device),
                minor(device), write);
 }
 
-int limits_dirty(const struct limits *bounds, dev_t device, uint64_t bytes)
+int limits_dirty(const struct limits *limits, dev_t device, uint64_t bytes)
 {
-    struct path folder = path_of("%s/class/bdi/%u:%u", bounds->system, major(device), minor(device));
+    struct path folder = path_of("%s/class/bdi/%u:%u", limits->system, major(device), minor(device));
     FORWARD(put(path_of("%.4000s/strict_limit", folder.text), "%d", bytes != 0));
     if (!bytes) return put(path_of("%.4000s/max_ratio", folder.text), "%d", NO_LIMIT_RATIO);
     return put(path_of("%.4000s/max_bytes", folder.text), "%" PRIu64, bytes);
@@ -117,31 +117,31 @@ static int make_folder(struct path path)
     return mkdir(path.text, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-static int make_unified_group(const struct limits *bounds, const char *group, uint64_t memory)
+static int make_unified_group(const struct limits *limits, const char *group, uint64_t memory)
 {
-    FORWARD(put(path_of("%s/cgroup.subtree_control", bounds->unified), "+io +memory"));
-    FORWARD(make_folder(path_of("%s/%s", bounds->unified, group)));
-    return memory ? put(path_of("%s/%s/memory.max", bounds->unified, group), "%" PRIu64, memory) : 0;
+    FORWARD(put(path_of("%s/cgroup.subtree_control", limits->unified), "+io +memory"));
+    FORWARD(make_folder(path_of("%s/%s", limits->unified, group)));
+    return memory ? put(path_of("%s/%s/memory.max", limits->unified, group), "%" PRIu64, memory) : 0;
 }
 
-int limits_make_group(const struct limits *bounds, const char *group, uint64_t memory)
+int limits_make_group(const struct limits *limits, const char *group, uint64_t memory)
 {
-    if (limits_are_of_group(bounds)) return make_unified_group(bounds, group, memory);
+    if (limits_are_of_group(limits)) return make_unified_group(limits, group, memory);
     if (!memory) return 0;
-    RETURN_IF(!bounds->memory[0], ERR_NOTHING);
-    FORWARD(make_folder(path_of("%s/%s", bounds->memory, group)));
-    return put(path_of("%s/%s/memory.limit_in_bytes", bounds->memory, group), "%" PRIu64, memory);
+    RETURN_IF(!limits->memory[0], ERR_NOTHING);
+    FORWARD(make_folder(path_of("%s/%s", limits->memory, group)));
+    return put(path_of("%s/%s/memory.limit_in_bytes", limits->memory, group), "%" PRIu64, memory);
 }
 
-int limits_enter_group(const struct limits *bounds, const char *group)
+int limits_enter_group(const struct limits *limits, const char *group)
 {
     int code = ERR_NOTHING;
-    if (bounds->unified[0]) code = put(path_of("%s/%s/cgroup.procs", bounds->unified, group), "0");
-    if (code == ERR_NOTHING && bounds->memory[0]) code = put(path_of("%s/%s/cgroup.procs", bounds->memory, group), "0");
+    if (limits->unified[0]) code = put(path_of("%s/%s/cgroup.procs", limits->unified, group), "0");
+    if (code == ERR_NOTHING && limits->memory[0]) code = put(path_of("%s/%s/cgroup.procs", limits->memory, group), "0");
     return code;
 }
 
-// A process that begins or ends meanwhile is seen the next time.
+// Misses processes that start meanwhile: the caller tries again.
 static void empty_group(const char *controller, const char *group)
 {
     FILE *list = fopen(path_of("%s/%s/cgroup.procs", controller, group).text, "re");
@@ -163,8 +163,8 @@ static int drop_from(const char *controller, const char *group)
     return 0;
 }
 
-int limits_drop_group(const struct limits *bounds, const char *group)
+int limits_drop_group(const struct limits *limits, const char *group)
 {
-    int code = drop_from(bounds->unified, group), other = drop_from(bounds->memory, group);
+    int code = drop_from(limits->unified, group), other = drop_from(limits->memory, group);
     return code < 0 ? code : other;
 }

@@ -4,142 +4,140 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "target/mount_point.h"
 #include "target/throttle/limits.h"
-#include "target/throttle/parts.h"
-#include "target/unmount.h"
+#include "target/throttle/setup.h"
 
 enum { END_MS = 30000 }; // for guard and keeper to clean up
 
-struct mission {
-    const struct block_options *options;
-    struct block_note note;
+struct target {
+    const struct throttle_options *options;
+    struct throttle_state state;
 };
 
 // --- the keeper
 
-// Until it is unmounted or a signal comes. The kernel tells of changes to the list of mounts by an error.
-static void await_end(const struct block_note *note, const sigset_t *signals)
+// Returns when the target is unmounted or a signal comes. The kernel reports changes of the mount list as POLLPRI.
+static void await_end(const struct throttle_state *state, const sigset_t *signals)
 {
     int list = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), ending = signalfd(-1, signals, SFD_CLOEXEC);
     struct pollfd events[] = {{.fd = ending, .events = POLLIN}, {.fd = list, .events = POLLPRI}};
-    while (!events[0].revents && block_loop_at(note->mount) == note->loop) {
+    while (!events[0].revents && throttle_is_mounted(state)) {
         if (poll(events, 2, -1) < 0 && errno != EINTR) break;
     }
     close(list);
     close(ending);
 }
 
-static int keep(void *context, const sigset_t *signals, int outcome)
+static int keep(void *context, const sigset_t *signals, int outcome_pipe)
 {
-    struct mission *mission = context;
-    char why[sizeof((struct target_outcome *)0)->why] = "";
-    mission->note.keeper = getpid();
-    int device = -1, code = block_note_begin(&mission->note);
-    if (code < 0) {
-        snprintf(why, sizeof why, "note in /run/ioseer: %s", err_text(code));
+    struct target *target = context;
+    struct target_outcome outcome = {0};
+    target->state.keeper = getpid();
+    outcome.code = throttle_state_create(&target->state);
+    if (outcome.code < 0) {
+        snprintf(outcome.why, sizeof outcome.why, "note in /run/ioseer: %s", err_text(outcome.code));
     } else {
-        code = block_make(mission->options, &mission->note, &device, why, sizeof why);
-        if (code == 0) {
-            guard_tell(outcome, 0, "");
-            await_end(&mission->note, signals);
+        int device = throttle_set_up(target->options, &target->state, &outcome);
+        if (outcome.code == 0) {
+            guard_tell(outcome_pipe, 0, "");
+            await_end(&target->state, signals);
         }
-        block_remove(&mission->note);
+        throttle_tear_down(&target->state);
         if (device >= 0) close(device);
     }
-    if (code < 0) guard_tell(outcome, code, why);
-    return code;
+    if (outcome.code < 0) guard_tell(outcome_pipe, outcome.code, outcome.why);
+    return outcome.code;
 }
 
 // --- the guard
 
-// The keeper's memory is not this process's, only its note is.
-static bool read_own_note(const struct mission *mission, struct block_note *note)
+// The guard does not share the keeper's memory; the state file tells it what the keeper has made.
+static bool read_own_state(const struct target *target, struct throttle_state *state)
 {
-    return block_note_read(note, mission->options->mount) == 0 && note->guard == getpid();
+    return throttle_state_read(state, target->options->mount) == 0 && state->guard == getpid();
 }
 
-static int end(void *context)
+static int stop(void *context)
 {
-    const struct mission *mission = context;
-    struct block_note note;
-    bool is_there = read_own_note(mission, &note) && note.loop >= 0 && block_loop_at(note.mount) == note.loop;
-    return is_there ? unmount(note.mount, false) : ERR_NOTHING;
+    struct throttle_state state;
+    bool is_mounted = read_own_state(context, &state) && throttle_is_mounted(&state);
+    return is_mounted ? unmount(state.mount, false) : ERR_NOTHING;
 }
 
-static void clean(void *context)
+static void clean_up(void *context)
 {
-    struct block_note note;
-    if (read_own_note(context, &note)) block_remove(&note);
+    struct throttle_state state;
+    if (read_own_state(context, &state)) throttle_tear_down(&state);
 }
 
-// Without its guard a keeper removes all of it, which would meet with a new target at the same place.
-static void remove_dead(const struct block_note *note)
+// A keeper without its guard removes the target itself. Waits for that: it could hit a new target at the same place.
+static void remove_dead(const struct throttle_state *state)
 {
-    struct block_note now;
-    int guard = guard_open(note->guard), keeper = guard < 0 ? guard_open(note->keeper) : -1;
+    struct throttle_state now;
+    int guard = guard_open(state->guard), keeper = guard < 0 ? guard_open(state->keeper) : -1;
     if (keeper >= 0) guard_ends_within(keeper, END_MS);
-    bool is_left = block_note_read(&now, note->mount) == 0 && now.guard == note->guard;
-    if (guard < 0 && is_left) block_remove(&now);
+    bool is_left = throttle_state_read(&now, state->mount) == 0 && now.guard == state->guard;
+    if (guard < 0 && is_left) throttle_tear_down(&now);
     if (guard >= 0) close(guard);
     if (keeper >= 0) close(keeper);
 }
 
-void block_remove_dead(void)
+void throttle_remove_dead(void)
 {
-    block_note_each(remove_dead);
+    throttle_state_each(remove_dead);
 }
 
-int block_serve(const struct block_options *options, target_ready *ready, void *context)
+int throttle_serve(const struct throttle_options *options, target_ready *ready, void *context)
 {
-    struct mission mission = {options, block_note_for(options->mount)};
-    struct guard_work work = {keep, NULL, end, clean, &mission};
+    struct target target = {options, throttle_state_for(options->mount)};
+    struct guard_work work = {.keep = keep, .stop = stop, .clean_up = clean_up, .context = &target};
     return guard_run(&work, ready, context);
 }
 
-// --- the others
+// --- other processes
 
-bool block_is_at(const char *mount)
+bool throttle_is_at(const char *mount)
 {
-    struct block_note note;
-    return block_note_read(&note, mount) == 0;
+    struct throttle_state state;
+    return throttle_state_read(&state, mount) == 0;
 }
 
-int block_stop(const char *mount, bool force)
+int throttle_stop(const char *mount, bool force)
 {
-    struct block_note note;
-    FORWARD(block_note_read(&note, mount));
-    bool is_there = note.loop >= 0 && block_loop_at(mount) == note.loop;
-    int code = is_there ? unmount_patiently(mount) : 0;
+    struct throttle_state state;
+    FORWARD(throttle_state_read(&state, mount));
+    bool is_mounted = throttle_is_mounted(&state);
+    int code = is_mounted ? unmount_patiently(mount) : 0;
     if (code == -EBUSY && force) code = unmount(mount, true);
     RETURN_IF(code < 0, code);
-    int process = guard_open(note.guard);
+    int process = guard_open(state.guard);
     if (process < 0) {
-        remove_dead(&note);
+        remove_dead(&state);
         return 0;
     }
-    if (!is_there) kill(note.guard, SIGTERM); // it is still being made
+    if (!is_mounted) kill(state.guard, SIGTERM); // it is still being set up
     bool ended = guard_ends_within(process, END_MS);
     close(process);
     return ended ? 0 : -ETIMEDOUT;
 }
 
-bool block_limits_runs_only(void)
+bool throttle_limits_runs_only(void)
 {
-    struct limits bounds;
-    limits_find(&bounds, "/proc/self/mounts", "/sys");
-    return limits_are_of_group(&bounds);
+    struct limits limits;
+    limits_find(&limits, "/proc/self/mounts", "/sys");
+    return limits_are_of_group(&limits);
 }
 
-int block_enter(const char *mount)
+int throttle_enter(const char *mount)
 {
-    struct block_note note;
-    struct limits bounds;
-    FORWARD(block_note_read(&note, mount));
-    limits_find(&bounds, "/proc/self/mounts", "/sys");
-    return limits_enter_group(&bounds, note.name);
+    struct throttle_state state;
+    struct limits limits;
+    FORWARD(throttle_state_read(&state, mount));
+    limits_find(&limits, "/proc/self/mounts", "/sys");
+    return limits_enter_group(&limits, state.name);
 }

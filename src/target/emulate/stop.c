@@ -1,8 +1,6 @@
-#include "target/emulate/mounted.h"
+#include "target/emulate/stop.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +9,9 @@
 
 #include "base/err.h"
 #include "target/emulate/emulate.h"
-#include "target/unmount.h"
+#include "target/mount_point.h"
 
-enum { END_MS = 30000 }; // for a server without a mount to end
+enum { END_MS = 30000 }; // for the server to end after the unmount
 
 static const char source_start[] = "ioseer:";
 
@@ -26,19 +24,11 @@ struct emulate_source emulate_source(pid_t guard)
 
 pid_t emulate_guard_of(const char *mount)
 {
-    FILE *mounts = setmntent("/proc/self/mounts", "re");
-    if (!mounts) return 0;
-    pid_t guard = 0;
-    struct mntent entry;
-    char text[3 * PATH_MAX];
+    struct mount_point_top top;
     size_t start = sizeof source_start - 1;
-    while (getmntent_r(mounts, &entry, text, sizeof text)) {
-        if (strcmp(entry.mnt_dir, mount)) continue;
-        bool ours = !strcmp(entry.mnt_type, "fuse.ioseer") && !strncmp(entry.mnt_fsname, source_start, start);
-        guard = ours ? (pid_t)atoi(entry.mnt_fsname + start) : 0;
-    }
-    endmntent(mounts);
-    return guard;
+    bool is_ours =
+        mount_point_top(mount, &top) && !strcmp(top.type, "fuse.ioseer") && !strncmp(top.source, source_start, start);
+    return is_ours ? (pid_t)atoi(top.source + start) : 0;
 }
 
 enum emulate_state emulate_state_of(const char *mount)

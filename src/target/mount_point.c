@@ -1,15 +1,39 @@
-#include "target/mount_users.h"
+#include "target/mount_point.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <limits.h>
-#include <stdbool.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { NAMED_MOST = 3 };
+#include "base/clock.h"
+#include "base/err.h"
+
+enum { NAMED_MOST = 3, PATIENCE_NS = 1000000000, RETRY_NS = 10000000 };
+
+bool mount_point_top(const char *mount, struct mount_point_top *top)
+{
+    FILE *mounts = setmntent("/proc/self/mounts", "re");
+    bool found = false;
+    struct mntent entry;
+    char text[3 * PATH_MAX];
+    while (mounts && getmntent_r(mounts, &entry, text, sizeof text)) {
+        if (strcmp(entry.mnt_dir, mount)) continue;
+        snprintf(top->type, sizeof top->type, "%s", entry.mnt_type);
+        snprintf(top->source, sizeof top->source, "%s", entry.mnt_fsname);
+        found = true;
+    }
+    if (mounts) endmntent(mounts);
+    return found;
+}
+
+// --- users
 
 static bool lies_under(const char *path, const char *mount)
 {
@@ -17,7 +41,7 @@ static bool lies_under(const char *path, const char *mount)
     return !strncmp(path, mount, length) && (!path[length] || path[length] == '/');
 }
 
-static bool link_leads_under(const char *link, const char *mount)
+static bool link_points_under(const char *link, const char *mount)
 {
     char path[PATH_MAX];
     ssize_t length = readlink(link, path, sizeof path - 1);
@@ -26,7 +50,7 @@ static bool link_leads_under(const char *link, const char *mount)
     return lies_under(path, mount);
 }
 
-static bool has_open(const char *process, const char *mount)
+static bool has_open_file(const char *process, const char *mount)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/proc/%s/fd", process);
@@ -36,13 +60,13 @@ static bool has_open(const char *process, const char *mount)
     const struct dirent *entry;
     while (!found && (entry = readdir(listing))) {
         snprintf(path, sizeof path, "/proc/%s/fd/%s", process, entry->d_name);
-        found = link_leads_under(path, mount);
+        found = link_points_under(path, mount);
     }
     closedir(listing);
     return found;
 }
 
-static bool has_mapped(const char *process, const char *mount)
+static bool has_mapped_file(const char *process, const char *mount)
 {
     char path[PATH_MAX], *line = NULL;
     size_t room = 0;
@@ -66,9 +90,9 @@ static bool uses(const char *process, const char *mount)
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         snprintf(path, sizeof path, "/proc/%s/%s", process, links[i]);
-        if (link_leads_under(path, mount)) return true;
+        if (link_points_under(path, mount)) return true;
     }
-    return has_open(process, mount) || has_mapped(process, mount);
+    return has_open_file(process, mount) || has_mapped_file(process, mount);
 }
 
 static void add_name(const char *process, char *text, size_t size)
@@ -84,7 +108,7 @@ static void add_name(const char *process, char *text, size_t size)
     snprintf(text + used, size - used, "%s%s (%s)", used ? ", " : "", name, process);
 }
 
-void mount_users_text(const char *mount, char *text, size_t size)
+void mount_point_users(const char *mount, char *text, size_t size)
 {
     DIR *processes = opendir("/proc");
     unsigned found = 0;
@@ -99,4 +123,38 @@ void mount_users_text(const char *mount, char *text, size_t size)
     size_t used = strlen(text);
     if (found > NAMED_MOST) snprintf(text + used, size - used, " and others");
     closedir(processes);
+}
+
+// --- unmounting
+
+static int unmount_by_helper(const char *mount, bool lazily)
+{
+    pid_t child = fork();
+    RETURN_IF(child < 0, -errno);
+    if (!child) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, STDERR_FILENO);
+        execlp("fusermount3", "fusermount3", "-u", lazily ? "-z" : "-q", "--", mount, (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
+}
+
+int unmount(const char *mount, bool lazily)
+{
+    if (umount2(mount, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) == 0) return 0;
+    if (errno == EINVAL || errno == ENOENT) return 0; // another process has unmounted it
+    return errno == EPERM ? unmount_by_helper(mount, lazily) : -errno;
+}
+
+int unmount_patiently(const char *mount)
+{
+    int64_t until_ns = clock_now_ns() + PATIENCE_NS;
+    for (;;) {
+        int code = unmount(mount, false);
+        if (code != -EBUSY || clock_now_ns() > until_ns) return code;
+        clock_sleep_until(clock_now_ns() + RETRY_NS);
+    }
 }

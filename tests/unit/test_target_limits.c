@@ -19,7 +19,7 @@
 struct kernel {
     char folder[32];
     char mounts[64];
-    struct limits bounds;
+    struct limits limits;
 };
 
 static void put(const struct kernel *kernel, const char *name, const char *text)
@@ -62,7 +62,7 @@ static void find(struct kernel *kernel, const char *format)
     char list[512];
     snprintf(list, sizeof list, format, kernel->folder, kernel->folder, kernel->folder);
     put(kernel, "mounts", list);
-    limits_find(&kernel->bounds, kernel->mounts, kernel->folder);
+    limits_find(&kernel->limits, kernel->mounts, kernel->folder);
 }
 
 static void end(struct kernel *kernel)
@@ -85,15 +85,15 @@ static void version_1_limits_for_all(void **state)
     put(&kernel, "m/group/memory.limit_in_bytes", "");
     put(&kernel, "m/group/cgroup.procs", "");
     find(&kernel, "cgroup %s/b cgroup rw,blkio 0 0\ncgroup %s/m cgroup rw,memory 0 0\ncgroup2 %s/u cgroup2 rw 0 0\n");
-    assert_false(limits_are_of_group(&kernel.bounds));
-    assert_int_equal(limits_bandwidth(&kernel.bounds, "group", makedev(7, 3), 1000, 0), 0);
+    assert_false(limits_are_of_group(&kernel.limits));
+    assert_int_equal(limits_bandwidth(&kernel.limits, "group", makedev(7, 3), 1000, 0), 0);
     expect(&kernel, "b/blkio.throttle.read_bps_device", "7:3 1000");
     expect(&kernel, "b/blkio.throttle.write_bps_device", "7:3 0");
-    assert_int_equal(limits_make_group(&kernel.bounds, "group", 4096), 0);
+    assert_int_equal(limits_make_group(&kernel.limits, "group", 4096), 0);
     expect(&kernel, "m/group/memory.limit_in_bytes", "4096");
-    assert_int_equal(limits_enter_group(&kernel.bounds, "group"), 0);
+    assert_int_equal(limits_enter_group(&kernel.limits, "group"), 0);
     expect(&kernel, "m/group/cgroup.procs", "0");
-    assert_int_equal(limits_enter_group(&kernel.bounds, "other"), ERR_NOTHING);
+    assert_int_equal(limits_enter_group(&kernel.limits, "other"), ERR_NOTHING);
     end(&kernel);
 }
 
@@ -110,13 +110,13 @@ static void version_2_limits_for_a_group(void **state)
     put(&kernel, "u/group/memory.max", "");
     put(&kernel, "u/group/cgroup.procs", "");
     find(&kernel, "cgroup2 %s/u cgroup2 rw 0 0\n");
-    assert_true(limits_are_of_group(&kernel.bounds));
-    assert_int_equal(limits_make_group(&kernel.bounds, "group", 4096), 0);
+    assert_true(limits_are_of_group(&kernel.limits));
+    assert_int_equal(limits_make_group(&kernel.limits, "group", 4096), 0);
     expect(&kernel, "u/cgroup.subtree_control", "+io +memory");
     expect(&kernel, "u/group/memory.max", "4096");
-    assert_int_equal(limits_bandwidth(&kernel.bounds, "group", makedev(7, 3), 0, 2000), 0);
+    assert_int_equal(limits_bandwidth(&kernel.limits, "group", makedev(7, 3), 0, 2000), 0);
     expect(&kernel, "u/group/io.max", "7:3 rbps=max wbps=2000");
-    assert_int_equal(limits_enter_group(&kernel.bounds, "group"), 0);
+    assert_int_equal(limits_enter_group(&kernel.limits, "group"), 0);
     expect(&kernel, "u/group/cgroup.procs", "0");
     end(&kernel);
 }
@@ -129,13 +129,13 @@ static void a_kernel_without_limits_says_so(void **state)
     make_folder(&kernel, "u");
     put(&kernel, "u/cgroup.controllers", "cpu iocost radio\n");
     find(&kernel, "cgroup2 %s/u cgroup2 rw 0 0\n");
-    assert_false(limits_are_of_group(&kernel.bounds));
-    assert_int_equal(limits_bandwidth(&kernel.bounds, "group", makedev(7, 3), 1, 1), ERR_NOTHING);
-    assert_int_equal(limits_make_group(&kernel.bounds, "group", 1), ERR_NOTHING);
-    assert_int_equal(limits_make_group(&kernel.bounds, "group", 0), 0);
-    assert_int_equal(limits_enter_group(&kernel.bounds, "group"), ERR_NOTHING);
-    assert_int_equal(limits_dirty(&kernel.bounds, makedev(7, 3), 1), ERR_NOTHING);
-    assert_int_equal(limits_drop_group(&kernel.bounds, "group"), 0);
+    assert_false(limits_are_of_group(&kernel.limits));
+    assert_int_equal(limits_bandwidth(&kernel.limits, "group", makedev(7, 3), 1, 1), ERR_NOTHING);
+    assert_int_equal(limits_make_group(&kernel.limits, "group", 1), ERR_NOTHING);
+    assert_int_equal(limits_make_group(&kernel.limits, "group", 0), 0);
+    assert_int_equal(limits_enter_group(&kernel.limits, "group"), ERR_NOTHING);
+    assert_int_equal(limits_dirty(&kernel.limits, makedev(7, 3), 1), ERR_NOTHING);
+    assert_int_equal(limits_drop_group(&kernel.limits, "group"), 0);
     end(&kernel);
 }
 
@@ -151,10 +151,10 @@ static void dirty_pages_are_bounded_by_device(void **state)
     put(&kernel, "class/bdi/7:3/max_bytes", "");
     put(&kernel, "class/bdi/7:3/max_ratio", "");
     find(&kernel, "");
-    assert_int_equal(limits_dirty(&kernel.bounds, makedev(7, 3), 5000), 0);
+    assert_int_equal(limits_dirty(&kernel.limits, makedev(7, 3), 5000), 0);
     expect(&kernel, "class/bdi/7:3/strict_limit", "1");
     expect(&kernel, "class/bdi/7:3/max_bytes", "5000");
-    assert_int_equal(limits_dirty(&kernel.bounds, makedev(7, 3), 0), 0);
+    assert_int_equal(limits_dirty(&kernel.limits, makedev(7, 3), 0), 0);
     expect(&kernel, "class/bdi/7:3/strict_limit", "0");
     expect(&kernel, "class/bdi/7:3/max_ratio", "100");
     end(&kernel);

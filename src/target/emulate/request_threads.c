@@ -1,5 +1,6 @@
-// Threads that serve requests. One of them at a time waits for the next request, notes when it comes, takes it, and
-// leaves the waiting to another: a request's time begins before its data is copied, and no request wakes more than one.
+// The threads that serve FUSE requests. One thread at a time waits for the next request. It notes when the request
+// comes, reads it, and leaves the waiting to another thread. So the time of a request begins before its data is copied,
+// and a request wakes one thread only.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "target/emulate/private.h"
+#include "target/emulate/server.h"
 
 enum { THREADS_MOST = 256 };
 
@@ -19,7 +20,7 @@ struct loop {
     pthread_mutex_t lock;      // of what follows
     pthread_t thread[THREADS_MOST];
     unsigned threads;
-    unsigned idle; // threads that wait for a request or for their turn to wait for one
+    unsigned idle; // threads that wait for a request, or for the lock `receiving`
 };
 
 static bool has_ended(const struct loop *loop)
@@ -27,7 +28,7 @@ static bool has_ended(const struct loop *loop)
     return fuse_session_exited(loop->emulate->session);
 }
 
-// Gives the bytes of the next request, 0 at the end.
+// Returns the bytes of the next request, 0 at the end.
 static int receive(struct loop *loop, struct fuse_buf *buffer, int64_t *arrival_ns)
 {
     struct fuse_session *session = loop->emulate->session;
@@ -47,8 +48,8 @@ static int receive(struct loop *loop, struct fuse_buf *buffer, int64_t *arrival_
 
 static void *work(void *context);
 
-// Another thread where all are busy. Where there is none to be had those that are there do it all.
-static void take_up(struct loop *loop)
+// Starts another thread if all are busy. If that fails, the existing threads serve all requests.
+static void leave_idle(struct loop *loop)
 {
     pthread_mutex_lock(&loop->lock);
     loop->idle--;
@@ -78,7 +79,7 @@ static void *work(void *context)
         int got = receive(loop, &buffer, &arrival_ns);
         pthread_mutex_unlock(&loop->receiving);
         if (!got) break;
-        take_up(loop);
+        leave_idle(loop);
         fuse_session_process_buf(loop->emulate->session, &buffer);
         be_idle(loop);
     }
@@ -86,19 +87,19 @@ static void *work(void *context)
     return NULL;
 }
 
-int emulate_loop(struct emulate *emulate, const sigset_t *signals)
+int emulate_request_threads(struct emulate *emulate, const sigset_t *signals)
 {
     struct loop loop = {.emulate = emulate, .idle = 1};
     int device = fuse_session_fd(emulate->session);
     loop.signals = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
     RETURN_IF(loop.signals < 0, -errno);
-    // A request that is taken back between its announcement and its reading must not hold anybody up.
+    // A request may be withdrawn between poll and read: the read must not block.
     fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK);
     pthread_mutex_init(&loop.receiving, NULL);
     pthread_mutex_init(&loop.lock, NULL);
     pthread_key_create(&emulate->arrival, NULL);
     work(&loop);
-    // No thread makes another one once the end was seen, except those that are in the middle of it.
+    // Threads that were just starting another one are joined too: the count grows before they end.
     for (unsigned i = 0; i < loop.threads; i++) pthread_join(loop.thread[i], NULL);
     close(loop.signals);
     return 0;

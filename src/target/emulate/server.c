@@ -1,4 +1,5 @@
-#include "target/emulate/emulate.h"
+
+#include "target/emulate/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +14,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "target/emulate/mounted.h"
-#include "target/emulate/private.h"
+#include "target/emulate/stop.h"
 
 enum {
-    SPIN_NS = 60000,         // before the end of a wait: sleeping is not that exact
-    LOOK_UP_NS = 50000000,   // how often a waiting request looks whether it is still wanted
-    REQUEST_BYTES = 1 << 20, // what FUSE hands over at once
+    SPIN_NS = 60000,         // spun at the end of a wait, because sleeping is not exact enough
+    CHECK_NS = 50000000,     // how often a waiting request checks whether it was interrupted
+    REQUEST_BYTES = 1 << 20, // largest FUSE request
     BACKGROUND_MOST = 128,   // asynchronous requests under way
 };
 
@@ -30,7 +30,7 @@ int64_t emulate_arrival_ns(fuse_req_t request)
     return *(const int64_t *)pthread_getspecific(emulate_of(request)->arrival);
 }
 
-// One thread at a time may spin: the others' clients need the processors.
+// Only one thread at a time spins, because the clients of the others need the processors.
 static void spin_until(struct emulate *emulate, int64_t until_ns)
 {
     if (atomic_flag_test_and_set(&emulate->is_spinning)) {
@@ -41,17 +41,17 @@ static void spin_until(struct emulate *emulate, int64_t until_ns)
     atomic_flag_clear(&emulate->is_spinning);
 }
 
-struct client_round emulate_come(fuse_req_t request)
+struct client_interval emulate_begin(fuse_req_t request)
 {
     struct emulate *emulate = emulate_of(request);
     pid_t client = fuse_req_ctx(request)->pid;
-    struct client_round round = clients_come(&emulate->clients, client, emulate_arrival_ns(request));
-    // With a page cache above, requests are not what clients wait for.
-    if (round.is_plain && !emulate->kernel_cache) overhead_learn(emulate->way, &round);
-    return round;
+    struct client_interval interval = clients_request_began(&emulate->clients, client, emulate_arrival_ns(request));
+    // With a page cache above, clients do not wait for the requests themselves.
+    if (interval.is_clean && !emulate->kernel_cache) overhead_learn(emulate->overhead, &interval);
+    return interval;
 }
 
-// False where the request is not wanted any more.
+// Returns false if the request was interrupted.
 static bool wait_until(fuse_req_t request, int64_t until_ns)
 {
     struct emulate *emulate = emulate_of(request);
@@ -59,7 +59,7 @@ static bool wait_until(fuse_req_t request, int64_t until_ns)
         int64_t now_ns = clock_now_ns(), left_ns = until_ns - now_ns;
         if (left_ns <= SPIN_NS) break;
         if (fuse_req_interrupted(request) || fuse_session_exited(emulate->session)) return false;
-        clock_sleep_until(left_ns - SPIN_NS > LOOK_UP_NS ? now_ns + LOOK_UP_NS : until_ns - SPIN_NS);
+        clock_sleep_until(left_ns - SPIN_NS > CHECK_NS ? now_ns + CHECK_NS : until_ns - SPIN_NS);
     }
     spin_until(emulate, until_ns);
     return true;
@@ -69,15 +69,15 @@ void emulate_wait(fuse_req_t request, int64_t due_ns, int64_t reply_ns)
 {
     struct emulate *emulate = emulate_of(request);
     int64_t left_ns = due_ns - reply_ns - clock_now_ns();
-    bool waited = wait_until(request, due_ns - reply_ns - overhead_cost_ns(emulate->way, left_ns));
-    clients_answer(&emulate->clients, fuse_req_ctx(request)->pid, waited ? due_ns : 0, left_ns);
+    bool waited = wait_until(request, due_ns - reply_ns - overhead_cost_ns(emulate->overhead, left_ns));
+    clients_request_ended(&emulate->clients, fuse_req_ctx(request)->pid, waited ? due_ns : 0, left_ns);
 }
 
 void emulate_wait_meta(fuse_req_t request)
 {
-    int64_t latency_ns = emulate_of(request)->device.settings.meta_latency_ns;
+    int64_t latency_ns = emulate_of(request)->speed.settings.meta_latency_ns;
     if (!latency_ns) return;
-    emulate_come(request);
+    emulate_begin(request);
     emulate_wait(request, emulate_arrival_ns(request) + latency_ns, 0);
 }
 
@@ -88,10 +88,10 @@ struct emulate *emulate_of(fuse_req_t request)
 
 // --- the mount
 
-static void tell_outcome(struct emulate *emulate, int code, const char *why)
+static void report(struct emulate *emulate, int code, const char *why)
 {
-    if (emulate->outcome >= 0) guard_tell(emulate->outcome, code, why);
-    emulate->outcome = -1;
+    if (emulate->outcome_pipe >= 0) guard_tell(emulate->outcome_pipe, code, why);
+    emulate->outcome_pipe = -1;
 }
 
 static void on_init(void *context, struct fuse_conn_info *connection)
@@ -102,24 +102,24 @@ static void on_init(void *context, struct fuse_conn_info *connection)
     connection->max_background = BACKGROUND_MOST;
     connection->congestion_threshold = BACKGROUND_MOST;
     connection->time_gran = 1;
-    // A pipe for requests of this size is not to be had everywhere.
+    // Splicing needs a pipe as large as a request, which some systems do not allow.
     connection->want &= ~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_AUTO_INVAL_DATA);
     unsigned more = FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS;
     if (emulate->kernel_cache) more |= FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_CACHE_SYMLINKS;
     connection->want |= connection->capable & more;
-    tell_outcome(emulate, 0, "");
+    report(emulate, 0, "");
 }
 
 static const struct fuse_lowlevel_ops *operations(void)
 {
     static struct fuse_lowlevel_ops all;
     all.init = on_init;
-    emulate_name_operations(&all);
+    emulate_metadata_operations(&all);
     emulate_data_operations(&all);
     return &all;
 }
 
-// Every file that the kernel knows holds a descriptor.
+// The server holds a descriptor for every file that the kernel knows.
 static void raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -141,27 +141,27 @@ static int open_backing(struct emulate *emulate, const char *path)
     return 0;
 }
 
-// What libfuse and its helper say goes to standard error and nowhere else. Gives it as one line.
-struct hush {
+// libfuse and its helper report errors on standard error only. Collects that output.
+struct capture {
     int saved;
     int memory;
 };
 
-static void hush_begin(struct hush *hush)
+static void capture_begin(struct capture *capture)
 {
-    hush->saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    hush->memory = memfd_create("said", MFD_CLOEXEC);
-    if (hush->memory >= 0) dup2(hush->memory, STDERR_FILENO);
+    capture->saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    capture->memory = memfd_create("stderr", MFD_CLOEXEC);
+    if (capture->memory >= 0) dup2(capture->memory, STDERR_FILENO);
 }
 
-static void hush_end(struct hush *hush, char *said, size_t size)
+static void capture_end(struct capture *capture, char *text, size_t size)
 {
-    ssize_t length = hush->memory < 0 ? 0 : pread(hush->memory, said, size - 1, 0);
-    said[length < 0 ? 0 : length] = 0;
-    said[strcspn(said, "\n")] = 0;
-    dup2(hush->saved, STDERR_FILENO);
-    close(hush->saved);
-    close(hush->memory);
+    ssize_t length = capture->memory < 0 ? 0 : pread(capture->memory, text, size - 1, 0);
+    text[length < 0 ? 0 : length] = 0;
+    text[strcspn(text, "\n")] = 0;
+    dup2(capture->saved, STDERR_FILENO);
+    close(capture->saved);
+    close(capture->memory);
 }
 
 static int mount_session(struct emulate *emulate, const char *mount, pid_t guard)
@@ -179,8 +179,8 @@ static int mount_session(struct emulate *emulate, const char *mount, pid_t guard
     return 0;
 }
 
-// The end of a wait should not depend on what else the machine has to do. Only root may ask for this.
-static void be_punctual(void)
+// Waits should end on time whatever else the machine does. Only root gets this priority.
+static void raise_priority(void)
 {
     prctl(PR_SET_TIMERSLACK, 1UL);
     sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
@@ -188,40 +188,40 @@ static void be_punctual(void)
 
 static int serve(struct emulate *emulate, const struct emulate_options *options, pid_t guard, const sigset_t *signals)
 {
-    struct hush hush;
-    char said[sizeof((struct target_outcome *)0)->why];
+    struct capture capture;
+    char text[sizeof((struct target_outcome *)0)->why];
     int code = open_backing(emulate, options->backing);
     RETURN_IF(code < 0, code);
-    hush_begin(&hush);
+    capture_begin(&capture);
     code = mount_session(emulate, options->mount, guard);
-    hush_end(&hush, said, sizeof said);
+    capture_end(&capture, text, sizeof text);
     if (code < 0) {
-        tell_outcome(emulate, code, said);
+        report(emulate, code, text);
     } else {
-        be_punctual();
-        code = emulate_loop(emulate, signals);
+        raise_priority();
+        code = emulate_request_threads(emulate, signals);
         fuse_session_unmount(emulate->session);
     }
     if (emulate->session) fuse_session_destroy(emulate->session);
     return code;
 }
 
-int emulate_server(const struct emulate_options *options, pid_t guard, struct overhead *way, const sigset_t *signals,
-                   int outcome)
+int emulate_server(const struct emulate_options *options, pid_t guard, struct overhead *overhead,
+                   const sigset_t *signals, int outcome_pipe)
 {
     struct emulate *emulate = calloc(1, sizeof *emulate);
     RETURN_IF(!emulate, -ENOMEM);
     emulate->kernel_cache = options->kernel_cache;
-    emulate->way = way;
-    emulate->outcome = outcome;
+    emulate->overhead = overhead;
+    emulate->outcome_pipe = outcome_pipe;
     emulate->root.fd = -1;
     pthread_mutex_init(&emulate->lock, NULL);
-    device_init(&emulate->device, &options->device);
+    speed_init(&emulate->speed, &options->speed);
     clients_init(&emulate->clients);
     raise_descriptor_limit();
     umask(0);
     int code = serve(emulate, options, guard, signals);
-    tell_outcome(emulate, code, "");
+    report(emulate, code, "");
     emulate_forget_all(emulate);
     clients_free(&emulate->clients);
     if (emulate->root.fd >= 0) close(emulate->root.fd);

@@ -1,0 +1,34 @@
+// What every block device of the machine did over a time: readings of the kernel's counters, in bounded memory however
+// long it takes. When there are too many, every second reading is dropped. No traffic is lost by that, only its timing
+// gets coarser.
+#pragma once
+
+#include "base/bytes.h"
+#include "target/monitor/diskstats.h"
+
+enum { HISTORY_MAX_READINGS = 2000 };
+
+struct history_device {
+    uint64_t device;
+    char name[32];
+    uint64_t last[DEVICE_COUNTERS];      // as the kernel gave them
+    uint64_t total[DEVICE_COUNTERS];     // since the first reading
+    uint64_t (*totals)[DEVICE_COUNTERS]; // `total` at each reading; NULL while the device has done nothing
+};
+
+struct history {
+    uint64_t read_ns[HISTORY_MAX_READINGS];
+    size_t readings;
+    unsigned halvings; // how often every second reading was dropped
+    struct history_device *device;
+    size_t devices;
+    size_t capacity;
+};
+
+// Adds a reading made at `now_ns`, which must be later than the one before.
+int history_add(struct history *history, uint64_t now_ns, const struct diskstats *stats);
+
+// Appends the samples between the readings (fmt/device_samples.h). The device must have done something.
+int history_put_samples(const struct history *history, const struct history_device *device, struct bytes *out);
+
+void history_free(struct history *history);

@@ -1,0 +1,25 @@
+// Mount points: what is mounted there, which processes use it, and unmounting it, also without root's rights.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mount_point_top {
+    char type[64]; // of the file system, as in /proc/self/mounts
+    char source[PATH_MAX];
+};
+
+// The uppermost mount at this place; false if nothing is mounted there.
+bool mount_point_top(const char *mount, struct mount_point_top *top);
+
+// Writes the processes that have something under the mount open, mapped, or as their root or current directory:
+// "fio (4711), bash (4712) and others". Empty if there are none; other users' processes may be hidden. The mount itself
+// is not accessed, because it may hang.
+void mount_point_users(const char *mount, char *text, size_t size);
+
+// Returns 0 also if nothing is mounted there any more. Lazily: its users keep the mount, nobody else sees it.
+int unmount(const char *mount, bool lazily);
+
+// Tries for a second before it returns -EBUSY: the kernel releases files a moment after they are closed.
+int unmount_patiently(const char *mount);
