@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 static bool is_octal(char digit)
 {
@@ -32,9 +32,7 @@ static void unescape(char *text)
 
 static int add(struct mounts *mounts, const struct mount *mount)
 {
-    FORWARD(grow(&mounts->item, &mounts->capacity, mounts->count, sizeof *mount));
-    mounts->item[mounts->count++] = *mount;
-    return 0;
+    return array_push(mounts->item, mounts->count, *mount);
 }
 
 static void free_mount(struct mount *mount)

@@ -16,7 +16,6 @@ struct mount {
 struct mounts {
     struct mount *item; // in the order they were mounted
     size_t count;
-    size_t capacity;
 };
 
 // Reads a list in the form of /proc/self/mountinfo; lines that make no sense are passed over.

@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // a name is not cut to fewer characters than that
 
@@ -52,7 +52,7 @@ static void append(struct table *t, const char *text, size_t len)
 
 static void cell_begin(struct table *t)
 {
-    if (!t->error) t->error = grow(&t->cell, &t->capacity, t->cells, sizeof *t->cell);
+    if (!t->error) t->error = array_room(t->cell, t->cells);
     if (!t->error) t->cell[t->cells++] = t->text.len;
 }
 

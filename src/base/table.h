@@ -37,7 +37,7 @@ struct table {
     int error;               // 0 or -errno
     struct bytes text;       // of all cells, each ends with a 0
     size_t *cell;            // where each begins in `text`; rows x columns
-    size_t cells, capacity;
+    size_t cells;
 };
 
 struct table table_begin(FILE *out, const struct table_column *columns);

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/array.h"
 
 int text_list_take(struct text_list *texts, char *text)
 {
     if (!text) return -ENOMEM;
-    if (grow(&texts->text, &texts->room, texts->count, sizeof *texts->text) < 0) {
+    if (array_room(texts->text, texts->count) < 0) {
         free(text);
         return -ENOMEM;
     }

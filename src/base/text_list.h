@@ -5,7 +5,7 @@
 
 struct text_list {
     char **text;
-    size_t count, room;
+    size_t count;
 };
 
 int text_list_add(struct text_list *texts, const char *format, ...) __attribute__((format(printf, 2, 3)));

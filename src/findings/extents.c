@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 // The first extent that ends at `start` or later.
 static size_t find(const struct extents *extents, uint64_t start)
@@ -44,7 +44,7 @@ static int insert(struct extents *extents, size_t at, struct extent extent)
         extents->count = 0;
         return 0;
     }
-    FORWARD(grow(&extents->extent, &extents->room, extents->count, sizeof extent));
+    FORWARD(array_room(extents->extent, extents->count));
     memmove(&extents->extent[at + 1], &extents->extent[at], (extents->count - at) * sizeof extent);
     extents->extent[at] = extent;
     extents->count++;

@@ -15,7 +15,7 @@ struct extent {
 
 struct extents { // all zero is empty
     struct extent *extent;
-    size_t count, room;
+    size_t count;
     bool given_up;
 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 // --- small computations
 
@@ -138,7 +138,7 @@ static int find_use(struct facts *facts, const struct log_event *event, struct f
             facts->uses_left_out++;
             return 0;
         }
-        FORWARD(grow(&facts->use, &facts->uses_room, facts->uses, sizeof *facts->use));
+        FORWARD(array_room(facts->use, facts->uses));
         FORWARD(lookup_set(&facts->use_of, key, (uint32_t)facts->uses));
         at = (uint32_t)facts->uses++;
         facts->use[at] = (struct facts_use){.process = process, .file = number};
@@ -230,10 +230,10 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
                           const struct log_event *event)
 {
     uint64_t before;
-    size_t room = use->read.room;
+    size_t room = array_capacity(use->read.count);
     if (facts->use_extents > FACTS_MOST_EXTENTS) use->read.given_up = true;
     FORWARD(extents_add(&use->read, event->raw.offset, log_event_bytes(event), &before));
-    facts->use_extents += use->read.room - room;
+    facts->use_extents += array_capacity(use->read.count) - room;
     file->read_by_itself += before;
     if (use->read.given_up) file->read_by_unknown = true;
     return 0;

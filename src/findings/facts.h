@@ -133,7 +133,7 @@ struct facts {
     struct facts_file **file; // so too; NULL where a file was not used
     size_t files;
     struct facts_use *use;
-    size_t uses, uses_room;
+    size_t uses;
     struct lookup use_of; // process and file -> place in `use`
     uint64_t uses_left_out;
     size_t use_extents; // there is room for

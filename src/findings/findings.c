@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/array.h"
 #include "findings/find.h"
 
 static const struct {
@@ -153,7 +153,7 @@ static int compare(const void *a, const void *b)
 
 static int try_row(struct findings *findings, size_t row, const char *log_path)
 {
-    FORWARD(grow(&findings->finding, &findings->room, findings->count, sizeof *findings->finding));
+    FORWARD(array_room(findings->finding, findings->count));
     struct finding *finding = &findings->finding[findings->count];
     *finding = (struct finding){.id = table[row].id};
     int found = table[row].find(findings, finding);

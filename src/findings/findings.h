@@ -45,7 +45,7 @@ struct findings {
     const struct facts *facts;
     struct text_list texts; // all that was made with printf
     struct finding *finding;
-    size_t count, room;
+    size_t count;
     struct finding_phase *phase;
     size_t phases;
 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 enum { WALK_AROUND = 64 };
 
@@ -32,7 +32,7 @@ static int find_lane(struct log_walk *walk, const struct log_event *event, uint3
     uint64_t key = lookup_pair((uint32_t)log_process_index(walk->log, event->process), event->raw.tid);
     *lane = lookup_find(&walk->lane_of, key);
     if (*lane != LOOKUP_NONE) return 0;
-    FORWARD(grow(&walk->lane, &walk->lanes_room, walk->lanes, sizeof *walk->lane));
+    FORWARD(array_room(walk->lane, walk->lanes));
     FORWARD(lookup_set(&walk->lane_of, key, (uint32_t)walk->lanes));
     *lane = (uint32_t)walk->lanes;
     walk->lane[walk->lanes++] = (struct log_lane){event->process, event->raw.tid};

@@ -31,7 +31,7 @@ struct log_walk {
     struct log_iter *iter;
     struct lookup lane_of; // process and thread -> number
     struct log_lane *lane;
-    size_t lanes, lanes_room;
+    size_t lanes;
     struct log_around **around; // by process, each a table of WALK_AROUND, or NULL
 };
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "cli/verb.h"
 #include "measure/benchmark.h"
 #include "predict/statistics.h"
@@ -51,7 +51,7 @@ struct measuring {
     struct effort effort;
     struct system *system;
     struct pair *pair;
-    size_t pairs, room;
+    size_t pairs;
     bool has_mpi, direct, drop, progress;
     const char *launcher;
     double start, estimate; // seconds
@@ -72,7 +72,7 @@ static int add_pair(struct measuring *m, uint64_t size, enum system_mode mode, u
                     bool collective, bool warm)
 {
     if (!fits(m, size, mode, np)) return 0;
-    FORWARD(grow(&m->pair, &m->room, m->pairs, sizeof *m->pair));
+    FORWARD(array_room(m->pair, m->pairs));
     struct pair *pair = &m->pair[m->pairs++];
     *pair = (struct pair){.np = np, .warm = warm};
     pair->benchmark = (struct benchmark){.size = size,
@@ -89,7 +89,7 @@ static int add_pair(struct measuring *m, uint64_t size, enum system_mode mode, u
 // The last pair again, with pauses.
 static int add_rested(struct measuring *m)
 {
-    FORWARD(grow(&m->pair, &m->room, m->pairs, sizeof *m->pair));
+    FORWARD(array_room(m->pair, m->pairs));
     m->pair[m->pairs] = m->pair[m->pairs - 1];
     m->pair[m->pairs].rested = m->pairs;
     m->pairs++;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "fmt/call.h"
 
 // --- memory
@@ -114,9 +114,9 @@ struct expanding {
     uint32_t rank, thread, phase;
     struct op *op;                  // transfers, then others
     const struct model_item **from; // beside them: the items that they come from
-    size_t ops, room, from_room;
+    size_t ops;
     const struct model_item **leaf; // of the part that is being expanded
-    size_t leaves, leaves_room;
+    size_t leaves;
     model_take *take;
     void *context;
 };
@@ -124,8 +124,8 @@ struct expanding {
 static int keep_op(const struct op *op, size_t leaf, void *context)
 {
     struct expanding *e = context;
-    FORWARD(grow(&e->op, &e->room, e->ops, sizeof *op));
-    FORWARD(grow(&e->from, &e->from_room, e->ops, sizeof *e->from));
+    FORWARD(array_room(e->op, e->ops));
+    FORWARD(array_room(e->from, e->ops));
     e->from[e->ops] = e->leaf[leaf];
     e->op[e->ops++] = *op;
     return 0;
@@ -140,8 +140,7 @@ static int find_leaves(struct expanding *e, const struct model_items *items)
             FORWARD(find_leaves(e, &body));
             continue;
         }
-        FORWARD(grow(&e->leaf, &e->leaves_room, e->leaves, sizeof *e->leaf));
-        e->leaf[e->leaves++] = item;
+        FORWARD(array_push(e->leaf, e->leaves, item));
     }
     return 0;
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "fmt/call.h"
 #include "model/access_order.h"
@@ -26,14 +26,14 @@ struct rows {
     const struct model_part *part;
     struct model_row *row;
     struct access_order *course; // beside the rows
-    size_t count, room, access_order_room;
+    size_t count;
     size_t first; // row of the part
     enum detail detail;
     struct leaf {
         const struct model_item *item;
         size_t row; // of an operation; or NO_ROW
     } * leaf;
-    size_t leaves, leaves_room;
+    size_t leaves;
     bool is_first; // process of the part
     int error;
 };
@@ -47,8 +47,7 @@ static int find_leaves(struct rows *r, const struct model_items *items)
             FORWARD(find_leaves(r, &body));
             continue;
         }
-        FORWARD(grow(&r->leaf, &r->leaves_room, r->leaves, sizeof *r->leaf));
-        r->leaf[r->leaves++] = (struct leaf){item, NO_ROW};
+        FORWARD(array_push(r->leaf, r->leaves, (struct leaf){item, NO_ROW}));
     }
     return 0;
 }
@@ -70,8 +69,8 @@ static size_t find_row(struct rows *r, const struct op *op, const struct model_i
     for (size_t i = r->first; i < r->count; i++) {
         if (belongs(r, &r->row[i], op, item)) return i;
     }
-    r->error = grow(&r->row, &r->room, r->count, sizeof *r->row);
-    if (!r->error) r->error = grow(&r->course, &r->access_order_room, r->count, sizeof *r->course);
+    r->error = array_room(r->row, r->count);
+    if (!r->error) r->error = array_room(r->course, r->count);
     if (r->error) return NO_ROW;
     r->course[r->count] = (struct access_order){0};
     r->row[r->count] = (struct model_row){.class = kind->class,

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 struct scaling {
     struct model *model;
@@ -158,7 +158,7 @@ static int widen_types(struct scaling *s)
     s->types = types->count;
     s->copies = (s->to + s->from - 1) / s->from;
     for (size_t i = 0; i < s->types && s->copies > 1; i++) {
-        FORWARD(grow(&types->type, &types->room, types->count, sizeof *types->type));
+        FORWARD(array_room(types->type, types->count));
         struct model_type *type = &types->type[types->count];
         *type = types->type[i];
         type->extent *= s->copies;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 static uint64_t hash_of(const char *text)
 {
@@ -35,7 +35,7 @@ int names_add(struct names *names, const char *text)
     uint64_t key;
     RETURN_IF(find(names, text, &key) != LOOKUP_NONE, ERR_EXISTS);
     RETURN_IF(names->count >= LOOKUP_NONE, ERR_LIMIT);
-    FORWARD(grow(&names->text, &names->room, names->count, sizeof *names->text));
+    FORWARD(array_room(names->text, names->count));
     char *copy = arena_text(names->arena, text);
     RETURN_IF(!copy, -ENOMEM);
     FORWARD(lookup_set(&names->place, key, (uint32_t)names->count));

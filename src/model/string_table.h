@@ -10,7 +10,7 @@
 struct names {
     struct arena *arena; // of the texts: the caller's
     const char **text;
-    size_t count, room;
+    size_t count;
     struct lookup place; // hash of a text, or one of the next where others have that: its number
     struct lookup same;  // number of a text: how often names_add_unique got it
 };

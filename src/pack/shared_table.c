@@ -5,8 +5,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 enum { KEY_ID = 1, ID_ROOM = 16 };
 
@@ -45,7 +45,7 @@ static bool are_equal(const struct shared_table *table, const struct shared_row 
 static int add_row(struct shared_table *table, const struct shared_row *row, uint64_t key, uint32_t *global)
 {
     RETURN_IF(table->count >= UINT32_MAX - 1, ERR_LIMIT);
-    FORWARD(grow(&table->row, &table->capacity, table->count, sizeof *table->row));
+    FORWARD(array_room(table->row, table->count));
     *global = (uint32_t)table->count + 1;
     FORWARD(lookup_set(&table->by_fields, key, *global));
     table->row[table->count++] = *row;

@@ -15,7 +15,6 @@ struct shared_row;
 struct shared_table {
     struct shared_row *row; // the description's number less one is its place
     size_t count;
-    size_t capacity;
     struct bytes fields;     // of all descriptions, without their numbers
     struct lookup by_fields; // hash of the fields -> number
 };

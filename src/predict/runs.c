@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "cli/verb.h"
 #include "measure/benchmark.h"
 
@@ -18,13 +18,12 @@ const char *const predict_method_names[METHOD_COUNT] = {"replay", "analytic", "m
 
 int predict_find_classes(struct predicting *p, const struct model *model)
 {
-    size_t room = 0;
     for (uint32_t family = 0; family < model->families; family++) {
         struct io_classes classes;
         if (model->family[family].program != p->program) continue;
         int code = classes_of_family(model, &model->family[family], &classes);
         for (size_t i = 0; i < classes.count && !code; i++) {
-            code = grow(&p->class, &room, p->classes, sizeof *p->class);
+            code = array_room(p->class, p->classes);
             if (!code) p->class[p->classes++] = (struct predict_class){.io = classes.item[i], .family = family};
         }
         free(classes.item);

@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/json_keys.h"
 #include "base/lookup.h"
 #include "report/layers.h"

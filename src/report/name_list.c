@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 int report_names_place(struct report_names *names, uint64_t number, const char *text)
 {
@@ -17,8 +17,7 @@ int report_names_place(struct report_names *names, uint64_t number, const char *
         return -1;
     }
     names->room_bytes -= bytes;
-    FORWARD(grow(&names->name, &names->room, names->count, sizeof *names->name));
-    names->name[names->count++] = text;
+    FORWARD(array_push(names->name, names->count, text));
     FORWARD(lookup_set(&names->seen, number, (uint32_t)names->count));
     return (int)names->count - 1;
 }

@@ -8,7 +8,7 @@ struct report_names {
     size_t room_bytes;  // that are left; set before the first use
     struct lookup seen; // number -> place + 1, 0 for none
     const char **name;
-    size_t count, room;
+    size_t count;
     uint64_t left_out;
 };
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/json_keys.h"
 #include "report/name_list.h"
 
@@ -45,8 +45,7 @@ int space_take(struct space *space, const struct log_step *step)
     const struct log_event *event = step->event;
     if (!step->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
     while (space->lanes <= step->lane) {
-        FORWARD(grow(&space->transfers, &space->lanes_room, space->lanes, sizeof *space->transfers));
-        space->transfers[space->lanes++] = 0;
+        FORWARD(array_push(space->transfers, space->lanes, 0));
     }
     uint64_t number = space->transfers[step->lane]++;
     if (!is_kept(space->every, step->lane, number)) return 0;

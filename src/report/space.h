@@ -26,7 +26,7 @@ struct space {
     size_t count;
     uint64_t every;
     uint64_t *transfers; // by lane, so far
-    size_t lanes, lanes_room;
+    size_t lanes;
 };
 
 int space_init(struct space *space, const struct log *log);

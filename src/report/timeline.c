@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 #define NO_LANE UINT32_MAX
 #define NO_FILE UINT32_MAX
@@ -118,7 +118,7 @@ static int add_lane(struct timeline *timeline, const struct log_process *process
         timeline->lanes_left_out++;
         return 0;
     }
-    FORWARD(grow(&timeline->lane, &timeline->lanes_room, timeline->lanes, sizeof *timeline->lane));
+    FORWARD(array_room(timeline->lane, timeline->lanes));
     struct timeline_lane *new = &timeline->lane[timeline->lanes];
     *new = (struct timeline_lane){process, tid, 0, calloc(timeline->columns, sizeof *new->cell)};
     RETURN_IF(!new->cell, -ENOMEM);
@@ -131,7 +131,7 @@ static int find_lane(struct timeline *timeline, const struct log_step *step, uin
 {
     const struct log_event *event = step->event;
     while (timeline->lane_of_count <= step->lane) {
-        FORWARD(grow(&timeline->lane_of, &timeline->lane_of_room, timeline->lane_of_count, sizeof *timeline->lane_of));
+        FORWARD(array_room(timeline->lane_of, timeline->lane_of_count));
         uint32_t *place = &timeline->lane_of[timeline->lane_of_count];
         *place = NO_LANE;
         if (timeline->lane_of_count == step->lane) FORWARD(add_lane(timeline, event->process, event->raw.tid, place));
@@ -163,9 +163,7 @@ static void merge(struct timeline_span *into, const struct timeline_span *span)
 
 static int append(struct timeline_spans *spans, const struct timeline_span *span)
 {
-    FORWARD(grow(&spans->span, &spans->room, spans->count, sizeof *span));
-    spans->span[spans->count++] = *span;
-    return 0;
+    return array_push(spans->span, spans->count, *span);
 }
 
 static int add_span(struct timeline *timeline, const struct timeline_span *span)

@@ -35,7 +35,7 @@ struct timeline_lane {
 
 struct timeline_spans {
     struct timeline_span *span;
-    size_t count, room;
+    size_t count;
 };
 
 struct timeline {
@@ -44,9 +44,9 @@ struct timeline {
     int64_t to_ns;
     size_t columns;
     struct timeline_lane *lane;
-    size_t lanes, lanes_room;
+    size_t lanes;
     uint32_t *lane_of; // by the walk's number: place in `lane`, or one of those below
-    size_t lane_of_count, lane_of_room;
+    size_t lane_of_count;
     uint64_t lanes_left_out;
     bool *process_shown; // by place in the log's table
     struct timeline_spans longer;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/mix.h"
 
 static uint64_t hash_use(const struct mpi_use *use)
@@ -29,7 +29,7 @@ static int add_use(struct mpi_files *files, struct mpi_use use)
         return 0;
     }
     RETURN_IF(files->count >= LOOKUP_NONE, ERR_LIMIT);
-    FORWARD(grow(&files->use, &files->capacity, files->count, sizeof *files->use));
+    FORWARD(array_room(files->use, files->count));
     use.count = 1;
     use.order = files->count;
     files->use[files->count] = use;

@@ -20,7 +20,6 @@ struct mpi_use {
 struct mpi_files {
     struct mpi_use *use; // ordered by file once all events are added
     size_t count;
-    size_t capacity;
     struct lookup by_hash; // -> index of `use`
 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
 
@@ -45,9 +45,9 @@ struct aligning {
     const struct lane_segments *of_lane;
     uint32_t *class_of; // by lane
     struct class *class;
-    size_t classes, classes_room;
+    size_t classes;
     struct column *column;
-    size_t columns, columns_room;
+    size_t columns;
     size_t first, last; // columns in their order, or NONE
     uint64_t cells;     // that are left
 };
@@ -73,7 +73,7 @@ static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_l
         uint32_t at = lookup_find(&found, hash);
         if (at == LOOKUP_NONE) {
             at = (uint32_t)a->classes;
-            code = grow(&a->class, &a->classes_room, a->classes, sizeof *a->class);
+            code = array_room(a->class, a->classes);
             if (!code) code = lookup_set(&found, hash, at);
             if (code) break;
             a->class[a->classes++] = (struct class){hash, (uint32_t)i, 0, of->end - of->first, has_transfers(a, i)};
@@ -235,7 +235,7 @@ static int compare(struct aligning *a, const struct class *class, size_t *to)
 static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id)
 {
     const struct lane *lane = &a->lanes->lane[class->first_lane];
-    FORWARD(grow(&a->column, &a->columns_room, a->columns, sizeof *a->column));
+    FORWARD(array_room(a->column, a->columns));
     size_t after = before == NONE ? a->first : a->column[before].after;
     a->column[ *id = a->columns++] = (struct column){.like = segment_of(a, class, k),
                                                      .comm_calls = lane->comm_calls,
@@ -278,9 +278,7 @@ static int lay(struct aligning *a, const struct class *class, size_t *to)
 
 static int add_part(struct align_phase *phase, uint32_t lane, size_t segment)
 {
-    FORWARD(grow(&phase->part, &phase->room, phase->parts, sizeof *phase->part));
-    phase->part[phase->parts++] = (struct align_part){lane, segment};
-    return 0;
+    return array_push(phase->part, phase->parts, (struct align_part){lane, segment});
 }
 
 static int compare_classes(const void *x, const void *y, void *context)
@@ -334,7 +332,7 @@ static int align_program(struct aligning *a, struct align *align, size_t first_l
     for (size_t i = 0; i < a->classes; i++) free(to[i]);
     free(to);
     for (size_t i = a->first; i != NONE; i = a->column[i].after) {
-        if (!code) code = grow(&align->phase, &align->room, align->count, sizeof *align->phase);
+        if (!code) code = array_room(align->phase, align->count);
         if (!code)
             align->phase[align->count++] = a->column[i].phase;
         else

@@ -25,12 +25,12 @@ struct align_part {
 struct align_phase {
     uint32_t program;
     struct align_part *part; // in the order of lanes
-    size_t parts, room;
+    size_t parts;
 };
 
 struct align {
     struct align_phase *phase; // program after program, each in its order
-    size_t count, room;
+    size_t count;
 };
 
 int align_make(struct align *align, const struct lanes *lanes, const struct segments *segments,

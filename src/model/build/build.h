@@ -17,7 +17,7 @@ struct piece {
 
 struct pieces {
     struct piece *piece;
-    size_t count, room;
+    size_t count;
 };
 
 struct building {
@@ -27,7 +27,6 @@ struct building {
     struct lane_segments *of_lane;
     struct align align;
     struct pieces *family; // by family: in the order of phases and lanes
-    size_t family_room, families_room, phases_room, stays_room, waits_room;
 };
 
 // Which uses and closes of files wait for opens and uses by other threads (file_waits.c).

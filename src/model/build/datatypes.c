@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 static int compare_int64(int64_t a, int64_t b)
 {
@@ -36,7 +36,7 @@ int types_intern(struct types *types, struct log *log, const struct log_datatype
     *place = lookup_find(&types->of, from->id);
     if (*place != LOOKUP_NONE) return 0;
     FORWARD(log_datatype_flat(log, from, &flat));
-    FORWARD(grow(&types->type, &types->room, types->count, sizeof *types->type));
+    FORWARD(array_room(types->type, types->count));
     struct model_type *type = &types->type[types->count];
     *type = (struct model_type){.bytes = from->bytes, .extent = from->extent, .cut = from->cut, .flat = *flat};
     type->flat.item = malloc((flat->items + 1) * sizeof *flat->item);

@@ -15,7 +15,7 @@ struct model_type {
 
 struct types {
     struct model_type *type;
-    size_t count, room;
+    size_t count;
     struct lookup of; // the log's number -> place
 };
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "model/build/build.h"
 
@@ -72,8 +72,8 @@ static int add_family(struct building *b, uint32_t program, enum segment_cut cut
 {
     struct model *model = b->model;
     *id = (uint32_t)model->families;
-    FORWARD(grow(&model->family, &b->families_room, model->families, sizeof *model->family));
-    FORWARD(grow(&b->family, &b->family_room, model->families, sizeof *b->family));
+    FORWARD(array_room(model->family, model->families));
+    FORWARD(array_room(b->family, model->families));
     b->family[model->families] = (struct pieces){0};
     model->family[model->families++] = (struct model_family){.program = program, .cut = cut};
     return 0;
@@ -84,8 +84,8 @@ static int add_pieces(struct building *b, struct pieces *to, const struct align_
     for (size_t i = 0; i < from->parts; i++) {
         const struct align_part *part = &from->part[i];
         const struct lane *lane = &b->lanes.lane[part->lane];
-        FORWARD(grow(&to->piece, &to->room, to->count, sizeof *to->piece));
-        to->piece[to->count++] = (struct piece){ph, lane->rank, lane->thread, part->lane, part->segment, 0};
+        FORWARD(array_push(to->piece, to->count,
+                           (struct piece){ph, lane->rank, lane->thread, part->lane, part->segment, 0}));
     }
     return 0;
 }
@@ -97,9 +97,9 @@ static int add_stays(struct building *b, const struct align_phase *from, uint32_
         const struct lane *lane = &b->lanes.lane[from->part[i].lane];
         const struct segment *segment = &b->segments.segment[from->part[i].segment];
         if (segment->first == segment->end) continue;
-        FORWARD(grow(&model->stay, &b->stays_room, model->stays, sizeof *model->stay));
-        model->stay[model->stays++] =
-            (struct model_stay){lane->process->id, lane->tid, lane->rank, phase, lane->time[segment->first].start_ns};
+        FORWARD(array_push(
+            model->stay, model->stays,
+            (struct model_stay){lane->process->id, lane->tid, lane->rank, phase, lane->time[segment->first].start_ns}));
     }
     return 0;
 }
@@ -138,7 +138,7 @@ int build_families(struct building *b)
         }
         struct model_family *family = &model->family[id];
         if (family->count == 1) family->cut = cut; // what lies before the first is not what parts them
-        code = grow(&model->phase, &b->phases_room, model->phases, sizeof *model->phase);
+        code = array_room(model->phase, model->phases);
         if (code) break;
         struct model_phase *phase = &model->phase[model->phases++];
         *phase = (struct model_phase){.family = id, .ph = ++family->count};

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "model/build/build.h"
 
@@ -23,7 +23,7 @@ struct user {
 // For one thread behind one other: which operation waits for which.
 struct wait_rows {
     int64_t *op, *done; // ascending, both
-    size_t count, op_room, done_room;
+    size_t count;
 };
 
 struct file_waits {
@@ -39,8 +39,8 @@ static int add_wait(struct file_waits *w, uint32_t thread, uint32_t behind, uint
 {
     struct wait_rows *rows = &w->rows[(size_t)thread * w->users + behind];
     if (rows->count && rows->done[rows->count - 1] >= done) return 0;
-    FORWARD(grow(&rows->op, &rows->op_room, rows->count, sizeof *rows->op));
-    FORWARD(grow(&rows->done, &rows->done_room, rows->count, sizeof *rows->done));
+    FORWARD(array_room(rows->op, rows->count));
+    FORWARD(array_room(rows->done, rows->count));
     rows->op[rows->count] = w->user[thread].number;
     rows->done[rows->count++] = done;
     return 0;
@@ -121,7 +121,7 @@ static int copy_rows(struct building *b, const struct file_waits *w)
     for (uint32_t i = 0; i < w->users * w->users; i++) {
         const struct wait_rows *rows = &w->rows[i];
         if (!rows->count) continue;
-        FORWARD(grow(&model->wait, &b->waits_room, model->waits, sizeof *model->wait));
+        FORWARD(array_room(model->wait, model->waits));
         struct model_wait *wait = &model->wait[model->waits];
         *wait = (struct model_wait){.program = w->user->lane->program,
                                     .rank = w->user->lane->rank,

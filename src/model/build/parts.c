@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "model/build/build.h"
 #include "model/build/fit.h"
 
@@ -241,13 +241,12 @@ static int make_part(struct building *b, const struct model_family *family, cons
 static int split_parts(struct building *b, const struct model_family *family, struct piece *pieces, size_t count,
                        bool others, struct model_part **parts, size_t *made)
 {
-    size_t room = 0;
     struct model_part *found = NULL;
     int code = 0;
     for (size_t first = 0, n; first < count && !code; first += n) {
         const struct piece *piece = &pieces[first];
         for (n = 1; first + n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
-        code = grow(&found, &room, *made, sizeof *found);
+        code = array_room(found, *made);
         if (!code) code = make_part(b, family, piece, n, others, !others && n == count, &found[*made]);
         if (!code) ++*made;
     }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "model/build/threads_private.h"
 
 struct finding {
@@ -87,7 +87,7 @@ static bool belongs(const struct lane_program *program, const struct log_process
 static int add_program(struct finding *l, const struct log_process *process, uint32_t *id)
 {
     struct lanes *lanes = l->lanes;
-    FORWARD(grow(&lanes->program, &lanes->programs_room, lanes->programs, sizeof *lanes->program));
+    FORWARD(array_room(lanes->program, lanes->programs));
     struct lane_program *program = &lanes->program[ *id = (uint32_t)lanes->programs++];
     *program =
         (struct lane_program){.is_mpi = process->has_rank, .world = process->world, .start_ns = process->start_ns};

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/mix.h"
 
 enum {
@@ -259,9 +259,7 @@ static void hash_segment(const struct cutting *c, struct segment *segment)
 static int add_segment(struct cutting *c, struct segment *segment)
 {
     hash_segment(c, segment);
-    FORWARD(grow(&c->out->segment, &c->out->room, c->out->count, sizeof *segment));
-    c->out->segment[c->out->count++] = *segment;
-    return 0;
+    return array_push(c->out->segment, c->out->count, *segment);
 }
 
 static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)

@@ -36,7 +36,7 @@ struct segment {
 
 struct segments {
     struct segment *segment;
-    size_t count, room;
+    size_t count;
 };
 
 int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,

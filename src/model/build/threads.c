@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "log/comm.h"
 #include "log/iter.h"
@@ -28,13 +28,13 @@ struct loading {
     struct log *log;
     unsigned layer;
     struct comm *comm; // by event
-    size_t comms, comms_room;
+    size_t comms;
     struct tail {        // communication behind a thread's last event
         uint64_t thread; // as in lane_of
         enum stream_comm_kind kind;
         uint64_t calls;
     } * tail;
-    size_t tails, tails_room;
+    size_t tails;
     struct lookup parents;   // events that are no transfers -> layer
     struct lookup lane_of;   // process and thread -> lane
     struct lookup kind_of;   // hash of a kind -> kind
@@ -48,7 +48,6 @@ struct loading {
         size_t comm_at;         // where the next event's is expected
         uint64_t last_barriers; // behind the last event
     } * carry;
-    size_t carries_room;
     const char **call_name;        // by call
     uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
 };
@@ -93,9 +92,8 @@ static uint64_t thread_key(const struct loading *l, const struct log_process *pr
 static int take_tail(struct loading *l, const struct log_comm *found)
 {
     if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
-    FORWARD(grow(&l->tail, &l->tails_room, l->tails, sizeof *l->tail));
-    l->tail[l->tails++] = (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count};
-    return 0;
+    return array_push(l->tail, l->tails,
+                      (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count});
 }
 
 static int take_comm(const struct log_comm *found, void *context)
@@ -103,8 +101,7 @@ static int take_comm(const struct log_comm *found, void *context)
     struct loading *l = context;
     if (!found->has_event) return take_tail(l, found);
     if (!l->comms || l->comm[l->comms - 1].event != found->event) {
-        FORWARD(grow(&l->comm, &l->comms_room, l->comms, sizeof *l->comm));
-        l->comm[l->comms++] = (struct comm){.event = found->event};
+        FORWARD(array_push(l->comm, l->comms, (struct comm){.event = found->event}));
     }
     struct stream_comm *sum = &l->comm[l->comms - 1].of[found->kind];
     sum->count += found->count;
@@ -184,7 +181,7 @@ static int find_kind(struct loading *l, const struct op_kind *kind, uint32_t *id
         if (!memcmp(&lanes->kind[*id], kind, sizeof *kind)) return 0;
     }
     *id = (uint32_t)lanes->kinds;
-    FORWARD(grow(&lanes->kind, &lanes->kinds_room, lanes->kinds, sizeof *kind));
+    FORWARD(array_room(lanes->kind, lanes->kinds));
     memcpy(&lanes->kind[lanes->kinds++], kind, sizeof *kind);
     return lookup_set(&l->kind_of, hash, *id);
 }
@@ -222,9 +219,7 @@ static int intern_hints(struct lanes *lanes, const struct log_hints *hints, uint
     for (*id = 1; *id <= lanes->hints_count; ++*id) {
         if (lanes->hints[*id - 1] == hints) return 0;
     }
-    FORWARD(grow(&lanes->hints, &lanes->hints_room, lanes->hints_count, sizeof *lanes->hints));
-    lanes->hints[lanes->hints_count++] = hints;
-    return 0;
+    return array_push(lanes->hints, lanes->hints_count, hints);
 }
 
 // What only MPI's calls have.
@@ -319,8 +314,8 @@ static int find_lane(struct loading *l, const struct log_event *event, uint32_t 
     *at = lookup_find(&l->lane_of, key);
     if (*at != LOOKUP_NONE) return 0;
     *at = (uint32_t)lanes->count;
-    FORWARD(grow(&l->carry, &l->carries_room, lanes->count, sizeof *l->carry));
-    FORWARD(grow(&lanes->lane, &lanes->room, lanes->count, sizeof *lanes->lane));
+    FORWARD(array_room(l->carry, lanes->count));
+    FORWARD(array_room(lanes->lane, lanes->count));
     l->carry[lanes->count] = (struct carry){0};
     lanes->lane[lanes->count++] = (struct lane){.process = event->process, .tid = event->raw.tid};
     return lookup_set(&l->lane_of, key, *at);
@@ -328,9 +323,9 @@ static int find_lane(struct loading *l, const struct log_event *event, uint32_t 
 
 static int add_other(struct lane *lane, const struct op *op, const struct op_time *time, bool parted)
 {
-    FORWARD(grow(&lane->other, &lane->others_room, lane->others, sizeof *op));
-    FORWARD(grow(&lane->other_time, &lane->other_time_room, lane->others, sizeof *time));
-    FORWARD(grow(&lane->other_parted, &lane->other_parted_room, lane->others, sizeof parted));
+    FORWARD(array_room(lane->other, lane->others));
+    FORWARD(array_room(lane->other_time, lane->others));
+    FORWARD(array_room(lane->other_parted, lane->others));
     lane->other[lane->others] = *op;
     lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
     lane->other_time[lane->others] = *time;
@@ -341,10 +336,10 @@ static int add_other(struct lane *lane, const struct op *op, const struct op_tim
 static int add_transfer(struct lane *lane, const struct op *op, const struct op_time *time, const struct lane_gap *gap,
                         uint64_t tick)
 {
-    FORWARD(grow(&lane->transfer, &lane->transfers_room, lane->transfers, sizeof *op));
-    FORWARD(grow(&lane->time, &lane->time_room, lane->transfers, sizeof *time));
-    FORWARD(grow(&lane->gap, &lane->gap_room, lane->transfers, sizeof *gap));
-    FORWARD(grow(&lane->tick, &lane->tick_room, lane->transfers, sizeof tick));
+    FORWARD(array_room(lane->transfer, lane->transfers));
+    FORWARD(array_room(lane->time, lane->transfers));
+    FORWARD(array_room(lane->gap, lane->transfers));
+    FORWARD(array_room(lane->tick, lane->transfers));
     lane->transfer[lane->transfers] = *op;
     lane->time[lane->transfers] = *time;
     lane->gap[lane->transfers] = *gap;

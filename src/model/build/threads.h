@@ -28,11 +28,11 @@ struct lane {
     struct op_time *time;
     struct lane_gap *gap;
     uint64_t *tick;
-    size_t transfers, transfers_room, time_room, gap_room, tick_room;
+    size_t transfers;
     struct op *other; // what is not a transfer; AT_POSITION counts the lane's transfers before it
     struct op_time *other_time;
     bool *other_parted; // data moved between the operation before it and it
-    size_t others, others_room, other_time_room, other_parted_room;
+    size_t others;
     uint64_t comm_calls; // that moved data or synchronised, all of them: also behind the last operation
 };
 
@@ -69,16 +69,16 @@ struct lane_left {
 struct lanes {
     struct arena arena;
     struct lane *lane;
-    size_t count, room;
+    size_t count;
     struct lane_program *program;
-    size_t programs, programs_room;
+    size_t programs;
     struct op_kind *kind;
-    size_t kinds, kinds_room;
+    size_t kinds;
     struct file_sets sets;
     struct lane_file *file; // by place in the log's table
     struct types types;
     const struct log_hints **hints; // by op_kind.hints - 1
-    size_t hints_count, hints_room;
+    size_t hints_count;
     struct lane_left left;
     uint64_t ops; // operations, barriers not counted
 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "model/compare/others.h"
 #include "model/compare/pair.h"
@@ -27,7 +27,6 @@ struct comparing {
     struct pairing files, families;
     uint32_t *to;     // alignment of the program under way
     uint32_t *from_b; // by phase of B: what it was found to be, DIFF_NONE without
-    size_t rows_room, programs_room;
 };
 
 // --- things that correspond
@@ -119,9 +118,7 @@ static void match_rest(const struct diff *diff, uint32_t *to_b, bool *taken)
 
 static int add_program(struct comparing *c, uint32_t a, uint32_t b)
 {
-    FORWARD(grow(&c->diff->program, &c->programs_room, c->diff->programs, sizeof *c->diff->program));
-    c->diff->program[c->diff->programs++] = (struct diff_program){a, b};
-    return 0;
+    return array_push(c->diff->program, c->diff->programs, (struct diff_program){a, b});
 }
 
 static int match_programs(struct comparing *c)
@@ -238,7 +235,7 @@ static void check_pair(struct comparing *c, uint32_t a, uint32_t b, bool others)
 static int add_row(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change)
 {
     struct diff *diff = c->diff;
-    FORWARD(grow(&diff->row, &c->rows_room, diff->rows, sizeof *diff->row));
+    FORWARD(array_room(diff->row, diff->rows));
     struct diff_row *row = &diff->row[diff->rows++];
     *row = (struct diff_row){.a = a, .b = b, .change = change};
     return diff_note_keep(&c->noting, row);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "model/compare/pair.h"
 
 enum {
@@ -53,7 +53,7 @@ void diff_note_add(struct diff_noting *noting, struct diff_note note)
     for (size_t i = 0; i < noting->notes; i++) {
         if (same_note(&noting->note[i], &note)) return;
     }
-    noting->error = grow(&noting->note, &noting->room, noting->notes, sizeof note);
+    noting->error = array_room(noting->note, noting->notes);
     if (!noting->error) noting->note[noting->notes++] = note;
 }
 

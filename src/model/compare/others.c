@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 enum { OPS_MOST = 4 << 20 }; // a model is small even where it stands for more
 
@@ -30,7 +30,7 @@ static int take_other(const struct op *op, size_t leaf, void *context)
         others->lookups++;
         return 0;
     }
-    FORWARD(grow(&others->op, &others->room, others->count, sizeof *others->op));
+    FORWARD(array_room(others->op, others->count));
     others->op[others->count] = (struct other_op){c->rank, c->thread, others->count, *op};
     others->count++;
     return 0;

@@ -17,7 +17,7 @@ struct other_op {
 
 struct diff_others {
     struct other_op *op; // by rank and thread, each in its order
-    size_t count, room;
+    size_t count;
     uint64_t lookups;
 };
 

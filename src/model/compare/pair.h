@@ -55,7 +55,7 @@ struct diff_noting {
     struct family_view *a, *b; // by family
     // Of the pair under way.
     struct diff_note *note;
-    size_t notes, room;
+    size_t notes;
     int error; // the first
 };
 

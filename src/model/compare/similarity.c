@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "model/phase_list.h"
 
 enum { LOOKAHEAD = 64 }; // operations that are looked at for where the two agree again
@@ -30,7 +30,7 @@ struct entries {
     bool scaled;
     int64_t pause_ns; // before barriers since the last entry
     struct entry *entry;
-    size_t count, room;
+    size_t count;
 };
 
 const char *similarity_call(const struct op_kind *kind)
@@ -62,9 +62,7 @@ static int take(const struct model_step *step, void *context)
                                           sizeof name);
         if (length < 0 || !entries->file(name, &entry.set, &entry.member, entries->context)) return 0;
     }
-    FORWARD(grow(&entries->entry, &entries->room, entries->count, sizeof entry));
-    entries->entry[entries->count++] = entry;
-    return 0;
+    return array_push(entries->entry, entries->count, entry);
 }
 
 static bool same(const struct entry *a, const struct entry *b)

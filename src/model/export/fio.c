@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "model/export/job.h"
 
@@ -28,7 +28,7 @@ struct writing {
     FILE *out;
     struct lookup extent_of;
     struct extent *extent;
-    size_t extents, extent_room;
+    size_t extents;
     uint64_t jobs;
 };
 
@@ -39,7 +39,7 @@ static int find_extent(struct writing *w, uint32_t set, uint32_t member, struct 
     uint64_t key = lookup_pair(set, member);
     uint32_t at = lookup_find(&w->extent_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(grow(&w->extent, &w->extent_room, w->extents, sizeof *w->extent));
+        FORWARD(array_room(w->extent, w->extents));
         FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
         at = (uint32_t)w->extents++;
         w->extent[at] = (struct extent){.set = set, .member = member};

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
 #include "model/export/job.h"
@@ -28,7 +28,7 @@ struct writing {
     FILE *out;
     struct lookup extent_of; // file -> place in `extent`
     uint64_t *extent;        // bytes that lines so far wrote, from the beginning on
-    size_t extents, extent_room;
+    size_t extents;
 };
 
 // Of the same wave and alike, on whatever files.
@@ -133,7 +133,7 @@ static int find_extent(struct writing *w, const struct line *line, uint64_t **ex
     uint64_t key = mix(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
     uint32_t at = lookup_find(&w->extent_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(grow(&w->extent, &w->extent_room, w->extents, sizeof *w->extent));
+        FORWARD(array_room(w->extent, w->extents));
         FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
         at = (uint32_t)w->extents++;
         w->extent[at] = 0;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/lookup.h"
 #include "base/mix.h"
 
@@ -47,12 +47,12 @@ struct lane_load {
     struct lookup strand_of; // class, set, member and size
     struct lookup tally_of;  // class, set and member
     struct strand *strand;
-    size_t strands, strand_room;
+    size_t strands;
     struct tally *tally;
-    size_t tallies, tally_room;
+    size_t tallies;
     struct lookup syncs_of; // set -> place in `syncs`
     struct syncs *syncs;
-    size_t synced, syncs_room;
+    size_t synced;
     struct lookup job_of; // what jobs have in common -> job
     size_t last;          // strand of the transfer before
     uint64_t turns;       // changes from one to another
@@ -82,7 +82,7 @@ static int find_tally(struct lane_load *lane, uint64_t key, size_t *place)
 {
     uint32_t at = lookup_find(&lane->tally_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(grow(&lane->tally, &lane->tally_room, lane->tallies, sizeof *lane->tally));
+        FORWARD(array_room(lane->tally, lane->tallies));
         FORWARD(lookup_set(&lane->tally_of, key, (uint32_t)lane->tallies));
         at = (uint32_t)lane->tallies++;
         lane->tally[at] = (struct tally){.low = INT64_MAX};
@@ -99,7 +99,7 @@ static int find_strand(struct lane_load *lane, const struct op_kind *kind, uint3
     if (at == LOOKUP_NONE) {
         size_t tally;
         FORWARD(find_tally(lane, file_key(kind, member), &tally));
-        FORWARD(grow(&lane->strand, &lane->strand_room, lane->strands, sizeof *lane->strand));
+        FORWARD(array_room(lane->strand, lane->strands));
         FORWARD(lookup_set(&lane->strand_of, key, (uint32_t)lane->strands));
         at = (uint32_t)lane->strands++;
         lane->strand[at] = (struct strand){.kind = kind, .member = member, .size = size, .tally = tally};
@@ -165,7 +165,7 @@ static int take_sync(struct lane_load *lane, const struct op_kind *kind)
 {
     uint32_t at = lookup_find(&lane->syncs_of, kind->set);
     if (at == LOOKUP_NONE) {
-        FORWARD(grow(&lane->syncs, &lane->syncs_room, lane->synced, sizeof *lane->syncs));
+        FORWARD(array_room(lane->syncs, lane->synced));
         FORWARD(lookup_set(&lane->syncs_of, kind->set, (uint32_t)lane->synced));
         at = (uint32_t)lane->synced++;
         lane->syncs[at] = (struct syncs){.only_data = true};
@@ -208,9 +208,7 @@ static uint64_t shape_of(const struct load_job *job)
 
 static int add_member(struct load_job *job, uint32_t member)
 {
-    FORWARD(grow(&job->member, &job->member_room, job->members, sizeof *job->member));
-    job->member[job->members++] = member;
-    return 0;
+    return array_push(job->member, job->members, member);
 }
 
 static int add_job(struct lane_load *lane, const struct load_job *job, uint32_t member)
@@ -219,7 +217,7 @@ static int add_job(struct lane_load *lane, const struct load_job *job, uint32_t 
     uint64_t shape = shape_of(job);
     uint32_t at = ends_by_itself(job) ? lookup_find(&lane->job_of, shape) : LOOKUP_NONE;
     if (at != LOOKUP_NONE) return add_member(&load->job[at], member);
-    FORWARD(grow(&load->job, &load->room, load->jobs, sizeof *load->job));
+    FORWARD(array_room(load->job, load->jobs));
     FORWARD(lookup_set(&lane->job_of, shape, (uint32_t)load->jobs));
     load->job[load->jobs] = *job;
     return add_member(&load->job[load->jobs++], member);

@@ -32,7 +32,6 @@ struct load_job {
     int64_t low, high;          // first byte and end of all pieces
     uint32_t *member;           // files of the set that it goes through, one after the other
     size_t members;
-    size_t member_room;
     uint64_t syncs;     // after them, in all files
     bool syncs_data;    // and not the attributes
     int64_t think_ns;   // before each piece: mean
@@ -47,7 +46,6 @@ struct load_job {
 struct load {
     struct load_job *job; // by wave, then rank
     size_t jobs;
-    size_t room;
     unsigned notes;    // of all jobs, and its own
     uint64_t bytes[2]; // read, written
     uint64_t others;   // operations that are no transfers

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "model/file/reading.h"
 
 enum { TYPES_MOST = 1 << 20, FORM_DEPTH = DATATYPE_MAX_DEPTH };
@@ -83,7 +83,7 @@ static int add_type(struct reading *r, const struct json_value *entry, size_t nu
     struct types *types = &r->model->types;
     struct making m = {.r = r, .variables = {.idp = (int64_t)number, .np = (int64_t)count, .ph = 1}};
     int64_t bytes, extent;
-    FORWARD(grow(&types->type, &types->room, types->count, sizeof *types->type));
+    FORWARD(array_room(types->type, types->count));
     struct model_type *type = &types->type[types->count];
     *type = (struct model_type){0};
     FORWARD(read_member(&m, entry, "bytes", &bytes));

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "replay/runner/runner.h"
 
 // --- how many each process has
@@ -59,14 +59,12 @@ static int count_phase(const struct runner *runner, const struct model_phase *ph
 // A process's barriers, by the number of its collective calls before them: these wait for others too.
 struct places {
     int64_t *barriers;
-    size_t count, room;
+    size_t count;
 };
 
 static int add_place(struct places *places)
 {
-    FORWARD(grow(&places->barriers, &places->room, places->count, sizeof *places->barriers));
-    places->barriers[places->count++] = 0;
-    return 0;
+    return array_push(places->barriers, places->count, 0);
 }
 
 static int take_step(const struct model_step *step, void *context)

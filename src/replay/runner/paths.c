@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/mix.h"
 
 // Names of members that were recorded; others, of more processes than there were, have none.
@@ -30,7 +30,7 @@ static int add_known(struct paths *paths, uint32_t set, uint32_t member)
 {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name)) return 0;
-    FORWARD(grow(&paths->known, &paths->room, paths->count, sizeof *paths->known));
+    FORWARD(array_room(paths->known, paths->count));
     paths->known[paths->count] = (struct paths_known){.set = set, .member = member};
     return lookup_set(&paths->known_of, mix_text(0, name), (uint32_t)paths->count++);
 }

@@ -14,7 +14,7 @@ struct paths {
         uint32_t set, member;
         bool has_files; // it is the folder of others
     } * known;          // every file that has a name
-    size_t count, room;
+    size_t count;
     struct lookup known_of;   // a name's hash -> known
     struct lookup outside_of; // so too, of folders that the model has only files of -> their number from 0
     uint32_t outside;         // how many of these

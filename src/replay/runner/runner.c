@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "base/json_keys.h"
 #include "model/phase_list.h"
 #include "replay/runner/unrecorded.h"
@@ -35,7 +35,7 @@ static struct replay_file *find_file(struct runner *runner, uint32_t set, uint32
     uint32_t at = lookup_find(&runner->file_of, lookup_pair(set, member));
     if (at != LOOKUP_NONE) return runner->file[at];
     struct replay_file *file = calloc(1, sizeof *file);
-    if (!file || grow(&runner->file, &runner->files_room, runner->files, sizeof *runner->file) < 0) {
+    if (!file || array_room(runner->file, runner->files) < 0) {
         free(file);
         return NULL;
     }
@@ -279,8 +279,8 @@ static void verify(struct runner *runner, const struct model_step *step, const s
 static int keep_pending(struct lane_run *lane, const struct replay_backend *backend, struct replay_file *file,
                         const struct model_step *step, double start, double end)
 {
-    FORWARD(grow(&lane->pending, &lane->pendings_room, lane->pendings, sizeof *lane->pending));
-    FORWARD(grow(&lane->spare, &lane->spares_room, lane->pendings + lane->spares, sizeof *lane->spare));
+    FORWARD(array_room(lane->pending, lane->pendings));
+    FORWARD(array_room(lane->spare, lane->pendings + lane->spares));
     bool works = step->async && lane->runner->options->think;
     lane->pending[lane->pendings++] = (struct pending){
         .request = lane->submitted,

@@ -106,7 +106,7 @@ struct runner {
     bool *opened_somewhere; // by set: the program has calls that open it
     struct lookup file_of;  // set and member -> file
     struct replay_file **file;
-    size_t files, files_room;
+    size_t files;
     double clock_seconds;    // that reading the clock takes
     struct phase_time *time; // by phase, of this process
     struct latency *latency; // so too, or NULL
@@ -159,13 +159,13 @@ struct lane_run {
     struct buffer buffer;
     unsigned char *data;  // of the transfer, in the buffer
     struct buffer *spare; // that nothing uses
-    size_t spares, spares_room;
+    size_t spares;
     struct lookup pauses; // distribution of pauses -> how many were taken of it
     double free_at;       // since when the lane has been thinking
     int64_t barriers;     // done in this phase
     void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
     struct pending *pending;
-    size_t pendings, pendings_room;
+    size_t pendings;
     const struct op_kind *moved; // the last kind of a stream's transfers
     replay_mover *move;          // how these are done
     bool copies;                 // the next read and write are halves of one call
@@ -173,7 +173,7 @@ struct lane_run {
     int64_t source_offset;
     uint32_t source_phase;
     struct lane_wait *wait;
-    size_t waits, waits_room;
+    size_t waits;
     // Under runner.wait_lock where others see it:
     uint64_t done;           // operations
     uint64_t next_wanted;    // the least number of them that another waits for

@@ -3,17 +3,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "replay/runner/runner.h"
 
 enum { PATIENCE_SECONDS = 10 }; // of MPI programs, where lanes wait for other processes too
 
 static int add_wait(struct lane_run *lane, const struct model_wait *wait)
 {
-    FORWARD(grow(&lane->wait, &lane->waits_room, lane->waits, sizeof *lane->wait));
-    lane->wait[lane->waits++] = (struct lane_wait){.wait = wait};
-    return 0;
+    return array_push(lane->wait, lane->waits, (struct lane_wait){.wait = wait});
 }
 
 int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)

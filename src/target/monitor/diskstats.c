@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 // "8 0 sda reads merged sectors ms writes merged sectors ms in-flight busy-ms queue-ms …"
 static bool parse_line(const char *line, struct diskstats_row *row)
@@ -32,7 +32,7 @@ int diskstats_read(struct diskstats *stats, const char *path)
     char line[512];
     int code = 0;
     while (code == 0 && fgets(line, sizeof line, file)) {
-        code = grow(&stats->row, &stats->capacity, stats->count, sizeof *stats->row);
+        code = array_room(stats->row, stats->count);
         if (code == 0 && parse_line(line, &stats->row[stats->count])) stats->count++;
     }
     fclose(file);

@@ -15,7 +15,6 @@ struct diskstats_row {
 struct diskstats {
     struct diskstats_row *row;
     size_t count;
-    size_t capacity;
 };
 
 // Reads a file in the format of /proc/diskstats in place of what `stats` held. Skips lines that it cannot parse.

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 // The kernel lists devices in an order that hardly changes, so the search starts at the same place.
 static struct history_device *device_of(const struct history *history, const struct diskstats_row *row, size_t place)
@@ -20,7 +20,7 @@ static struct history_device *device_of(const struct history *history, const str
 
 static int add_device(struct history *history, const struct diskstats_row *row)
 {
-    FORWARD(grow(&history->device, &history->capacity, history->devices, sizeof *history->device));
+    FORWARD(array_room(history->device, history->devices));
     struct history_device *device = &history->device[history->devices++];
     *device = (struct history_device){.device = row->device};
     memcpy(device->name, row->name, sizeof device->name);
