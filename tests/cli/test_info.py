@@ -133,7 +133,7 @@ class Coverage(harness.CommandLineTest):
         self.assertEqual((coverage['stdio_asked_write'], coverage['stdio_kernel_write']), (3, 3))
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +read +in this log, by stdio, which the program asked for 5 B$')
-        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB written +in this log$')
+        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +written +in this log$')
         self.assertNotIn('asynchronous', text)
 
     def test_of_what_the_kernel_does_not_count(self):
