@@ -286,3 +286,22 @@ void json_text(struct json_out *j, const char *text)
         json_null(j);
     }
 }
+
+int json_out_memory(char **text, size_t *len, json_write *write, void *context)
+{
+    int code = -ENOMEM, written = 0;
+    *text = NULL;
+    FILE *out = open_memstream(text, len);
+    struct json_out *json = out ? json_out_begin(out, 0) : NULL;
+    if (json) {
+        json->tight = true;
+        code = write(context, json);
+        written = json_out_end(json);
+    }
+    if (out && fclose(out)) written = -ENOMEM;
+    if (code >= 0) code = written;
+    if (code >= 0) return 0;
+    free(*text);
+    *text = NULL;
+    return code;
+}

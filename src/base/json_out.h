@@ -44,3 +44,9 @@ void json_seconds(struct json_out *j, int64_t value_ns); // exact: 1500000000 is
 void json_text(struct json_out *j, const char *text);    // null for NULL
 // Any bytes: what is not valid UTF-8 comes out as U+DC80 … U+DCFF (Python's surrogateescape).
 void json_bytes(struct json_out *j, const void *data, size_t len);
+
+// Writes one value.
+typedef int json_write(void *context, struct json_out *json);
+
+// One value without spaces, in memory of malloc that ends with a 0. Returns 0, or a negative code with *text NULL.
+int json_out_memory(char **text, size_t *len, json_write *write, void *context);

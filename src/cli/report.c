@@ -55,7 +55,7 @@ static int add_predictions(struct page *page)
         int code = page_add_prediction(page, options.predictions.item[i]);
         if (code < 0) return cli_fail("report", options.predictions.item[i], code);
     }
-    int code = page_find_prediction(page);
+    int code = page_add_own_prediction(page);
     return code < 0 ? cli_fail("report", page->source.path, code) : STATUS_OK;
 }
 

@@ -10,10 +10,10 @@
 #include "base/human.h"
 #include "base/json_in.h"
 
-// A model takes some hundred bytes for each operation.
+// A model needs a few hundred bytes per operation.
 enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10 };
 
-static int take_record(const struct log_stats_record *record, void *context)
+static int add_record(const struct log_stats_record *record, void *context)
 {
     struct page *page = context;
     return collect_record(&page->collect, record);
@@ -37,10 +37,10 @@ int page_gather(struct page *page, const struct info_source *source)
     *page = (struct page){.source = *source};
     FORWARD(collect_init(&page->collect, source->log));
     FORWARD(collect_events(&page->collect));
-    FORWARD(info_gather(&page->info, source, take_record, page));
+    FORWARD(info_gather(&page->info, source, add_record, page));
     FORWARD(make_model(page));
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
-    return page_say(page);
+    return page_add_sentences(page);
 }
 
 void page_free(struct page *page)
@@ -53,6 +53,12 @@ void page_free(struct page *page)
     text_list_free(&page->sentences);
     text_list_free(&page->not_captured);
     text_list_free(&page->cut);
+}
+
+const char *page_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
 }
 
 // --- predictions
@@ -71,25 +77,19 @@ static int read_file(const char *path, struct bytes *bytes)
     return code;
 }
 
-// In JSON '<' can only stand in a string, where it can be written in another way: nothing then ends a script.
-static int keep_json(struct page *page, const struct bytes *bytes)
+// A '<' in JSON is always inside a string. As an escape it cannot end the script element that holds the document.
+static int keep_document(struct page *page, const struct bytes *bytes)
 {
-    char *text = NULL;
-    size_t len;
-    FILE *out = open_memstream(&text, &len);
-    RETURN_IF(!out, -ENOMEM);
-    for (size_t i = 0; i < bytes->len; i++) {
-        if (bytes->data[i] == '<') {
-            fputs("\\u003c", out);
-        } else {
-            fputc(bytes->data[i], out);
-        }
+    struct bytes text = {0};
+    int code = 0;
+    for (size_t i = 0; i < bytes->len && !code; i++) {
+        bool is_less = bytes->data[i] == '<';
+        code = bytes_append(&text, is_less ? "\\u003c" : (const char *)&bytes->data[i], is_less ? 6 : 1);
     }
-    if (fclose(out)) {
-        free(text);
-        return -ENOMEM;
-    }
-    return text_list_take(&page->predictions, text);
+    if (!code) code = bytes_append(&text, "", 1);
+    if (!code) return text_list_take(&page->predictions, (char *)text.data);
+    bytes_free(&text);
+    return code;
 }
 
 int page_add_prediction(struct page *page, const char *path)
@@ -103,12 +103,12 @@ int page_add_prediction(struct page *page, const char *path)
         if (json_in_type(in.root) != JSON_OBJECT) code = ERR_FORMAT;
         json_in_free(&in);
     }
-    if (!code) code = keep_json(page, &bytes);
+    if (!code) code = keep_document(page, &bytes);
     bytes_free(&bytes);
     return code;
 }
 
-int page_find_prediction(struct page *page)
+int page_add_own_prediction(struct page *page)
 {
     char *path;
     struct stat st;

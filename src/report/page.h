@@ -1,4 +1,4 @@
-// The data of the page (doc/page.md): what it is made of, and how it is written.
+// The report of a log: what it is made of, and how it is written as JSON (doc/page.md), as an HTML page and as text.
 #pragma once
 
 #include <stdio.h>
@@ -17,35 +17,38 @@ struct page {
     bool has_model;
     struct findings findings;
     struct text_list predictions; // JSON documents, checked
-    struct text_list sentences;   // of the summary
+    struct text_list sentences;   // what the job did
     struct text_list not_captured;
-    struct text_list cut;
+    struct text_list cut; // what the document leaves out for its size
 };
 
-// Reads the log. 0 or a negative code; page_free in both cases.
+// Reads the log. 0 or a negative code; page_free in either case.
 int page_gather(struct page *page, const struct info_source *source);
 void page_free(struct page *page);
 
-// Adds a document of `ioseer predict --json`; ERR_FORMAT where it is none.
+// Adds a document of `ioseer predict --json`. ERR_FORMAT where the file is something else.
 int page_add_prediction(struct page *page, const char *path);
-// The one beside the log, if there is one.
-int page_find_prediction(struct page *page);
+// Adds the document beside the log, LOG.predict.json, if it exists.
+int page_add_own_prediction(struct page *page);
 
-// What is said of the job in words (page_words.c).
-int page_say(struct page *page);
+// Fills sentences, not_captured and cut (sentences.c).
+int page_add_sentences(struct page *page);
+
+// A path without its folders.
+const char *page_base_name(const char *path);
 
 // The whole document.
 int page_json(struct page *page, FILE *out);
-// While the log is being read: what its index tells. `done` of it, 0 to 1.
+// The document while the log is being read: what its index tells. `done` is the part that has been read, 0 to 1.
 int page_pending_json(const struct info_source *source, double done, FILE *out);
 
-// The page with its data (page_html.c). A build without Node and its libraries has no template (web/meson.build).
+// The HTML page with its data. A build without Node and its libraries has no template (web/meson.build).
 #define PAGE_MISSING                                                                                                   \
     "this ioseer was built without the page: it needs Node, and web/node_modules, which \"npm ci\" in web/ makes"
 bool page_has_template(void);
 int page_html(struct page *page, FILE *out);
-// The template with JSON in its two places, none of which has a '<'.
+// The template with JSON in its two places. The JSON must not contain '<'.
 int page_fill_template(const char *data, const char *server, FILE *out);
 
-// The same story in a terminal (page_text.c).
+// The text for a terminal.
 int page_text(struct page *page, FILE *out);

@@ -1,4 +1,4 @@
-// The page itself: a template that the build made of web/, with two places for data (web/README.md).
+// The HTML page: the build makes a template from web/, with two places for data (web/README.md).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +9,23 @@
 #ifdef HAVE_PAGE
 extern const char page_template[];
 extern const char page_template_end[];
+#else
+static const char page_template[1], *const page_template_end = page_template;
 #endif
 
 bool page_has_template(void)
 {
-#ifdef HAVE_PAGE
-    return true;
-#else
-    return false;
-#endif
+    return page_template_end - page_template > 0;
 }
 
 int page_fill_template(const char *data, const char *server, FILE *out)
 {
-#ifdef HAVE_PAGE
     const struct {
         const char *marker;
         const char *text;
     } fill[] = {{"@IOSEER_DATA@", data}, {"@IOSEER_SERVER@", server}};
     const char *at = page_template;
+    RETURN_IF(!page_has_template(), ERR_NOTHING);
     for (size_t i = 0; i < sizeof fill / sizeof fill[0]; i++) {
         const char *marker = memmem(at, (size_t)(page_template_end - at), fill[i].marker, strlen(fill[i].marker));
         RETURN_IF(!marker, ERR_FORMAT);
@@ -37,12 +35,6 @@ int page_fill_template(const char *data, const char *server, FILE *out)
     }
     fwrite(at, 1, (size_t)(page_template_end - at), out);
     return ferror(out) ? -errno : 0;
-#else
-    (void)data;
-    (void)server;
-    (void)out;
-    return ERR_NOTHING;
-#endif
 }
 
 int page_html(struct page *page, FILE *out)

@@ -1,5 +1,5 @@
-// Writes the page's data (doc/page.md), section by section. Each has a limit in bytes; one that is longer is written
-// again with shorter lists, and the summary, which comes last, says so.
+// Writes the report's document (doc/page.md) section by section. Each section has a limit in bytes. One that is longer
+// is written again with shorter lists, and the summary, which comes last, says so.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +17,34 @@ enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 // Writes a value whose lists have at most `most` members.
 typedef int section_write(struct page *page, struct json_out *json, size_t most);
 
-struct section {
-    const char *key;
-    const char *words; // what is cut, in words
-    section_write *write;
-    size_t most;
-    size_t limit_bytes;
-};
+static int write_title(struct page *page, struct json_out *json, size_t most)
+{
+    enum { LONGEST = 200 };
+    const struct log_strings *command = &log_job(page->source.log)->command;
+    char title[LONGEST + 1] = "";
+    size_t len = 0;
+    (void)most;
+    for (size_t i = 0; i < command->count && len < LONGEST; i++) {
+        const char *word = command->word[i], *slash = i ? NULL : strrchr(word, '/');
+        int added = snprintf(title + len, sizeof title - len, "%s%s", i ? " " : "", slash ? slash + 1 : word);
+        len = added < 0 || (size_t)added > LONGEST - len ? LONGEST : len + (size_t)added;
+    }
+    json_bytes(json, title, len);
+    return 0;
+}
+
+static int write_log_name(struct page *page, struct json_out *json, size_t most)
+{
+    (void)most;
+    json_text(json, page_base_name(page->source.path));
+    return 0;
+}
+
+static int write_findings(struct page *page, struct json_out *json, size_t most)
+{
+    findings_json(&page->findings, json, most);
+    return 0;
+}
 
 static int write_job(struct page *page, struct json_out *json, size_t most)
 {
@@ -65,69 +86,9 @@ static int write_devices(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
-static int write_findings(struct page *page, struct json_out *json, size_t most)
-{
-    findings_json(&page->findings, json, most);
-    return 0;
-}
-
-static const struct section sections[] = {
-    {"findings", "findings: those with the least time", write_findings, 64, 100 * KIB},
-    {"job", "job: its lists of processes, ranks and files", write_job, 200, 200 * KIB},
-    {"timeline", "timeline: its shortest pieces", write_timeline, 12000, 600 * KIB},
-    {"phases", "phases: those after the first ones, or ranks of each", write_phases, 500, 300 * KIB},
-    {"space", "space: some of its points", write_space, SPACE_POINTS, 330 * KIB},
-    {"layers", "layers: processes with little time, and trees", write_layers, 128, 200 * KIB},
-    {"files", "files: those with little time", write_files, FILES_SHOWN, 250 * KIB},
-    {"devices", "devices: some samples", write_devices, 500, 80 * KIB},
-};
-
-// The value as text; *len bytes.
-static int section_text(struct page *page, const struct section *section, size_t most, char **text, size_t *len)
-{
-    FILE *out = open_memstream(text, len);
-    RETURN_IF(!out, -ENOMEM);
-    struct json_out *json = json_out_begin(out, 0);
-    int code = -ENOMEM, written = 0;
-    if (json) {
-        json->tight = true;
-        code = section->write(page, json, most);
-        written = json_out_end(json);
-    }
-    if (fclose(out) && !written) written = -ENOMEM;
-    return code < 0 ? code : written;
-}
-
-// As many members as will probably fit.
-static size_t shorter(size_t most, size_t limit_bytes, size_t bytes)
-{
-    size_t fits = (size_t)((double)most * 0.9 * (double)limit_bytes / (double)bytes);
-    return fits < most ? fits : most - 1;
-}
-
-static int write_section(struct page *page, const struct section *section, FILE *out)
-{
-    size_t most = section->most;
-    for (;;) {
-        char *text = NULL;
-        size_t len = 0;
-        int code = section_text(page, section, most, &text, &len);
-        if (code == 0 && (len <= section->limit_bytes || !most))
-            fprintf(out, ",\n\"%s\": %s", section->key, len <= section->limit_bytes ? text : "null");
-        free(text);
-        FORWARD(code);
-        if (len <= section->limit_bytes || !most) break;
-        most = shorter(most, section->limit_bytes, len);
-    }
-    return most < section->most ? text_list_add(&page->cut, "%s (at most %zu of each)", section->words, most) : 0;
-}
-
-// --- what is short
-
 static void key_texts(struct json_out *json, const char *key, const struct text_list *texts)
 {
-    json_key(json, key);
-    json_array(json);
+    key_array(json, key);
     for (size_t i = 0; i < texts->count; i++) json_text(json, texts->text[i]);
     json_close(json);
 }
@@ -156,87 +117,116 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
-static int write_title(struct page *page, struct json_out *json, size_t most)
+// --- the document
+
+static const struct section {
+    const char *key;
+    section_write *write; // NULL: the predictions, which are JSON already
+    size_t most;
+    size_t limit_bytes;
+    bool in_index;   // known before the events are read
+    const char *cut; // what is left out where the section is too long
+} sections[] = {
+    {"title", write_title, 0, 4 * KIB, true, "title"},
+    {"log", write_log_name, 0, 32 * KIB, true, "log"},
+    {"findings", write_findings, 64, 100 * KIB, false, "findings: those with the least time"},
+    {"job", write_job, 200, 200 * KIB, true, "job: its lists of processes, ranks and files"},
+    {"timeline", write_timeline, 12000, 600 * KIB, true, "timeline: its shortest pieces"},
+    {"phases", write_phases, 500, 300 * KIB, false, "phases: those after the first ones, or ranks of each"},
+    {"space", write_space, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
+    {"layers", write_layers, 128, 200 * KIB, false, "layers: processes with little time, and trees"},
+    {"files", write_files, FILES_SHOWN, 250 * KIB, false, "files: those with little time"},
+    {"devices", write_devices, 500, 80 * KIB, true, "devices: some samples"},
+    {"predictions", NULL, 0, 0, true, NULL},
+    {"summary", write_summary, 0, 64 * KIB, true, "summary"},
+};
+
+struct section_part {
+    struct page *page;
+    const struct section *section;
+    size_t most;
+};
+
+static int write_part(void *context, struct json_out *json)
 {
-    enum { LONGEST = 200 };
-    const struct log_strings *command = &log_job(page->source.log)->command;
-    char title[LONGEST + 1] = "";
-    size_t len = 0;
-    (void)most;
-    for (size_t i = 0; i < command->count && len < LONGEST; i++) {
-        const char *word = command->word[i];
-        const char *name = i ? NULL : strrchr(word, '/');
-        int added = snprintf(title + len, sizeof title - len, "%s%s", i ? " " : "", name ? name + 1 : word);
-        len = added < 0 || (size_t)added > LONGEST - len ? LONGEST : len + (size_t)added;
-    }
-    json_bytes(json, title, len);
-    return 0;
+    const struct section_part *part = context;
+    return part->section->write(part->page, json, part->most);
 }
 
-static int write_log_name(struct page *page, struct json_out *json, size_t most)
+// As many members as will probably fit.
+static size_t shorter(size_t most, size_t limit_bytes, size_t bytes)
 {
-    const char *path = page->source.path, *name = strrchr(path, '/');
-    (void)most;
-    json_text(json, name && name[1] ? name + 1 : path);
-    return 0;
+    size_t fits = (size_t)((double)most * 0.9 * (double)limit_bytes / (double)bytes);
+    return fits < most ? fits : most - 1;
+}
+
+static int write_section(struct page *page, const struct section *section, FILE *out)
+{
+    struct section_part part = {page, section, section->most};
+    for (;;) {
+        char *text;
+        size_t len;
+        FORWARD(json_out_memory(&text, &len, write_part, &part));
+        bool fits = len <= section->limit_bytes, is_last = fits || !part.most;
+        if (is_last) fputs(fits ? text : "null", out);
+        free(text);
+        if (is_last) break;
+        part.most = shorter(part.most, section->limit_bytes, len);
+    }
+    return part.most < section->most ? text_list_add(&page->cut, "%s (at most %zu of each)", section->cut, part.most)
+                                     : 0;
 }
 
 static void write_predictions(const struct page *page, FILE *out)
 {
-    fputs(",\n\"predictions\": [", out);
+    fputc('[', out);
     for (size_t i = 0; i < page->predictions.count; i++)
         fprintf(out, "%s%s", i ? ",\n" : "", page->predictions.text[i]);
     fputc(']', out);
 }
 
-static const struct section title_section = {"title", "title", write_title, 0, 4 * KIB};
-static const struct section log_section = {"log", "log", write_log_name, 0, 32 * KIB};
-static const struct section summary_section = {"summary", "summary", write_summary, 0, 64 * KIB};
-
-// As long as only the index has been read.
-static int write_pending(struct page *page, double done, FILE *out)
+static int write_document(struct page *page, bool is_pending, FILE *out)
 {
-    const struct timeline_window window = timeline_whole(page->source.log);
-    FORWARD(summary_init(&page->collect.summary, page->source.log));
-    summary_finish(&page->collect.summary);
-    FORWARD(timeline_init(&page->collect.timeline, page->source.log, &window));
-    FORWARD(timeline_from_index(&page->collect.timeline, page->source.log));
-    FORWARD(info_gather_records(&page->info, &page->source));
-    FORWARD(text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
-                          human_count(log_events(page->source.log), "event").text));
-    fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);
-    FORWARD(write_section(page, &title_section, out));
-    FORWARD(write_section(page, &log_section, out));
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
-        section_write *write = sections[i].write;
-        if (write == write_job || write == write_timeline || write == write_devices) {
-            FORWARD(write_section(page, &sections[i], out));
+        const struct section *section = &sections[i];
+        fprintf(out, ",\n\"%s\": ", section->key);
+        if (is_pending && !section->in_index) {
+            fputs("null", out);
+        } else if (section->write) {
+            FORWARD(write_section(page, section, out));
         } else {
-            fprintf(out, ",\n\"%s\": null", sections[i].key);
+            write_predictions(page, out);
         }
     }
-    write_predictions(page, out);
-    FORWARD(write_section(page, &summary_section, out));
     fputs("}\n", out);
-    return ferror(out) ? -EIO : 0;
-}
-
-int page_pending_json(const struct info_source *source, double done, FILE *out)
-{
-    struct page page = {.source = *source};
-    int code = write_pending(&page, done, out);
-    page_free(&page);
-    return code;
+    return ferror(out) ? -errno : 0;
 }
 
 int page_json(struct page *page, FILE *out)
 {
     fputs("{\"version\": 1", out);
-    FORWARD(write_section(page, &title_section, out));
-    FORWARD(write_section(page, &log_section, out));
-    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) FORWARD(write_section(page, &sections[i], out));
-    write_predictions(page, out);
-    FORWARD(write_section(page, &summary_section, out));
-    fputs("}\n", out);
-    return ferror(out) ? -errno : 0;
+    return write_document(page, false, out);
+}
+
+static int gather_pending(struct page *page, double done)
+{
+    struct log *log = page->source.log;
+    const struct timeline_window window = timeline_whole(log);
+    FORWARD(summary_init(&page->collect.summary, log));
+    FORWARD(summary_finish(&page->collect.summary));
+    FORWARD(timeline_init(&page->collect.timeline, log, &window));
+    FORWARD(timeline_from_index(&page->collect.timeline, log));
+    FORWARD(info_gather_records(&page->info, &page->source));
+    return text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
+                         human_count(log_events(log), "event").text);
+}
+
+int page_pending_json(const struct info_source *source, double done, FILE *out)
+{
+    struct page page = {.source = *source};
+    fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);
+    int code = gather_pending(&page, done);
+    if (!code) code = write_document(&page, true, out);
+    page_free(&page);
+    return code;
 }

@@ -1,12 +1,13 @@
-// The page's story in a terminal.
+// The report as text for a terminal.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json_in.h"
-#include "log/describe.h"
+#include "base/table.h"
 #include "report/page.h"
+#include "report/phases_json.h"
 
 enum { WIDTH = 100, BARS = 64, SHOWN = 10 };
 
@@ -17,7 +18,7 @@ static void heading(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-// Words in lines of WIDTH, all but the first indented.
+// Words in lines of WIDTH. The first line begins with `first`, the others are indented by its length.
 static void paragraph(FILE *out, const char *first, const char *text)
 {
     size_t indent = strlen(first), column = indent;
@@ -71,8 +72,22 @@ static void print_findings(const struct page *page, FILE *out)
         for (size_t k = 0; k < finding->evidences; k++) print_evidence(out, &finding->evidence[k]);
         paragraph(out, "     why:      ", finding->reason);
         paragraph(out, "     do:       ", finding->advice);
-        fprintf(out, "     check:    %s\n", finding->command); // to be copied as it is
+        fprintf(out, "     check:    %s\n", finding->command); // for copying: not broken into lines
     }
+}
+
+static struct table begin_table(FILE *out, const struct table_column *columns)
+{
+    struct table table = table_begin(out, columns);
+    table.indent = 2;
+    return table;
+}
+
+// Prints the table, also what it has where filling it failed with `code`.
+static int table_finish(struct table *table, int code)
+{
+    int printed = table_end(table);
+    return code < 0 ? code : printed;
 }
 
 // --- bandwidth over time
@@ -103,42 +118,57 @@ static void print_timeline(const struct page *page, FILE *out)
 
 // --- phases
 
+// One row for the phases from `first` to before `end`, which belong to one family.
+static int add_phases(struct table *table, const struct model *model, size_t first, size_t end, int64_t all_ns)
+{
+    const struct model_family *family = &model->family[model->phase[first].family];
+    int64_t ns = 0;
+    struct model_row *row;
+    size_t rows;
+    for (size_t i = first; i < end; i++) ns += model->phase[i].duration_ns;
+    FORWARD(model_rows(model, family, &row, &rows));
+    if (rows) {
+        table_printf(table, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
+        table_text(table, call_class_name(row[0].class));
+        table_number(table, row[0].rep);
+        table_text(table, row[0].has_size ? human_bytes(model_row_size(&row[0])).text : "varies");
+        table_bytes(table, family->weight * (end - first));
+        table_duration(table, ns);
+        table_percent(table, all_ns > 0 ? (double)ns / (double)all_ns : 0);
+        table_row(table);
+    }
+    free(row);
+    return 0;
+}
+
 static int print_phases(const struct page *page, FILE *out)
 {
+    static const struct table_column columns[] = {
+        {"PHASE", TABLE_TEXT}, {"OPERATION", TABLE_TEXT}, {"REP", TABLE_NUMBER}, {"REQUEST", TABLE_UNIT},
+        {"BYTES", TABLE_UNIT}, {"TIME", TABLE_UNIT},      {"SHARE", TABLE_UNIT}, {0}};
     const struct model *model = &page->model;
     int64_t all_ns = 0;
-    size_t shown = 0;
     if (!page->has_model || !model->phases) return 0;
-    heading(out, "Phases (ioseer phases has the whole table)");
+    heading(out, "Phases (ioseer phases prints the whole table)");
+    struct table table = begin_table(out, columns);
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    for (size_t first = 0, end; first < model->phases && shown < SHOWN; first = end, shown++) {
-        const struct model_family *family = &model->family[model->phase[first].family];
-        int64_t ns = 0;
-        for (end = first; end < model->phases && model->phase[end].family == model->phase[first].family; end++)
-            ns += model->phase[end].duration_ns;
-        struct model_row *row;
-        size_t rows;
-        FORWARD(model_rows(model, family, &row, &rows));
-        if (rows) {
-            char label[48];
-            snprintf(label, sizeof label, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
-            fprintf(out, "  %-9s %-6s %6" PRIu64 " x %10s  %10s  %10s  %7s\n", label, call_class_name(row[0].class),
-                    row[0].rep, row[0].has_size ? human_bytes(model_row_size(&row[0])).text : "varies",
-                    human_bytes(family->weight * (end - first)).text, human_seconds(ns).text,
-                    human_percent(all_ns > 0 ? (double)ns / (double)all_ns : 0).text);
-        }
-        free(row);
+    int code = 0;
+    for (size_t first = 0, end, shown = 0; first < model->phases && shown < SHOWN && !code; first = end, shown++) {
+        end = phases_family_end(model, first);
+        code = add_phases(&table, model, first, end, all_ns);
     }
-    return 0;
+    return table_finish(&table, code);
 }
 
 // --- layers and files
 
-static void print_layers(const struct page *page, FILE *out)
+static int print_layers(const struct page *page, FILE *out)
 {
+    static const struct table_column columns[] = {
+        {"LAYER", TABLE_TEXT}, {"IN ITS CALLS", TABLE_UNIT}, {"NOT BELOW", TABLE_UNIT}, {"CALLS", TABLE_NUMBER}, {0}};
     const struct layers *layers = &page->collect.layers;
     struct layer_time sum[LAYER_COUNT] = {0};
-    size_t processes = 0;
+    int64_t processes = 0;
     for (size_t i = 0; i < log_process_count(layers->log); i++) {
         bool used = false;
         for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
@@ -150,38 +180,47 @@ static void print_layers(const struct page *page, FILE *out)
         }
         processes += used;
     }
-    if (!processes) return;
+    if (!processes) return 0;
     heading(out, "Layers (means of the processes)");
-    fprintf(out, "  %-10s %14s %14s %12s\n", "LAYER", "IN ITS CALLS", "NOT BELOW", "CALLS");
+    struct table table = begin_table(out, columns);
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
         if (!sum[layer].calls) continue;
-        fprintf(out, "  %-10s %14s %14s %12" PRIu64 "\n", call_layer_name(layer),
-                human_seconds(sum[layer].inclusive_ns / (int64_t)processes).text,
-                human_seconds(sum[layer].exclusive_ns / (int64_t)processes).text, sum[layer].calls);
+        table_text(&table, call_layer_name(layer));
+        table_duration(&table, sum[layer].inclusive_ns / processes);
+        table_duration(&table, sum[layer].exclusive_ns / processes);
+        table_number(&table, sum[layer].calls);
+        table_row(&table);
     }
+    return table_end(&table);
 }
 
-static void print_files(const struct page *page, FILE *out)
+static int print_files(const struct page *page, FILE *out)
 {
+    static const struct table_column columns[] = {{"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT},
+                                                  {"TIME", TABLE_UNIT}, {"PROCESSES", TABLE_NUMBER},
+                                                  {"FILE", TABLE_NAME}, {0}};
     const struct files *files = &page->collect.files;
-    if (!files->rows) return;
+    if (!files->rows) return 0;
     heading(out, "Files with the most time");
-    fprintf(out, "  %10s  %10s  %12s  %9s  %s\n", "READ", "WRITTEN", "TIME", "PROCESSES", "FILE");
+    struct table table = begin_table(out, columns);
     for (size_t i = 0; i < files->rows && i < SHOWN; i++) {
         const struct files_row *row = &files->row[i];
-        fprintf(out, "  %10s  %10s  %12s  %9" PRIu64 "  ", human_bytes(row->bytes[0]).text,
-                human_bytes(row->bytes[1]).text,
-                human_seconds(files->own_ns[log_file_index(files->log, row->file)]).text, row->processes);
-        human_print_name(out, row->file->name);
-        fputc('\n', out);
+        table_bytes(&table, row->bytes[0]);
+        table_bytes(&table, row->bytes[1]);
+        table_duration(&table, files->own_ns[log_file_index(files->log, row->file)]);
+        table_number(&table, row->processes);
+        table_text(&table, row->file->name);
+        table_row(&table);
     }
+    FORWARD(table_end(&table));
     uint64_t more = files->left_out + (files->rows > SHOWN ? files->rows - SHOWN : 0);
     if (more) fprintf(out, "  ... and %s\n", human_count(more, "other").text);
+    return 0;
 }
 
 // --- predictions
 
-// Another program may have written the document: what is not there, or is something else, is not printed.
+// Another program may have written the document: values that are missing or of another type are not printed.
 static const char *text_at(const struct json_value *object, const char *key)
 {
     const char *text;
@@ -195,42 +234,48 @@ static struct human time_at(const struct json_value *object, const char *key)
     return known ? human_time(seconds) : (struct human){"unknown"};
 }
 
-static void print_predicted(const struct json_value *target, const char *best, FILE *out)
+static void add_target(struct table *table, const struct json_value *target, const char *best)
 {
-    const char *name = text_at(target, "name"), *method = text_at(target, "method"),
-               *reason = text_at(target, "reason");
-    struct human low = time_at(target, "low"), high = time_at(target, "high");
-    char range[2 * sizeof(struct human)];
-    snprintf(range, sizeof range, "%.40s - %.40s", low.text, high.text);
-    fprintf(out, "  %12s  %27s  ", time_at(target, "total").text, range);
-    human_print_name(out, name ? name : "a target without a name");
-    if (method) fputs(", ", out);
-    human_print_name(out, method ? method : "");
-    if (best && name && !strcmp(best, name)) fputs(": the fastest", out);
-    if (reason) fputs(" (", out);
-    human_print_name(out, reason ? reason : "");
-    fputs(reason ? ")\n" : "\n", out);
+    const char *name = text_at(target, "name"), *method = text_at(target, "method");
+    const char *reason = text_at(target, "reason");
+    table_text(table, time_at(target, "total").text);
+    table_printf(table, "%s - %s", time_at(target, "low").text, time_at(target, "high").text);
+    table_text(table, name ? name : "a target without a name");
+    if (method) table_append(table, ", %s", method);
+    if (best && name && !strcmp(best, name)) table_append(table, ": the fastest");
+    if (reason) table_append(table, " (%s)", reason);
+    table_row(table);
+}
+
+static int add_prediction(struct table *table, const char *text)
+{
+    struct json_in in;
+    struct json_in_error error;
+    FORWARD(json_in_parse(&in, text, strlen(text), &error));
+    const struct json_value *targets = json_in_member(in.root, "targets");
+    for (size_t i = 0; i < json_in_length(targets); i++)
+        add_target(table, json_in_at(targets, i), text_at(in.root, "best"));
+    if (json_in_type(json_in_member(in.root, "recorded")) != JSON_NULL) {
+        table_text(table, time_at(in.root, "recorded").text);
+        table_text(table, "");
+        table_text(table, "as recorded");
+        table_row(table);
+    }
+    json_in_free(&in);
+    return 0;
 }
 
 static int print_predictions(const struct page *page, FILE *out)
 {
-    if (page->predictions.count) {
-        heading(out, "Predictions: the time in I/O on other storage");
-        fprintf(out, "  %12s  %27s  %s\n", "I/O TIME", "95 % INTERVAL", "TARGET");
-    }
-    for (size_t i = 0; i < page->predictions.count; i++) {
-        struct json_in in;
-        struct json_in_error error;
-        const char *text = page->predictions.text[i];
-        FORWARD(json_in_parse(&in, text, strlen(text), &error));
-        const struct json_value *targets = json_in_member(in.root, "targets");
-        for (size_t k = 0; k < json_in_length(targets); k++)
-            print_predicted(json_in_at(targets, k), text_at(in.root, "best"), out);
-        if (json_in_type(json_in_member(in.root, "recorded")) != JSON_NULL)
-            fprintf(out, "  %12s  %27s  as recorded\n", time_at(in.root, "recorded").text, "");
-        json_in_free(&in);
-    }
-    return 0;
+    static const struct table_column columns[] = {
+        {"I/O TIME", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER}, {"TARGET", TABLE_TEXT}, {0}};
+    if (!page->predictions.count) return 0;
+    heading(out, "Predictions: the time in I/O on other storage");
+    struct table table = begin_table(out, columns);
+    int code = 0;
+    for (size_t i = 0; i < page->predictions.count && !code; i++)
+        code = add_prediction(&table, page->predictions.text[i]);
+    return table_finish(&table, code);
 }
 
 int page_text(struct page *page, FILE *out)
@@ -240,7 +285,7 @@ int page_text(struct page *page, FILE *out)
     print_findings(page, out);
     print_timeline(page, out);
     FORWARD(print_phases(page, out));
-    print_layers(page, out);
-    print_files(page, out);
+    FORWARD(print_layers(page, out));
+    FORWARD(print_files(page, out));
     return print_predictions(page, out);
 }

@@ -1,195 +1,171 @@
-// What the page says of a job in words.
+// What the report says about a job in sentences.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "log/describe.h"
+#include "base/human.h"
 #include "report/page.h"
 
-static struct human human_rate(uint64_t bytes, int64_t ns)
+// The last part of a path on one line, at most `longest` bytes of it. To be freed.
+static char *short_name(const char *path, size_t longest)
 {
-    double rate = ns > 0 ? (double)bytes * 1e9 / (double)ns : 0;
-    struct human words = human_bytes(rate < 1e18 ? (uint64_t)rate : UINT64_C(1000000000000000000));
-    strcat(words.text, "/s");
-    return words;
-}
-
-// The program's name, without control characters and not too long; to be freed.
-static char *program_name(const struct log *log)
-{
-    enum { LONGEST = 60 };
-    const struct log_job *job = log_job(log);
-    const char *path = job->command.count ? job->command.word[0] : "The program";
-    for (size_t i = 0; i < log_process_count(log); i++) { // the application, not its launcher
-        const struct log_process *process = log_process_at(log, i);
-        if (process->has_rank && process->exe) {
-            path = process->exe;
-            break;
-        }
-    }
-    const char *slash = strrchr(path, '/');
-    char *text = NULL;
+    char *text = NULL, *part = strndup(page_base_name(path), longest);
     size_t len;
-    char *part = strndup(slash && slash[1] ? slash + 1 : path, LONGEST);
     FILE *out = part ? open_memstream(&text, &len) : NULL;
     if (out) human_print_name(out, part);
-    if (out && fclose(out)) {
-        free(text);
-        text = NULL;
-    }
     free(part);
-    return text;
+    if (!out || !fclose(out)) return text;
+    free(text);
+    return NULL;
 }
 
-// The time in I/O, of one process or of several.
-static int say_io(struct page *page, const char *name, const struct human *who)
+// The application, not its launcher.
+static const char *program_path(const struct log *log)
 {
-    const struct summary *summary = &page->collect.summary;
-    struct human run = human_seconds(summary->run_ns), share = human_percent(summary->io_share);
-    struct human mean = human_seconds(summary->io_mean_ns), most = human_seconds(summary->io_most_ns);
-    if (page->info.nprocs == 1)
-        return text_list_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s.", name, run.text,
-                             who->text, share.text, mean.text);
-    char some[160] = "";
-    if (summary->processes < page->info.nprocs)
-        snprintf(some, sizeof some, " of the %s that did any", human_count(summary->processes, "").text);
-    return text_list_add(
-        &page->sentences,
-        "%s ran for %s as %s and spent %s of that in I/O: %s on average%s, %s in the one with the most.", name,
-        run.text, who->text, share.text, mean.text, some, most.text);
+    const struct log_job *job = log_job(log);
+    for (size_t i = 0; i < log_process_count(log); i++) {
+        const struct log_process *process = log_process_at(log, i);
+        if (process->has_rank && process->exe) return process->exe;
+    }
+    return job->command.count ? job->command.word[0] : "The program";
 }
 
-static int say_run(struct page *page)
+static int add_run(struct page *page)
 {
+    enum { LONGEST_NAME = 60 };
     const struct summary *summary = &page->collect.summary;
-    char *name = program_name(page->source.log);
+    uint64_t processes = page->info.nprocs;
+    struct human run = human_seconds(summary->run_ns);
+    struct human count = human_count(processes, page->info.rank_count ? "rank" : "process");
+    char times[400] = ".", some[160] = "", *name = short_name(program_path(page->source.log), LONGEST_NAME);
     RETURN_IF(!name, -ENOMEM);
-    struct human who = human_count(page->info.nprocs, page->info.rank_count ? "rank" : "process");
-    int code = summary->io_share >= 0 ? say_io(page, name, &who)
-                                      : text_list_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.",
-                                                      name, human_seconds(summary->run_ns).text);
+    if (summary->processes < processes)
+        snprintf(some, sizeof some, " over the %s that did any", human_count(summary->processes, "").text);
+    if (processes != 1)
+        snprintf(times, sizeof times, " on average%s, %s in the process with the most.", some,
+                 human_seconds(summary->io_most_ns).text);
+    int code = summary->io_share < 0
+                   ? text_list_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name, run.text)
+                   : text_list_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s%s", name,
+                                   run.text, count.text, human_percent(summary->io_share).text,
+                                   human_seconds(summary->io_mean_ns).text, times);
     free(name);
     return code;
 }
 
-static int say_bytes(struct page *page)
+static int add_bytes(struct page *page)
 {
     const struct summary *summary = &page->collect.summary;
     uint64_t bytes = summary->bytes[0] + summary->bytes[1];
+    double rate = summary->transfer_ns > 0 ? (double)bytes * 1e9 / (double)summary->transfer_ns : 0;
     if (!bytes) return 0;
     return text_list_add(&page->sentences,
-                         "It read %s and wrote %s with %s, at %s while a transfer was under way (%s).",
+                         "It read %s and wrote %s with %s, at %s while any transfer was in progress (%s).",
                          human_bytes(summary->bytes[0]).text, human_bytes(summary->bytes[1]).text,
-                         human_count(summary->calls, "call").text, human_rate(bytes, summary->transfer_ns).text,
+                         human_count(summary->calls, "call").text, human_bandwidth(rate < 1e18 ? rate : 1e18).text,
                          human_seconds(summary->transfer_ns).text);
 }
 
-// --- how the file with the most time is used
+// --- how the program uses the file with the most bytes
 
-static const struct facts_file *main_file(const struct facts *facts)
+static uint64_t bytes_of(const struct facts_file *file)
 {
-    const struct facts_file *best = NULL;
-    for (size_t i = 0; i < facts->files; i++) {
-        const struct facts_file *file = facts->file[i];
-        uint64_t bytes = file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes : 0;
-        if (bytes && (!best || bytes > best->request[FACTS_READ].bytes + best->request[FACTS_WRITE].bytes)) best = file;
-    }
-    return best;
+    return file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes : 0;
 }
 
-static int say_pattern(struct page *page)
+static int add_pattern(struct page *page)
 {
-    const struct facts_file *file = main_file(page->collect.facts);
+    enum { LONGEST_NAME = 80 };
+    const struct facts *facts = page->collect.facts;
+    const struct facts_file *file = NULL;
+    for (size_t i = 0; i < facts->files; i++)
+        if (bytes_of(facts->file[i]) > bytes_of(file)) file = facts->file[i];
     if (!file) return 0;
     uint64_t calls = file->request[FACTS_READ].calls + file->request[FACTS_WRITE].calls;
     uint64_t unaligned = file->unaligned[FACTS_READ].calls + file->unaligned[FACTS_WRITE].calls;
     uint64_t switched = file->switched[FACTS_READ].calls + file->switched[FACTS_WRITE].calls;
-    const char *slash = strrchr(file->file->name, '/');
-    char *text = NULL, *part = strndup(slash && slash[1] ? slash + 1 : file->file->name, 80);
-    size_t len;
-    FILE *out = part ? open_memstream(&text, &len) : NULL;
-    if (out) {
-        fputs("Most bytes are of ", out);
-        human_print_name(out, part);
-        fprintf(out, ": %s by %s, ", human_count(calls, "request").text, human_count(file->users, "process").text);
-        if (unaligned) {
-            fprintf(out, "%s of them unaligned", human_percent((double)unaligned / (double)calls).text);
-        } else {
-            fputs("all of them aligned", out);
-        }
-        if (switched) fprintf(out, "; reads and writes alternate %s", human_count(switched, "time").text);
-        if (file->again[FACTS_WRITE])
-            fprintf(out, "; %s were written over what had been written before",
-                    human_bytes(file->again[FACTS_WRITE]).text);
-        if (file->again[FACTS_READ]) fprintf(out, "; %s were read again", human_bytes(file->again[FACTS_READ]).text);
-        fputc('.', out);
-    }
-    free(part);
-    if (out && fclose(out)) {
-        free(text);
-        text = NULL;
-    }
-    return text_list_take(&page->sentences, text);
+    uint64_t written = file->again[FACTS_WRITE], read = file->again[FACTS_READ];
+    struct human share = human_percent((double)unaligned / (double)calls);
+    char turns[160] = "", over[160] = "", again[160] = "", *name = short_name(file->file->name, LONGEST_NAME);
+    RETURN_IF(!name, -ENOMEM);
+    if (switched) snprintf(turns, sizeof turns, "; reads and writes alternate %s", human_count(switched, "time").text);
+    if (written)
+        snprintf(over, sizeof over, "; %s were written over what had been written before", human_bytes(written).text);
+    if (read) snprintf(again, sizeof again, "; %s were read again", human_bytes(read).text);
+    int code = text_list_add(&page->sentences, "Most bytes belong to %s: %s by %s, %s of them %s%s%s%s.", name,
+                             human_count(calls, "request").text, human_count(file->users, "process").text,
+                             unaligned ? share.text : "all", unaligned ? "unaligned" : "aligned", turns, over, again);
+    free(name);
+    return code;
 }
 
-// --- what is not there
+// --- what the log does not show
 
-static int say_coverage(struct page *page, unsigned direction)
+static int add_coverage(struct page *page, unsigned direction)
 {
     static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
     const struct coverage *coverage = &page->info.coverage;
     uint64_t unseen = coverage_remainder(coverage, direction);
     double fraction;
     if (!unseen || !coverage_fraction(coverage, direction, &fraction) || fraction > 0.9995) return 0;
-    return text_list_add(&page->not_captured, "%s %s (%s of what the kernel counted) went by unseen: %s.",
+    return text_list_add(&page->not_captured, "%s %s (%s of what the kernel counted) were not seen: %s.",
                          human_bytes(unseen).text, verb[direction], human_percent(1 - fraction).text,
                          COVERAGE_REMAINDER);
 }
 
-static int say_losses(struct page *page)
+// A sentence about `count` things, if there are any. %s in `format` is their number with the noun.
+struct counted {
+    uint64_t count;
+    const char *noun;
+    const char *format;
+};
+
+static int add_counted(struct text_list *texts, const struct counted *counted, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const char *place = strstr(counted[i].format, "%s");
+        if (counted[i].count)
+            FORWARD(text_list_add(texts, "%.*s%s%s", (int)(place - counted[i].format), counted[i].format,
+                                  human_count(counted[i].count, counted[i].noun).text, place + 2));
+    }
+    return 0;
+}
+
+static int add_losses(struct page *page)
 {
     const struct log *log = page->source.log;
     uint64_t ended = 0;
     for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
-    if (page->info.lost_events)
-        FORWARD(text_list_add(&page->not_captured, "%s were lost; the section on the job says why.",
-                              human_count(page->info.lost_events, "event").text));
-    if (ended)
-        FORWARD(text_list_add(&page->not_captured,
-                              "The trace of %s ended early: timeline, phases and findings stop there, counters do not.",
-                              human_count(ended, "process").text));
-    if (page->info.coverage.mappings)
-        FORWARD(text_list_add(&page->not_captured, "Memory accesses to mapped files (mmap) are not seen: %s were made.",
-                              human_count(page->info.coverage.mappings, "mapping").text));
-    if (page->info.coverage.raw_rings)
-        FORWARD(text_list_add(&page->not_captured, "io_uring without liburing is not seen: %s were made.",
-                              human_count(page->info.coverage.raw_rings, "ring").text));
-    if (page->info.is_damaged) FORWARD(text_list_add(&page->not_captured, "Parts of the log cannot be read."));
-    return 0;
+    const struct counted losses[] = {
+        {page->info.lost_events, "event", "%s were lost; the section about the job says why."},
+        {ended, "process", "The trace of %s ended early: timeline, phases and findings stop there, counters do not."},
+        {page->info.coverage.mappings, "mapping",
+         "Memory accesses to mapped files (mmap) are not seen: the program made %s."},
+        {page->info.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
+    };
+    FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
+    return page->info.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
 }
 
-static int say_cuts(struct page *page)
+static int add_cuts(struct page *page)
 {
     const struct collect *collect = &page->collect;
-    if (collect->facts->uses_left_out)
-        FORWARD(text_list_add(&page->cut, "findings: files used by very many processes, from the %s pair of the two on",
-                              human_count(FACTS_MOST_USES, "").text));
-    if (collect->files.left_out)
-        FORWARD(text_list_add(&page->cut, "files: %s with less time than those shown",
-                              human_count(collect->files.left_out, "file").text));
-    if (collect->timeline.lanes_left_out)
-        FORWARD(text_list_add(&page->cut, "timeline: %s with little time in calls",
-                              human_count(collect->timeline.lanes_left_out, "thread").text));
-    return 0;
+    const struct counted cuts[] = {
+        {collect->facts->uses_left_out ? FACTS_MOST_USES : 0, "",
+         "findings: files used by very many processes, from the %s pair of the two on"},
+        {collect->files.left_out, "file", "files: %s with less time than those shown"},
+        {collect->timeline.lanes_left_out, "thread", "timeline: %s with little time in calls"},
+    };
+    return add_counted(&page->cut, cuts, sizeof cuts / sizeof cuts[0]);
 }
 
-int page_say(struct page *page)
+int page_add_sentences(struct page *page)
 {
-    FORWARD(say_run(page));
-    FORWARD(say_bytes(page));
-    FORWARD(say_pattern(page));
-    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(say_coverage(page, direction));
-    FORWARD(say_losses(page));
-    return say_cuts(page);
+    FORWARD(add_run(page));
+    FORWARD(add_bytes(page));
+    FORWARD(add_pattern(page));
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) FORWARD(add_coverage(page, direction));
+    FORWARD(add_losses(page));
+    return add_cuts(page);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "report/page.h"
 
 enum { PATIENCE_SECONDS = 1, ZOOM_SPANS = 20000, ZOOM_NAME_BYTES = 200 << 10, TREE_CALLS = 2000 };
@@ -31,7 +32,7 @@ struct view_logs {
     struct view_log log[];
 };
 
-// --- writing JSON to memory
+// --- answers
 
 static FILE *answer_open(struct view_answer *answer)
 {
@@ -48,30 +49,12 @@ static int answer_close(struct view_answer *answer, FILE *out, int code)
     return code;
 }
 
-typedef int write_value(void *context, struct json_out *json);
-
-static int answer_json(struct view_answer *answer, write_value *write, void *context)
-{
-    FILE *out = answer_open(answer);
-    RETURN_IF(!out, -ENOMEM);
-    struct json_out *json = json_out_begin(out, 0);
-    if (!json) return answer_close(answer, out, -ENOMEM);
-    json->tight = true;
-    int code = write(context, json);
-    int written = json_out_end(json);
-    return answer_close(answer, out, code < 0 ? code : written);
-}
-
 static int write_names(void *context, struct json_out *json)
 {
     const struct view_logs *logs = context;
     json_object(json);
-    json_key(json, "logs");
-    json_array(json);
-    for (size_t i = 0; i < logs->count; i++) {
-        const char *path = logs->log[i].source.requests.path, *slash = strrchr(path, '/');
-        json_text(json, slash && slash[1] ? slash + 1 : path);
-    }
+    key_array(json, "logs");
+    for (size_t i = 0; i < logs->count; i++) json_text(json, page_base_name(logs->log[i].source.requests.path));
     json_close(json);
     json_close(json);
     return 0;
@@ -79,7 +62,7 @@ static int write_names(void *context, struct json_out *json)
 
 int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
 {
-    return answer_json(answer, write_names, (void *)logs);
+    return json_out_memory(&answer->text, &answer->len, write_names, (void *)logs);
 }
 
 // --- the reading thread
@@ -87,7 +70,7 @@ int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
 static int read_log(struct view_log *log, struct page *page, struct view_answer *answer)
 {
     int code = page_gather(page, &log->source.reader);
-    if (!code) code = page_find_prediction(page);
+    if (!code) code = page_add_own_prediction(page);
     FILE *out = code ? NULL : answer_open(answer);
     if (!code && !out) code = -ENOMEM;
     return out ? answer_close(answer, out, page_json(page, out)) : code;
@@ -225,7 +208,7 @@ int view_logs_timeline(struct view_logs *logs, size_t number, double from, doubl
     RETURN_IF(!to_ns(from, &window.window.from_ns) || !to_ns(to, &window.window.to_ns), ERR_USAGE);
     RETURN_IF(window.window.to_ns <= window.window.from_ns || width < NARROWEST || width > WIDEST, ERR_USAGE);
     pthread_mutex_lock(&log->requesting);
-    int code = answer_json(answer, write_window, &window);
+    int code = json_out_memory(&answer->text, &answer->len, write_window, &window);
     pthread_mutex_unlock(&log->requesting);
     return code;
 }
@@ -252,7 +235,7 @@ int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at
     RETURN_IF(!to_ns(at, &tree.at_ns), ERR_USAGE);
     tree.at_ns -= BEFORE_NS;
     pthread_mutex_lock(&log->requesting);
-    int code = answer_json(answer, write_tree, &tree);
+    int code = json_out_memory(&answer->text, &answer->len, write_tree, &tree);
     pthread_mutex_unlock(&log->requesting);
     return code;
 }
