@@ -12,17 +12,24 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mix.h"
 
 static const char folder[] = "/run/ioseer";
 static const char name_start[] = "ioseer-";
 
 enum { FOLDER_TRIES = 100 };
 
+// FNV-1a. The name must stay the same from one version of ioseer to the next.
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 struct throttle_state throttle_state_for(const char *mount)
 {
     struct throttle_state state = {.guard = getpid(), .loop = -1};
-    snprintf(state.name, sizeof state.name, "%s%016" PRIx64, name_start, mix_text(0, mount));
+    snprintf(state.name, sizeof state.name, "%s%016" PRIx64, name_start, hash_of(mount));
     snprintf(state.mount, sizeof state.mount, "%s", mount);
     return state;
 }
