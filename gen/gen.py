@@ -61,16 +61,15 @@ def write_real_header(tables):
 def shim_body(tables, call, real_call, cast=''):
     """enter, the real call, leave: all decisions are in the probe functions."""
     enter, leave = tables.probe_calls(call)
-    unlocks = ' __attribute__((cleanup(stream_unlock)))' if call.probe.startswith('stream_') else ''
+    unlocks = ' __attribute__((cleanup(stdio_unlock)))' if call.probe.startswith('stdio_') else ''
     yield f'    struct probe probe{unlocks};'
     if unlocks:
         yield '    probe.locked = NULL;'
+    yield f"    probe.caller = {'system_call_caller' if cast else '(uintptr_t)__builtin_return_address(0)'};"
     if call.ret == 'void':
         yield f'    bool watched = {enter};\n    {real_call};\n    if (watched) {leave});'
     else:
         yield f'    if (!{enter}) return {cast}{real_call};'
-        if cast:
-            yield '    probe.caller = system_call_caller;'
         yield f'    {call.ret} result = {real_call};\n    {leave}, result);\n    return {cast}result;'
 
 

@@ -16,7 +16,7 @@ from test_tables import AFTER, BEFORE, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, S
 
 def probe_of(call):
     """Probes that differ only in how they lock the stream are tested alike."""
-    return {'stream_number': 'stream_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
+    return {'stdio_number': 'stdio_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
 
 
 class Case:
@@ -88,7 +88,7 @@ class Case:
         if self.call.op.startswith('accept'):
             yield 'fixture_listener();'
         yield BEFORE.get(self.key, BEFORE.get(probe_of(self.call), '')).replace('{stream}', self.stream)
-        if self.key in ('stream_read', 'stream_write'):
+        if self.key in ('stdio_read', 'stdio_write'):
             yield f'off_t before = ftello({self.stream});'
 
     def returned(self):

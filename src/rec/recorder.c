@@ -272,7 +272,7 @@ void recorder_end(enum process_exit how, uint32_t value)
 {
     struct thread *thread = current_thread;
     if (vfork_child || !thread || !thread->ready) return;
-    if (how == EXIT_CLEAN) stream_finish_all();
+    if (how == EXIT_CLEAN) stdio_finish_all();
     emit_rest(thread);
     if (!emit_claim(thread)) return;
     struct spill_header *header = recorder.spill;

@@ -40,7 +40,7 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
 PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
 {
     struct pending what;
-    if (!enter(p) || !block || !describe_block(p, call, block, &what)) return false;
+    if (!enter_by_hand(p) || !block || !describe_block(p, call, block, &what)) return false;
     async_add(p->thread, &what);
     return true;
 }
@@ -147,7 +147,7 @@ SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct 
 {
     struct probe p;
     struct async_batch batch;
-    if (!enter(&p)) return real.lio_listio(mode, blocks, count, event);
+    if (!enter_by_hand(&p)) return real.lio_listio(mode, blocks, count, event);
     async_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
     int result = real.lio_listio(mode, blocks, count, event);
     int error = errno;
@@ -221,7 +221,7 @@ SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
 {
     struct probe p;
     struct async_batch batch;
-    if (!enter(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
+    if (!enter_by_hand(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
     async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
     p.thread->in_library = true;
     int result = REAL_LATE(io_submit)(context, count, blocks);
@@ -261,7 +261,7 @@ bool async_is_number(long number)
 long async_system_call(long number, const long argument[6])
 {
     struct probe p;
-    if (!enter(&p) || p.thread->in_library) return system_call_real(number, argument);
+    if (!enter_by_hand(&p) || p.thread->in_library) return system_call_real(number, argument);
     const void *context = (const void *)argument[0];
     if (number == SYS_io_submit) {
         struct async_batch batch;

@@ -209,7 +209,7 @@ static void count_unseen(struct submission *s)
 PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *ring)
 {
     s->ring = (const struct ring_view *)ring;
-    s->watched = enter(&s->p);
+    s->watched = enter_by_hand(&s->p);
     if (!s->watched) return;
     s->first = s->ring->sq.sqe_head;
     s->end = s->ring->sq.sqe_tail;

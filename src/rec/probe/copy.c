@@ -3,7 +3,7 @@
 
 #include "rec/probe/probe.h"
 
-bool begin_copy(struct probe *p, int in, int out)
+bool enter_copy(struct probe *p, int in, int out)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;

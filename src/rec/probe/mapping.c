@@ -62,7 +62,7 @@ static void cut(uintptr_t start, uintptr_t end)
     }
 }
 
-bool begin_mmap(struct probe *p, int fd, int flags)
+bool enter_mmap(struct probe *p, int fd, int flags)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -98,7 +98,7 @@ void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, i
     emit_slowly(p->thread, &e);
 }
 
-bool begin_mapping(struct probe *p, const void *address)
+bool enter_mapping(struct probe *p, const void *address)
 {
     p->thread = recorder_thread();
     if (!p->thread || atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
@@ -126,9 +126,9 @@ static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, 
 }
 
 // The entries must go before the kernel lets another thread map the same addresses.
-bool begin_munmap(struct probe *p, const void *address, size_t len)
+bool enter_munmap(struct probe *p, const void *address, size_t len)
 {
-    if (!begin_mapping(p, address)) return false;
+    if (!enter_mapping(p, address)) return false;
     if (emit_claim(p->thread)) {
         spin_lock(&lock);
         cut((uintptr_t)address, (uintptr_t)address + len);

@@ -216,7 +216,7 @@ void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result)
     leave_fd(p, call, fd, result ? fd : -1);
 }
 
-bool begin_dir(struct probe *p, DIR *dir)
+bool enter_dir(struct probe *p, DIR *dir)
 {
     p->thread = recorder_thread();
     if (!p->thread || !dir) return false;
@@ -246,7 +246,7 @@ void leave_dir_void(struct probe *p, uint32_t call, DIR *dir)
     leave_fd(p, call, -1, 0);
 }
 
-bool begin_closedir(struct probe *p, DIR *dir)
+bool enter_closedir(struct probe *p, DIR *dir)
 {
     p->thread = recorder_thread();
     if (!p->thread || !dir) return false;

@@ -238,7 +238,7 @@ void leave_dup(struct probe *p, uint32_t call, int fd, int result)
     emit_slowly(p->thread, &e);
 }
 
-bool begin_dup2(struct probe *p, int fd, int fd2)
+bool enter_dup2(struct probe *p, int fd, int fd2)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -274,7 +274,7 @@ void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
 
 // --- closing
 
-bool begin_close(struct probe *p, int fd)
+bool enter_close(struct probe *p, int fd)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;

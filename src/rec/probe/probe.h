@@ -53,9 +53,15 @@ PROBE_INLINE bool enter(struct probe *p)
 {
     p->thread = recorder_thread();
     if (UNLIKELY(!p->thread)) return false;
-    p->caller = (uintptr_t)__builtin_return_address(0);
     p->start = clock_now();
     return true;
+}
+
+// In a shim written by hand.
+PROBE_INLINE bool enter_by_hand(struct probe *p)
+{
+    p->caller = (uintptr_t)__builtin_return_address(0);
+    return enter(p);
 }
 
 PROBE_INLINE bool enter_fd(struct probe *p, int fd)
@@ -64,7 +70,6 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
     if (UNLIKELY(!p->thread)) return false;
     p->handle = handles_get(fd);
     if (UNLIKELY(p->handle->flags & HANDLE_UNKNOWN)) p->handle = handles_resolve(fd);
-    p->caller = (uintptr_t)__builtin_return_address(0);
     p->start = clock_now();
     return true;
 }
@@ -90,7 +95,6 @@ PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
         if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
         if (p->handle->flags & asking_flags) begin_shared_transfer(p);
     }
-    p->caller = (uintptr_t)__builtin_return_address(0);
     p->start = clock_now();
     return true;
 }
@@ -159,63 +163,14 @@ off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_
 // The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
 
-// The out-of-line beginnings of the rarer probes; the caller's address is taken inline, where it is the program's.
-bool begin_close(struct probe *p, int fd);
-bool begin_dup2(struct probe *p, int fd, int fd2);
-bool begin_dir(struct probe *p, DIR *dir);
-bool begin_closedir(struct probe *p, DIR *dir);
-bool begin_mmap(struct probe *p, int fd, int flags);
-bool begin_mapping(struct probe *p, const void *address);
-bool begin_munmap(struct probe *p, const void *address, size_t len);
-bool begin_copy(struct probe *p, int in, int out);
-
-PROBE_INLINE bool enter_close(struct probe *p, int fd)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_close(p, fd);
-}
-
-PROBE_INLINE bool enter_dup2(struct probe *p, int fd, int fd2)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_dup2(p, fd, fd2);
-}
-
-PROBE_INLINE bool enter_dir(struct probe *p, DIR *dir)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_dir(p, dir);
-}
-
-PROBE_INLINE bool enter_closedir(struct probe *p, DIR *dir)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_closedir(p, dir);
-}
-
-PROBE_INLINE bool enter_mmap(struct probe *p, int fd, int flags)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_mmap(p, fd, flags);
-}
-
-PROBE_INLINE bool enter_mapping(struct probe *p, const void *address)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_mapping(p, address);
-}
-
-PROBE_INLINE bool enter_munmap(struct probe *p, const void *address, size_t len)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_munmap(p, address, len);
-}
-
-PROBE_INLINE bool enter_copy(struct probe *p, int in, int out)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_copy(p, in, out);
-}
+bool enter_close(struct probe *p, int fd);
+bool enter_dup2(struct probe *p, int fd, int fd2);
+bool enter_dir(struct probe *p, DIR *dir);
+bool enter_closedir(struct probe *p, DIR *dir);
+bool enter_mmap(struct probe *p, int fd, int flags);
+bool enter_mapping(struct probe *p, const void *address);
+bool enter_munmap(struct probe *p, const void *address, size_t len);
+bool enter_copy(struct probe *p, int in, int out);
 
 void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result);
 void leave_close(struct probe *p, uint32_t call, int fd, int result);

@@ -41,8 +41,9 @@ PROBE_INLINE void message_begin(struct message *m)
 {
     m->p.locked = NULL;
     m->bytes = 0;
-    m->watched = enter_stream(&m->p, stderr);
-    if (m->watched) stream_unlock(&m->p);
+    m->p.caller = (uintptr_t)__builtin_return_address(0);
+    m->watched = enter_stdio(&m->p, stderr);
+    if (m->watched) stdio_unlock(&m->p);
 }
 
 static void message_end(struct message *m, uint32_t call)
@@ -51,7 +52,7 @@ static void message_end(struct message *m, uint32_t call)
     if (m->watched) {
         flockfile(stderr);
         m->p.locked = stderr;
-        stream_after_write(&m->p, call, stderr, (ssize_t)m->bytes, (ssize_t)m->bytes);
+        stdio_after_write(&m->p, call, stderr, (ssize_t)m->bytes, (ssize_t)m->bytes);
     }
     errno = error;
 }

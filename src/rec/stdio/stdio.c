@@ -130,7 +130,7 @@ static void catch_up(struct probe *p, FILE *stream)
 // --- entering
 
 // Also what unwinding runs when the thread is cancelled inside the real call.
-void stream_unlock(struct probe *p)
+void stdio_unlock(struct probe *p)
 {
     if (p->locked) funlockfile(p->locked);
     p->locked = NULL;
@@ -139,15 +139,20 @@ void stream_unlock(struct probe *p)
 // A program with one thread takes no lock either, and may leave by siglongjmp.
 extern char __libc_single_threaded __attribute__((weak));
 
-static bool lock_stream(FILE *stream, enum stream_lock lock)
+enum stdio_lock {
+    STDIO_WAIT, // the call itself takes the lock
+    STDIO_TRY,  // the call takes none, and another thread may hold it for ever
+};
+
+static bool lock_stream(FILE *stream, enum stdio_lock lock)
 {
     bool alone = &__libc_single_threaded && __libc_single_threaded;
-    if (alone || lock == STREAM_TRY) return ftrylockfile(stream) == 0;
+    if (alone || lock == STDIO_TRY) return ftrylockfile(stream) == 0;
     flockfile(stream);
     return true;
 }
 
-bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock)
+static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -170,6 +175,16 @@ bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock)
     p->had_error = stream->_flags & FLAG_ERROR;
     p->start = clock_now();
     return true;
+}
+
+bool enter_stdio(struct probe *p, FILE *stream)
+{
+    return enter_locked(p, stream, STDIO_WAIT);
+}
+
+bool enter_stdio_unlocked(struct probe *p, FILE *stream)
+{
+    return enter_locked(p, stream, STDIO_TRY);
 }
 
 // Why a read brought nothing; 0 at the end of the file. The flag of an earlier error may still be up.
@@ -216,13 +231,13 @@ static void foresee_position(struct probe *p, int fd)
     }
 }
 
-void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
     uint64_t end = clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
         tally_left_out(p, stream, true, moved);
-        stream_unlock(p);
+        stdio_unlock(p);
         return;
     }
     int error = moved < 0 ? errno : 0;
@@ -243,7 +258,7 @@ void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t as
         }
     }
     remember(handle, stream);
-    stream_unlock(p);
+    stdio_unlock(p);
     emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error ? -1 : moved, error, end);
 }
 
@@ -255,13 +270,13 @@ static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved
            taken <= (int64_t)p->left;
 }
 
-void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
     uint64_t end = clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
         tally_left_out(p, stream, false, moved);
-        stream_unlock(p);
+        stdio_unlock(p);
         return;
     }
     kernel_wrote(p, p->pending); // it was writing: libc flushed first
@@ -280,7 +295,7 @@ void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     }
     int error = read_error(p, stream);
     remember(handle, stream);
-    stream_unlock(p);
+    stdio_unlock(p);
     emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error && !moved ? -1 : moved,
                error && !moved ? error : 0, end);
 }
@@ -295,7 +310,7 @@ static int mode_flags(const char *mode)
     return flags;
 }
 
-void leave_stream_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
 {
     leave_open(p, call, AT_FDCWD, path, mode_flags(mode), 0666, result ? result->_fileno : -1);
     struct handle *handle = p->handle;
@@ -304,21 +319,21 @@ void leave_stream_open(struct probe *p, uint32_t call, const char *path, const c
     remember(handle, result);
 }
 
-void leave_stream_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result)
+void leave_stdio_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result)
 {
     (void)mode;
     leave_fd(p, call, fd, result ? fd : -1);
 }
 
-void leave_stream_pipe(struct probe *p, uint32_t call, FILE *result)
+void leave_stdio_pipe(struct probe *p, uint32_t call, FILE *result)
 {
     (void)p, (void)call;
     if (result) handles_forget(result->_fileno);
 }
 
-bool begin_stream_close(struct probe *p, FILE *stream)
+bool enter_stdio_close(struct probe *p, FILE *stream)
 {
-    if (!stream || !begin_stream(p, stream, STREAM_WAIT)) return false;
+    if (!stream || !enter_stdio(p, stream)) return false;
     int fd = stream->_fileno;
     if (p->handle->file) {
         kernel_wrote(p, p->pending);
@@ -326,7 +341,7 @@ bool begin_stream_close(struct probe *p, FILE *stream)
     } else if (p->pending) {
         emit_left_out(p->thread, true, p->handle->left_out, (int64_t)p->pending);
     }
-    stream_unlock(p);
+    stdio_unlock(p);
     struct handle *handle = handles_begin_close(fd);
     p->handle = handle;
     p->left = (uint64_t)fd; // the stream is gone when we need it
@@ -334,7 +349,7 @@ bool begin_stream_close(struct probe *p, FILE *stream)
     return true;
 }
 
-void leave_stream_close(struct probe *p, uint32_t call, int result)
+void leave_stdio_close(struct probe *p, uint32_t call, int result)
 {
     if (call != CALL_none) {
         leave_close(p, call, (int)p->left, result);
@@ -345,12 +360,12 @@ void leave_stream_close(struct probe *p, uint32_t call, int result)
 
 // freopen closes the old file and opens the new one, on the same number if it can; without a path only the mode
 // changes.
-void leave_stream_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
+void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
 {
     int fd = (int)p->left;
     handles_end_close(fd, true, p->handle);
     if (path || !result) {
-        leave_stream_open(p, call, path ? path : "", mode, result);
+        leave_stdio_open(p, call, path ? path : "", mode, result);
         return;
     }
     p->handle = probe_handle(result->_fileno);
@@ -361,7 +376,7 @@ void leave_stream_reopen(struct probe *p, uint32_t call, const char *path, const
 
 // A seek may flush, drop the buffer and read a block ahead: what it read is known if the buffer holds another range
 // now.
-void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
+void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     uint64_t end = clock_now();
     struct handle *handle = p->handle;
@@ -371,7 +386,7 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
         bool refilled = buffered > 0 && stream->_offset != p->file_offset;
         emit_left_out(p->thread, true, handle->left_out, (int64_t)(p->pending - bytes_pending(stream)));
         emit_left_out(p->thread, false, handle->left_out, refilled ? buffered : 0);
-        stream_unlock(p);
+        stdio_unlock(p);
         return;
     }
     uint64_t old_end = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
@@ -382,7 +397,7 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     if (buffered && now != old_end) *kernel_bytes(p, 0) += buffered;
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
     remember(handle, stream);
-    stream_unlock(p);
+    stdio_unlock(p);
     if (!error) {
         emit(p->thread, call, handle, false, logical, 0, p->start, end, p->caller);
         return;
@@ -394,12 +409,12 @@ void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     emit_slowly(p->thread, &e);
 }
 
-void leave_stream_rewind(struct probe *p, uint32_t call, FILE *stream)
+void leave_stdio_rewind(struct probe *p, uint32_t call, FILE *stream)
 {
-    leave_stream_seek(p, call, stream, 0);
+    leave_stdio_seek(p, call, stream, 0);
 }
 
-static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int result)
+static void leave_stdio_event(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     uint64_t end = clock_now();
     struct handle *handle = p->handle;
@@ -408,7 +423,7 @@ static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int
         uint64_t pending = bytes_pending(stream);
         int64_t flushed = p->pending > pending ? (int64_t)(p->pending - pending) : 0;
         emit_left_out(p->thread, true, handle->left_out, flushed);
-        stream_unlock(p);
+        stdio_unlock(p);
         return;
     }
     uint64_t pending = bytes_pending(stream);
@@ -416,7 +431,7 @@ static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int
     if (p->left && !bytes_left(stream)) move_position(handle, -(int64_t)p->left); // a flushed reader seeks back
     if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
     remember(handle, stream);
-    stream_unlock(p);
+    stdio_unlock(p);
     if (call == CALL_none) return;
     struct emission e;
     probe_emission(&e, p, call, end);
@@ -425,10 +440,10 @@ static void leave_stream_event(struct probe *p, uint32_t call, FILE *stream, int
 }
 
 // fflush(NULL) is one event without a file; each stream finds out at its next call.
-void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result)
+void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     if (stream) {
-        leave_stream_event(p, call, stream, result);
+        leave_stdio_event(p, call, stream, result);
         return;
     }
     struct emission e;
@@ -437,7 +452,7 @@ void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result
     emit_slowly(p->thread, &e);
 }
 
-bool begin_stream_number(struct probe *p, FILE *stream)
+bool enter_stdio_number(struct probe *p, FILE *stream)
 {
     p->thread = recorder_thread();
     if (!p->thread || !stream || stream->_fileno < 0) return false;
@@ -446,27 +461,27 @@ bool begin_stream_number(struct probe *p, FILE *stream)
     return true;
 }
 
-void leave_stream_number(struct probe *p, uint32_t call, FILE *stream, int result)
+void leave_stdio_number(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     (void)stream;
     leave_fd(p, call, -1, result);
 }
 
-void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result)
+void leave_stdio_meta(struct probe *p, uint32_t call, FILE *stream, int result)
 {
-    leave_stream_event(p, call, stream, result);
+    leave_stdio_event(p, call, stream, result);
 }
 
-void leave_stream_void(struct probe *p, uint32_t call, FILE *stream)
+void leave_stdio_void(struct probe *p, uint32_t call, FILE *stream)
 {
-    leave_stream_event(p, call, stream, 0);
+    leave_stdio_event(p, call, stream, 0);
 }
 
-void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result)
+void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     (void)call, (void)result;
     if (p->handle->file) remember(p->handle, stream);
-    stream_unlock(p);
+    stdio_unlock(p);
 }
 
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
@@ -488,7 +503,7 @@ static void finish_stream(struct handle *handle)
     atomic_fetch_add(&recorder.spill->exit_stdio_bytes, handle->stream_pending);
 }
 
-void stream_finish_all(void)
+void stdio_finish_all(void)
 {
     FILE *const standard[] = {stdout, stderr};
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {

@@ -11,81 +11,50 @@
 
 #include "rec/probe/probe.h"
 
-enum { STREAM_AS_MOVED = -1 }; // the call asks for no number of bytes: what moved is what was asked
+enum { STDIO_AS_MOVED = -1 }; // the call asks for no number of bytes: what moved is what was asked
 
 // Bytes of a call that counts items; fread takes part of an item at the end of a file, which only the stream can tell.
-static inline ssize_t stream_items(size_t size, size_t count, size_t items)
+static inline ssize_t stdio_items(size_t size, size_t count, size_t items)
 {
     return items == count || size == 1 ? (ssize_t)(size * items) : -1;
 }
 
 // Bytes of a line, unless there are zero bytes in it: then only the stream can tell, and finds out by this not being
 // true.
-static inline ssize_t stream_text(const char *line)
+static inline ssize_t stdio_text(const char *line)
 {
     return line ? (ssize_t)strlen(line) : -1;
 }
 
-enum stream_lock {
-    STREAM_WAIT, // the call itself takes the lock
-    STREAM_TRY,  // the call takes none: whoever has it may keep it for ever
-};
+bool enter_stdio(struct probe *p, FILE *stream);
+bool enter_stdio_unlocked(struct probe *p, FILE *stream);
+bool enter_stdio_number(struct probe *p, FILE *stream); // fileno touches neither buffer nor lock
+bool enter_stdio_close(struct probe *p, FILE *stream);
 
-bool begin_stream(struct probe *p, FILE *stream, enum stream_lock lock);
-bool begin_stream_number(struct probe *p, FILE *stream);
-bool begin_stream_close(struct probe *p, FILE *stream);
+void stdio_unlock(struct probe *p);
 
-void stream_unlock(struct probe *p);
-
-PROBE_INLINE bool enter_stream(struct probe *p, FILE *stream)
-{
-
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_stream(p, stream, STREAM_WAIT);
-}
-
-PROBE_INLINE bool enter_stream_unlocked(struct probe *p, FILE *stream)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_stream(p, stream, STREAM_TRY);
-}
-
-// fileno touches neither buffer nor lock.
-PROBE_INLINE bool enter_stream_number(struct probe *p, FILE *stream)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_stream_number(p, stream);
-}
-
-PROBE_INLINE bool enter_stream_close(struct probe *p, FILE *stream)
-{
-
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return begin_stream_close(p, stream);
-}
-
-void stream_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
-void stream_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
+void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
+void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
 
 // Integer and pointer results alike: how many bytes moved is all that matters.
-#define leave_stream_read(p, call, stream, asked, moved, result)                                                       \
-    ((void)(result), stream_after_read(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
-#define leave_stream_write(p, call, stream, asked, moved, result)                                                      \
-    ((void)(result), stream_after_write(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
+#define leave_stdio_read(p, call, stream, asked, moved, result)                                                        \
+    ((void)(result), stdio_after_read(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
+#define leave_stdio_write(p, call, stream, asked, moved, result)                                                       \
+    ((void)(result), stdio_after_write(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
 
-void leave_stream_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
-void leave_stream_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
-void leave_stream_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result);
-void leave_stream_pipe(struct probe *p, uint32_t call, FILE *result);
-void leave_stream_close(struct probe *p, uint32_t call, int result);
-void leave_stream_seek(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stream_rewind(struct probe *p, uint32_t call, FILE *stream);
-void leave_stream_flush(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stream_number(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stream_meta(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stream_void(struct probe *p, uint32_t call, FILE *stream);
-void leave_stream_unget(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
+void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
+void leave_stdio_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result);
+void leave_stdio_pipe(struct probe *p, uint32_t call, FILE *result);
+void leave_stdio_close(struct probe *p, uint32_t call, int result);
+void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stdio_rewind(struct probe *p, uint32_t call, FILE *stream);
+void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stdio_number(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stdio_meta(struct probe *p, uint32_t call, FILE *stream, int result);
+void leave_stdio_void(struct probe *p, uint32_t call, FILE *stream);
+void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result);
 
 // At exit: what still lies in buffers, and will be written by libc when nobody looks any more.
-void stream_finish_all(void);
+void stdio_finish_all(void);
