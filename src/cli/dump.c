@@ -151,7 +151,7 @@ static void json_who(struct json_out *json, const struct log_event *event)
 
 static void json_event(struct json_out *json, struct log *log, const struct log_event *event)
 {
-    const struct stream_event *raw = &event->raw;
+    const struct log_event_raw *raw = &event->raw;
     const struct log_call *call = event->call;
     json_object(json);
     key_number(json, "id", event->id);
@@ -204,7 +204,7 @@ static void text_number(FILE *out, int width, bool known, uint64_t value)
 }
 
 // Bytes moved or the value returned; of failed calls the error's name.
-static void text_result(FILE *out, const struct stream_event *raw)
+static void text_result(FILE *out, const struct log_event_raw *raw)
 {
     if (raw->error) {
         const char *name = strerrorname_np(raw->error);
@@ -218,7 +218,7 @@ static void text_result(FILE *out, const struct stream_event *raw)
 
 static void text_event(FILE *out, struct log *log, const struct log_event *event)
 {
-    const struct stream_event *raw = &event->raw;
+    const struct log_event_raw *raw = &event->raw;
     fprintf(out, "%16.9f %13.9f %7" PRIu32 " %7" PRIu32 " %-6s %-22s", (double)event->start_ns / 1e9,
             (double)event->duration_ns / 1e9, event->process->pid, raw->tid, call_layer_name(event->call->layer),
             event->call->name);

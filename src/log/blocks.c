@@ -54,7 +54,7 @@ static int take_index_block(struct log *log, const struct bytes *raw)
 }
 
 // A long index takes several blocks, one after the other up to the trailer. Moves `end` to where the trailer begins.
-static int read_index(struct log *log, struct bytes *raw, uint64_t *end)
+static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, uint64_t *end)
 {
     uint8_t trailer[LOG_TRAILER_BYTES];
     uint64_t offset;
@@ -64,7 +64,7 @@ static int read_index(struct log *log, struct bytes *raw, uint64_t *end)
     *end = log->size - LOG_TRAILER_BYTES;
     while (offset < *end) {
         struct log_block block;
-        FORWARD(log_read_block_at(log, offset, &block, raw));
+        FORWARD(log_read_block_at(log, offset, &block, stored, raw));
         RETURN_IF(block.type != BLOCK_INDEX, ERR_FORMAT);
         FORWARD(take_index_block(log, raw));
         offset += LOG_BLOCK_HEADER_BYTES + block.stored_len;
@@ -131,9 +131,10 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
 
 int log_find_blocks(struct log *log)
 {
-    struct bytes raw = {0};
+    struct bytes stored = {0}, raw = {0};
     uint64_t end = log->size;
-    int code = read_index(log, &raw, &end);
+    int code = read_index(log, &stored, &raw, &end);
+    bytes_free(&stored);
     bytes_free(&raw);
     if (code == 0 || code == -ENOMEM) return code;
     log->health.index_missing = true;

@@ -5,35 +5,27 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/glob.h"
+#include "base/grow.h"
 
 // A block that is not sorted is put in order this many events at a time. The writer's blocks have fewer; only a block
 // that is bigger than any it makes could come out with its parts in turn.
 enum { SORT_EVENTS = 1 << 20, EVENT_HEAD_BYTES = offsetof(struct stream_event, attribute) };
 
-struct sort_key {
+struct log_sort_key {
     uint64_t start;
     uint64_t number;
     size_t offset; // in `events`
 };
 
-static bool file_passes(struct log_cursor *cursor, const struct log_file *file)
+static const struct log_file *second_file(const struct log_cursor *cursor)
 {
-    if (!file) return false;
-    uint8_t *known = &cursor->sieve->files[log_file_index(cursor->log, file)];
-    if (*known == SIEVE_UNKNOWN)
-        *known = glob_match(cursor->sieve->filter.file_glob, file->name) ? SIEVE_PASSES : SIEVE_FAILS;
-    return *known == SIEVE_PASSES;
-}
-
-static const struct log_file *second_file(const struct log_cursor *cursor, const struct stream_event *raw)
-{
+    const struct stream_event *raw = &cursor->event;
     if (!(raw->attribute_mask & 1u << ATTRIBUTE_FILE2)) return NULL;
     return log_process_file(cursor->log, cursor->place->process, (uint32_t)raw->attribute[ATTRIBUTE_FILE2]);
 }
 
 // Most calls go to one of a few files.
-static const struct log_file *first_file(struct log_cursor *cursor, uint32_t local)
+static inline const struct log_file *first_file(struct log_cursor *cursor, uint32_t local)
 {
     unsigned at = local % CURSOR_RECENT_FILES;
     if (local != cursor->recent[at].local) {
@@ -43,53 +35,115 @@ static const struct log_file *first_file(struct log_cursor *cursor, uint32_t loc
     return cursor->recent[at].file;
 }
 
+static inline int64_t ns_of(const struct log_cursor *cursor, uint64_t units)
+{
+    return clock_map_ns_at(&cursor->place->process->clock, cursor->clock_rate, units);
+}
+
 static bool time_passes(const struct log_cursor *cursor, const struct stream_event *raw)
 {
-    const struct log_filter *filter = &cursor->sieve->filter;
-    const struct clock_map *clock = &cursor->place->process->clock;
-    int64_t start_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start), last_ns = start_ns;
-    if (filter->under_way) last_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start + raw->duration);
+    const struct log_filter *filter = &cursor->matcher->filter;
+    int64_t start_ns = ns_of(cursor, raw->start), last_ns = start_ns;
+    if (filter->under_way) last_ns = ns_of(cursor, raw->start + raw->duration);
     return (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
-static bool passes(struct log_cursor *cursor, const struct stream_event *raw)
+static bool passes(struct log_cursor *cursor)
 {
-    const struct log_sieve *sieve = cursor->sieve;
-    if (sieve->calls && !(raw->call < sieve->call_ids && sieve->calls[raw->call])) return false;
-    if (sieve->has_time && !time_passes(cursor, raw)) return false;
-    if (!sieve->files) return true;
-    return file_passes(cursor, first_file(cursor, raw->file)) || file_passes(cursor, second_file(cursor, raw));
+    const struct log_matcher *matcher = cursor->matcher;
+    const struct stream_event *raw = &cursor->event;
+    if (matcher->calls && !(raw->call < matcher->call_ids && matcher->calls[raw->call])) return false;
+    if (matcher->has_time && !time_passes(cursor, raw)) return false;
+    if (!matcher->files) return true;
+    return log_matcher_has_file(matcher, cursor->log, first_file(cursor, raw->file)) ||
+           log_matcher_has_file(matcher, cursor->log, second_file(cursor));
+}
+
+// --- numbers of the log
+
+// The log's number of a stream of which an attribute has the process's own; false where it knows none.
+static bool find_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream)
+{
+    const struct log *log = cursor->log;
+    uint64_t key = lookup_pair(cursor->place->process->id, (uint32_t)local);
+    uint32_t at = local > UINT32_MAX ? LOOKUP_NONE : lookup_find(&log->stream_by_local, key);
+    if (at == LOOKUP_NONE) return false;
+    *stream = ((const struct stream_row *)log->streams.item)[at].id;
+    return true;
+}
+
+static inline uint64_t id_of(const struct log_cursor *cursor)
+{
+    const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
+    const struct stream_event *raw = &cursor->event;
+    uint32_t stream = cursor->stream;
+    if ((raw->attribute_mask & own) == own) find_stream(cursor, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
+    return lookup_pair(stream, (uint32_t)raw->number);
+}
+
+// --- communication
+
+static int note_comm(struct log_cursor *cursor)
+{
+    struct log_comm_notes *notes = cursor->comm;
+    const struct stream_event *raw = &cursor->event;
+    FORWARD(grow(&notes->note, &notes->room, notes->count, sizeof *notes->note));
+    struct log_comm_note *note = &notes->note[notes->count++];
+    bool is_before_other = raw->comm_mask && raw->comm_number != STREAM_NO_PARENT;
+    *note = (struct log_comm_note){
+        .event = is_before_other ? lookup_pair(cursor->stream, (uint32_t)raw->comm_number) : id_of(cursor),
+        .tid = raw->tid,
+        .tick = raw->tick,
+        .start = raw->start,
+        .mask = raw->comm_mask,
+    };
+    if (raw->comm_mask) memcpy(note->comm, raw->comm, sizeof note->comm);
+    return 0;
+}
+
+static void note_behind(struct log_cursor *cursor)
+{
+    const struct stream_decoder *decoder = &cursor->decoder;
+    struct log_comm_notes *notes = cursor->comm;
+    notes->behind = (struct log_comm_note){
+        .tid = decoder->tid, .tick = decoder->tick, .start = decoder->clock, .mask = decoder->comm_mask};
+    memcpy(notes->behind.comm, decoder->comm, sizeof notes->behind.comm);
+    notes->announced = decoder->comm_number;
+}
+
+// --- decoding
+
+static void note_call(struct log *log, uint32_t call)
+{
+    if (call < log->call_ids && !__atomic_load_n(&log->call_seen[call], __ATOMIC_RELAXED))
+        __atomic_store_n(&log->call_seen[call], true, __ATOMIC_RELAXED);
 }
 
 // Decodes up to the next event that passes. Where damage begins the rest is counted as lost.
 static int decode_next(struct log_cursor *cursor)
 {
-    struct stream_event *raw = &cursor->event.raw;
+    struct stream_event *raw = &cursor->event;
     int more = 0;
     while (!cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0) {
         cursor->decoded++;
-        if (raw->call < cursor->log->call_ids) cursor->log->call_seen[raw->call] = true;
-        if (passes(cursor, raw)) return 1;
+        note_call(cursor->log, raw->call);
+        if (cursor->comm && (raw->comm_mask || !cursor->comm->count)) FORWARD(note_comm(cursor));
+        if (passes(cursor)) return 1;
     }
     if (more < 0) {
         cursor->failed = true;
         uint64_t claimed = cursor->place->events;
         log_note_damage(cursor->log, cursor->place, claimed > cursor->decoded ? claimed - cursor->decoded : 0);
     }
+    if (cursor->comm) note_behind(cursor);
     return 0;
 }
 
 static int keep_event(struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event.raw;
-    if (cursor->key_count == cursor->key_capacity) {
-        size_t capacity = cursor->key_capacity ? cursor->key_capacity * 2 : 1024;
-        struct sort_key *key = realloc(cursor->key, capacity * sizeof *key);
-        RETURN_IF(!key, -ENOMEM);
-        cursor->key = key;
-        cursor->key_capacity = capacity;
-    }
-    cursor->key[cursor->key_count++] = (struct sort_key){raw->start, raw->number, cursor->events.len};
+    const struct stream_event *raw = &cursor->event;
+    FORWARD(grow(&cursor->key, &cursor->key_capacity, cursor->key_count, sizeof *cursor->key));
+    cursor->key[cursor->key_count++] = (struct log_sort_key){raw->start, raw->number, cursor->events.len};
     FORWARD(bytes_append(&cursor->events, raw, EVENT_HEAD_BYTES));
     for (uint32_t mask = raw->attribute_mask; mask; mask &= mask - 1) {
         uint64_t value = raw->attribute[__builtin_ctz(mask)];
@@ -100,7 +154,7 @@ static int keep_event(struct log_cursor *cursor)
 
 static void restore_event(struct log_cursor *cursor, size_t offset)
 {
-    struct stream_event *raw = &cursor->event.raw;
+    struct stream_event *raw = &cursor->event;
     const uint8_t *at = cursor->events.data + offset;
     memcpy(raw, at, EVENT_HEAD_BYTES);
     at += EVENT_HEAD_BYTES;
@@ -111,7 +165,7 @@ static void restore_event(struct log_cursor *cursor, size_t offset)
 // A parent is announced before its children, so at the same moment its number puts it first.
 static int compare_keys(const void *a, const void *b)
 {
-    const struct sort_key *left = a, *right = b;
+    const struct log_sort_key *left = a, *right = b;
     if (left->start != right->start) return left->start < right->start ? -1 : 1;
     return left->number < right->number ? -1 : left->number > right->number;
 }
@@ -127,83 +181,12 @@ static int sort_more(struct log_cursor *cursor)
     return 0;
 }
 
-// The log's number of a stream of which an attribute has the process's own; false where it knows none.
-static bool find_stream(const struct log *log, const struct log_process *process, uint64_t local, uint32_t *stream)
-{
-    uint64_t key = lookup_pair(process->id, (uint32_t)local);
-    uint32_t at = local > UINT32_MAX ? LOOKUP_NONE : lookup_find(&log->stream_by_local, key);
-    if (at == LOOKUP_NONE) return false;
-    *stream = ((const struct stream_row *)log->streams.item)[at].id;
-    return true;
-}
-
-uint64_t log_event_id(const struct log *log, const struct log_process *process, uint32_t stream,
-                      const struct stream_event *raw)
-{
-    const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
-    if ((raw->attribute_mask & own) == own) find_stream(log, process, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
-    return lookup_pair(stream, (uint32_t)raw->number);
-}
-
-static void take_parent(struct log_cursor *cursor)
-{
-    struct log_event *event = &cursor->event;
-    const struct stream_event *raw = &event->raw;
-    event->has_parent = raw->parent_number != STREAM_NO_PARENT;
-    if (!event->has_parent) return;
-    uint32_t stream = cursor->stream;
-    if (raw->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
-        event->has_parent = find_stream(cursor->log, event->process, raw->attribute[ATTRIBUTE_PARENT_STREAM], &stream);
-    event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
-}
-
-static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute)
-{
-    const struct stream_event *raw = &cursor->event.raw;
-    if (!(raw->attribute_mask & 1u << attribute)) return NULL;
-    return log_process_datatype(cursor->log, cursor->event.process, raw->attribute[attribute]);
-}
-
-static void take_descriptions(struct log_cursor *cursor)
-{
-    struct log_event *event = &cursor->event;
-    event->etype = datatype_of(cursor, ATTRIBUTE_ETYPE);
-    event->filetype = datatype_of(cursor, ATTRIBUTE_FILETYPE);
-    event->datatype = datatype_of(cursor, ATTRIBUTE_DATATYPE);
-    bool has_hints = event->raw.attribute_mask & 1u << ATTRIBUTE_HINTS_ID;
-    event->hints =
-        has_hints ? log_process_hints(cursor->log, event->process, event->raw.attribute[ATTRIBUTE_HINTS_ID]) : NULL;
-}
-
-// What the log adds to the stream's own fields.
-static void complete_event(struct log_cursor *cursor)
-{
-    struct log_event *event = &cursor->event;
-    const struct stream_event *raw = &event->raw;
-    const struct clock_map *clock = &event->process->clock;
-    event->id = log_event_id(cursor->log, event->process, cursor->stream, raw);
-    take_parent(cursor);
-    event->start_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start);
-    event->duration_ns = clock_map_ns_at(clock, cursor->clock_rate, raw->start + raw->duration) - event->start_ns;
-    event->call_time_ns = event->duration_ns;
-    event->call = log_call_of(cursor->log, raw->call);
-    event->file = first_file(cursor, raw->file);
-    event->file2 = NULL;
-    event->hints = NULL;
-    event->etype = event->filetype = event->datatype = NULL;
-    event->line = raw->callsite ? log_callsite(cursor->log, event->process, raw->callsite) : NULL;
-    if (!raw->attribute_mask) return;
-    event->file2 = second_file(cursor, raw);
-    take_descriptions(cursor);
-    if (raw->attribute_mask & 1u << ATTRIBUTE_CALL_TIME)
-        event->call_time_ns = clock_map_scale(clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
-}
-
-int log_cursor_start(struct log_cursor *cursor, const struct log_place *place)
+int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, struct log_comm_notes *comm)
 {
     struct log_block block;
-    FORWARD(log_read_events(cursor->log, place, &block, &cursor->raw, &cursor->decoder));
+    FORWARD(log_read_events(cursor->log, place, &block, &cursor->stored, &cursor->raw, &cursor->decoder));
     cursor->place = place;
+    cursor->comm = comm;
     cursor->stream = block.stream;
     cursor->sorted = block.flags & BLOCK_SORTED;
     cursor->failed = false;
@@ -211,7 +194,6 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place)
     cursor->key_count = cursor->key_at = 0;
     cursor->clock_rate = clock_map_rate(&place->process->clock);
     memset(cursor->recent, 0, sizeof cursor->recent);
-    cursor->event.process = place->process;
     return 0;
 }
 
@@ -225,13 +207,83 @@ int log_cursor_next(struct log_cursor *cursor)
         if (cursor->key_at == cursor->key_count) return 0;
         restore_event(cursor, cursor->key[cursor->key_at++].offset);
     }
-    complete_event(cursor);
+    cursor->start_ns = ns_of(cursor, cursor->event.start);
+    cursor->id = id_of(cursor);
     return 1;
 }
 
 void log_cursor_free(struct log_cursor *cursor)
 {
+    bytes_free(&cursor->stored);
     bytes_free(&cursor->raw);
     bytes_free(&cursor->events);
     free(cursor->key);
+}
+
+// --- what the log adds to the stream's own fields
+
+static inline void put_parent(const struct log_cursor *cursor, struct log_event *event)
+{
+    const struct stream_event *raw = &cursor->event;
+    event->has_parent = raw->parent_number != STREAM_NO_PARENT;
+    if (!event->has_parent) return;
+    uint32_t stream = cursor->stream;
+    if (raw->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
+        event->has_parent = find_stream(cursor, raw->attribute[ATTRIBUTE_PARENT_STREAM], &stream);
+    event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
+}
+
+static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute)
+{
+    const struct stream_event *raw = &cursor->event;
+    if (!(raw->attribute_mask & 1u << attribute)) return NULL;
+    return log_process_datatype(cursor->log, cursor->place->process, raw->attribute[attribute]);
+}
+
+static void put_attributes(const struct log_cursor *cursor, struct log_event *event, uint64_t *attribute)
+{
+    const struct stream_event *raw = &cursor->event;
+    const struct log_process *process = cursor->place->process;
+    uint32_t mask = raw->attribute_mask;
+    for (; mask; mask &= mask - 1) attribute[__builtin_ctz(mask)] = raw->attribute[__builtin_ctz(mask)];
+    event->file2 = second_file(cursor);
+    event->etype = datatype_of(cursor, ATTRIBUTE_ETYPE);
+    event->filetype = datatype_of(cursor, ATTRIBUTE_FILETYPE);
+    event->datatype = datatype_of(cursor, ATTRIBUTE_DATATYPE);
+    if (raw->attribute_mask & 1u << ATTRIBUTE_HINTS_ID)
+        event->hints = log_process_hints(cursor->log, process, raw->attribute[ATTRIBUTE_HINTS_ID]);
+    if (raw->attribute_mask & 1u << ATTRIBUTE_CALL_TIME)
+        event->call_time_ns = clock_map_scale(&process->clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
+}
+
+void log_cursor_put(struct log_cursor *cursor, struct log_event *event, uint64_t *attribute)
+{
+    const struct stream_event *raw = &cursor->event;
+    event->id = cursor->id;
+    put_parent(cursor, event);
+    event->start_ns = cursor->start_ns;
+    event->duration_ns = ns_of(cursor, raw->start + raw->duration) - cursor->start_ns;
+    event->process = cursor->place->process;
+    event->call = log_call_of(cursor->log, raw->call);
+    event->file = first_file(cursor, raw->file);
+    event->raw = (struct log_event_raw){
+        .offset = raw->offset,
+        .size = raw->size,
+        .result = raw->result,
+        .tick = raw->tick,
+        .attribute = attribute,
+        .attribute_mask = raw->attribute_mask,
+        .tid = raw->tid,
+        .handle = raw->handle,
+        .error = raw->error,
+        .has_offset = raw->has_offset,
+        .has_result = raw->has_result,
+        .unaligned = raw->unaligned,
+    };
+    event->file2 = NULL;
+    event->hints = NULL;
+    event->etype = event->filetype = event->datatype = NULL;
+    event->line = raw->callsite ? log_callsite(cursor->log, event->process, raw->callsite) : NULL;
+    event->call_time_ns = event->duration_ns;
+    if (raw->attribute_mask) put_attributes(cursor, event, attribute);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/glob.h"
 #include "log/cursor.h"
 
 static bool call_passes(const struct log_filter *filter, const struct log_call *call)
@@ -16,37 +17,51 @@ bool log_filter_has_process(const struct log_filter *filter, const struct log_pr
            (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
 }
 
-int log_sieve_init(struct log_sieve *sieve, const struct log *log, const struct log_filter *filter)
+int log_matcher_init(struct log_matcher *matcher, const struct log *log, const struct log_filter *filter)
 {
-    *sieve = (struct log_sieve){0};
-    if (filter) sieve->filter = *filter;
-    sieve->has_time = sieve->filter.has_from || sieve->filter.has_to;
-    if (sieve->filter.layers || sieve->filter.classes) {
-        sieve->call_ids = log->call_ids;
-        sieve->calls = malloc(log->call_ids);
-        RETURN_IF(!sieve->calls, -ENOMEM);
+    *matcher = (struct log_matcher){0};
+    if (filter) matcher->filter = *filter;
+    matcher->has_time = matcher->filter.has_from || matcher->filter.has_to;
+    if (matcher->filter.layers || matcher->filter.classes) {
+        matcher->call_ids = log->call_ids;
+        matcher->calls = malloc(log->call_ids);
+        RETURN_IF(!matcher->calls, -ENOMEM);
         for (uint32_t id = 0; id < log->call_ids; id++)
-            sieve->calls[id] = call_passes(&sieve->filter, log_call_of(log, id));
+            matcher->calls[id] = call_passes(&matcher->filter, log_call_of(log, id));
     }
-    if (sieve->filter.file_glob) {
-        sieve->files = calloc(log->files.count + 1, 1);
-        RETURN_IF(!sieve->files, -ENOMEM);
+    if (matcher->filter.file_glob) {
+        matcher->files = calloc(log->files.count + 1, 1);
+        RETURN_IF(!matcher->files, -ENOMEM);
     }
     return 0;
 }
 
-void log_sieve_free(struct log_sieve *sieve)
+void log_matcher_free(struct log_matcher *matcher)
 {
-    free(sieve->calls);
-    free(sieve->files);
+    free(matcher->calls);
+    free(matcher->files);
 }
 
-bool log_sieve_place(const struct log_sieve *sieve, const struct log_place *place)
+bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_place *place)
 {
-    const struct log_filter *filter = &sieve->filter;
+    const struct log_filter *filter = &matcher->filter;
     const struct log_process *process = place->process;
     if (place->type != BLOCK_EVENTS || !process || !log_filter_has_process(filter, process)) return false;
     if (filter->has_to && filter->to_ns < 0) return false;
     if (filter->has_to && place->start_ns > (uint64_t)filter->to_ns) return false;
     return !filter->has_from || filter->from_ns <= 0 || place->end_ns >= (uint64_t)filter->from_ns;
+}
+
+enum file_match { MATCH_UNKNOWN, MATCH_PASSES, MATCH_FAILS };
+
+// Several threads may find out the same at once.
+bool log_matcher_has_file(const struct log_matcher *matcher, const struct log *log, const struct log_file *file)
+{
+    if (!file) return false;
+    uint8_t *known = &matcher->files[log_file_index(log, file)], match = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (match == MATCH_UNKNOWN) {
+        match = glob_match(matcher->filter.file_glob, file->name) ? MATCH_PASSES : MATCH_FAILS;
+        __atomic_store_n(known, match, __ATOMIC_RELAXED);
+    }
+    return match == MATCH_PASSES;
 }

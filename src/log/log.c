@@ -39,42 +39,67 @@ int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset)
     return 0;
 }
 
-int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block, struct bytes *raw)
+int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
+                      struct bytes *raw)
 {
     uint8_t header[LOG_BLOCK_HEADER_BYTES];
     FORWARD(log_read_at(log, header, sizeof header, offset));
     FORWARD(log_block_get(header, block));
-    log->stored.len = 0;
-    uint8_t *stored = bytes_reserve(&log->stored, block->stored_len);
-    RETURN_IF(!stored && block->stored_len, -ENOMEM);
-    FORWARD(log_read_at(log, stored, block->stored_len, offset + sizeof header));
-    return log_block_load(block, stored, raw);
+    stored->len = 0;
+    uint8_t *bytes = bytes_reserve(stored, block->stored_len);
+    RETURN_IF(!bytes && block->stored_len, -ENOMEM);
+    FORWARD(log_read_at(log, bytes, block->stored_len, offset + sizeof header));
+    return log_block_load(block, bytes, raw);
+}
+
+static void note_damage(struct log *log, const struct log_place *place, uint64_t bytes, uint64_t events)
+{
+    struct log_place *own = (struct log_place *)log->places.item + (place - log_place_at(log, 0));
+    pthread_mutex_lock(&log->damage);
+    if (!own->damaged) {
+        own->damaged = true;
+        log->health.blocks_damaged++;
+        log->health.bytes_skipped += bytes;
+        log->health.events_damaged += events;
+    }
+    pthread_mutex_unlock(&log->damage);
 }
 
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left)
 {
-    struct log_place *own = (struct log_place *)log->places.item + (place - log_place_at(log, 0));
-    if (own->damaged) return;
-    own->damaged = true;
-    log->health.blocks_damaged++;
-    log->health.events_damaged += events_left;
+    note_damage(log, place, 0, events_left);
+}
+
+bool log_place_is_damaged(struct log *log, const struct log_place *place)
+{
+    pthread_mutex_lock(&log->damage);
+    bool damaged = place->damaged;
+    pthread_mutex_unlock(&log->damage);
+    return damaged;
+}
+
+static int read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
+                      struct bytes *raw)
+{
+    int code = log_read_block_at(log, place->offset, block, stored, raw);
+    if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
+    if (code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED)
+        note_damage(log, place, place->stored_len, place->events);
+    return code;
 }
 
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw)
 {
-    int code = log_read_block_at(log, place->offset, block, raw);
-    if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
-    if (code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED) {
-        if (!place->damaged) log->health.bytes_skipped += place->stored_len;
-        log_note_damage(log, place, place->events);
-    }
+    struct bytes stored = {0};
+    int code = read_block(log, place, block, &stored, raw);
+    bytes_free(&stored);
     return code;
 }
 
-int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw,
-                    struct stream_decoder *decoder)
+int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
+                    struct bytes *raw, struct stream_decoder *decoder)
 {
-    FORWARD(log_read_block(log, place, block, raw));
+    FORWARD(read_block(log, place, block, stored, raw));
     const struct stream_start start = {
         .stream = block->stream,
         .tid = block->tid,
@@ -142,6 +167,7 @@ int log_open(struct log **out, const char *path)
     struct log *log = calloc(1, sizeof *log);
     RETURN_IF(!log, -ENOMEM);
     log->fd = -1;
+    pthread_mutex_init(&log->damage, NULL);
     int code = read_log(log, path);
     if (code < 0) {
         log_close(log);
@@ -171,7 +197,7 @@ void log_close(struct log *log)
     free(log->call_by_id);
     free(log->traits);
     free(log->call_seen);
-    bytes_free(&log->stored);
+    pthread_mutex_destroy(&log->damage);
     arena_free(&log->arena);
     if (log->fd >= 0) close(log->fd);
     free(log);

@@ -1,6 +1,8 @@
 // What the files of this folder share; the rest of the program uses log.h.
 #pragma once
 
+#include <pthread.h>
+
 #include "base/arena.h"
 #include "base/lookup.h"
 #include "fmt/fields.h"
@@ -55,7 +57,7 @@ struct log {
     struct log_job job;
     struct log_health health;
     struct arena arena;
-    struct bytes stored; // the block that is being read
+    pthread_mutex_t damage; // of `health` and the places' damaged
     uint64_t record_bytes;
 
     struct table processes; // struct log_process …
@@ -101,11 +103,12 @@ struct log {
 
 // Reads exactly that many bytes; ERR_TRUNCATED where the file has fewer.
 int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset);
-// A block and what it holds, wherever it lies. Replaces what is in `raw`.
-int log_read_block_at(struct log *log, uint64_t offset, struct log_block *block, struct bytes *raw);
+// A block and what it holds, wherever it lies. Replaces what is in `stored` (as in the file) and `raw`.
+int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
+                      struct bytes *raw);
 // A block of events with a decoder that stands before the first; `raw` must stay as long as it is used.
-int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw,
-                    struct stream_decoder *decoder);
+int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
+                    struct bytes *raw, struct stream_decoder *decoder);
 
 // Fills `places`, from the index where there is a good one.
 int log_find_blocks(struct log *log);
@@ -126,6 +129,9 @@ int log_find_worlds(struct log *log);
 
 // Counts a block as damaged, once; `events_left` are those that it should have held.
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);
+
+// Whether the block was found damaged, by whichever thread.
+bool log_place_is_damaged(struct log *log, const struct log_place *place);
 
 // The blocks of a process's events, or of all (NULL); gives their number.
 size_t log_event_places(const struct log *log, const struct log_process *process,

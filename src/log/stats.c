@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "base/glob.h"
-#include "log/cursor.h"
 #include "log/private.h"
 #include "log/stats_slot.h"
 
@@ -15,16 +14,29 @@ enum {
     RECENT_SLOTS = 16,
 };
 
+// What is asked for: finished records, or slots as they are.
+struct request {
+    struct log *log;
+    const struct log_filter *filter;
+    log_stats_take_slot *take_slot;
+    void *context;
+};
+
 // One process's records while they grow.
 struct stats {
+    const struct request *request;
     struct log *log;
     const struct log_process *process;
-    struct log_filter filter;
+    const struct log_filter *filter;
     struct log_stats_slot **slot; // stay where they are
     size_t count;
     size_t capacity;
-    struct lookup by_key;                        // layer, position of the file
-    struct log_stats_slot *recent[RECENT_SLOTS]; // by the low bits of the file's position
+    struct lookup by_key; // layer, position of the file
+    struct {              // calls without attributes: where they were counted last, by call and file
+        const struct log_call *call;
+        const struct log_file *file;
+        struct log_stats_slot *slot; // NULL: nowhere
+    } recent[RECENT_SLOTS];
     uint32_t tally_budget;
 };
 
@@ -56,20 +68,14 @@ static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, cons
 
 static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
 {
-    size_t index = log_file_index(stats->log, file);
-    struct log_stats_slot **recent = &stats->recent[index % RECENT_SLOTS];
-    if (*recent && (*recent)->record.file == file && (*recent)->record.layer == layer) return *recent;
-    uint64_t key = lookup_pair(layer, (uint32_t)index);
+    uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
     uint32_t at = lookup_find(&stats->by_key, key);
-    *recent = at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
-    return *recent;
+    return at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
 }
 
-static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
+static inline int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in)
 {
-    struct log_stats_slot *slot = find_slot(stats, layer, file);
-    RETURN_IF(!slot, -ENOMEM);
-    in->block_size = file->block_size;
+    in->block_size = slot->record.file->block_size;
     unsigned missed = counters_add(&slot->record.counters, in);
     if (!missed) return 0;
     uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
@@ -78,19 +84,25 @@ static int add_input(struct stats *stats, unsigned layer, const struct log_file 
     return 0;
 }
 
+static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
+{
+    struct log_stats_slot *slot = find_slot(stats, layer, file);
+    RETURN_IF(!slot, -ENOMEM);
+    return add_to_slot(stats, slot, in);
+}
+
 // Either file of a call with two lets its event through the filter.
 static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file)
 {
     if (!file) return false;
-    const char *glob = event->file2 ? stats->filter.file_glob : NULL;
+    const char *glob = event->file2 ? stats->filter->file_glob : NULL;
     return !glob || glob_match(glob, file->name);
 }
 
-static int add_event(struct stats *stats, const struct log_event *event)
+static struct counters_input input_of(const struct log_event *event)
 {
-    const struct stream_event *raw = &event->raw;
-    if (raw->error || !raw->has_result || raw->result < 0) return 0;
-    struct counters_input in = {
+    const struct log_event_raw *raw = &event->raw;
+    return (struct counters_input){
         .call = event->call->build_id,
         .offset = raw->offset,
         .has_offset = raw->has_offset,
@@ -99,6 +111,32 @@ static int add_event(struct stats *stats, const struct log_event *event)
         .start = event->start_ns > 0 ? (uint64_t)event->start_ns : 0,
         .duration = event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0,
     };
+}
+
+// Most calls: nothing but file, offset and size.
+static int add_plain(struct stats *stats, const struct log_event *event)
+{
+    unsigned at =
+        ((uintptr_t)event->call / sizeof *event->call + (uintptr_t)event->file / sizeof *event->file) % RECENT_SLOTS;
+    if (!event->file) return 0;
+    struct counters_input in = input_of(event);
+    if (stats->recent[at].call != event->call || stats->recent[at].file != event->file) {
+        unsigned layer = counters_layer(in.call, 0);
+        struct log_stats_slot *slot = layer == LAYER_NONE ? NULL : find_slot(stats, layer, event->file);
+        RETURN_IF(layer != LAYER_NONE && !slot, -ENOMEM);
+        stats->recent[at].call = event->call;
+        stats->recent[at].file = event->file;
+        stats->recent[at].slot = slot;
+    }
+    return stats->recent[at].slot ? add_to_slot(stats, stats->recent[at].slot, &in) : 0;
+}
+
+static int add_event(struct stats *stats, const struct log_event *event)
+{
+    const struct log_event_raw *raw = &event->raw;
+    if (raw->error || !raw->has_result || raw->result < 0) return 0;
+    if (!raw->attribute_mask) return add_plain(stats, event);
+    struct counters_input in = input_of(event);
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
     if (raw->attribute_mask & 1u << ATTRIBUTE_COMM_SIZE) in.comm_size = (uint32_t)raw->attribute[ATTRIBUTE_COMM_SIZE];
@@ -112,19 +150,10 @@ static int add_event(struct stats *stats, const struct log_event *event)
     return add_input(stats, layer, event->file2, &in);
 }
 
-static int add_events(struct stats *stats)
+static int add_events(void *state, const struct log_event *event, size_t count)
 {
-    struct log_iter *iter;
-    const struct log_event *event;
-    FORWARD(log_iter_open(&iter, stats->log, &stats->filter));
-    int more;
-    while ((more = log_iter_next(iter, &event)) > 0) {
-        int code = add_event(stats, event);
-        if (code < 0) more = code;
-        if (code < 0) break;
-    }
-    log_iter_close(iter);
-    return more;
+    for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
+    return 0;
 }
 
 // What the recorder kept past the trace cap of one process, layer and file: 1, or 0 where there is nothing of use.
@@ -134,7 +163,9 @@ static int read_stored(struct log *log, const struct log_process *process, const
     uint32_t id;
     const struct fields_in body = {.at = row->body, .end = row->body + row->len};
     if (counters_get(body, &id, entry) < 0) {
+        pthread_mutex_lock(&log->damage);
         log->health.records_damaged++;
+        pthread_mutex_unlock(&log->damage);
         return 0;
     }
     *file = log_process_file(log, process, entry->file);
@@ -146,7 +177,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row)
 {
     struct spill_counters entry;
     const struct log_file *file;
-    const struct log_filter *filter = &stats->filter;
+    const struct log_filter *filter = stats->filter;
     if (!read_stored(stats->log, stats->process, row, &entry, &file)) return 0;
     if (filter->layers && !(filter->layers >> entry.layer & 1)) return 0;
     if (filter->file_glob && !glob_match(filter->file_glob, file->name)) return 0;
@@ -168,7 +199,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row)
 
 static int add_all_stored(struct stats *stats)
 {
-    const struct log_filter *filter = &stats->filter;
+    const struct log_filter *filter = stats->filter;
     if (filter->classes || filter->has_from || filter->has_to) return 0;
     const struct counters_row *rows = stats->log->counters.item;
     size_t low = 0, high = stats->log->counters.count;
@@ -200,40 +231,47 @@ static int hand_out(struct stats *stats, log_stats_take_slot *take, void *contex
     return 0;
 }
 
-static void forget(struct stats *stats)
+static void discard(void *state)
 {
+    struct stats *stats = state;
     for (size_t i = 0; i < stats->count; i++) {
         log_stats_slot_free(stats->slot[i]);
         free(stats->slot[i]);
     }
-    lookup_clear(&stats->by_key);
-    stats->count = 0;
-    memset(stats->recent, 0, sizeof stats->recent);
+    lookup_free(&stats->by_key);
+    free(stats->slot);
+    free(stats);
 }
 
-static int count_process(struct stats *stats, log_stats_take_slot *take, void *context)
+static int begin(void *context, const struct log_process *process, void **state)
 {
-    stats->filter.process = stats->process;
+    static const struct log_filter everything;
+    const struct request *request = context;
+    struct stats *stats = calloc(1, sizeof *stats);
+    RETURN_IF(!stats, -ENOMEM);
+    stats->request = request;
+    stats->log = request->log;
+    stats->process = process;
+    stats->filter = request->filter ? request->filter : &everything;
     stats->tally_budget = TALLY_BUDGET;
-    FORWARD(add_events(stats));
-    FORWARD(add_all_stored(stats));
-    return hand_out(stats, take, context);
+    *state = stats;
+    return 0;
+}
+
+static int end(void *context, void *state)
+{
+    const struct request *request = context;
+    int code = add_all_stored(state);
+    if (code == 0) code = hand_out(state, request->take_slot, request->context);
+    discard(state);
+    return code;
 }
 
 int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context)
 {
-    static const struct log_filter everything;
-    if (!filter) filter = &everything;
-    struct stats stats = {.log = log, .filter = *filter};
-    int code = 0;
-    for (size_t i = 0; i < log_process_count(log) && code >= 0; i++) {
-        stats.process = log_process_at(log, i);
-        if (log_filter_has_process(filter, stats.process)) code = count_process(&stats, take, context);
-        forget(&stats);
-    }
-    lookup_free(&stats.by_key);
-    free(stats.slot);
-    return code < 0 ? code : 0;
+    struct request request = {log, filter, take, context};
+    const struct log_consumer consumer = {&request, begin, add_events, NULL, end, discard, NULL};
+    return log_visit(&(struct log_visit){.log = log, .filter = filter, .consumer = &consumer, .consumers = 1});
 }
 
 int log_stats_slot_finish(struct log_stats_slot *slot)
@@ -248,22 +286,17 @@ void log_stats_slot_free(struct log_stats_slot *slot)
     log_tally_free(&slot->strides);
 }
 
-struct finisher {
-    log_stats_take *take;
-    void *context;
-};
-
 static int finish_slot(struct log_stats_slot *slot, void *context)
 {
-    const struct finisher *finisher = context;
+    const struct log_stats_request *request = context;
     FORWARD(log_stats_slot_finish(slot));
-    return finisher->take(&slot->record, finisher->context);
+    return request->take(&slot->record, request->context);
 }
 
 int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
 {
-    struct finisher finisher = {take, context};
-    return log_stats_slots(log, filter, finish_slot, &finisher);
+    struct log_stats_request request = {log, filter, take, context};
+    return log_stats_slots(log, filter, finish_slot, &request);
 }
 
 int log_stats_untraced(struct log *log, log_stats_take *take, void *context)

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "fmt/counters.h"
-#include "log/iter.h"
-#include "log/log.h"
+#include "log/visit.h"
 
 struct log_stats_record {
     const struct log_process *process; // NULL: reduced over the ranks of a job
@@ -24,6 +23,16 @@ typedef int log_stats_take(const struct log_stats_record *record, void *context)
 // classes or times the counters are those of the events that pass, and those kept past the trace cap are left out.
 // Holds one process's records at a time.
 int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context);
+
+// The same as a consumer of a visit, which must have the same filter; the request must stay as long as that lasts.
+struct log_stats_request {
+    struct log *log;
+    const struct log_filter *filter; // or NULL
+    log_stats_take *take;
+    void *context;
+};
+
+struct log_consumer log_stats_consumer(struct log_stats_request *request);
 
 // The same by layer, then file, then rank. A file that every rank of an MPI job has a record of becomes one record of
 // rank -1; processes without a rank are counted together as one. With `apart` nothing is joined.

@@ -39,20 +39,3 @@ int log_walk_open(struct log_walk *walk, struct log *log, const struct log_filte
 // 1 with the next step, good until the next call; 0 at the end; a negative code where reading fails.
 int log_walk_next(struct log_walk *walk, struct log_step *step);
 void log_walk_close(struct log_walk *walk);
-
-static inline bool log_class_moves(unsigned class)
-{
-    return class == CLASS_READ || class == CLASS_WRITE;
-}
-
-// Bytes that the event moved.
-static inline uint64_t log_event_bytes(const struct log_event *event)
-{
-    return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
-}
-
-// Time inside calls: what was only submitted does not take its whole duration.
-static inline int64_t log_event_busy_ns(const struct log_event *event)
-{
-    return event->call->traits & CALL_ASYNC ? event->call_time_ns : event->duration_ns;
-}

@@ -43,7 +43,7 @@ static bool has_attribute(const struct log_event *event, enum event_attribute at
 
 int mpi_files_add(struct mpi_files *files, const struct log_event *event)
 {
-    const struct stream_event *raw = &event->raw;
+    const struct log_event_raw *raw = &event->raw;
     const struct log_file *file = event->file;
     if (event->call->layer != LAYER_MPIIO || !raw->attribute_mask || !file || raw->error) return 0;
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {

@@ -1,0 +1,414 @@
+#include "log/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/grow.h"
+
+struct log_block_due {
+    const struct log_place *place;
+    size_t stream; // place in the source's table
+    bool is_done;  // it has been read
+    bool is_good;  // and was not damaged from the start
+    struct log_comm_notes comm;
+};
+
+// Blocks of a stream may come to their end in another order than they were written in: a call that lasts long begins
+// early and is written late. What one ends with belongs to the next one's first event.
+struct log_stream_comm {
+    size_t at, end; // blocks in `due`, while that is in the order of streams
+    size_t *order;  // the stream's blocks as they were written: places in `due`
+    struct log_comm_note behind;
+    uint64_t announced;
+    const struct log_place *last; // NULL before the first good block
+};
+
+// --- batches
+
+int log_batch_init(struct log_batch *batch, size_t events)
+{
+    *batch = (struct log_batch){.room = events};
+    batch->event = malloc(events * sizeof *batch->event);
+    return batch->event ? 0 : -ENOMEM;
+}
+
+void log_batch_free(struct log_batch *batch)
+{
+    free(batch->event);
+    free(batch->attribute);
+    free(batch->comm);
+}
+
+// --- communication
+
+static void add_comm(struct log_comm_note *sum, const struct log_comm_note *more)
+{
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        if (!(more->mask & 1u << kind)) continue;
+        if (!(sum->mask & 1u << kind)) sum->comm[kind] = (struct stream_comm){0};
+        sum->comm[kind].count += more->comm[kind].count;
+        sum->comm[kind].bytes += more->comm[kind].bytes;
+        sum->comm[kind].units += more->comm[kind].units;
+    }
+    sum->mask |= more->mask;
+}
+
+static int give_comm(struct log_batch *batch, const struct log_place *place, const struct log_comm_note *note,
+                     bool has_event)
+{
+    const struct clock_map *clock = &place->process->clock;
+    for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
+        if (!(note->mask & 1u << kind)) continue;
+        FORWARD(grow(&batch->comm, &batch->comms_room, batch->comms, sizeof *batch->comm));
+        batch->comm[batch->comms++] = (struct log_comm){
+            .process = place->process,
+            .has_thread = true,
+            .tid = note->tid,
+            .tick = note->tick,
+            .has_event = has_event,
+            .event = has_event ? note->event : 0,
+            .start_ns = clock_map_ns(clock, note->start),
+            .kind = (enum stream_comm_kind)kind,
+            .count = note->comm[kind].count,
+            .bytes = note->comm[kind].bytes,
+            .time_ns = clock_map_scale(clock, (int64_t)note->comm[kind].units),
+        };
+    }
+    return 0;
+}
+
+static int join_block(struct log_stream_comm *stream, struct log_block_due *block, struct log_batch *batch)
+{
+    struct log_comm_notes *notes = &block->comm;
+    if (notes->count && stream->behind.mask) {
+        if (stream->announced != STREAM_NO_PARENT)
+            notes->note[0].event = lookup_pair(block->place->stream, (uint32_t)stream->announced);
+        add_comm(&notes->note[0], &stream->behind);
+        stream->behind.mask = 0;
+    }
+    for (size_t i = 0; i < notes->count; i++) FORWARD(give_comm(batch, block->place, &notes->note[i], true));
+    if (!stream->behind.mask || stream->announced == STREAM_NO_PARENT) stream->announced = notes->announced;
+    add_comm(&stream->behind, &notes->behind);
+    stream->behind.tid = notes->behind.tid;
+    stream->behind.tick = notes->behind.tick;
+    stream->behind.start = notes->behind.start;
+    stream->last = block->place;
+    return 0;
+}
+
+// A block has been read: hands on what can be told now.
+static int give_stream_comm(struct log_source *source, size_t at, struct log_batch *batch)
+{
+    struct log_stream_comm *stream = &source->stream[at];
+    for (; stream->at < stream->end && source->due[stream->order[stream->at]].is_done; stream->at++) {
+        struct log_block_due *block = &source->due[stream->order[stream->at]];
+        if (block->is_good) FORWARD(join_block(stream, block, batch));
+        free(block->comm.note);
+        block->comm.note = NULL;
+    }
+    if (stream->at < stream->end || !stream->last || !stream->behind.mask) return 0;
+    bool has_event = stream->announced != STREAM_NO_PARENT;
+    if (has_event) stream->behind.event = lookup_pair(stream->last->stream, (uint32_t)stream->announced);
+    FORWARD(give_comm(batch, stream->last, &stream->behind, has_event));
+    stream->behind.mask = 0;
+    return 0;
+}
+
+// --- blocks
+
+static int64_t start_of(const struct log_block_due *block)
+{
+    return block->place->start_ns > INT64_MAX ? INT64_MAX : (int64_t)block->place->start_ns;
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+    const struct log_place *left = ((const struct log_block_due *)a)->place;
+    const struct log_place *right = ((const struct log_block_due *)b)->place;
+    if (left->stream != right->stream) return left->stream < right->stream ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+    const struct log_place *left = ((const struct log_block_due *)a)->place;
+    const struct log_place *right = ((const struct log_block_due *)b)->place;
+    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static int end_block(struct log_source *source, struct log_block_due *block, struct log_batch *batch)
+{
+    block->is_done = true;
+    return source->options.has_comm ? give_stream_comm(source, block->stream, batch) : 0;
+}
+
+static struct log_cursor *make_cursor(struct log_source *source)
+{
+    if (source->idle_count) return source->idle[--source->idle_count];
+    struct log_cursor *cursor = calloc(1, sizeof *cursor);
+    if (!cursor) return NULL;
+    cursor->log = source->log;
+    cursor->matcher = source->matcher;
+    return cursor;
+}
+
+static void free_cursor(struct log_cursor *cursor)
+{
+    log_cursor_free(cursor);
+    free(cursor);
+}
+
+static int retire(struct log_source *source, struct log_cursor *cursor)
+{
+    if (grow(&source->idle, &source->idle_room, source->idle_count, sizeof *source->idle) < 0) {
+        free_cursor(cursor);
+        return -ENOMEM;
+    }
+    source->idle[source->idle_count++] = cursor;
+    return 0;
+}
+
+// A damaged block is one without events.
+static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor)
+{
+    int code = log_cursor_start(cursor, block->place, source->options.has_comm ? &block->comm : NULL);
+    if (code < 0) return log_place_is_damaged(source->log, block->place) ? 0 : code;
+    block->is_good = true;
+    cursor->owner = block;
+    if (source->options.order == SOURCE_BY_STREAM) cursor->sorted = true;
+    return log_cursor_next(cursor);
+}
+
+// Brings in the next block; one without events that pass is gone again at once.
+static int activate_next(struct log_source *source, struct log_batch *batch)
+{
+    struct log_block_due *block = &source->due[source->due_at++];
+    struct log_cursor *cursor = make_cursor(source);
+    RETURN_IF(!cursor, -ENOMEM);
+    int code = start_block(source, block, cursor);
+    if (code > 0) {
+        code = log_heap_push(&source->heap, (struct log_turn){cursor->start_ns, cursor->id, cursor});
+        if (code == 0) return 0;
+        free_cursor(cursor);
+        return code;
+    }
+    FORWARD(retire(source, cursor));
+    FORWARD(code);
+    return end_block(source, block, batch);
+}
+
+// 1, or 0 where there are no more events.
+static int find_front(struct log_source *source, struct log_batch *batch)
+{
+    const struct log_heap *heap = &source->heap;
+    while (source->due_at < source->due_count &&
+           (!heap->count || start_of(&source->due[source->due_at]) <= heap->turn[0].start_ns))
+        FORWARD(activate_next(source, batch));
+    if (!heap->count) return 0;
+    source->front = heap->turn[0].owner;
+    int64_t until_ns = INT64_MAX;
+    if (source->due_at < source->due_count) until_ns = start_of(&source->due[source->due_at]);
+    for (size_t i = 1; i < heap->count && i < 3; i++) {
+        if (heap->turn[i].start_ns < until_ns) until_ns = heap->turn[i].start_ns;
+    }
+    source->front_until_ns = until_ns;
+    return 1;
+}
+
+static int advance_front(struct log_source *source, struct log_batch *batch)
+{
+    struct log_cursor *front = source->front;
+    int more = log_cursor_next(front);
+    if (more > 0 && front->start_ns < source->front_until_ns) return 0;
+    source->front = NULL;
+    if (more > 0) {
+        log_heap_replace(&source->heap, (struct log_turn){front->start_ns, front->id, front});
+        return 0;
+    }
+    log_heap_pop(&source->heap);
+    struct log_block_due *block = front->owner;
+    FORWARD(retire(source, front));
+    FORWARD(more);
+    return end_block(source, block, batch);
+}
+
+// --- relations
+
+static size_t place_of(uint64_t id)
+{
+    return (size_t)(id ^ id >> 32) % SOURCE_AROUND;
+}
+
+// Calls that are many and never have others inside would push out the rest.
+static inline bool may_be_parent(const struct log_event *event)
+{
+    const struct log_call *call = event->call;
+    if (call->layer > LAYER_STDIO) return true;
+    return !event->has_parent && !log_class_moves(call->class) && call->class != CLASS_SEEK;
+}
+
+static int find_thread(struct log_source *source, uint32_t tid)
+{
+    uint32_t thread = lookup_find(&source->thread_of, tid);
+    if (thread == LOOKUP_NONE) {
+        thread = (uint32_t)source->thread_of.count;
+        FORWARD(lookup_set(&source->thread_of, tid, thread));
+    }
+    source->last_tid = tid;
+    source->last_thread = thread;
+    return 0;
+}
+
+// A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
+static int add_relations(struct log_source *source, struct log_event *event)
+{
+    const struct log_around *around = NULL;
+    if (event->raw.tid != source->last_tid || !source->thread_of.count)
+        FORWARD(find_thread(source, event->raw.tid));
+    event->thread = source->last_thread;
+    event->around = NULL;
+    event->moves = log_class_moves(event->call->class) && !event->raw.error;
+    if (event->has_parent) {
+        if (source->around) around = &source->around[place_of(event->parent)];
+        if (around && (!around->call || around->id != event->parent)) around = NULL;
+        if (around) event->around = around->call;
+        event->moves = event->moves && around && !around->has_parent && !log_class_moves(around->call->class) &&
+                       around->call->layer <= LAYER_STDIO;
+    }
+    if (!may_be_parent(event)) return 0;
+    if (!source->around) source->around = calloc(SOURCE_AROUND, sizeof *source->around);
+    RETURN_IF(!source->around, -ENOMEM);
+    source->around[place_of(event->id)] = (struct log_around){event->id, event->call, event->has_parent};
+    return 0;
+}
+
+// --- batches of a source
+
+static int put_front(struct log_source *source, struct log_batch *batch)
+{
+    struct log_event *event = &batch->event[batch->count];
+    if (source->front->event.attribute_mask && !batch->attribute) {
+        batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
+        RETURN_IF(!batch->attribute, -ENOMEM);
+    }
+    uint64_t *attribute = batch->attribute ? batch->attribute + batch->count * ATTRIBUTE_LIMIT : NULL;
+    log_cursor_put(source->front, event, attribute);
+    batch->count++;
+    return source->options.has_relations ? add_relations(source, event) : 0;
+}
+
+static int fill_by_start(struct log_source *source, struct log_batch *batch)
+{
+    while (batch->count < batch->room && batch->comms < batch->room) {
+        if (!source->front) {
+            int more = find_front(source, batch);
+            if (more <= 0) return more;
+        }
+        FORWARD(put_front(source, batch));
+        FORWARD(advance_front(source, batch));
+    }
+    return 0;
+}
+
+static int fill_by_stream(struct log_source *source, struct log_batch *batch)
+{
+    while (source->due_at < source->due_count && batch->comms < batch->room) {
+        struct log_block_due *block = &source->due[source->due_at++];
+        struct log_cursor *cursor = make_cursor(source);
+        RETURN_IF(!cursor, -ENOMEM);
+        int more = start_block(source, block, cursor);
+        while (more > 0) more = log_cursor_next(cursor);
+        FORWARD(retire(source, cursor));
+        FORWARD(more);
+        FORWARD(end_block(source, block, batch));
+    }
+    return 0;
+}
+
+int log_source_fill(struct log_source *source, struct log_batch *batch)
+{
+    batch->count = batch->comms = 0;
+    FORWARD(source->options.order == SOURCE_BY_START ? fill_by_start(source, batch) : fill_by_stream(source, batch));
+    return batch->count || batch->comms;
+}
+
+// --- opening
+
+// `due` is in the order of streams; `order` is filled when it has its own.
+static int find_streams(struct log_source *source)
+{
+    struct log_block_due *due = source->due;
+    source->stream = calloc(source->due_count + 1, sizeof *source->stream);
+    RETURN_IF(!source->stream, -ENOMEM);
+    for (size_t i = 0; i < source->due_count; i++) {
+        if (!i || due[i].place->stream != due[i - 1].place->stream) source->streams++;
+        due[i].stream = source->streams - 1;
+        source->stream[due[i].stream].end++;
+    }
+    for (size_t i = 0; i < source->streams; i++) {
+        struct log_stream_comm *stream = &source->stream[i];
+        stream->announced = STREAM_NO_PARENT;
+        stream->order = malloc(stream->end * sizeof *stream->order);
+        RETURN_IF(!stream->order, -ENOMEM);
+    }
+    return 0;
+}
+
+static int compare_offsets(const void *a, const void *b, void *context)
+{
+    const struct log_block_due *due = context;
+    const struct log_place *left = due[*(const size_t *)a].place, *right = due[*(const size_t *)b].place;
+    return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+static void order_streams(struct log_source *source)
+{
+    for (size_t i = 0; i < source->due_count; i++) {
+        struct log_stream_comm *stream = &source->stream[source->due[i].stream];
+        stream->order[stream->at++] = i;
+    }
+    for (size_t i = 0; i < source->streams; i++) {
+        struct log_stream_comm *stream = &source->stream[i];
+        qsort_r(stream->order, stream->end, sizeof *stream->order, compare_offsets, source->due);
+        stream->at = 0;
+    }
+}
+
+int log_source_open(struct log_source *source, struct log *log, const struct log_matcher *matcher,
+                    const struct log_place *const *places, size_t count, struct log_source_options options)
+{
+    *source = (struct log_source){.log = log, .matcher = matcher, .options = options};
+    source->due = calloc(count + 1, sizeof *source->due);
+    RETURN_IF(!source->due, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        if (log_matcher_has_place(matcher, places[i])) source->due[source->due_count++].place = places[i];
+    }
+    bool by_stream = options.order == SOURCE_BY_STREAM;
+    if (by_stream || options.has_comm) qsort(source->due, source->due_count, sizeof *source->due, compare_streams);
+    if (options.has_comm) FORWARD(find_streams(source));
+    if (!by_stream) qsort(source->due, source->due_count, sizeof *source->due, compare_starts);
+    if (options.has_comm) order_streams(source);
+    return 0;
+}
+
+int64_t log_source_start_ns(const struct log_source *source)
+{
+    return source->due_count ? start_of(&source->due[0]) : INT64_MAX;
+}
+
+void log_source_close(struct log_source *source)
+{
+    for (size_t i = 0; i < source->heap.count; i++) free_cursor(source->heap.turn[i].owner);
+    for (size_t i = 0; i < source->idle_count; i++) free_cursor(source->idle[i]);
+    for (size_t i = 0; i < source->streams; i++) free(source->stream[i].order);
+    for (size_t i = 0; source->due && i < source->due_count; i++) free(source->due[i].comm.note);
+    free(source->heap.turn);
+    free(source->idle);
+    free(source->stream);
+    free(source->due);
+    free(source->around);
+    lookup_free(&source->thread_of);
+    *source = (struct log_source){0};
+}
