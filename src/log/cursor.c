@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 // A block that is not sorted is put in order this many events at a time. The writer's blocks have fewer; only a block
 // that is bigger than any it makes could come out with its parts in turn.
@@ -87,7 +87,7 @@ static int note_comm(struct log_cursor *cursor)
 {
     struct log_comm_notes *notes = cursor->comm;
     const struct stream_event *raw = &cursor->event;
-    FORWARD(grow(&notes->note, &notes->room, notes->count, sizeof *notes->note));
+    FORWARD(array_room(notes->note, notes->count));
     struct log_comm_note *note = &notes->note[notes->count++];
     bool is_before_other = raw->comm_mask && raw->comm_number != STREAM_NO_PARENT;
     *note = (struct log_comm_note){
@@ -142,7 +142,7 @@ static int decode_next(struct log_cursor *cursor)
 static int keep_event(struct log_cursor *cursor)
 {
     const struct stream_event *raw = &cursor->event;
-    FORWARD(grow(&cursor->key, &cursor->key_capacity, cursor->key_count, sizeof *cursor->key));
+    FORWARD(array_room(cursor->key, cursor->key_count));
     cursor->key[cursor->key_count++] = (struct log_sort_key){raw->start, raw->number, cursor->events.len};
     FORWARD(bytes_append(&cursor->events, raw, EVENT_HEAD_BYTES));
     for (uint32_t mask = raw->attribute_mask; mask; mask &= mask - 1) {

@@ -34,7 +34,7 @@ struct log_comm_note {
 // the stream's block before this one ended with belongs there.
 struct log_comm_notes {
     struct log_comm_note *note;
-    size_t count, room;
+    size_t count;
     struct log_comm_note behind; // behind the last event; of what is around, `announced` has the number
     uint64_t announced;          // the call that `behind` came before; STREAM_NO_PARENT: the next event
 };
@@ -58,7 +58,6 @@ struct log_cursor {
     struct bytes events; // of a block that is not sorted: decoded events, one after the other
     struct log_sort_key *key;
     size_t key_count;
-    size_t key_capacity;
     size_t key_at;
     double clock_rate; // of the process
     struct {           // files looked up lately, by their low bits; all zero is right for number 0, no file

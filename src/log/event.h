@@ -22,8 +22,8 @@ struct log_filter {
 };
 
 struct log_event {
-    uint64_t id;     // unique in the log
-    uint64_t parent; // meaningful with has_parent
+    uint64_t id;      // unique in the log
+    uint64_t parent;  // meaningful with has_parent
     int64_t start_ns; // since the job's start
     int64_t duration_ns;
     const struct log_process *process;
@@ -48,8 +48,8 @@ struct log_event {
     bool moves;      // a transfer that did not fail, counted once: by the highest layer that moved the bytes
     uint32_t thread; // number of the thread, in the order of first events: in its process, or in the log (log/visit.h)
     // What few calls have; NULL for the others.
-    const struct log_file *file2;   // target of a rename or a link
-    const struct log_hints *hints;  // of a call that opens a file or gives hints
+    const struct log_file *file2;     // target of a rename or a link
+    const struct log_hints *hints;    // of a call that opens a file or gives hints
     const struct log_datatype *etype; // of a view
     const struct log_datatype *filetype;
     const struct log_datatype *datatype; // of a transfer whose memory is not contiguous

@@ -1,11 +1,11 @@
 #include "log/heap.h"
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 int log_heap_push(struct log_heap *heap, struct log_turn turn)
 {
-    FORWARD(grow(&heap->turn, &heap->room, heap->count, sizeof turn));
+    FORWARD(array_room(heap->turn, heap->count));
     size_t at = heap->count++;
     for (; at > 0 && log_turn_before(&turn, &heap->turn[(at - 1) / 2]); at = (at - 1) / 2)
         heap->turn[at] = heap->turn[(at - 1) / 2];

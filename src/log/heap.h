@@ -11,9 +11,9 @@ struct log_turn {
     void *owner;
 };
 
-struct log_heap { // all zero is empty
+struct log_heap {          // all zero is empty
     struct log_turn *turn; // the earliest on top
-    size_t count, room;
+    size_t count;
 };
 
 static inline bool log_turn_before(const struct log_turn *a, const struct log_turn *b)

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 
 struct log_block_due {
     const struct log_place *place;
@@ -60,7 +60,7 @@ static int give_comm(struct log_batch *batch, const struct log_place *place, con
     const struct clock_map *clock = &place->process->clock;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         if (!(note->mask & 1u << kind)) continue;
-        FORWARD(grow(&batch->comm, &batch->comms_room, batch->comms, sizeof *batch->comm));
+        FORWARD(array_room(batch->comm, batch->comms));
         batch->comm[batch->comms++] = (struct log_comm){
             .process = place->process,
             .has_thread = true,
@@ -162,7 +162,7 @@ static void free_cursor(struct log_cursor *cursor)
 
 static int retire(struct log_source *source, struct log_cursor *cursor)
 {
-    if (grow(&source->idle, &source->idle_room, source->idle_count, sizeof *source->idle) < 0) {
+    if (array_room(source->idle, source->idle_count)) {
         free_cursor(cursor);
         return -ENOMEM;
     }
@@ -265,8 +265,7 @@ static int find_thread(struct log_source *source, uint32_t tid)
 static int add_relations(struct log_source *source, struct log_event *event)
 {
     const struct log_around *around = NULL;
-    if (event->raw.tid != source->last_tid || !source->thread_of.count)
-        FORWARD(find_thread(source, event->raw.tid));
+    if (event->raw.tid != source->last_tid || !source->thread_of.count) FORWARD(find_thread(source, event->raw.tid));
     event->thread = source->last_thread;
     event->around = NULL;
     event->moves = log_class_moves(event->call->class) && !event->raw.error;

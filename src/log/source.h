@@ -10,7 +10,7 @@ struct log_batch {
     size_t count, room;
     uint64_t *attribute; // ATTRIBUTE_LIMIT for each event; made when the first one has any
     struct log_comm *comm;
-    size_t comms, comms_room;
+    size_t comms;
 };
 
 int log_batch_init(struct log_batch *batch, size_t events);
@@ -46,16 +46,16 @@ struct log_source {
     struct log_block_due *due; // blocks by their start
     size_t due_count;
     size_t due_at;
-    struct log_heap heap; // of cursors: the blocks under way, the front included
+    struct log_heap heap;     // of cursors: the blocks under way, the front included
     struct log_cursor *front; // on top of the heap; NULL before it is known whose turn it is
     int64_t front_until_ns;   // while its events start before this, no other block's turn can come
     struct log_cursor **idle;
-    size_t idle_count, idle_room;
+    size_t idle_count;
     // Relations.
     uint32_t last_tid;
     uint32_t last_thread;
-    struct lookup thread_of; // by thread id
-    struct log_around *around; // [SOURCE_AROUND], made when first needed: memory is bounded
+    struct lookup thread_of;        // by thread id
+    struct log_around *around;      // [SOURCE_AROUND], made when first needed: memory is bounded
     struct log_stream_comm *stream; // by stream, with has_comm
     size_t streams;
 };

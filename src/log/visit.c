@@ -1,7 +1,7 @@
 // A process is a *unit*: a source that fills batches, the consumers' states, and a ring of batches that go round. A
 // batch is filled, then consumed per process, then, with ordered callbacks, merged with those of the other units. Each
-// step of a unit is done by one thread at a time, so that batches keep their order; different steps, and different units,
-// run at once: a log of one process keeps two cores busy, too.
+// step of a unit is done by one thread at a time, so that batches keep their order; different steps, and different
+// units, run at once: a log of one process keeps two cores busy, too.
 #include "log/visit.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
-#include "base/grow.h"
 #include "log/comm.h"
 #include "log/source.h"
 
 enum {
-    RING = 3,               // batches of a unit
+    RING = 3, // batches of a unit
     MOST_THREADS = 64,
     MOST_BATCH_EVENTS = 1024,
     LEAST_BATCH_EVENTS = 64,
@@ -33,15 +33,15 @@ struct unit {
     int64_t start_ns; // of its first event, INT64_MAX without one
     struct log_source source;
     struct log_batch batch[RING];
-    void **state;        // of each consumer
-    uint64_t filled;     // batches so far …
-    uint64_t consumed;   // … that went through the step
-    uint64_t released;   // … that may be filled again
+    void **state;      // of each consumer
+    uint64_t filled;   // batches so far …
+    uint64_t consumed; // … that went through the step
+    uint64_t released; // … that may be filled again
     bool is_filling;
     bool is_consuming;
-    bool is_at_end;      // no batch will be filled any more
+    bool is_at_end; // no batch will be filled any more
     bool is_queued;
-    struct unit *next;   // in the queue of those that have something to do
+    struct unit *next; // in the queue of those that have something to do
     // The merge; only the thread that called log_visit uses these.
     size_t at;           // next event in the batch
     uint32_t *thread_of; // the process's number of a thread -> the log's, + 1
@@ -58,11 +58,11 @@ struct visit {
     pthread_mutex_t lock; // of all below, and of the units' counts
     pthread_cond_t changed;
     struct unit *first, *last; // the queue
-    size_t opened;   // units so far that were opened, in the order of `order`
-    size_t open;     // units that are
+    size_t opened;             // units so far that were opened, in the order of `order`
+    size_t open;               // units that are
     struct unit **order;
-    size_t done;     // units so far that are at their end
-    size_t ended;    // and whose consumers know
+    size_t done;  // units so far that are at their end
+    size_t ended; // and whose consumers know
     bool is_ending;
     unsigned waiting; // threads
     int code;
@@ -152,7 +152,7 @@ static int take_untraced(const struct log_comm *comm, void *context)
 {
     struct unit *unit = context;
     struct log_batch *batch = &unit->batch[0];
-    FORWARD(grow(&batch->comm, &batch->comms_room, batch->comms, sizeof *comm));
+    FORWARD(array_room(batch->comm, batch->comms));
     batch->comm[batch->comms++] = *comm;
     return 0;
 }
