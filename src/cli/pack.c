@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -12,20 +10,20 @@
 
 static struct {
     const char *output;
-    bool force;
+    struct pack_options pack;
     bool quiet;
     bool remove;
 } options;
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "LOG", "name of the log"},
-    {"force", 0, OPTION_FLAG, &options.force, NULL, "overwrite LOG"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print nothing of ioseer's own"},
-    {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR once LOG is there"},
+    {"force", 0, OPTION_FLAG, &options.pack.replace, NULL, "overwrite LOG"},
+    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no messages of ioseer"},
+    {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR after LOG is written"},
     {0},
 };
 
-// 0 where the directory can be read, so that a later failure is about the log.
+// Checked first, so that a later failure is about the log.
 static int check_directory(const char *spill_dir)
 {
     int fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -39,21 +37,21 @@ static int run(int argc, char **argv)
     if (argc < 2) return cli_usage("pack", "DIR", "is missing");
     if (argc > 2) return cli_usage("pack", argv[2], "one DIR is enough");
     if (!options.output) return cli_usage("pack", "-o LOG", "is missing");
-    struct stat there;
-    if (!options.force && lstat(options.output, &there) == 0) {
-        fprintf(stderr, "ioseer pack: %s: is there already; --force overwrites it\n", options.output);
-        return STATUS_FAILURE;
-    }
-    signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
     const char *spill_dir = argv[1];
-    struct pack_result result;
     const struct problem no_spills = {.why = "no spill files in it"};
-    int code = check_directory(spill_dir);
+    struct problem problem = {0};
+    struct pack_result result;
+    int code = pack_check_name(options.output, options.pack.replace, &problem);
+    if (code < 0) return cli_problem("pack", options.output, &problem, code);
+    code = check_directory(spill_dir);
     if (code < 0) return cli_fail("pack", spill_dir, code);
-    code = pack_with_progress(NULL, spill_dir, options.output, options.force, options.quiet, &result);
+    signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
+    pack_report_progress(&options.pack, options.quiet);
+    code = pack_directory(NULL, spill_dir, options.output, &options.pack, &result);
+    pack_report_clear();
     if (code == ERR_NOTHING) return cli_problem("pack", spill_dir, &no_spills, code);
     if (code < 0) return cli_fail("pack", options.output, code);
-    if (!options.quiet) pack_print_result(options.output, "PROGRAM", &result);
+    if (!options.quiet) pack_report_result(options.output, "PROGRAM", &result);
     if (options.remove) code = pack_remove_directory(spill_dir);
     return code < 0 ? cli_fail("pack", spill_dir, code) : STATUS_OK;
 }
@@ -62,7 +60,7 @@ const struct verb verb_pack = {
     .name = "pack",
     .summary = "make a log from the spill files of a job that was cut short",
     .usage = "[OPTION]... DIR -o LOG",
-    .about = "Makes LOG from the spill files in DIR, which a killed `record` leaves beside its log.\n"
+    .about = "Makes LOG from the spill files in DIR, the directory that a killed `record` leaves beside its log.\n"
              "DIR stays as it is unless --remove is given.",
     .options = rows,
     .run = run,

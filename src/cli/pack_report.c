@@ -1,48 +1,36 @@
 #include "cli/pack_report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "log/describe.h"
+#include "base/human.h"
 
-enum { PATIENCE_MS = 2000, INTERVAL_MS = 200 };
-
-struct progress {
-    int64_t start_ms;
-    int64_t shown_ms; // 0: never
-};
-
-static int64_t now_ms(void)
-{
-    return (int64_t)(clock_ns(CLOCK_MONOTONIC) / 1000000);
-}
+static struct {
+    double start; // 0: not begun
+    double shown; // 0: never
+} progress;
 
 static void show_progress(void *context, uint64_t done_bytes, uint64_t all_bytes)
 {
-    struct progress *progress = context;
-    int64_t now = now_ms();
-    if (now - progress->start_ms < PATIENCE_MS || now - progress->shown_ms < INTERVAL_MS) return;
-    progress->shown_ms = now;
+    const double patience_seconds = 2, interval_seconds = 0.2;
+    double now = clock_seconds();
+    (void)context;
+    if (progress.start == 0) progress.start = now;
+    if (now - progress.start < patience_seconds || now - progress.shown < interval_seconds) return;
+    progress.shown = now;
     double percent = all_bytes ? 100 * (double)done_bytes / (double)all_bytes : 100;
     fprintf(stderr, "\rioseer: packing, %.0f %%", percent < 100 ? percent : 100);
 }
 
-int pack_with_progress(const struct pack_job *job, const char *spill_dir, const char *log_path, bool replace,
-                       bool quiet, struct pack_result *result)
+void pack_report_progress(struct pack_options *options, bool quiet)
 {
-    struct progress progress = {.start_ms = now_ms()};
-    struct pack_options options = {.replace = replace};
-    if (!quiet && isatty(STDERR_FILENO)) {
-        options.progress = show_progress;
-        options.progress_context = &progress;
-    }
-    // Source lines come from this machine; asking servers for them could take for ever.
-    unsetenv("DEBUGINFOD_URLS");
-    int code = pack_directory(job, spill_dir, log_path, &options, result);
-    if (progress.shown_ms) fprintf(stderr, "\r\033[K");
-    return code;
+    if (!quiet && isatty(STDERR_FILENO)) options->progress = show_progress;
+}
+
+void pack_report_clear(void)
+{
+    if (progress.shown > 0) fprintf(stderr, "\r\033[K");
 }
 
 static const char *processes(uint64_t count)
@@ -50,7 +38,7 @@ static const char *processes(uint64_t count)
     return count == 1 ? "process" : "processes";
 }
 
-void pack_print_result(const char *log_path, const char *program, const struct pack_result *result)
+void pack_report_result(const char *log_path, const char *program, const struct pack_result *result)
 {
     if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
         fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,

@@ -157,15 +157,16 @@ void doctor_library(struct check *check)
 {
     struct trial trial = {0};
     struct record_job job;
-    const struct record_options defaults = {0};
+    const struct record_options defaults = {.log_path = trial.log};
     char *command[] = {"ioseer", NULL};
-    char problem[512] = "";
+    struct problem problem = {0};
     int code = trial_prepare(&trial);
-    if (code == 0) code = record_job_prepare(&job, &defaults, trial.log, command, problem);
+    if (code == 0) code = record_job_prepare(&job, &defaults, command, &problem);
     if (code < 0) {
-        check_fails(check, "build or install ioseer again", "%.400s", *problem ? problem : err_text(code));
+        check_fails(check, "build or install ioseer again", "%s%s%s", problem.what, *problem.what ? ": " : "",
+                    *problem.why ? problem.why : err_text(code));
     } else {
-        library_judge(check, &trial, job.environment);
+        library_judge(check, &trial, job.plan.environment);
         pack_remove_directory(job.spill_dir);
         record_job_free(&job);
     }

@@ -187,8 +187,7 @@ static int write_index(struct log_writer *w)
     }
 }
 
-// Only a log or nothing may make room: renaming over a device would take it away from everybody.
-static int may_replace(const char *path, bool replace)
+int log_writer_may_replace(const char *path, bool replace)
 {
     struct stat there;
     if (lstat(path, &there)) return errno == ENOENT ? 0 : -errno;
@@ -199,7 +198,7 @@ static int may_replace(const char *path, bool replace)
 
 static int rename_into_place(struct log_writer *w, bool replace)
 {
-    FORWARD(may_replace(w->path, replace));
+    FORWARD(log_writer_may_replace(w->path, replace));
     int code = renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->path, replace ? 0 : RENAME_NOREPLACE);
     // Some file systems do not know the flag; what was checked above must then do.
     if (code && errno == EINVAL) code = rename(w->beside, w->path);

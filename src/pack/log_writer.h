@@ -34,6 +34,10 @@ int log_writer_open(struct log_writer *w, const char *path, const struct log_hea
 // The same into an open file, which then is the log itself.
 int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header);
 
+// 0 where a log may get this name: nothing is there, or with `replace` a regular file or symbolic link. Else
+// ERR_EXISTS: renaming over a device would remove it for every program.
+int log_writer_may_replace(const char *path, bool replace);
+
 // Removes what a process that was killed while it wrote a log has left beside it.
 void log_writer_remove_unfinished(const char *path, int pid);
 

@@ -275,6 +275,13 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
     return code;
 }
 
+int pack_check_name(const char *log_path, bool replace, struct problem *problem)
+{
+    if (log_writer_may_replace(log_path, replace) != ERR_EXISTS) return 0; // other errors show later, with more to say
+    return problem_set(problem, ERR_EXISTS, log_path,
+                       replace ? "not a regular file" : "is there already; --force overwrites it");
+}
+
 int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *result)
 {
     struct pack pack = {.dir_fd = -1, .writer.fd = -1};

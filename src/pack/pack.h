@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/problem.h"
 #include "fmt/spill.h"
 
 #define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, for a rescue
@@ -68,6 +69,9 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
 
 // The same for one spill image in memory, into an open file.
 int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *result);
+
+// Whether a log may get this name, for a check before the work begins. `problem` says why not.
+int pack_check_name(const char *log_path, bool replace, struct problem *problem);
 
 // Writes the job file into a spill directory.
 int pack_save_job(const struct pack_job *job, const char *spill_dir);

@@ -8,7 +8,7 @@
 #include "pack/pack.h"
 #include "target/monitor/monitor.h"
 
-// -1 where another `record` of this host has it.
+// -1 where another `record` on this host has made the file.
 static int claim_file(const char *spill_dir, const char *host)
 {
     char *path = NULL;
@@ -26,7 +26,7 @@ void record_devices_start(struct record_devices *devices, const char *spill_dir,
     devices->fd = -1;
 }
 
-// Records that are not whole are passed over by the packer.
+// The packer skips incomplete records.
 static void save(int fd, const struct bytes *records)
 {
     for (size_t done = 0; done < records->len;) {

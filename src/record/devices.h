@@ -1,5 +1,5 @@
-// Watches the machine's block devices while the command runs. Of several `record`s on a host, one for each rank, the
-// first does.
+// Watches the machine's block devices while the command runs. Where each rank of a job has its own `record`, the first
+// one on each host does so.
 #pragma once
 
 struct monitor;
@@ -9,6 +9,6 @@ struct record_devices {
     int fd;                  // of the file in the spill directory that the packer will read
 };
 
-// Without a directory (NULL), or where the kernel does not tell, nothing is watched; that is no reason to complain.
+// Watches nothing without a directory (NULL), or where the kernel has no statistics; neither is an error.
 void record_devices_start(struct record_devices *devices, const char *spill_dir, const char *host);
 void record_devices_stop(struct record_devices *devices, const char *host);

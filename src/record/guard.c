@@ -3,60 +3,60 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { GUARD_FD = 3 };
-enum word_kind { WORD_COMMAND, WORD_PACKING, WORD_DISMISSED };
+#include "base/process.h"
 
-struct word {
-    enum word_kind kind;
+enum { GUARD_FD = 3 };
+enum message_kind { MESSAGE_COMMAND, MESSAGE_PACKING, MESSAGE_DISMISSED };
+
+struct message {
+    enum message_kind kind;
     pid_t command;
 };
 
-static void tell(const struct record_guard *guard, struct word word)
+static void send_message(const struct record_guard *guard, struct message message)
 {
-    // One write of a few bytes to a pipe is never torn. Nobody to read it: there is no guard any more.
-    ssize_t ignored = guard->words < 0 ? 0 : write(guard->words, &word, sizeof word);
+    // A pipe takes a few bytes as a whole. An error means that there is no guard any more.
+    ssize_t ignored = guard->pipe_fd < 0 ? 0 : write(guard->pipe_fd, &message, sizeof message);
     (void)ignored;
 }
 
 void record_guard_tell_command(const struct record_guard *guard, pid_t command)
 {
-    tell(guard, (struct word){.kind = WORD_COMMAND, .command = command});
+    send_message(guard, (struct message){.kind = MESSAGE_COMMAND, .command = command});
 }
 
 void record_guard_tell_packing(const struct record_guard *guard)
 {
-    tell(guard, (struct word){.kind = WORD_PACKING});
+    send_message(guard, (struct message){.kind = MESSAGE_PACKING});
 }
 
 void record_guard_dismiss(struct record_guard *guard)
 {
-    if (guard->words < 0) return;
-    tell(guard, (struct word){.kind = WORD_DISMISSED});
-    close(guard->words);
-    guard->words = -1;
+    if (guard->pipe_fd < 0) return;
+    send_message(guard, (struct message){.kind = MESSAGE_DISMISSED});
+    close(guard->pipe_fd);
+    guard->pipe_fd = -1;
 }
 
-// Listens until the other end is closed, which death does too.
-static void listen_until_the_end(int words, struct record_guard *guard)
+// Reads until the other end is closed, by `record` or by its death.
+static void read_messages(struct record_guard *guard)
 {
-    struct word word;
+    struct message message;
     for (;;) {
-        ssize_t got = read(words, &word, sizeof word);
+        ssize_t got = read(GUARD_FD, &message, sizeof message);
         if (got < 0 && errno == EINTR) continue;
-        if (got != sizeof word) return;
-        if (word.kind == WORD_COMMAND) guard->command = word.command;
-        if (word.kind == WORD_PACKING) guard->packing = true;
-        if (word.kind == WORD_DISMISSED) _exit(0);
+        if (got != sizeof message) return;
+        if (message.kind == MESSAGE_COMMAND) guard->command = message.command;
+        if (message.kind == MESSAGE_PACKING) guard->packing = true;
+        if (message.kind == MESSAGE_DISMISSED) _exit(0);
     }
 }
 
-// The launcher tells by some of its descriptors that a rank is gone.
+// The launcher takes a rank for ended when some of its descriptors are closed: the guard must not hold them.
 static void keep_only(int fd)
 {
     if (fd != GUARD_FD) dup2(fd, GUARD_FD);
@@ -65,49 +65,34 @@ static void keep_only(int fd)
 
 bool record_guard_start(struct record_guard *guard)
 {
-    int words[2];
-    *guard = (struct record_guard){.words = -1, .record = getpid()};
-    if (pipe2(words, O_CLOEXEC)) return false;
+    int ends[2];
+    *guard = (struct record_guard){.pipe_fd = -1, .record = getpid()};
+    if (pipe2(ends, O_CLOEXEC)) return false;
     pid_t between = fork();
     if (between == 0) {
-        if (fork() != 0) _exit(0); // the guard is nobody's child: `record` waits for all that it has
+        if (fork() != 0) _exit(0); // the guard is not our child: `record` waits for all its children
         setsid();
-        signal(SIGPIPE, SIG_IGN); // the launcher may be gone when the guard has something to say
-        keep_only(words[0]);
-        listen_until_the_end(GUARD_FD, guard);
+        signal(SIGPIPE, SIG_IGN); // the launcher may have ended when the guard prints something
+        keep_only(ends[0]);
+        read_messages(guard);
         close(GUARD_FD);
         return true;
     }
-    close(words[0]);
+    close(ends[0]);
     if (between < 0) {
-        close(words[1]);
+        close(ends[1]);
         return false;
     }
     waitpid(between, NULL, 0);
-    guard->words = words[1];
+    guard->pipe_fd = ends[1];
     return false;
-}
-
-// A process that nobody has reaped yet is gone, too.
-static bool is_running(pid_t pid)
-{
-    char name[64], state = 'Z';
-    snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(name, "re");
-    if (!file) return false;
-    // The name of the program, in brackets, may hold anything but ends with the last bracket.
-    char line[256] = "";
-    const char *bracket = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    if (bracket) sscanf(bracket, ") %c", &state);
-    fclose(file);
-    return state != 'Z' && state != 'X';
 }
 
 void record_guard_await_command(const struct record_guard *guard, double wait_seconds)
 {
     const double pause_seconds = 0.005;
     const struct timespec pause = {.tv_nsec = (long)(pause_seconds * 1e9)};
-    for (double waited = 0; guard->command > 0 && is_running(guard->command) && waited < wait_seconds;) {
+    for (double waited = 0; guard->command > 0 && process_is_running(guard->command) && waited < wait_seconds;) {
         nanosleep(&pause, NULL);
         waited += pause_seconds;
     }

@@ -1,26 +1,27 @@
-// `mpiexec -n 4 ioseer record -o LOG -- ./a`: where a rank fails, the launcher kills all that it started, and that is
-// the `record`s, before one of them could make the log. Each has a guard, a process in a session of its own that the
-// launcher does not know; when its `record` is killed it does what was left to do.
+// `mpiexec -n 4 ioseer record -o LOG -- ./a`: when a rank fails, the launcher kills every process that it started: the
+// `record` of each rank, before one of them could make the log. So each has a guard, a process in a session of its own
+// that the launcher does not know. When its `record` is killed the guard does what was left to do.
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct record_guard {
-    int words;     // where the guard is told things; -1 without one
-    pid_t record;  // that it guards
-    pid_t command; // what it was told of it
+    int pipe_fd;  // `record` writes messages to its guard here; -1 without one
+    pid_t record; // the process that is guarded
+    // What the messages said, in the guard:
+    pid_t command;
     bool packing;
 };
 
-// Returns twice, as fork does: false at once, and true in the guard when the caller was killed. The guard keeps
-// standard output and error open, for which launchers wait: their end is also the log's.
+// Returns twice, like fork: false at once, and true in the guard when the caller was killed. The guard keeps standard
+// output and error open: launchers wait until they are closed, and so for the log.
 bool record_guard_start(struct record_guard *guard);
 
 void record_guard_tell_command(const struct record_guard *guard, pid_t command);
 void record_guard_tell_packing(const struct record_guard *guard);
-// Everything is done: the guard may go.
+// Everything is done: the guard ends.
 void record_guard_dismiss(struct record_guard *guard);
 
-// For the guard: returns when the command, which dies with its `record`, is gone, or after some time.
+// For the guard: returns when the command, which dies with its `record`, has ended, or after `wait_seconds`.
 void record_guard_await_command(const struct record_guard *guard, double wait_seconds);

@@ -1,5 +1,5 @@
-// What is set up before the command runs: the directory for the spill files, the environment that brings the recorder
-// into every process, and what the log will say of the job.
+// What is set up before the command runs: the directory for the spill files, the environment that loads the recorder
+// into every process, and what the log will say about the job.
 #pragma once
 
 #include <stdbool.h>
@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 #include "base/options.h"
+#include "base/problem.h"
+#include "base/text_list.h"
 #include "pack/pack.h"
 #include "record/ranks.h"
 
 struct record_options {
-    const char *output;
-    bool force;
-    bool quiet;
+    const char *log_path;
+    struct pack_options pack;
     bool no_trace;
     bool callsites;
     bool keep_spill;
@@ -27,18 +28,21 @@ struct record_options {
 };
 
 struct record_job {
+    const struct record_options *options;
+    struct record_plan plan;
     struct record_ranks ranks;
-    char *spill_dir;
-    char **environment;
-    size_t variables;
+    char *spill_dir;              // NULL: the command runs unrecorded
+    struct text_list environment; // of the command; ends with NULL
+    struct text_list names;       // of the settings
     struct pack_setting *settings;
     char host[256];
     char cwd[4096];
     struct pack_job about; // settings, host and so on point into this struct
 };
 
-// On failure `problem` says what is wrong, in words for the user; nothing is left behind.
-int record_job_prepare(struct record_job *job, const struct record_options *options, const char *log_path,
-                       char **command, char problem[512]);
+// On failure nothing is left behind, and the job is one that runs the command unrecorded. From here on SIGXFSZ is
+// ignored: where a file may not grow, writing fails and does not kill.
+int record_job_prepare(struct record_job *job, const struct record_options *options, char **command,
+                       struct problem *problem);
 
 void record_job_free(struct record_job *job);

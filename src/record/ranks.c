@@ -11,49 +11,34 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/process.h"
 
 #define ARRIVED "arrived."
 #define DONE "done."
 #define UNFINISHED "ending."
 #define PACKER "packer"
 
-static int number_of(const char *const *names, int otherwise)
+// The first variable that is a number; 0 without one.
+static int variable_number(const char *const *names)
 {
     for (; *names; names++) {
         const char *text = getenv(*names);
         if (text && *text >= '0' && *text <= '9') return atoi(text);
     }
-    return otherwise;
+    return 0;
 }
 
-// A file of /proc/PID as text; false where it cannot be read.
-static bool read_process_file(pid_t pid, const char *name, char *text, size_t room, size_t *len)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    FILE *file = fopen(path, "re");
-    *len = file ? fread(text, 1, room - 1, file) : 0;
-    text[*len] = 0;
-    if (file) fclose(file);
-    return *len > 0;
-}
-
-static pid_t parent_of(pid_t pid)
-{
-    char stat[512];
-    size_t len;
-    int parent = 0;
-    const char *rest = read_process_file(pid, "stat", stat, sizeof stat, &len) ? strrchr(stat, ')') : NULL;
-    return rest && sscanf(rest, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
-// MPICH's launcher gives its ranks no name. But all of them descend from proxies, one on each host, which report to the
-// same port.
+// MPICH's launcher gives a launch no name. But all ranks descend from proxies, one per host, which report to the same
+// port.
 static const char *port_of_proxy(pid_t pid, char *words, size_t room)
 {
     static const char option[] = "--control-port";
-    size_t len;
-    if (!read_process_file(pid, "cmdline", words, room, &len)) return NULL;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    FILE *file = fopen(path, "re");
+    size_t len = file ? fread(words, 1, room - 1, file) : 0;
+    words[len] = 0;
+    if (file) fclose(file);
     for (const char *at = words; at < words + len; at += strlen(at) + 1) {
         const char *next = at + strlen(at) + 1;
         if (strcmp(at, option) == 0 && next < words + len) return next;
@@ -65,15 +50,16 @@ static void name_by_ancestors(char launch[64])
 {
     enum { GENERATIONS = 32 };
     char words[4096];
-    snprintf(launch, 64, "%d", (int)getppid()); // on one host it does as well, as long as no shell is between
-    pid_t pid = getppid();
-    for (int i = 0; i < GENERATIONS && pid > 1; i++) {
+    struct process_stat stat = {.parent = getppid()};
+    snprintf(launch, 64, "%d", (int)stat.parent); // good on one host where no shell is between
+    for (int i = 0; i < GENERATIONS && stat.parent > 1; i++) {
+        pid_t pid = stat.parent;
         const char *port = port_of_proxy(pid, words, sizeof words);
         if (port) {
             snprintf(launch, 64, "%s", port);
             return;
         }
-        pid = parent_of(pid);
+        if (!process_stat(pid, &stat)) return;
     }
 }
 
@@ -98,7 +84,7 @@ struct record_ranks record_ranks_find(void)
 {
     static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", NULL};
     static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
-    struct record_ranks ranks = {.rank = number_of(rank_names, 0), .size = number_of(size_names, 0)};
+    struct record_ranks ranks = {.rank = variable_number(rank_names), .size = variable_number(size_names)};
     name_launch(ranks.launch);
     gethostname(ranks.host, sizeof ranks.host - 1);
     return ranks;
@@ -127,7 +113,7 @@ int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir)
     return fclose(file) ? -errno : 0;
 }
 
-// --- what the marks tell the rank that packs, of its own host: elsewhere other processes have these numbers
+// --- what the packing rank reads in the marks of its own host; on other hosts pids and clocks differ
 
 static void read_arrival(FILE *file, const struct record_ranks *ranks, struct record_run *run)
 {
@@ -164,7 +150,7 @@ static int read_children(FILE *file, const struct record_ranks *ranks, struct re
 int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir, struct record_run *run)
 {
     int code = 0;
-    run->child_count = 0; // they are in this rank's mark too
+    run->child_count = 0; // its own are in its mark too
     for (int rank = 0; rank < ranks->size && code == 0; rank++) {
         FILE *arrived = open_mark(spill_dir, ARRIVED, rank, "re");
         FILE *done = open_mark(spill_dir, DONE, rank, "re");
@@ -176,7 +162,7 @@ int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir,
     return code;
 }
 
-// The mark is there when all of it is. A guard, which knows less, leaves alone what its `record` has left.
+// The mark appears complete. A guard knows less: it does not replace the mark of its `record`.
 static void leave_done(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run)
 {
     char *path = mark_path(spill_dir, DONE, ranks->rank);
@@ -191,7 +177,7 @@ static void leave_done(const struct record_ranks *ranks, const char *spill_dir, 
     free(unfinished);
 }
 
-// --- who packs
+// --- which rank packs
 
 static void count_marks(const char *dir, int *arrived, int *done)
 {
@@ -205,8 +191,8 @@ static void count_marks(const char *dir, int *arrived, int *done)
     closedir(entries);
 }
 
-// One rank becomes it, and stays it where its `record` is killed at once and its guard asks again. A link is there with
-// its text or not at all.
+// One rank becomes the packer, and stays it where its `record` is killed and its guard asks again. A symbolic link
+// appears together with its text.
 static bool become_packer(const char *dir, int rank)
 {
     char *path = NULL;

@@ -12,12 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/process.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-// The running state; what is of use afterwards is in struct record_run.
+// State of the supervision; results are in struct record_run.
 struct supervisor {
     struct record_run *run;
     const struct record_plan *plan;
@@ -25,12 +27,12 @@ struct supervisor {
     sigset_t caught;
     sigset_t mask_before;
     struct sigaction child_before;
-    uint64_t deadline_ns; // of the wait for what outlives the command; meant once it has ended
+    uint64_t deadline_ns; // of the wait for descendants; meant once the command has ended
     uint64_t wait_ns;
     bool done;
 };
 
-// The counter that the recorder's event clock is made of (doc/design.md); 0 where there is none.
+// The counter behind the recorder's event clock (doc/design.md); 0 where there is none.
 static uint64_t cpu_counter(void)
 {
 #if defined(__x86_64__)
@@ -53,7 +55,7 @@ struct spill_moment record_run_now(void)
 }
 
 // Signals that people and schedulers send to a job. An alarm that was set before `record` was exec'ed is meant for the
-// command too.
+// command.
 static void fill_caught(sigset_t *caught)
 {
     static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
@@ -63,12 +65,12 @@ static void fill_caught(sigset_t *caught)
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) sigaddset(caught, number);
 }
 
-// Blocked signals wait for sigtimedwait: there is no handler and so no moment at which one could be missed.
-static void take_signals(struct supervisor *s)
+// Blocked signals wait for sigtimedwait: without a handler none can be missed.
+static void block_signals(struct supervisor *s)
 {
     fill_caught(&s->caught);
     sigprocmask(SIG_BLOCK, &s->caught, &s->mask_before);
-    // Where the caller ignores SIGCHLD the kernel would reap behind our back.
+    // Where the caller ignores SIGCHLD the kernel reaps children itself.
     struct sigaction normal = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &normal, &s->child_before);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -87,7 +89,7 @@ static void become_command(const struct supervisor *s, int report)
     _exit(written == sizeof error ? 127 : 126);
 }
 
-// The pipe closes by itself when the exec succeeds; else it brings the error.
+// The exec closes the pipe when it succeeds; else the pipe brings the error.
 static int start_command(struct supervisor *s)
 {
     int report[2];
@@ -112,40 +114,16 @@ static int start_command(struct supervisor *s)
     return code;
 }
 
-// rchar and wchar of a process that has ended but was not reaped yet.
-static bool read_chars(pid_t pid, uint64_t chars[2])
-{
-    char name[64];
-    unsigned long long read_chars = 0;
-    unsigned long long write_chars = 0;
-    snprintf(name, sizeof name, "/proc/%d/io", (int)pid);
-    FILE *file = fopen(name, "re");
-    if (!file) return false;
-    bool known = fscanf(file, "rchar: %llu wchar: %llu", &read_chars, &write_chars) == 2;
-    fclose(file);
-    chars[0] = read_chars;
-    chars[1] = write_chars;
-    return known;
-}
-
 int record_run_add_child(struct record_run *run, const struct pack_child *child)
 {
-    if (run->child_count == run->child_capacity) {
-        size_t capacity = run->child_capacity ? run->child_capacity * 2 : 16;
-        struct pack_child *grown = realloc(run->children, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        run->children = grown;
-        run->child_capacity = capacity;
-    }
-    run->children[run->child_count++] = *child;
-    return 0;
+    return array_push(run->children, run->child_count, *child);
 }
 
 static int reap_one(struct supervisor *s, pid_t pid)
 {
-    // The kernel's count is there until the process is reaped, and holds what it reaped itself.
+    // The kernel keeps the counts until the process is reaped; they include its own reaped children.
     struct pack_child child = {.pid = (uint32_t)pid};
-    child.chars_known = read_chars(pid, child.chars);
+    child.chars_known = process_chars(pid, child.chars);
     if (waitpid(pid, &child.status, __WALL) != pid) return 0;
     s->run->end = record_run_now();
     child.mono_ns = s->run->end.mono_ns;
@@ -163,7 +141,7 @@ static int reap_all(struct supervisor *s)
         siginfo_t info = {0};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL)) {
             if (errno == EINTR) continue;
-            s->run->all_reaped = s->done = true; // ECHILD: nobody is left
+            s->run->all_reaped = s->done = true; // ECHILD: none is left
             return 0;
         }
         if (info.si_pid == 0) return 0;
@@ -171,7 +149,7 @@ static int reap_all(struct supervisor *s)
     }
 }
 
-// What the terminal sends reaches the whole process group; only what was sent to us alone must be handed on.
+// The terminal signals the whole process group; only a signal that was sent to us alone must be passed on.
 static bool is_for_us_alone(const siginfo_t *info)
 {
     return info->si_code != SI_KERNEL || info->si_signo == SIGALRM;
@@ -180,12 +158,12 @@ static bool is_for_us_alone(const siginfo_t *info)
 static void handle_signal(struct supervisor *s, const siginfo_t *info)
 {
     int number = info->si_signo;
-    if (number == SIGPIPE) return; // our own line on a closed standard error
+    if (number == SIGPIPE) return; // from our own line to a closed standard error
     if (s->command) {
         if (is_for_us_alone(info)) kill(s->command, number);
         return;
     }
-    // The command is gone: who presses Ctrl-C again does not want to wait for the rest.
+    // The command has ended: Ctrl-C now ends the wait for its descendants.
     if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) s->done = true;
 }
 
@@ -215,13 +193,13 @@ static int supervise(struct supervisor *s)
     return 0;
 }
 
-int record_run(struct record_run *run, const struct record_plan *plan)
+int record_run_command(struct record_run *run, const struct record_plan *plan)
 {
     const double longest_seconds = 1e9;
     *run = (struct record_run){0};
     struct supervisor s = {.run = run, .plan = plan};
     s.wait_ns = (uint64_t)(fmin(plan->wait_seconds, longest_seconds) * (double)NS_PER_SECOND);
-    take_signals(&s);
+    block_signals(&s);
     FORWARD(start_command(&s));
     return run->exec_error ? 0 : supervise(&s);
 }

@@ -1,0 +1,19 @@
+// What the kernel tells of another process in /proc.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process_stat {
+    char state; // 'R', 'S', 'Z', ...
+    pid_t parent;
+    uint64_t start_ticks; // since boot; sysconf(_SC_CLK_TCK) per second
+};
+
+// Both return false where there is no such process, or it cannot be read.
+bool process_stat(pid_t pid, struct process_stat *stat);
+bool process_chars(pid_t pid, uint64_t chars[2]); // rchar and wchar of /proc/PID/io
+
+// False for a process that has ended and was not reaped yet, too.
+bool process_is_running(pid_t pid);

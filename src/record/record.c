@@ -1,0 +1,138 @@
+#include "record/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "pack/log_writer.h"
+#include "record/devices.h"
+
+void record_default_name(const char *command, char name[256])
+{
+    const char *slash = strrchr(command, '/');
+    const char *program = slash && slash[1] ? slash + 1 : command;
+    char moment[32];
+    time_t now = time(NULL);
+    struct tm local;
+    strftime(moment, sizeof moment, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    snprintf(name, 256, "%.128s-%s-%d.ioseer", program, moment, (int)getpid());
+}
+
+// The recorder gets the patterns one per line.
+static int check_patterns(const struct option_list *patterns, const char *option, struct problem *problem)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (strchr(patterns->item[i], '\n'))
+            return problem_set(problem, ERR_USAGE, option, "a pattern with a line break");
+    }
+    return 0;
+}
+
+int record_check(const struct record_options *options, struct problem *problem)
+{
+    const char *path = options->log_path;
+    FORWARD(check_patterns(&options->include, "--include", problem));
+    FORWARD(check_patterns(&options->exclude, "--exclude", problem));
+    if (!*path) return problem_set(problem, ERR_USAGE, "-o", "the name is empty");
+    if (path[strlen(path) - 1] == '/') return problem_set(problem, ERR_USAGE, path, "a directory, not a file");
+    return pack_check_name(path, options->pack.replace, problem);
+}
+
+// The kernel's totals are complete only where every process was reaped and its counts could be read.
+static void sum_chars(struct record_job *job, const struct record_run *run)
+{
+    struct pack_job *about = &job->about;
+    about->chars_known = run->all_reaped && !record_ranks_several(&job->ranks); // other ranks reaped their own
+    for (size_t i = 0; i < run->child_count; i++) {
+        const struct pack_child *child = &run->children[i];
+        if (!child->chars_known) about->chars_known = false;
+        about->chars[0] += child->chars[0];
+        about->chars[1] += child->chars[1];
+    }
+}
+
+static void make_log(struct record_job *job, const struct record_run *run, struct record_result *result)
+{
+    const struct record_options *options = job->options;
+    job->about.start = run->start;
+    job->about.children = run->children;
+    job->about.child_count = run->child_count;
+    result->packed = true;
+    result->pack_code = pack_directory(&job->about, job->spill_dir, options->log_path, &options->pack, &result->log);
+    if (result->pack_code == 0 && !options->keep_spill) result->remove_code = pack_remove_directory(job->spill_dir);
+}
+
+static int run_recorded(struct record_job *job, struct record_result *result)
+{
+    struct record_run run;
+    struct record_devices devices;
+    bool shared = record_ranks_several(&job->ranks);
+    record_devices_start(&devices, job->options->no_devices ? NULL : job->spill_dir, job->host);
+    int code = record_run_command(&run, &job->plan);
+    record_devices_stop(&devices, job->host);
+    result->exec_error = run.exec_error;
+    result->status = run.status;
+    bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, &run, job->options->wait_seconds);
+    if (packs && job->plan.guard) record_guard_tell_packing(job->plan.guard);
+    if (packs && (code < 0 || run.exec_error)) {
+        pack_remove_directory(job->spill_dir);
+    } else if (packs) {
+        if (shared) record_ranks_gather(&job->ranks, job->spill_dir, &run);
+        job->about.complete = true;
+        job->about.status = run.status;
+        job->about.end = run.end;
+        sum_chars(job, &run);
+        make_log(job, &run, result);
+    }
+    record_run_free(&run);
+    return code;
+}
+
+// Whether the log that a killed `record` was writing is there all the same.
+static bool log_is_there(const struct record_options *options, const struct record_guard *guard)
+{
+    log_writer_remove_unfinished(options->log_path, guard->record);
+    return !options->pack.replace && access(options->log_path, F_OK) == 0;
+}
+
+// In the guard: does what the killed `record` had left to do.
+static void take_over(struct record_job *job, const struct record_guard *guard, struct record_result *result)
+{
+    struct record_run run = {0};
+    double wait_seconds = job->options->wait_seconds;
+    record_guard_await_command(guard, wait_seconds);
+    if (guard->packing && log_is_there(job->options, guard)) {
+        if (!job->options->keep_spill) pack_remove_directory(job->spill_dir);
+    } else if (guard->packing || record_ranks_finish(&job->ranks, job->spill_dir, &run, wait_seconds)) {
+        record_ranks_gather(&job->ranks, job->spill_dir, &run);
+        make_log(job, &run, result);
+    }
+    record_run_free(&run);
+}
+
+int record_command(struct record_job *job, struct record_result *result)
+{
+    *result = (struct record_result){0};
+    struct record_guard guard = {.pipe_fd = -1};
+    if (!job->spill_dir) {
+        struct record_run run;
+        int code = record_run_command(&run, &job->plan);
+        result->exec_error = run.exec_error;
+        result->status = run.status;
+        record_run_free(&run);
+        return code;
+    }
+    if (record_ranks_several(&job->ranks)) {
+        result->is_guard = record_guard_start(&guard);
+        if (result->is_guard) {
+            take_over(job, &guard, result);
+            return 0;
+        }
+        job->plan.guard = &guard;
+    }
+    int code = run_recorded(job, result);
+    record_guard_dismiss(&guard);
+    return code;
+}
