@@ -1,12 +1,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/human.h"
+#include "base/err.h"
+#include "base/table.h"
 #include "cli/info_text.h"
 #include "summary/mpi_text.h"
 
 // As many hints per line as fit.
-static void print_hints(FILE *out, const char *title, const struct log_hint_list *list)
+static void add_hints(struct table *lines, const char *title, const struct log_hint_list *list)
 {
     enum { WIDTH = 100 };
     size_t column = WIDTH;
@@ -14,48 +15,52 @@ static void print_hints(FILE *out, const char *title, const struct log_hint_list
         const struct log_hint *hint = &list->hint[i];
         size_t len = strlen(hint->name) + strlen(hint->value) + sizeof "=, ";
         bool is_new_line = column + len > WIDTH;
-        if (is_new_line) fprintf(out, "%s    %-9s", i ? ",\n" : "", i ? "" : title);
-        if (!is_new_line) fputs(", ", out);
-        human_print_name(out, hint->name);
-        fputc('=', out);
-        human_print_name(out, hint->value);
         column = is_new_line ? len : column + len;
+        if (i) table_append(lines, is_new_line ? "," : ", ");
+        if (i && is_new_line) table_row(lines);
+        if (is_new_line) table_text(lines, i ? "" : title), table_text(lines, "");
+        table_append(lines, "%s=%s", hint->name, hint->value);
     }
-    if (list->count) fputc('\n', out);
+    if (list->count) table_row(lines);
 }
 
 // Hints that were `shown` last are not repeated.
-static void print_use(FILE *out, struct log *log, const struct mpi_use *use, const struct log_hints **shown)
+static void add_use(struct table *lines, struct log *log, const struct mpi_use *use, const struct log_hints **shown)
 {
     const struct log_hints *hints = use->first;
     switch (use->kind) {
     case MPI_USE_HINTS:
         if (hints == *shown) {
-            fputs("    hints    as above\n", out);
+            table_text(lines, "hints"), table_text(lines, "as above"), table_row(lines);
             return;
         }
-        print_hints(out, "asked", &hints->asked);
-        print_hints(out, "in force", &hints->in_force);
+        add_hints(lines, "asked", &hints->asked);
+        add_hints(lines, "in force", &hints->in_force);
         *shown = hints;
         return;
     case MPI_USE_VIEW:
-        fprintf(out, "    view     from %" PRIu64 " of ", use->number);
-        human_print_name(out, mpi_text_datatype(log, use->first).text);
-        fputs(": ", out);
-        human_print_name(out, mpi_text_datatype(log, use->second).text);
+        table_text(lines, "view");
+        table_printf(lines, "from %" PRIu64 " of %s: %s", use->number, mpi_text_datatype(log, use->first).text,
+                     mpi_text_datatype(log, use->second).text);
         break;
     default:
-        fprintf(out, "    opened   %s by %s%s", mpi_text_amode(use->number).text,
-                human_count(use->comm_size, "process").text, use->comm_size > 1 ? " together" : "");
+        table_text(lines, "opened");
+        table_printf(lines, "%s by %s%s", mpi_text_amode(use->number).text, human_count(use->comm_size, "process").text,
+                     use->comm_size > 1 ? " together" : "");
     }
-    fprintf(out, ", %s\n", human_count(use->count, "call").text);
+    table_append(lines, ", %s", human_count(use->count, "call").text);
+    table_row(lines);
 }
 
-static void print_file(FILE *out, const struct info *info, const struct log_file *file, bool all,
-                       const struct log_hints **shown)
+static int print_file(FILE *out, const struct info *info, const struct log_file *file, bool all,
+                      const struct log_hints **shown)
 {
     enum { SHORT_LIST = 3 };
     static const char *const nouns[] = {"way", "set", "view"};
+    static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
+    struct table lines = table_begin(out, columns);
+    lines.has_header = true;
+    lines.indent = 4;
     fputs("  ", out);
     human_print_name(out, file->name);
     fputc('\n', out);
@@ -63,12 +68,16 @@ static void print_file(FILE *out, const struct info *info, const struct log_file
         size_t count;
         const struct mpi_use *use = mpi_files_uses(&info->mpi_files, file, kind, &count);
         size_t some = all || count < SHORT_LIST ? count : SHORT_LIST;
-        for (size_t i = 0; i < some; i++) print_use(out, info->log, &use[i], shown);
-        if (some < count) fprintf(out, "    ... and %s more\n", human_count(count - some, nouns[kind]).text);
+        for (size_t i = 0; i < some; i++) add_use(&lines, info->log, &use[i], shown);
+        if (some == count) continue;
+        table_text(&lines, "");
+        table_printf(&lines, "... and %s more", human_count(count - some, nouns[kind]).text);
+        table_row(&lines);
     }
+    return table_end(&lines);
 }
 
-void info_mpi_text(const struct info *info, bool all, FILE *out)
+int info_mpi_text(const struct info *info, bool all, FILE *out)
 {
     const struct log_hints *shown_hints = NULL;
     size_t files = 0, shown = 0;
@@ -77,8 +86,9 @@ void info_mpi_text(const struct info *info, bool all, FILE *out)
     for (size_t i = 0; i < info->file_count && (all || shown < INFO_SHORT_LIST); i++) {
         const struct log_file *file = info->files[i].file;
         if (!mpi_files_has(&info->mpi_files, file)) continue;
-        print_file(out, info, file, all, &shown_hints);
+        FORWARD(print_file(out, info, file, all, &shown_hints));
         shown++;
     }
     info_print_more(shown, files, out);
+    return 0;
 }

@@ -22,6 +22,8 @@ static struct table begin_table(FILE *out, const struct table_column *columns)
     return table;
 }
 
+enum { SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
+
 // The words of a command, about `most` bytes of them: a long script in one word would hide everything else. To be
 // freed.
 static char *command_text(const struct log_strings *words, size_t most)
@@ -42,14 +44,7 @@ static char *command_text(const struct log_strings *words, size_t most)
 
 // --- the job
 
-static void print_name_line(FILE *out, const char *label, const char *name)
-{
-    fprintf(out, "%-11s", label);
-    human_print_name(out, name);
-    fputc('\n', out);
-}
-
-static void print_run(const struct info *info, FILE *out)
+static void add_run(struct table *lines, const struct info *info)
 {
     const struct log_job *job = log_job(info->log);
     int64_t run_ns = log_run_ns(info->log);
@@ -58,46 +53,47 @@ static void print_run(const struct info *info, FILE *out)
     struct tm local;
     char when[64] = "at an unknown time";
     if (localtime_r(&seconds, &local)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(out, "Ran        %s", when);
-    if (job->host) fputs(" on ", out);
-    human_print_name(out, job->host ? job->host : "");
-    if (run_ns || job->end_ns) fprintf(out, ", for %s", human_seconds(run_ns).text);
+    table_text(lines, "Ran");
+    table_text(lines, when);
+    if (job->host) table_append(lines, " on %s", job->host);
+    if (run_ns || job->end_ns) table_append(lines, ", for %s", human_seconds(run_ns).text);
     if (!job->has_exit_status) {
-        fputs(", its end was not seen\n", out);
+        table_append(lines, ", its end was not seen");
     } else if (WIFSIGNALED(status)) {
-        fprintf(out, ", killed by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        table_append(lines, ", killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
-        fprintf(out, ", exit status %d\n", WEXITSTATUS(status));
+        table_append(lines, ", exit status %d", WEXITSTATUS(status));
     }
+    table_row(lines);
 }
 
-enum { SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
-
-static void print_job(const struct info *info, FILE *out)
+static int print_job(const struct info *info, FILE *out)
 {
+    static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
     const struct log_job *job = log_job(info->log);
     size_t worlds = log_world_count(info->log);
     char *command = command_text(&job->command, LONG_COMMAND);
-    print_name_line(out, "Command", command ? command : "");
+    struct table lines = table_begin(out, columns);
+    lines.has_header = true;
+    table_text(&lines, "Command  "), table_text(&lines, command), table_row(&lines);
     free(command);
-    print_run(info, out);
-    if (job->cwd) print_name_line(out, "In", job->cwd);
+    add_run(&lines, info);
+    if (job->cwd) table_text(&lines, "In"), table_text(&lines, job->cwd), table_row(&lines);
     if (info->rank_count) {
-        fputs("MPI        ", out);
-        human_print_name(out, info->mpi ? info->mpi : "unknown");
-        fprintf(out, ", %s", human_count(info->nprocs, "rank").text);
-        if (worlds > 1) fprintf(out, ", the largest of %s", human_count(worlds, "job").text);
-        fputc('\n', out);
+        table_text(&lines, "MPI");
+        table_printf(&lines, "%s, %s", info->mpi ? info->mpi : "unknown", human_count(info->nprocs, "rank").text);
+        if (worlds > 1) table_append(&lines, ", the largest of %s", human_count(worlds, "job").text);
+        table_row(&lines);
     }
     // The log has only the names of most variables.
     for (size_t i = 0; i < log_setting_count(info->log); i++) {
         const struct log_setting *setting = log_setting_at(info->log, i);
-        fprintf(out, "%-11s", i ? "" : "Settings");
-        human_print_name(out, setting->name);
-        if (setting->value) fputc('=', out);
-        human_print_name(out, setting->value ? setting->value : " is set");
-        fputc('\n', out);
+        table_text(&lines, i ? "" : "Settings");
+        table_printf(&lines, "%s%s%s", setting->name, setting->value ? "=" : "",
+                     setting->value ? setting->value : " is set");
+        table_row(&lines);
     }
+    return table_end(&lines);
 }
 
 // --- processes and ranks
@@ -146,49 +142,31 @@ static int print_processes(const struct info *info, bool all, FILE *out)
     return 0;
 }
 
-enum { RANK_TIMES = 4 };
-
-struct rank_times { // run, I/O, communication, rest
-    int64_t ns[RANK_TIMES];
-};
-
-static struct rank_times times_of(const struct info_rank *rank)
+static void add_times(struct table *table, const struct info_rank *rank)
 {
-    return (struct rank_times){{rank->run_ns, rank->io_ns, rank->comm_ns, rank->rest_ns}};
-}
-
-// Ends the row whose name is filled already. Only the run time is known of every rank.
-static void add_times(struct table *table, struct rank_times times, bool known)
-{
-    for (unsigned i = 0; i < RANK_TIMES; i++) {
-        if (i && !known) {
-            table_text(table, "unknown");
-        } else {
-            table_duration(table, times.ns[i]);
-        }
-    }
+    for (unsigned i = 0; i < RANK_TIMES; i++)
+        table_text(table, i == RANK_RUN || rank->known ? human_seconds(rank->ns[i]).text : "unknown");
     table_row(table);
 }
 
 // For many ranks: the least, the mean and the most of each time.
 static void add_range(struct table *table, const struct info *info)
 {
-    struct rank_times least = times_of(&info->ranks[0]), most = least, mean;
+    struct info_rank least = info->ranks[0], mean = least, most = least;
     double sum[RANK_TIMES] = {0};
-    bool known = true;
     for (size_t i = 0; i < info->rank_count; i++) {
-        const struct rank_times times = times_of(&info->ranks[i]);
-        known = known && info->ranks[i].known;
+        const struct info_rank *rank = &info->ranks[i];
+        least.known = most.known = mean.known = mean.known && rank->known;
         for (unsigned k = 0; k < RANK_TIMES; k++) {
-            if (times.ns[k] < least.ns[k]) least.ns[k] = times.ns[k];
-            if (times.ns[k] > most.ns[k]) most.ns[k] = times.ns[k];
-            sum[k] += (double)times.ns[k];
+            if (rank->ns[k] < least.ns[k]) least.ns[k] = rank->ns[k];
+            if (rank->ns[k] > most.ns[k]) most.ns[k] = rank->ns[k];
+            sum[k] += (double)rank->ns[k];
         }
     }
     for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)info->rank_count);
-    table_text(table, "least"), add_times(table, least, known);
-    table_text(table, "mean"), add_times(table, mean, known);
-    table_text(table, "most"), add_times(table, most, known);
+    table_text(table, "least"), add_times(table, &least);
+    table_text(table, "mean"), add_times(table, &mean);
+    table_text(table, "most"), add_times(table, &most);
 }
 
 static int print_ranks(const struct info *info, bool all, FILE *out)
@@ -203,7 +181,7 @@ static int print_ranks(const struct info *info, bool all, FILE *out)
     if (is_short) add_range(&table, info);
     for (size_t i = 0; i < info->rank_count && !is_short; i++) {
         table_printf(&table, "%" PRId64, info->ranks[i].process->rank);
-        add_times(&table, times_of(&info->ranks[i]), info->ranks[i].known);
+        add_times(&table, &info->ranks[i]);
     }
     return table_end(&table);
 }
@@ -362,11 +340,11 @@ static void print_log(const struct info *info, FILE *out)
 
 int info_text(const struct info *info, bool all, FILE *out)
 {
-    print_job(info, out);
+    FORWARD(print_job(info, out));
     FORWARD(print_processes(info, all, out));
     FORWARD(print_ranks(info, all, out));
     FORWARD(print_files(info, all, out));
-    info_mpi_text(info, all, out);
+    FORWARD(info_mpi_text(info, all, out));
     FORWARD(print_devices(info->log, out));
     print_events(info, out);
     FORWARD(print_coverage(info, out));

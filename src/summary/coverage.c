@@ -1,7 +1,6 @@
 #include "summary/coverage.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -128,52 +127,47 @@ uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction)
     return coverage->known && total > explained ? total - explained : 0;
 }
 
-static __attribute__((format(printf, 5, 6))) void add_part(struct coverage_parts *parts, enum coverage_kind kind,
-                                                           int direction, uint64_t bytes, const char *reason, ...)
+static void add_part(struct coverage_parts *parts, bool exists, struct coverage_part part)
 {
-    struct coverage_part *part = &parts->part[parts->count++];
-    va_list list;
-    *part = (struct coverage_part){.kind = kind, .direction = direction, .bytes = bytes};
-    va_start(list, reason);
-    vsnprintf(part->reason, sizeof part->reason, reason, list);
-    va_end(list);
-}
-
-static void add_part_if(struct coverage_parts *parts, enum coverage_kind kind, unsigned direction, uint64_t bytes,
-                        const char *reason)
-{
-    if (bytes) add_part(parts, kind, (int)direction, bytes, "%s", reason);
+    if (exists) parts->part[parts->count++] = part;
 }
 
 // Where stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a part of
 // their own. The sum of the recorded parts is then the sum over the files.
-static void list_recorded(const struct coverage *coverage, unsigned direction, struct coverage_parts *parts)
+static void list_recorded(const struct coverage *coverage, int direction, struct coverage_parts *parts)
 {
+    static const char by_stdio[] = "in this log, by stdio, which the program asked for %s",
+                      by_rings[] = "in this log, asynchronously, which the kernel does not count: in no share above";
     uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
     uint64_t direct = coverage->captured[direction] - (asked != stdio ? stdio : 0);
-    add_part_if(parts, COVERAGE_RECORDED, direction, direct, "in this log");
-    if (asked != stdio)
-        add_part(parts, COVERAGE_RECORDED, (int)direction, stdio,
-                 "in this log, by stdio, which the program asked for %s", human_bytes(asked).text);
-    add_part_if(parts, COVERAGE_RECORDED, direction, coverage->uncounted[direction],
-                "in this log, asynchronously, which the kernel does not count: in no share above");
+    uint64_t uncounted = coverage->uncounted[direction];
+    char *reason = parts->stdio_reason[direction];
+    snprintf(reason, sizeof parts->stdio_reason[direction], by_stdio, human_bytes(asked).text);
+    add_part(parts, direct, (struct coverage_part){COVERAGE_RECORDED, direction, direct, "in this log"});
+    add_part(parts, asked != stdio, (struct coverage_part){COVERAGE_RECORDED, direction, stdio, reason});
+    add_part(parts, uncounted, (struct coverage_part){COVERAGE_RECORDED, direction, uncounted, by_rings});
 }
 
 void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts)
 {
-    const char *remainder =
-        is_damaged ? "damaged parts that could not be read, and " COVERAGE_REMAINDER : COVERAGE_REMAINDER;
+    static const char loading[] = "loading the programs, and the recorder itself",
+                      damaged[] = "damaged parts that could not be read, and " COVERAGE_REMAINDER,
+                      rings[] = "io_uring without liburing, which nobody counts",
+                      mappings[] = "memory accesses to mapped files (mmap), which nobody counts";
+    const char *unseen = is_damaged ? damaged : COVERAGE_REMAINDER;
     parts->count = 0;
-    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
+    for (int direction = 0; direction < DIRECTION_COUNT; direction++) {
+        uint64_t bytes;
         list_recorded(coverage, direction, parts);
-        for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++)
-            add_part_if(parts, COVERAGE_LEFT_OUT, direction, coverage->left_out[direction][reason],
-                        describe_left_out(reason));
-        add_part_if(parts, COVERAGE_LEFT_OUT, direction, coverage->loading[direction],
-                    "loading the programs, and the recorder itself");
-        add_part_if(parts, COVERAGE_UNSEEN, direction, coverage_remainder(coverage, direction), remainder);
+        for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) {
+            bytes = coverage->left_out[direction][i];
+            add_part(parts, bytes, (struct coverage_part){COVERAGE_LEFT_OUT, direction, bytes, describe_left_out(i)});
+        }
+        bytes = coverage->loading[direction];
+        add_part(parts, bytes, (struct coverage_part){COVERAGE_LEFT_OUT, direction, bytes, loading});
+        bytes = coverage_remainder(coverage, (unsigned)direction);
+        add_part(parts, bytes, (struct coverage_part){COVERAGE_UNSEEN, direction, bytes, unseen});
     }
-    if (coverage->raw_rings) add_part(parts, COVERAGE_UNSEEN, -1, 0, "io_uring without liburing, which nobody counts");
-    if (coverage->mappings)
-        add_part(parts, COVERAGE_UNSEEN, -1, 0, "memory accesses to mapped files (mmap), which nobody counts");
+    add_part(parts, coverage->raw_rings, (struct coverage_part){COVERAGE_UNSEEN, -1, 0, rings});
+    add_part(parts, coverage->mappings, (struct coverage_part){COVERAGE_UNSEEN, -1, 0, mappings});
 }

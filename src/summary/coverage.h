@@ -36,12 +36,13 @@ struct coverage_part {
     enum coverage_kind kind;
     int direction; // -1: both, and the number of bytes is unknown
     uint64_t bytes;
-    char reason[160];
+    const char *reason;
 };
 
 struct coverage_parts {
     struct coverage_part part[DIRECTION_COUNT * (LEFT_OUT_COUNT + 5) + 2];
     size_t count;
+    char stdio_reason[DIRECTION_COUNT][160];
 };
 
 // Where the bytes went: parts that are not empty, reads first. `is_damaged`: the log could not be read completely.

@@ -97,10 +97,10 @@ static void write_rank(struct json_out *json, const struct info_rank *rank)
     key_signed(json, "rank", rank->process->rank);
     key_number(json, "world", rank->process->world);
     key_number(json, "pid", rank->process->pid);
-    key_seconds_if(json, "io", rank->known, rank->io_ns);
-    key_seconds_if(json, "communication", rank->known, rank->comm_ns);
-    key_seconds_if(json, "rest", rank->known, rank->rest_ns);
-    key_seconds(json, "run", rank->run_ns);
+    key_seconds_if(json, "io", rank->known, rank->ns[RANK_IO]);
+    key_seconds_if(json, "communication", rank->known, rank->ns[RANK_COMMUNICATION]);
+    key_seconds_if(json, "rest", rank->known, rank->ns[RANK_REST]);
+    key_seconds(json, "run", rank->ns[RANK_RUN]);
     json_close(json);
 }
 

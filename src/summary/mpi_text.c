@@ -8,8 +8,8 @@
 #include "base/json_keys.h"
 
 enum {
-    TEXT_ITEMS = 8,  // of a datatype in words
-    JSON_ITEMS = 64, // and as JSON
+    TEXT_ITEMS = 8, // of a datatype that are printed
+    JSON_ITEMS = 64,
 };
 
 static __attribute__((format(printf, 2, 3))) void add(struct mpi_words *words, const char *format, ...)
@@ -77,7 +77,7 @@ struct mpi_words mpi_text_datatype(struct log *log, const struct log_datatype *t
     return words;
 }
 
-// The nest of loops, as far as whole items fit.
+// Nested loops. An item that does not fit with everything inside it is left out.
 static void json_items(struct json_out *json, const struct datatype_item *item, uint32_t items)
 {
     uint32_t left = JSON_ITEMS;
@@ -99,12 +99,6 @@ static void json_items(struct json_out *json, const struct datatype_item *item, 
     json_close(json);
 }
 
-// Whether the above prints all of them.
-static bool all_items_fit(const struct datatype *flat)
-{
-    return flat->items <= JSON_ITEMS;
-}
-
 void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_datatype *type)
 {
     const struct datatype *flat;
@@ -121,7 +115,7 @@ void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_
     key_text(json, "text", mpi_text_datatype(log, type).text);
     json_key(json, "pieces");
     json_items(json, flat->item, flat->items);
-    key_bool(json, "complete", !type->cut && all_items_fit(flat));
+    key_bool(json, "complete", !type->cut && flat->items <= JSON_ITEMS);
     json_close(json);
 }
 
@@ -139,9 +133,9 @@ void mpi_json_view(struct json_out *json, struct log *log, uint64_t displacement
 
 // --- hints
 
-static void json_hint_list(struct json_out *json, const struct log_hint_list *list)
+static void key_hints(struct json_out *json, const char *key, const struct log_hint_list *list)
 {
-    json_object(json);
+    key_object(json, key);
     for (size_t i = 0; list && i < list->count; i++) {
         json_key_text(json, list->hint[i].name);
         json_text(json, list->hint[i].value);
@@ -152,13 +146,11 @@ static void json_hint_list(struct json_out *json, const struct log_hint_list *li
 void mpi_json_hints(struct json_out *json, const struct log_hints *hints, bool asked)
 {
     json_object(json);
-    json_key(json, "asked");
     if (asked) {
-        json_hint_list(json, hints ? &hints->asked : NULL);
+        key_hints(json, "asked", hints ? &hints->asked : NULL);
     } else {
-        json_null(json);
+        key_null(json, "asked");
     }
-    json_key(json, "in_force");
-    json_hint_list(json, hints ? &hints->in_force : NULL);
+    key_hints(json, "in_force", hints ? &hints->in_force : NULL);
     json_close(json);
 }

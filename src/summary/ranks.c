@@ -8,7 +8,7 @@
 #include "summary/summary.h"
 
 // Of one process, while events are read.
-struct rank_time {
+struct process_time {
     int64_t io_ns;
     int64_t busy_until_ns; // simultaneous calls of several threads count once
     int64_t last_end_ns;
@@ -39,7 +39,7 @@ static int order_processes(struct info *info)
 }
 
 // A call made inside another is part of it. An asynchronous request counts only its time inside calls.
-static void add_event(struct rank_time *time, const struct log_event *event)
+static void add_event(struct process_time *time, const struct log_event *event)
 {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (end_ns > time->last_end_ns) time->last_end_ns = end_ns;
@@ -53,7 +53,7 @@ static void add_event(struct rank_time *time, const struct log_event *event)
     time->busy_until_ns = end_ns;
 }
 
-static int add_events(struct info *info, struct rank_time *times)
+static int add_events(struct info *info, struct process_time *times)
 {
     const struct log_filter everything = {0};
     const struct log_event *event;
@@ -71,7 +71,7 @@ static int add_events(struct info *info, struct rank_time *times)
 
 struct comm_sum {
     const struct log *log;
-    struct rank_time *times;
+    struct process_time *times;
 };
 
 static int add_comm(const struct log_comm *comm, void *context)
@@ -81,7 +81,7 @@ static int add_comm(const struct log_comm *comm, void *context)
     return 0;
 }
 
-static int64_t end_of(const struct info *info, const struct log_process *process, const struct rank_time *time)
+static int64_t end_of(const struct info *info, const struct log_process *process, const struct process_time *time)
 {
     if (process->has_end) return process->end_ns;
     int64_t job_end_ns = log_run_ns(info->log);
@@ -89,23 +89,19 @@ static int64_t end_of(const struct info *info, const struct log_process *process
 }
 
 static struct info_rank rank_of(const struct info *info, const struct log_process *process,
-                                const struct rank_time *time)
+                                const struct process_time *time)
 {
-    struct info_rank rank = {
-        .process = process,
-        .known = process->io_known || !process->trace_ended,
-        .io_ns = time->io_ns + process->io_ns,
-        .comm_ns = time->comm_ns,
-    };
     int64_t run_ns = end_of(info, process, time) - process->start_ns;
-    rank.run_ns = run_ns > 0 ? run_ns : 0;
-    // Several threads may do both at the same time.
-    int64_t rest_ns = rank.run_ns - rank.io_ns - rank.comm_ns;
-    rank.rest_ns = rest_ns > 0 ? rest_ns : 0;
-    return rank;
+    int64_t io_ns = time->io_ns + process->io_ns;
+    if (run_ns < 0) run_ns = 0;
+    // Threads may do I/O and communicate at the same time.
+    int64_t rest_ns = run_ns > io_ns + time->comm_ns ? run_ns - io_ns - time->comm_ns : 0;
+    return (struct info_rank){.process = process,
+                              .known = process->io_known || !process->trace_ended,
+                              .ns = {run_ns, io_ns, time->comm_ns, rest_ns}};
 }
 
-static int gather_times(struct info *info, struct rank_time *times)
+static int gather_times(struct info *info, struct process_time *times)
 {
     struct comm_sum sum = {info->log, times};
     FORWARD(add_events(info, times));
@@ -119,7 +115,7 @@ static int gather_times(struct info *info, struct rank_time *times)
 
 int info_list_ranks(struct info *info)
 {
-    static const struct rank_time nothing;
+    static const struct process_time nothing;
     FORWARD(order_processes(info));
     info->ranks = calloc(info->rank_count + 1, sizeof *info->ranks);
     RETURN_IF(!info->ranks, -ENOMEM);
@@ -134,7 +130,7 @@ int info_gather_ranks(struct info *info)
 {
     FORWARD(info_list_ranks(info));
     if (!info->rank_count) return 0;
-    struct rank_time *times = calloc(log_process_count(info->log), sizeof *times);
+    struct process_time *times = calloc(log_process_count(info->log), sizeof *times);
     int code = times ? gather_times(info, times) : -ENOMEM;
     free(times);
     return code;

@@ -22,14 +22,14 @@ struct info_file {
     const struct log_process *last; // the last process counted: the records of a process are adjacent
 };
 
-// How a rank spent its time.
+// How a rank spent the time of its run.
+enum rank_time { RANK_RUN, RANK_IO, RANK_COMMUNICATION, RANK_REST, RANK_TIMES };
+
 struct info_rank {
     const struct log_process *process;
-    int64_t run_ns;
-    bool known; // the three below are; a log of an early version lacks them past the end of the trace
-    int64_t io_ns;
-    int64_t comm_ns;
-    int64_t rest_ns;
+    int64_t ns[RANK_TIMES];
+    bool known; // all times are, not just that of the run; a log of an early version lacks them past the end of the
+                // trace
 };
 
 struct info {
