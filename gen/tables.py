@@ -10,7 +10,7 @@ PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
 # Options of a row with the words that they take; None: any.
 KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None, 'forward': None, 'late': None,
-            'check': None, 'since': None, 'by': None,
+            'check': None, 'since': None, 'by': None, 'replay': None,
             'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush',
             'pointer': 'explicit shared', 'form': 'split', 'effect': 'lookup stat create remove rename link',
             'for': 'directory link'}

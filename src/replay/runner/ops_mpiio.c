@@ -1,35 +1,7 @@
-// MPI-IO in all its forms. The name of the call says which:
-// MPI_File_[i](read|write)[_at|_shared|_ordered][_all][_begin].
-#include <errno.h>
-#include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
+// Calls of MPI-IO.
+#include "replay/runner/ops_mpiio.h"
 
 #include "replay/runner/mpi_objects.h"
-#include "replay/runner/runner.h"
-
-struct form {
-    bool is_write, at, shared, ordered, all, nonblocking, split;
-};
-
-static struct form form_of(const struct op_kind *kind)
-{
-    const char *call = kind->call;
-    return (struct form){.is_write = kind->class == CLASS_WRITE,
-                         .at = strstr(call, "_at") != NULL,
-                         .shared = strstr(call, "_shared") != NULL,
-                         .ordered = strstr(call, "_ordered") != NULL,
-                         .all = strstr(call, "_all") != NULL,
-                         .nonblocking = strstr(call, "_iread") || strstr(call, "_iwrite"),
-                         .split = strstr(call, "_begin") != NULL};
-}
-
-struct under_way { // a nonblocking or split transfer
-    MPI_Request request;
-    MPI_File file;
-    struct form form;
-    void *data;
-};
 
 static MPI_File handle_of(const struct replay_file *file)
 {
@@ -37,9 +9,22 @@ static MPI_File handle_of(const struct replay_file *file)
     return open ? open->handle : MPI_FILE_NULL;
 }
 
-static int64_t etype_bytes(const struct replay_file *file)
+static bool transfers(const struct model_step *step)
 {
-    return ((const struct mpi_open *)file->mpi)->etype_bytes;
+    return step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE;
+}
+
+// The model has bytes, MPI counts elementary types.
+static struct mpi_arguments arguments_of(const struct replay_file *file, const struct model_step *step)
+{
+    const struct mpi_open *open = file->mpi;
+    bool in_view = transfers(step) && step->kind->has_view;
+    return (struct mpi_arguments){
+        .path = file->path,
+        .file = handle_of(file),
+        .at = step->op->at[in_view ? AT_SECOND : AT_OFFSET] / (open ? open->etype_bytes : 1),
+        .size = step->op->at[AT_SIZE],
+    };
 }
 
 // --- files
@@ -91,83 +76,6 @@ static int64_t mpiio_close(struct lane_run *lane, struct replay_file *file, cons
 
 // --- transfers
 
-static int start_split(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f)
-{
-    if (f.at) {
-        return f.is_write ? MPI_File_write_at_all_begin(fh, at, data, m.count, m.type)
-                          : MPI_File_read_at_all_begin(fh, at, data, m.count, m.type);
-    }
-    if (f.ordered) {
-        return f.is_write ? MPI_File_write_ordered_begin(fh, data, m.count, m.type)
-                          : MPI_File_read_ordered_begin(fh, data, m.count, m.type);
-    }
-    return f.is_write ? MPI_File_write_all_begin(fh, data, m.count, m.type)
-                      : MPI_File_read_all_begin(fh, data, m.count, m.type);
-}
-
-static int end_split(const struct under_way *u, MPI_Status *status)
-{
-    if (u->form.at) {
-        return u->form.is_write ? MPI_File_write_at_all_end(u->file, u->data, status)
-                                : MPI_File_read_at_all_end(u->file, u->data, status);
-    }
-    if (u->form.ordered) {
-        return u->form.is_write ? MPI_File_write_ordered_end(u->file, u->data, status)
-                                : MPI_File_read_ordered_end(u->file, u->data, status);
-    }
-    return u->form.is_write ? MPI_File_write_all_end(u->file, u->data, status)
-                            : MPI_File_read_all_end(u->file, u->data, status);
-}
-
-static int start_nonblocking(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f,
-                             MPI_Request *request)
-{
-    if (f.at && f.all) {
-        return f.is_write ? MPI_File_iwrite_at_all(fh, at, data, m.count, m.type, request)
-                          : MPI_File_iread_at_all(fh, at, data, m.count, m.type, request);
-    }
-    if (f.at) {
-        return f.is_write ? MPI_File_iwrite_at(fh, at, data, m.count, m.type, request)
-                          : MPI_File_iread_at(fh, at, data, m.count, m.type, request);
-    }
-    if (f.shared) {
-        return f.is_write ? MPI_File_iwrite_shared(fh, data, m.count, m.type, request)
-                          : MPI_File_iread_shared(fh, data, m.count, m.type, request);
-    }
-    if (f.all) {
-        return f.is_write ? MPI_File_iwrite_all(fh, data, m.count, m.type, request)
-                          : MPI_File_iread_all(fh, data, m.count, m.type, request);
-    }
-    return f.is_write ? MPI_File_iwrite(fh, data, m.count, m.type, request)
-                      : MPI_File_iread(fh, data, m.count, m.type, request);
-}
-
-static int blocking(MPI_File fh, MPI_Offset at, void *data, struct mpi_memory m, struct form f, MPI_Status *status)
-{
-    if (f.at && f.all) {
-        return f.is_write ? MPI_File_write_at_all(fh, at, data, m.count, m.type, status)
-                          : MPI_File_read_at_all(fh, at, data, m.count, m.type, status);
-    }
-    if (f.at) {
-        return f.is_write ? MPI_File_write_at(fh, at, data, m.count, m.type, status)
-                          : MPI_File_read_at(fh, at, data, m.count, m.type, status);
-    }
-    if (f.shared) {
-        return f.is_write ? MPI_File_write_shared(fh, data, m.count, m.type, status)
-                          : MPI_File_read_shared(fh, data, m.count, m.type, status);
-    }
-    if (f.ordered) {
-        return f.is_write ? MPI_File_write_ordered(fh, data, m.count, m.type, status)
-                          : MPI_File_read_ordered(fh, data, m.count, m.type, status);
-    }
-    if (f.all) {
-        return f.is_write ? MPI_File_write_all(fh, data, m.count, m.type, status)
-                          : MPI_File_read_all(fh, data, m.count, m.type, status);
-    }
-    return f.is_write ? MPI_File_write(fh, data, m.count, m.type, status)
-                      : MPI_File_read(fh, data, m.count, m.type, status);
-}
-
 static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked)
 {
     int count;
@@ -175,61 +83,63 @@ static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked)
     return MPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count != MPI_UNDEFINED ? count : asked;
 }
 
+// A nonblocking or split transfer that has begun.
+struct begun {
+    const struct mpi_call *call;
+    struct mpi_arguments a;
+};
+
 static int64_t mpiio_complete(void *request)
 {
-    struct under_way *u = request;
-    MPI_Status status;
-    int code = u->form.split ? end_split(u, &status) : MPI_Wait(&u->request, &status);
-    int64_t moved = moved_bytes(code, &status, 0);
-    free(u);
+    struct begun *begun = request;
+    struct mpi_arguments *a = &begun->a;
+    int code = begun->call->end ? begun->call->end(a) : MPI_Wait(&a->request, &a->status);
+    int64_t moved = moved_bytes(code, &a->status, 0);
+    free(begun);
     return moved;
+}
+
+static int64_t begin(struct lane_run *lane, const struct mpi_call *call, const struct mpi_arguments *a)
+{
+    struct begun *begun = malloc(sizeof *begun);
+    if (!begun) return -ENOMEM;
+    *begun = (struct begun){call, *a};
+    int code = call->run(&begun->a);
+    if (code == MPI_SUCCESS)
+        lane->submitted = begun;
+    else
+        free(begun);
+    return code == MPI_SUCCESS ? a->size : mpi_error(code);
 }
 
 static int64_t mpiio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
-    struct form form = form_of(step->kind);
-    MPI_File fh = handle_of(file);
-    MPI_Status status;
-    int64_t size = step->op->at[AT_SIZE];
-    if (fh == MPI_FILE_NULL) return -EBADF;
-    int64_t bytes_in_view = step->kind->has_view ? step->op->at[AT_SECOND] : step->op->at[AT_OFFSET];
-    MPI_Offset at = bytes_in_view / etype_bytes(file);
-    struct mpi_memory memory = mpi_memory_of(lane->runner, step);
-    if (!form.nonblocking && !form.split) {
-        return moved_bytes(blocking(fh, at, data, memory, form, &status), &status, size);
+    const struct mpi_call *call = &mpi_calls[step->kind->call_id];
+    struct mpi_arguments a = arguments_of(file, step);
+    if (a.file == MPI_FILE_NULL) return -EBADF;
+    if (!call->run) {
+        runner_skip(lane->runner, step);
+        return a.size;
     }
-    struct under_way *u = malloc(sizeof *u);
-    if (!u) return -ENOMEM;
-    *u = (struct under_way){.file = fh, .form = form, .data = data};
-    int code = form.split ? start_split(fh, at, data, memory, form)
-                          : start_nonblocking(fh, at, data, memory, form, &u->request);
-    if (code == MPI_SUCCESS)
-        lane->submitted = u;
-    else
-        free(u);
-    return code == MPI_SUCCESS ? size : mpi_error(code);
+    struct mpi_memory memory = mpi_memory_of(lane->runner, step);
+    a.data = data;
+    a.count = memory.count;
+    a.type = memory.type;
+    if (call_table[step->kind->call_id].form != FORM_BLOCKING) return begin(lane, call, &a);
+    return moved_bytes(call->run(&a), &a.status, a.size);
 }
 
-// --- the rest
+// --- other calls
 
 static int64_t mpiio_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
-    const char *call = step->kind->call;
-    MPI_File fh = file ? handle_of(file) : MPI_FILE_NULL;
-    if (file && !strcmp(call, "MPI_File_delete")) return mpi_error(MPI_File_delete(file->path, MPI_INFO_NULL));
-    if (fh != MPI_FILE_NULL) {
-        if (!strcmp(call, "MPI_File_seek")) {
-            return mpi_error(MPI_File_seek(fh, step->op->at[AT_OFFSET] / etype_bytes(file), MPI_SEEK_SET));
-        }
-        if (!strcmp(call, "MPI_File_seek_shared")) {
-            return mpi_error(MPI_File_seek_shared(fh, step->op->at[AT_OFFSET] / etype_bytes(file), MPI_SEEK_SET));
-        }
-        if (!strcmp(call, "MPI_File_sync")) return mpi_error(MPI_File_sync(fh));
-        if (!strcmp(call, "MPI_File_set_size")) return mpi_error(MPI_File_set_size(fh, step->op->at[AT_SIZE]));
-        if (!strcmp(call, "MPI_File_preallocate")) return mpi_error(MPI_File_preallocate(fh, step->op->at[AT_SIZE]));
-        if (!strcmp(call, "MPI_File_set_atomicity")) return mpi_error(MPI_File_set_atomicity(fh, 1));
-        if (!strcmp(call, "MPI_File_set_view")) return mpi_error(mpi_set_view(lane, file, step));
+    unsigned form = replay_call_of(step)->form;
+    bool is_open = file && file->mpi;
+    if (form == REPLAY_MPI_VIEW && is_open) return mpi_error(mpi_set_view(lane, file, step));
+    if ((form == REPLAY_MPI && is_open) || (form == REPLAY_NAME && file)) {
+        struct mpi_arguments a = arguments_of(file, step);
+        return mpi_error(mpi_calls[step->kind->call_id].run(&a));
     }
     runner_skip(lane->runner, step);
     return 0;
@@ -245,7 +155,7 @@ static void mpiio_end_file(struct replay_file *file)
 
 static bool mpiio_lacks(const struct replay_file *file, const struct model_step *step)
 {
-    return !file->mpi && (step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE);
+    return !file->mpi && transfers(step);
 }
 
 const struct replay_backend replay_mpiio = {

@@ -1,39 +1,30 @@
-// POSIX calls: by the name that the program called where there is a simple way, else by pread and pwrite.
+// POSIX calls: on names, on descriptors, on mappings and directories.
 #include <aio.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/statvfs.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include "replay/runner/runner.h"
+#include "replay/runner/ops.h"
 #include "replay/runner/unrecorded.h"
 
 static int descriptor_of(const struct replay_file *file)
 {
     if (file->fd >= 0) return file->fd;
     if (file->directory) return dirfd(file->directory);
-    return file->stream ? file->stream->_fileno : file->spare; // fileno() would be seen, and is not the program's
+    return file->stream ? file->stream->_fileno : file->spare; // a recorder would see fileno()
 }
 
-static bool is_call(const struct model_step *step, const char *name)
+static struct replay_arguments arguments_of(const struct replay_file *file, int fd, const struct model_step *step)
 {
-    return !strcmp(step->kind->call, name);
+    return (struct replay_arguments){.path = file->path,
+                                     .fd = fd,
+                                     .flags = (int)step->kind->flags,
+                                     .off = step->op->at[AT_OFFSET],
+                                     .len = (size_t)step->op->at[AT_SIZE],
+                                     .dir = file->directory};
 }
 
 // --- open and close
 
-static int64_t directory_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t open_directory(struct lane_run *lane, struct replay_file *file, bool adopts)
 {
-    bool adopts = is_call(step, "fdopendir") && file->fd >= 0;
     DIR *directory = adopts ? fdopendir(file->fd) : opendir(file->path);
     if (!directory) return -errno;
     if (adopts) file->fd = -1;
@@ -43,8 +34,9 @@ static int64_t directory_open(struct lane_run *lane, struct replay_file *file, c
     return 0;
 }
 
-// The stream goes on with what has been opened now, as where a shell makes it the program's standard output.
-static void move_stream(struct replay_file *file, int fd, int flags)
+// A stream on a descriptor that the program inherited continues on the file that was opened now: this is how a shell
+// redirects its standard output.
+static void redirect_stream(struct replay_file *file, int fd, int flags)
 {
     if (!file->stream || !file->stream_is_on) return;
     bool fits = (flags & O_ACCMODE) == (file->flags & O_ACCMODE);
@@ -54,17 +46,18 @@ static void move_stream(struct replay_file *file, int fd, int flags)
 
 static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
-    int flags = (int)step->kind->flags;
-    if (is_call(step, "opendir") || is_call(step, "fdopendir")) return directory_open(lane, file, step);
-    if (is_call(step, "creat")) flags = O_WRONLY | O_CREAT | O_TRUNC;
-    if (file->fd >= 0 && file->spare < 0) file->spare = file->fd; // opened twice: the older one serves nobody by name
-    int fd = is_call(step, "creat")    ? creat(file->path, 0600)
-             : is_call(step, "openat") ? openat(AT_FDCWD, file->path, flags, 0600)
-                                       : open(file->path, flags, 0600);
+    const struct replay_call *call = replay_call_of(step);
+    struct replay_arguments a = arguments_of(file, -1, step);
+    if (call->form == REPLAY_OPENDIR || call->form == REPLAY_FDOPENDIR) {
+        return open_directory(lane, file, call->form == REPLAY_FDOPENDIR && file->fd >= 0);
+    }
+    if (call_table[step->kind->call_id].effect == EFFECT_CREATE) a.flags = O_WRONLY | O_CREAT | O_TRUNC;
+    if (file->fd >= 0 && file->spare < 0) file->spare = file->fd; // opened twice: no call names the older descriptor
+    int fd = call->form == REPLAY_OPEN ? (int)call->run(&a) : open(a.path, a.flags, 0600);
     if (fd < 0) return -errno;
-    move_stream(file, fd, flags);
+    redirect_stream(file, fd, a.flags);
     file->fd = fd;
-    file->flags = flags;
+    file->flags = a.flags;
     file->uses_own = false;
     file->position = 0;
     runner_opened(lane->runner, file);
@@ -74,7 +67,7 @@ static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const
 static int64_t posix_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
     int fd = file->fd;
-    if (is_call(step, "closedir")) {
+    if (replay_call_of(step)->form == REPLAY_CLOSEDIR) {
         DIR *directory = file->directory;
         file->directory = NULL;
         return directory && closedir(directory) < 0 ? -errno : 0;
@@ -82,7 +75,7 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
     if (fd < 0) return 0;
     file->uses_own = false;
     bool threads = model_threads(&lane->runner->model, lane->runner->options->program) > 1;
-    if (file->duplicated || !threads) { // goes on under another number, if there is one
+    if (file->duplicated || !threads) { // the file stays open if it has another descriptor
         file->duplicated = false;
         file->fd = file->spare;
         file->spare = -1;
@@ -123,7 +116,7 @@ static int64_t posix_complete(void *request)
     return error ? -error : moved;
 }
 
-// Puts what the descriptor is of under a number that is the file's for good.
+// Duplicates the descriptor to a number that stays the file's own.
 static void use_own(struct replay_file *file, int fd)
 {
     int own = file->own < 0 ? unseen_dup(fd) : unseen_dup2(fd, file->own);
@@ -131,243 +124,51 @@ static void use_own(struct replay_file *file, int fd)
     if (own >= 0) file->own = own;
 }
 
-// Others moved the position that the program shared with them. A recorder that saw the file opened would not notice
-// that: from now on a duplicate serves which it knows nothing of.
+// The program shared the position with other processes, which moved it. A recorder that saw the file opened would not
+// notice such a move; therefore a duplicate that it does not know is used from now on.
 static void seek_unseen(struct replay_file *file, int fd, off_t offset)
 {
     if (!file->uses_own) use_own(file, fd);
     file->position = file->uses_own ? unseen_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
 }
 
-static int64_t at_position(struct replay_file *file, int fd, const struct model_step *step, void *data)
+static int64_t transfer_at_position(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
 {
-    bool is_write = step->kind->class == CLASS_WRITE, is_vector = strchr(step->kind->call, 'v') != NULL;
-    size_t size = (size_t)step->op->at[AT_SIZE];
-    off_t offset = step->op->at[AT_OFFSET];
-    struct iovec piece = {data, size};
-    bool appends = is_write && file->flags & O_APPEND;
-    if (step->kind->has_offset && file->position != offset && !appends) seek_unseen(file, fd, offset);
-    if (file->uses_own) fd = file->own;
-    ssize_t moved;
-    if (step->kind->layer == LAYER_STDIO)
-        moved = dprintf(fd, "%.*s", (int)size, (const char *)data);
-    else if (is_vector)
-        moved = is_write ? writev(fd, &piece, 1) : readv(fd, &piece, 1);
-    else
-        moved = is_write ? write(fd, data, size) : read(fd, data, size);
+    bool appends = step->kind->class == CLASS_WRITE && file->flags & O_APPEND;
+    if (step->kind->has_offset && file->position != a->off && !appends) seek_unseen(file, a->fd, a->off);
+    if (file->uses_own) a->fd = file->own;
+    int64_t moved = replay_call_of(step)->run(a);
     if (moved < 0) return -errno;
-    file->position = (appends ? offset : file->position) + moved;
+    file->position = (appends ? a->off : file->position) + moved;
     return moved;
 }
 
 static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
-    const char *call = step->kind->call;
-    int fd = file->uses_own ? file->own : descriptor_of(file);
-    bool is_write = step->kind->class == CLASS_WRITE;
-    size_t size = (size_t)step->op->at[AT_SIZE];
-    off_t offset = step->op->at[AT_OFFSET];
-    ssize_t moved;
-    if (fd < 0) return -EBADF;
-    if (step->kind->nonblocking) return submit(lane, fd, step, data);
-    if (step->kind->layer == LAYER_STDIO || !strcmp(call, "read") || !strcmp(call, "write") || !strcmp(call, "readv") ||
-        !strcmp(call, "writev")) {
-        return at_position(file, fd, step, data);
-    }
-    if (!strncmp(call, "preadv", 6) || !strncmp(call, "pwritev", 7)) {
-        struct iovec piece = {data, size};
-        bool second = strchr(call, '2') != NULL;
-        moved = second     ? is_write ? pwritev2(fd, &piece, 1, offset, 0) : preadv2(fd, &piece, 1, offset, 0)
-                    : is_write ? pwritev(fd, &piece, 1, offset)
-                           : preadv(fd, &piece, 1, offset);
-    } else {
-        moved = is_write ? pwrite(fd, data, size, offset) : pread(fd, data, size, offset);
-    }
+    const struct replay_call *call = replay_call_of(step);
+    struct replay_arguments a = arguments_of(file, file->uses_own ? file->own : descriptor_of(file), step);
+    a.buf = data;
+    if (a.fd < 0) return -EBADF;
+    if (step->kind->nonblocking) return submit(lane, a.fd, step, data);
+    if (call->form == REPLAY_POSITION) return transfer_at_position(file, step, &a);
+    int64_t moved = call->form == REPLAY_AT            ? call->run(&a)
+                    : step->kind->class == CLASS_WRITE ? pwrite(a.fd, data, a.len, a.off)
+                                                       : pread(a.fd, data, a.len, a.off);
     return moved < 0 ? -errno : moved;
 }
 
-// --- calls on an open file; each gives 0 or more, or -1 with errno
+// --- which calls need a descriptor
 
-static int64_t do_dup(struct replay_file *file, int fd, const struct model_step *step)
+static bool needs_descriptor(const struct model_step *step)
 {
-    if (is_call(step, "dup")) {
-        file->spare = dup(fd);
-    } else { // to a number that nothing else has
-        int to = file->spare >= 0 ? file->spare : unseen_dup(fd);
-        file->spare = is_call(step, "dup2") ? dup2(fd, to) : dup3(fd, to, 0);
-    }
-    file->duplicated = file->spare >= 0;
-    return file->spare;
+    unsigned form = replay_call_of(step)->form;
+    return step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE ||
+           (form >= REPLAY_FD && form <= REPLAY_MMAP);
 }
 
-static int64_t do_lseek(struct replay_file *file, int fd, const struct model_step *step)
-{
-    off_t to = lseek(fd, step->op->at[AT_OFFSET], SEEK_SET);
-    if (to >= 0) file->position = to;
-    return to;
-}
-
-static int64_t do_fsync(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return fsync(fd);
-}
-
-static int64_t do_fdatasync(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return fdatasync(fd);
-}
-
-static int64_t do_syncfs(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return syncfs(fd);
-}
-
-static int64_t do_sync_range(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    return sync_file_range(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE], all);
-}
-
-static int64_t do_ftruncate(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    return ftruncate(fd, step->op->at[AT_SIZE]);
-}
-
-static int64_t do_fallocate(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    if (is_call(step, "fallocate")) return fallocate(fd, 0, step->op->at[AT_OFFSET], step->op->at[AT_SIZE]);
-    errno = posix_fallocate(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE]);
-    return errno ? -1 : 0;
-}
-
-static int64_t do_advise(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    if (is_call(step, "readahead")) return readahead(fd, step->op->at[AT_OFFSET], (size_t)step->op->at[AT_SIZE]);
-    errno = posix_fadvise(fd, step->op->at[AT_OFFSET], step->op->at[AT_SIZE], POSIX_FADV_NORMAL);
-    return errno ? -1 : 0;
-}
-
-static int64_t do_fstat(struct replay_file *file, int fd, const struct model_step *step)
-{
-    struct stat about;
-    (void)file, (void)step;
-    return fstat(fd, &about);
-}
-
-static int64_t do_fstatfs(struct replay_file *file, int fd, const struct model_step *step)
-{
-    struct statfs about;
-    struct statvfs more;
-    (void)file;
-    return is_call(step, "fstatfs") ? fstatfs(fd, &about) : fstatvfs(fd, &more);
-}
-
-static int64_t do_fcntl(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return fcntl(fd, F_GETFL);
-}
-
-// Shared: nobody waits for ever.
-static int64_t do_lock(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    return is_call(step, "flock") ? flock(fd, LOCK_SH) : lockf(fd, F_TEST, step->op->at[AT_SIZE]);
-}
-
-static int64_t do_fchmod(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file;
-    return is_call(step, "fchmod") ? fchmod(fd, 0700) : fchown(fd, (uid_t)-1, (gid_t)-1);
-}
-
-static int64_t do_fchdir(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return fchdir(fd);
-}
-
-static int64_t do_futimens(struct replay_file *file, int fd, const struct model_step *step)
-{
-    (void)file, (void)step;
-    return futimens(fd, NULL);
-}
-
-// What a program does with mapped memory is not in the log: the mapping is made and not touched.
-static int64_t do_mmap(struct replay_file *file, int fd, const struct model_step *step)
-{
-    int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
-    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
-    void *at = mmap(NULL, (size_t)step->op->at[AT_SIZE], protection, MAP_SHARED, fd, step->op->at[AT_OFFSET]);
-    if (at == MAP_FAILED)
-        at = mmap(NULL, (size_t)step->op->at[AT_SIZE], protection, MAP_PRIVATE, fd, step->op->at[AT_OFFSET]);
-    file->mapping = at == MAP_FAILED ? NULL : at;
-    file->mapped_bytes = (size_t)step->op->at[AT_SIZE];
-    return file->mapping ? 0 : -1;
-}
-
-static int64_t do_getdents(struct replay_file *file, int fd, const struct model_step *step)
-{
-    char entries[4096];
-    (void)file, (void)step;
-    return getdents64(fd, entries, sizeof entries);
-}
-
-static const struct {
-    const char *call;
-    int64_t (*run)(struct replay_file *file, int fd, const struct model_step *step);
-} open_calls[] = {
-    {"dup", do_dup},
-    {"dup2", do_dup},
-    {"dup3", do_dup},
-    {"lseek", do_lseek},
-    {"fsync", do_fsync},
-    {"fdatasync", do_fdatasync},
-    {"syncfs", do_syncfs},
-    {"ftruncate", do_ftruncate},
-    {"sync_file_range", do_sync_range},
-    {"fstat", do_fstat},
-    {"fallocate", do_fallocate},
-    {"posix_fallocate", do_fallocate},
-    {"readahead", do_advise},
-    {"posix_fadvise", do_advise},
-    {"fstatfs", do_fstatfs},
-    {"fstatvfs", do_fstatfs},
-    {"fcntl", do_fcntl},
-    {"flock", do_lock},
-    {"lockf", do_lock},
-    {"fchmod", do_fchmod},
-    {"fchown", do_fchmod},
-    {"futimens", do_futimens},
-    {"aio_fsync", do_fsync},
-    {"io_submit_sync", do_fsync},
-    {"io_uring_sync", do_fsync},
-    {"mmap", do_mmap},
-    {"fchdir", do_fchdir},
-    {"getdents64", do_getdents},
-};
-
-enum { OPEN_CALLS = sizeof open_calls / sizeof *open_calls };
-
-// --- what the calls need
-
-static size_t find_open_call(const struct model_step *step)
-{
-    size_t i = 0;
-    while (i < OPEN_CALLS && !is_call(step, open_calls[i].call)) i++;
-    return i;
-}
-
-// The file was opened several times, and the last one is not for this.
-static bool access_lacks(const struct replay_file *file, unsigned class)
+// The file was opened several times, and the last descriptor has the wrong access mode.
+static bool lacks_access(const struct replay_file *file, unsigned class)
 {
     int access = file->flags & O_ACCMODE;
     if (file->uses_own || access == O_RDWR) return false;
@@ -377,15 +178,14 @@ static bool access_lacks(const struct replay_file *file, unsigned class)
 static bool posix_lacks(const struct replay_file *file, const struct model_step *step)
 {
     unsigned class = step->kind->class;
-    if (class == CLASS_CLOSE) return file->fd < 0 && !is_call(step, "closedir");
-    if (descriptor_of(file) >= 0) return access_lacks(file, class);
-    return class == CLASS_READ || class == CLASS_WRITE || find_open_call(step) < OPEN_CALLS;
+    if (class == CLASS_CLOSE) return file->fd < 0 && replay_call_of(step)->form != REPLAY_CLOSEDIR;
+    return descriptor_of(file) >= 0 ? lacks_access(file, class) : needs_descriptor(step);
 }
 
 static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
 {
     int open = descriptor_of(file), flags = file->flags;
-    if (open >= 0 && access_lacks(file, step->kind->class)) {
+    if (open >= 0 && lacks_access(file, step->kind->class)) {
         int fd = runner_open_inherited(runner, file, step);
         file->flags = flags;
         if (fd < 0) return;
@@ -396,70 +196,34 @@ static void posix_make_ready(const struct runner *runner, struct replay_file *fi
     file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
 }
 
-// --- calls on nothing, or on what is not a descriptor
-
-// On what is not a descriptor: mappings and directories.
-static int64_t on_other(struct replay_file *file, const struct model_step *step, bool *known)
-{
-    *known = true;
-    if (is_call(step, "munmap") && file->mapping) {
-        void *mapping = file->mapping;
-        file->mapping = NULL;
-        return munmap(mapping, file->mapped_bytes) < 0 ? -errno : 0;
-    }
-    if (is_call(step, "msync") && file->mapping) {
-        return msync(file->mapping, file->mapped_bytes, MS_SYNC) < 0 ? -errno : 0;
-    }
-    if (is_call(step, "readdir") && file->directory) {
-        readdir(file->directory);
-        return 0;
-    }
-    if (is_call(step, "rewinddir") && file->directory) {
-        rewinddir(file->directory);
-        return 0;
-    }
-    *known = false;
-    return 0;
-}
-
-// What failed because nothing was open fails again.
-static bool on_nothing(const struct model_step *step)
-{
-    if (is_call(step, "fcntl")) return fcntl(-1, F_GETFL) < 0;
-    if (is_call(step, "close")) return close(-1) < 0;
-    return false;
-}
-
-// --- copies inside the kernel: a call of its own, then what it read and what it wrote
+// --- copies inside the kernel: one operation for the call, one for what it read, one for what it wrote
 
 bool posix_copies(const struct lane_run *lane, const struct model_step *step)
 {
-    const char *call = step->kind->call;
-    return lane->copies && (!strncmp(call, "copy_file_range_", 16) || !strncmp(call, "sendfile_", 9));
+    return lane->copies && replay_call_of(step)->form == REPLAY_COPY_HALF;
 }
 
-// NULL where it is the position that a descriptor has.
+// NULL where the descriptor has that position already.
 static off_t *unless_there(const struct replay_file *file, off_t *offset)
 {
     return file->position == *offset ? NULL : offset;
 }
 
-static int64_t copy(struct replay_file *source, off_t from, struct replay_file *file, const struct model_step *step)
+static int64_t copy(uint16_t call, struct replay_file *source, off_t from, struct replay_file *file,
+                    const struct model_step *step)
 {
-    int in = descriptor_of(source), out = descriptor_of(file);
-    size_t size = (size_t)step->op->at[AT_SIZE];
-    off_t to = step->op->at[AT_OFFSET], *in_offset = unless_there(source, &from), *out_offset = unless_there(file, &to);
-    ssize_t moved;
-    if (!strncmp(step->kind->call, "sendfile", 8)) {
-        if (out_offset) file->position = lseek(out, to, SEEK_SET);
-        out_offset = NULL;
-        moved = sendfile(out, in, in_offset, size);
-    } else {
-        moved = copy_file_range(in, in_offset, out, out_offset, size, 0);
+    struct replay_arguments a = arguments_of(file, descriptor_of(source), step);
+    a.fd2 = descriptor_of(file);
+    a.in_offset = unless_there(source, &from);
+    a.out_offset = unless_there(file, &a.off);
+    if (a.out_offset && replay_calls[call].form == REPLAY_SENDFILE) {
+        file->position = lseek(a.fd2, a.off, SEEK_SET);
+        a.out_offset = NULL;
     }
+    int64_t moved = replay_calls[call].run(&a);
     if (moved < 0) return -errno;
-    if (!in_offset) source->position += moved;
-    if (!out_offset) file->position += moved;
+    if (!a.in_offset) source->position += moved;
+    if (!a.out_offset) file->position += moved;
     return moved;
 }
 
@@ -472,40 +236,134 @@ static int64_t copy_half(struct lane_run *lane, struct replay_file *file, const 
         return 0;
     }
     struct replay_file *source = lane->source;
-    lane->copies = false;
+    uint16_t call = lane->copies;
+    lane->copies = 0;
     lane->source = NULL;
-    return source ? copy(source, lane->source_offset, file, step) : -EINVAL;
+    return source ? copy(call, source, lane->source_offset, file, step) : -EINVAL;
 }
 
-// Where data is checked it must be the file's own: then the halves are done one by one.
-static bool begins_copy(struct lane_run *lane, const struct model_step *step)
+// --- other calls: each gives 0 or more, or -1 with errno
+
+// dup2 and dup3 get a number that nothing else has.
+static int64_t duplicate(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
 {
-    if (!is_call(step, "copy_file_range") && !is_call(step, "sendfile")) return false;
-    lane->copies = !step->kind->error && !lane->runner->options->verify;
-    return true;
+    if (replay_call_of(step)->form == REPLAY_DUP2) a->fd2 = file->spare >= 0 ? file->spare : unseen_dup(a->fd);
+    file->spare = (int)replay_call_of(step)->run(a);
+    file->duplicated = file->spare >= 0;
+    return file->spare;
 }
 
-// --- the rest
+// A log does not say what the program did with mapped memory: the mapping is made and not touched.
+static int64_t map(struct replay_file *file, const struct replay_arguments *a)
+{
+    int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (file->mapping) munmap(file->mapping, file->mapped_bytes);
+    void *at = mmap(NULL, a->len, protection, MAP_SHARED, a->fd, a->off);
+    if (at == MAP_FAILED) at = mmap(NULL, a->len, protection, MAP_PRIVATE, a->fd, a->off);
+    file->mapping = at == MAP_FAILED ? NULL : at;
+    file->mapped_bytes = a->len;
+    return file->mapping ? 0 : -1;
+}
+
+static int64_t unmap(struct replay_file *file)
+{
+    void *mapping = file->mapping;
+    file->mapping = NULL;
+    return munmap(mapping, file->mapped_bytes);
+}
+
+static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a)
+{
+    int64_t to = replay_call_of(step)->run(a);
+    if (to >= 0) file->position = to;
+    return to;
+}
+
+static int64_t call_on_descriptor(struct replay_file *file, const struct model_step *step)
+{
+    struct replay_arguments a = arguments_of(file, descriptor_of(file), step);
+    if (a.fd < 0) {
+        errno = EBADF;
+        return -1;
+    }
+    switch (replay_call_of(step)->form) {
+    case REPLAY_SEEK: return seek(file, step, &a);
+    case REPLAY_DUP:
+    case REPLAY_DUP2: return duplicate(file, step, &a);
+    case REPLAY_MMAP: return map(file, &a);
+    default: return replay_call_of(step)->run(&a);
+    }
+}
+
+static int64_t call_on_name(struct lane_run *lane, const struct replay_file *file, const struct model_step *step)
+{
+    struct runner *runner = lane->runner;
+    struct replay_arguments a = arguments_of(file, -1, step);
+    a.path2 = runner->link_target; // a log does not say where a symbolic link leads: to a file that exists
+    if (replay_call_of(step)->form == REPLAY_NAMES) {
+        const struct replay_file *second = runner_file(runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
+        if (!second) return -1;
+        a.path2 = second->path;
+    }
+    if (call_table[step->kind->call_id].effect == EFFECT_REMOVE) {
+        a.is_directory = paths_has_files(&runner->paths, file->set, file->member);
+    }
+    return replay_call_of(step)->run(&a);
+}
+
+// Calls without a file. What failed because the descriptor was not open fails again.
+static int64_t call_on_nothing(struct lane_run *lane, const struct model_step *step)
+{
+    const struct replay_call *call = replay_call_of(step);
+    struct replay_arguments a = {.fd = -1};
+    bool on_descriptor = call->form == REPLAY_FD || call->form == REPLAY_CLOSE;
+    if (call->form == REPLAY_EVERYTHING || (on_descriptor && step->kind->error == EBADF)) return call->run(&a);
+    runner_skip(lane->runner, step);
+    return 0;
+}
+
+static bool can_call(const struct replay_file *file, const struct model_step *step)
+{
+    switch (replay_call_of(step)->form) {
+    case REPLAY_NAMES: return step->kind->set2 != OP_NO_SET;
+    case REPLAY_MUNMAP:
+    case REPLAY_MSYNC: return file->mapping;
+    case REPLAY_DIR: return file->directory;
+    default: return true;
+    }
+}
+
+static int64_t call_on_file(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+{
+    struct replay_arguments a = {.dir = file->directory};
+    switch (can_call(file, step) ? replay_call_of(step)->form : REPLAY_SKIP) {
+    case REPLAY_NAME:
+    case REPLAY_NAMES: return call_on_name(lane, file, step);
+    case REPLAY_FD:
+    case REPLAY_SEEK:
+    case REPLAY_DUP:
+    case REPLAY_DUP2:
+    case REPLAY_MMAP: return call_on_descriptor(file, step);
+    case REPLAY_MUNMAP: return unmap(file);
+    case REPLAY_MSYNC: return msync(file->mapping, file->mapped_bytes, MS_SYNC);
+    case REPLAY_DIR:
+    case REPLAY_EVERYTHING: return replay_call_of(step)->run(&a);
+    default: runner_skip(lane->runner, step); return 0;
+    }
+}
 
 static int64_t posix_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
 {
-    bool known = false;
-    if (is_call(step, "sync")) {
-        sync();
+    unsigned form = replay_call_of(step)->form;
+    if (form == REPLAY_COPY || form == REPLAY_SENDFILE) {
+        // A check of the data needs the file's own: it makes the halves one by one.
+        bool copies = !step->kind->error && !lane->runner->options->verify;
+        lane->copies = copies ? step->kind->call_id : 0;
         return 0;
     }
-    if (begins_copy(lane, step)) return 0;
     if (file && posix_copies(lane, step)) return copy_half(lane, file, step);
-    size_t call = file ? find_open_call(step) : OPEN_CALLS;
-    if (call < OPEN_CALLS) {
-        int fd = descriptor_of(file);
-        return fd < 0 ? -EBADF : open_calls[call].run(file, fd, step) < 0 ? -errno : 0;
-    }
-    int64_t result = file ? on_other(file, step, &known) : 0;
-    if (!known && file) result = names_call(lane, file, step, &known);
-    if (!file && step->kind->error == EBADF && on_nothing(step)) return -EBADF;
-    if (!known) runner_skip(lane->runner, step);
-    return result;
+    int64_t result = file ? call_on_file(lane, file, step) : call_on_nothing(lane, step);
+    return result < 0 ? -errno : 0;
 }
 
 // What else is open ends with the process, as the program's did.

@@ -1,4 +1,4 @@
-#include "replay/runner/runner.h"
+#include "replay/runner/ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,7 +163,7 @@ static const struct replay_backend *backend_of(const struct runner *runner, cons
 {
     if (runner->options->null) return &replay_null;
     switch (kind->layer) {
-    case LAYER_STDIO: return strstr(kind->call, "dprintf") ? &replay_posix : &replay_stdio; // that is on a descriptor
+    case LAYER_STDIO: return replay_calls[kind->call_id].form == REPLAY_POSITION ? &replay_posix : &replay_stdio;
 #ifdef IOSEER_REPLAY_MPI
     case LAYER_MPIIO: return &replay_mpiio;
 #endif

@@ -64,9 +64,6 @@ extern const struct replay_backend replay_mpiio;
 // Whether the step is one half of a copy inside the kernel: it is done by `other`, with the second half.
 bool posix_copies(const struct lane_run *lane, const struct model_step *step);
 
-// Calls about names and attributes, of which some need no open file.
-int64_t names_call(struct lane_run *lane, const struct replay_file *file, const struct model_step *step, bool *known);
-
 enum cache_state { CACHE_AS_RECORDED, CACHE_COLD, CACHE_WARM };
 
 #define LINK_TARGET "link-target" // where symbolic links lead
@@ -144,8 +141,6 @@ struct pending {
     uint32_t phase;
 };
 
-typedef size_t replay_mover(FILE *stream, char *data, size_t size); // the bytes that it moved
-
 // What a lane waits for in one other.
 struct lane_wait {
     const struct model_wait *wait;
@@ -166,10 +161,8 @@ struct lane_run {
     void *submitted;      // by the last transfer of a back end: its request; NULL: it has ended
     struct pending *pending;
     size_t pendings;
-    const struct op_kind *moved; // the last kind of a stream's transfers
-    replay_mover *move;          // how these are done
-    bool copies;                 // the next read and write are halves of one call
-    struct replay_file *source;  // of the copy
+    uint16_t copies;            // the call whose halves the next read and write are; 0: none
+    struct replay_file *source; // of the copy
     int64_t source_offset;
     uint32_t source_phase;
     struct lane_wait *wait;
