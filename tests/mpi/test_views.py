@@ -282,9 +282,9 @@ class ViewsTest(harness.CommandLineTest):
         self.assertEqual(nested['view']['filetype']['text'],
                          'hvector 3 x (4 x 8 bytes every 32) every 512, extent 1128')
         text = self.expect(0, 'info', '--all', log).stdout.decode()
-        self.assertIn('opened   MPI_MODE_CREATE|MPI_MODE_WRONLY by 2 processes together, 2 calls\n', text)
+        self.assertIn('opened    MPI_MODE_CREATE|MPI_MODE_WRONLY by 2 processes together, 2 calls\n', text)
         self.assertIn('cb_nodes=1, romio_ds_write=disable', text)
-        self.assertIn('view     from 24 of MPI_INT: hvector 3 x (4 x 8 bytes every 32) every 512, extent 1128', text)
+        self.assertIn('view      from 24 of MPI_INT: hvector 3 x (4 x 8 bytes every 32) every 512, extent 1128', text)
 
     def test_mistakes(self):
         events = self.recording().events
