@@ -44,7 +44,7 @@ static void add_use(struct table *lines, struct log *log, const struct mpi_use *
                      mpi_text_datatype(log, use->second).text);
         break;
     default:
-        table_text(lines, "opened");
+        table_text(lines, "opened  "); // as wide as the longest label, so that all files are aligned
         table_printf(lines, "%s by %s%s", mpi_text_amode(use->number).text, human_count(use->comm_size, "process").text,
                      use->comm_size > 1 ? " together" : "");
     }
