@@ -76,7 +76,7 @@ static bool is_known(uintptr_t caller, uint32_t *row)
 }
 
 // The loader is asked without the lock: whoever holds its own, running a new library's constructors, may wait for ours.
-uint32_t callsites_find(uintptr_t caller)
+uint32_t callsites_number(uintptr_t caller)
 {
     uint32_t row;
     Dl_info info;

@@ -4,4 +4,4 @@
 
 #include <stdint.h>
 
-uint32_t callsites_find(uintptr_t caller); // 0 where it cannot be told
+uint32_t callsites_number(uintptr_t caller); // 0 where it cannot be told

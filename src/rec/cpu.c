@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 
 #include "mpi_names.h"
-#include "rec/vfork.h"
 
 #if defined(__x86_64__)
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "rec/cpu.h"
-#include "rec/mpi/core.h"
+#include "rec/mpi/core_interface.h"
 #include "rec/real.h"
 
 #if defined(__x86_64__)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 #include "rec/callsites.h"
 #include "rec/spill.h"
 
@@ -58,7 +58,7 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     chunk->first_number = thread->writer.next_number;
     chunk->base = base;
     chunk->tick = thread->tick_written;
-    thread->limit_aside = NULL;
+    thread->saved_limit = NULL;
     stream_put_start(&thread->writer, spill_payload(chunk), chunk->bytes - SPILL_CHUNK_HEADER_BYTES, &chunk->used,
                      base);
     reopen_frames(&thread->writer, thread->frame);
@@ -68,7 +68,7 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
 static void define_slot(struct thread *thread, unsigned slot, uint64_t key, const struct emission *e)
 {
     uint32_t flags = e->unaligned ? SLOT_UNALIGNED : 0;
-    uint32_t callsite = recorder.callsites ? callsites_find(e->caller) : 0;
+    uint32_t callsite = recorder.callsites ? callsites_number(e->caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
     // With call sites the key never matches in emit(): every event comes here, where the caller is compared too.
@@ -206,11 +206,12 @@ static void write_comm(struct thread *thread)
 static __attribute__((noinline)) bool attend(struct thread *thread, uint64_t base)
 {
     struct stream_writer *writer = &thread->writer;
-    if (thread->limit_aside) {
-        writer->limit = thread->limit_aside;
-        thread->limit_aside = NULL;
+    if (thread->saved_limit) {
+        writer->limit = thread->saved_limit;
+        thread->saved_limit = NULL;
     }
-    if (UNLIKELY(writer->at >= writer->limit) && !emit_next_chunk(thread, base ? base : clock_now())) return false;
+    if (UNLIKELY(writer->at >= writer->limit) && !emit_next_chunk(thread, base ? base : event_clock_now()))
+        return false;
     write_comm(thread);
     return true;
 }
@@ -226,10 +227,10 @@ static inline bool make_ready(struct thread *thread)
     return true;
 }
 
-bool emit_attend(struct thread *thread)
+bool emit_next_slowly(struct thread *thread)
 {
-    if (!thread->limit_aside && thread->writer.limit) {
-        thread->limit_aside = thread->writer.limit;
+    if (!thread->saved_limit && thread->writer.limit) {
+        thread->saved_limit = thread->writer.limit;
         thread->writer.limit = NULL;
     }
     return thread->ready;
@@ -250,7 +251,7 @@ static void choose(struct thread *thread, const struct file *file, uint64_t offs
 {
     struct stream_writer *writer = &thread->writer;
     struct call_frame *frame = thread->frame;
-    struct pending *chosen = async_choose(frame->choices, frame->choice_count, file, offset, size);
+    struct pending *chosen = pending_choose(frame->choices, frame->choice_count, file, offset, size);
     bool elsewhere = chosen && chosen->own_number != STREAM_NO_PARENT && chosen->own_stream != thread->stream;
     if (elsewhere) chosen = NULL; // numbers mean something in their own stream only
     if (chosen == frame->chosen) return;
@@ -277,7 +278,7 @@ static void write_event(struct thread *thread, struct emission *e)
         }
         if (thread->frame && thread->frame->choice_count) {
             choose(thread, e->file, e->offset, e->size);
-            emit_attend(thread);
+            emit_next_slowly(thread);
         }
     }
     if (e->ends_frame && thread->frame->number != CALL_FRAME_SILENT && !withdraw(writer, thread->frame)) {
@@ -302,14 +303,14 @@ static void write_event(struct thread *thread, struct emission *e)
 
 // A handler interrupted its own thread, and another handler may interrupt this one: each takes a place before it fills
 // it.
-static void put_aside(struct thread *thread, const struct emission *emission)
+static void defer_event(struct thread *thread, const struct emission *emission)
 {
-    for (unsigned i = 0; thread->aside && i < EMIT_ASIDE; i++) {
-        if (atomic_flag_test_and_set(&thread->aside[i].taken)) continue;
-        thread->aside[i].emission = *emission;
-        thread->aside[i].emission.ends_frame = false; // a frame ends when its call does
+    for (unsigned i = 0; thread->deferred_events && i < EMIT_DEFERRED_MOST; i++) {
+        if (atomic_flag_test_and_set(&thread->deferred_events[i].taken)) continue;
+        thread->deferred_events[i].emission = *emission;
+        thread->deferred_events[i].emission.ends_frame = false; // a frame ends when its call does
         atomic_signal_fence(memory_order_seq_cst);
-        thread->aside[i].full = true;
+        thread->deferred_events[i].full = true;
         thread->deferred = true;
         return;
     }
@@ -320,8 +321,8 @@ void emit_deferred(struct thread *thread)
 {
     while (thread->deferred && emit_claim(thread)) {
         thread->deferred = false;
-        for (unsigned i = 0; i < EMIT_ASIDE; i++) {
-            struct emit_aside *place = &thread->aside[i];
+        for (unsigned i = 0; i < EMIT_DEFERRED_MOST; i++) {
+            struct deferred_event *place = &thread->deferred_events[i];
             if (!place->full) continue;
             write_event(thread, &place->emission);
             place->full = false;
@@ -337,7 +338,7 @@ void emit_slowly(struct thread *thread, struct emission *emission)
 {
     if (UNLIKELY(!thread->ready) && !(thread = recorder_thread())) return; // as in emit_left_out
     if (!emit_claim(thread)) {
-        put_aside(thread, emission);
+        defer_event(thread, emission);
         return;
     }
     write_event(thread, emission);
@@ -389,7 +390,7 @@ void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pe
     frame->choices = choices;
     frame->choice_count = count;
     frame->chosen = NULL;
-    emit_attend(thread);
+    emit_next_slowly(thread);
 }
 
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission)
@@ -417,16 +418,16 @@ uint64_t emit_announce(struct thread *thread, const struct file *file)
     if (!frame) return STREAM_NO_PARENT;
     if (frame->choice_count && emit_claim(thread)) {
         if (make_ready(thread)) choose(thread, file, 0, 0);
-        emit_attend(thread);
+        emit_next_slowly(thread);
         emit_unclaim(thread);
     }
     frame->behind = NULL;
     return frame->number;
 }
 
-void emit_rest(struct thread *thread)
+void emit_flush_comm(struct thread *thread)
 {
-    if (!thread->limit_aside || !emit_claim(thread)) return;
+    if (!thread->saved_limit || !emit_claim(thread)) return;
     make_ready(thread);
     emit_unclaim(thread);
 }

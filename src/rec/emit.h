@@ -61,11 +61,11 @@ static inline void emit_start(struct emission *e, uint32_t call, struct file *fi
     e->extra.attributes = 0;
 }
 
-enum { EMIT_ASIDE = 8 }; // events of signal handlers that a thread can put aside
+enum { EMIT_DEFERRED_MOST = 8 }; // events of signal handlers that a thread can put aside
 
 struct pending; // async.h
 
-struct emit_aside {
+struct deferred_event {
     atomic_flag taken;
     volatile bool full;
     struct emission emission;
@@ -117,14 +117,14 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, ui
 }
 
 // Writes down the communication that no event has come after.
-void emit_rest(struct thread *thread);
+void emit_flush_comm(struct thread *thread);
 
 // Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
 bool emit_next_chunk(struct thread *thread, uint64_t base);
 
 // Sends the next event of the thread the slow way, where communication is written down. The hot path needs no check
 // for it: it finds the chunk full. False where the thread has no state any more, as in emit_left_out.
-bool emit_attend(struct thread *thread);
+bool emit_next_slowly(struct thread *thread);
 
 // A call that may have children: what is written between the two is below it, and `emission` is its own event. `known`
 // is the number of the call that this one carries on, or CALL_FRAME_SILENT. The announcement is written at once, so

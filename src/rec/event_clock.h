@@ -9,20 +9,20 @@
 #include "fmt/spill.h"
 #include "rec/cpu.h"
 
-enum { CLOCK_COUNTER_SHIFT = 4, CLOCK_NS_SHIFT = 2 };
+enum { EVENT_CLOCK_COUNTER_SHIFT = 4, EVENT_CLOCK_NS_SHIFT = 2 };
 
-extern bool clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
+extern bool event_clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
 
-static inline uint64_t clock_now(void)
+static inline uint64_t event_clock_now(void)
 {
-    if (__builtin_expect(clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
-    return cpu_counter() >> CLOCK_COUNTER_SHIFT;
+    if (__builtin_expect(event_clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> EVENT_CLOCK_NS_SHIFT;
+    return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
-static inline struct spill_moment clock_moment(void)
+static inline struct spill_moment event_clock_moment(void)
 {
     struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
     moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
-    moment.units = clock_now();
+    moment.units = event_clock_now();
     return moment;
 }

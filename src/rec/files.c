@@ -113,7 +113,7 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
     return fold(name, len, path ? path : "");
 }
 
-char *files_take_buffer(void)
+char *files_borrow_buffer(void)
 {
     struct thread *thread = current_thread;
     if (!thread || thread->name_taken) return NULL;
@@ -160,16 +160,16 @@ static bool names_host_and_user(const char *name)
 {
     struct utsname host;
     char wanted[sizeof host.nodename + 16];
-    struct text text = {wanted, sizeof wanted, 0};
+    struct fixed_text text = {wanted, sizeof wanted, 0};
     size_t len = strcspn(name, "/");
     if (cpu_syscall(SYS_uname, &host) < 0) return false;
-    text_add(&text, ".");
-    text_add_bytes(&text, host.nodename, strcspn(host.nodename, "."));
-    text_add(&text, ".");
+    fixed_text_add(&text, ".");
+    fixed_text_bytes(&text, host.nodename, strcspn(host.nodename, "."));
+    fixed_text_add(&text, ".");
     if (!starts_with(name, wanted)) return false;
     text.len = 0;
-    text_add(&text, ".");
-    text_add_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
+    fixed_text_add(&text, ".");
+    fixed_text_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
     return len >= text.len && starts_with(name + len - text.len, wanted);
 }
 
@@ -233,7 +233,7 @@ static uint64_t hash_name(const char *name, size_t len)
 
 static struct file *make_file(const char *name, size_t len, uint64_t hash)
 {
-    struct file *file = arena_alloc(sizeof *file + len + 1);
+    struct file *file = memory_alloc(sizeof *file + len + 1);
     if (!file) return NULL;
     file->hash = hash;
     file->name_len = (uint32_t)len;
@@ -264,7 +264,7 @@ struct file *files_unnamed(void)
     return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
 }
 
-struct file *files_find(const char *name, size_t len)
+struct file *files_entry(const char *name, size_t len)
 {
     uint64_t hash = hash_name(name, len);
     struct file *_Atomic *head = &bucket[hash % BUCKETS];

@@ -36,14 +36,14 @@ bool files_has_dotdot(const char *path);
 void files_forget_cwd(void);
 
 // The thread's buffer for names, FILES_NAME_MAX bytes; NULL where a signal handler finds it taken: no name then.
-char *files_take_buffer(void);
+char *files_borrow_buffer(void);
 void files_return_buffer(void);
 
 // System files and what --exclude names, but for what --include names.
 bool files_is_left_out(const char *name);
 
 // The entry for a name; past the file cap one common entry. NULL without memory.
-struct file *files_find(const char *name, size_t len);
+struct file *files_entry(const char *name, size_t len);
 // One common entry for files whose name cannot be told: too long, or no memory for it. NULL only without any memory.
 struct file *files_unnamed(void);
 void files_note_stat(struct file *file, const struct stat *data);

@@ -5,13 +5,13 @@
 #include <stdint.h>
 #include <string.h>
 
-struct text {
+struct fixed_text {
     char *data;
     size_t room;
     size_t len; // without the final zero, which is always there; never over room - 1
 };
 
-static inline void text_add_bytes(struct text *text, const char *bytes, size_t len)
+static inline void fixed_text_bytes(struct fixed_text *text, const char *bytes, size_t len)
 {
     if (len > text->room - 1 - text->len) len = text->room - 1 - text->len;
     memcpy(text->data + text->len, bytes, len);
@@ -19,12 +19,12 @@ static inline void text_add_bytes(struct text *text, const char *bytes, size_t l
     text->data[text->len] = 0;
 }
 
-static inline void text_add(struct text *text, const char *string)
+static inline void fixed_text_add(struct fixed_text *text, const char *string)
 {
-    text_add_bytes(text, string, strlen(string));
+    fixed_text_bytes(text, string, strlen(string));
 }
 
-static inline void text_add_number(struct text *text, uint64_t value, unsigned base)
+static inline void fixed_text_number(struct fixed_text *text, uint64_t value, unsigned base)
 {
     char digits[24];
     size_t at = sizeof digits;
@@ -32,5 +32,5 @@ static inline void text_add_number(struct text *text, uint64_t value, unsigned b
         digits[--at] = "0123456789abcdef"[value % base];
         value /= base;
     } while (value);
-    text_add_bytes(text, digits + at, sizeof digits - at);
+    fixed_text_bytes(text, digits + at, sizeof digits - at);
 }

@@ -27,8 +27,8 @@ static _Atomic int highest_fd;
 int handles_init(void)
 {
     handles_limit = recorder_limit(RLIMIT_AS) == UINT64_MAX ? HANDLES_MOST : HANDLES_FEW;
-    handles_all = arena_pages(sizeof *handles_all * handles_limit);
-    handles_of_fd = arena_pages(sizeof *handles_of_fd * handles_limit);
+    handles_all = memory_pages(sizeof *handles_all * handles_limit);
+    handles_of_fd = memory_pages(sizeof *handles_of_fd * handles_limit);
     if (!handles_all || !handles_of_fd) return -ENOMEM;
     handles_all[0].flags = HANDLE_UNKNOWN;
     for (uint32_t i = 1; i < FIRST_REAL; i++) {
@@ -38,7 +38,7 @@ int handles_init(void)
     return 0;
 }
 
-static struct handle *take_handle(void)
+static struct handle *new_handle(void)
 {
     uint64_t head = atomic_load(&free_list);
     while ((uint32_t)head) {
@@ -89,7 +89,7 @@ uint32_t handles_new_serial(void)
 
 struct handle *handles_open(int fd, struct file *file, int open_flags)
 {
-    struct handle *handle = take_handle();
+    struct handle *handle = new_handle();
     if (!handle) {
         handles_set_left_out(fd, LEFT_OUT_OTHER);
         return &handles_all[LEFT_OUT_OTHER];
@@ -166,9 +166,9 @@ static size_t link_name(int fd, char name[FILES_NAME_MAX])
 {
     static const char deleted[] = " (deleted)";
     char link[40];
-    struct text path = {link, sizeof link, 0};
-    text_add(&path, "/proc/self/fd/");
-    text_add_number(&path, (unsigned)fd, 10);
+    struct fixed_text path = {link, sizeof link, 0};
+    fixed_text_add(&path, "/proc/self/fd/");
+    fixed_text_number(&path, (unsigned)fd, 10);
     long len = cpu_syscall(SYS_readlinkat, AT_FDCWD, link, name, FILES_NAME_MAX - 1);
     if (len <= 0 || name[0] != '/' || strncmp(name, "/memfd:", 7) == 0) return 0;
     size_t tail = sizeof deleted - 1;
@@ -180,12 +180,12 @@ static size_t link_name(int fd, char name[FILES_NAME_MAX])
 // The file of a descriptor by the kernel's word; NULL where it is left out, and why.
 static struct file *linked_file(int fd, enum left_out *why)
 {
-    char *name = files_take_buffer();
+    char *name = files_borrow_buffer();
     *why = LEFT_OUT_OTHER;
     if (!name) return NULL;
     size_t len = link_name(fd, name);
     if (len && files_is_left_out(name)) *why = LEFT_OUT_EXCLUDED;
-    struct file *file = len && *why != LEFT_OUT_EXCLUDED ? files_find(name, len) : NULL;
+    struct file *file = len && *why != LEFT_OUT_EXCLUDED ? files_entry(name, len) : NULL;
     files_return_buffer();
     return file;
 }

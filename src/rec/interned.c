@@ -45,7 +45,7 @@ static struct interned *find(unsigned kind, const uint8_t *fields, size_t len, u
 static struct interned *add(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash)
 {
     if (count >= MOST || bytes + len > MOST_BYTES) return NULL;
-    struct interned *own = arena_alloc(sizeof *own + len);
+    struct interned *own = memory_alloc(sizeof *own + len);
     if (!own) return NULL;
     bytes += len;
     *own = (struct interned){

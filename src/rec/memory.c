@@ -7,16 +7,16 @@
 
 #include "rec/cpu.h"
 
-enum { ARENA_BLOCK_BYTES = 64 << 10, ARENA_ALIGN = 16 };
+enum { MEMORY_BLOCK_BYTES = 64 << 10, MEMORY_ALIGN = 16 };
 
-struct arena_block {
+struct memory_block {
     _Atomic size_t used;
     size_t bytes;
 };
 
-static struct arena_block *_Atomic current;
+static struct memory_block *_Atomic current;
 
-void *arena_pages(size_t bytes)
+void *memory_pages(size_t bytes)
 {
     long address =
         cpu_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -24,20 +24,20 @@ void *arena_pages(size_t bytes)
 }
 
 // Lock-free: whoever finds the block full puts a new one in its place; a loser's block is wasted, which is rare.
-void *arena_alloc(size_t bytes)
+void *memory_alloc(size_t bytes)
 {
-    bytes = (bytes + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-    size_t header = (sizeof(struct arena_block) + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-    if (bytes > ARENA_BLOCK_BYTES / 4) return arena_pages(bytes);
+    bytes = (bytes + MEMORY_ALIGN - 1) & ~(size_t)(MEMORY_ALIGN - 1);
+    size_t header = (sizeof(struct memory_block) + MEMORY_ALIGN - 1) & ~(size_t)(MEMORY_ALIGN - 1);
+    if (bytes > MEMORY_BLOCK_BYTES / 4) return memory_pages(bytes);
     for (;;) {
-        struct arena_block *block = atomic_load(&current);
+        struct memory_block *block = atomic_load(&current);
         if (block) {
             size_t at = atomic_fetch_add(&block->used, bytes);
             if (at + bytes <= block->bytes) return (char *)block + at;
         }
-        struct arena_block *fresh = arena_pages(ARENA_BLOCK_BYTES);
+        struct memory_block *fresh = memory_pages(MEMORY_BLOCK_BYTES);
         if (!fresh) return NULL;
-        fresh->bytes = ARENA_BLOCK_BYTES;
+        fresh->bytes = MEMORY_BLOCK_BYTES;
         fresh->used = header;
         atomic_compare_exchange_strong(&current, &block, fresh);
     }

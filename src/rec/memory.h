@@ -4,5 +4,5 @@
 
 #include <stddef.h>
 
-void *arena_alloc(size_t bytes);
-void *arena_pages(size_t bytes); // whole zeroed pages, only touched ones cost
+void *memory_alloc(size_t bytes);
+void *memory_pages(size_t bytes); // whole zeroed pages, only touched ones cost

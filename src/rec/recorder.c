@@ -14,20 +14,19 @@
 #include "rec/files.h"
 #include "rec/handles.h"
 #include "rec/memory.h"
-#include "rec/process_io.h"
+#include "rec/process_info.h"
 #include "rec/real.h"
 #include "rec/spill.h"
 #include "rec/stdio/stdio.h"
-#include "rec/vfork.h"
 
 struct recorder recorder;
 __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
-static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread's state is being found or left
+static __thread bool switching __attribute__((tls_model("initial-exec"))); // the thread gets or gives up its state
 static __thread bool stopped_here __attribute__((tls_model("initial-exec")));
 static __thread bool starting_here __attribute__((tls_model("initial-exec")));
 static __thread bool ready_before_vfork __attribute__((tls_model("initial-exec")));
 static __thread bool vfork_child __attribute__((tls_model("initial-exec")));
-bool clock_uses_ns;
+bool event_clock_uses_ns;
 
 // --- settings
 
@@ -36,7 +35,7 @@ static const char *setting(const char *name)
     char *value = getenv(name);
     if (!value || !*value) return NULL;
     size_t name_len = strlen(name), value_len = strlen(value);
-    char *copy = arena_alloc(name_len + value_len + 2);
+    char *copy = memory_alloc(name_len + value_len + 2);
     if (!copy || recorder.settings == RECORDER_SETTINGS) return NULL;
     memcpy(copy, name, name_len);
     copy[name_len] = '=';
@@ -54,12 +53,12 @@ static uint64_t number_setting(const char *name, uint64_t otherwise)
     return value;
 }
 
-// One pattern a line; the setting's own copy stays whole for exec, so the lines are cut in another.
+// One pattern per line. The setting itself must stay whole for exec, so a copy is cut into lines.
 static void read_patterns(const char *name, const char **patterns)
 {
     const char *text = setting(name);
     size_t bytes = text ? strlen(text) + 1 : 0;
-    char *line = text ? arena_alloc(bytes) : NULL;
+    char *line = text ? memory_alloc(bytes) : NULL;
     if (!line) return;
     memcpy(line, text, bytes);
     for (unsigned count = 0; line && *line && count < RECORDER_PATTERNS - 1;) {
@@ -95,7 +94,7 @@ static void before_fork(void)
     if (recorder.spill) handles_share_all();
 }
 
-// The state is the parent's copy: a spill file of its own, none of the parent's other threads.
+// The state is a copy of the parent's. The child gets a spill file of its own and has none of the other threads.
 static void become_child(uint32_t pid)
 {
     recorder.pid = pid;
@@ -103,7 +102,7 @@ static void become_child(uint32_t pid)
     recorder.records = NULL;
     recorder.idle_threads = NULL;
     recorder.generation++;
-    files_forget_cwd(); // daemon() changes it out of sight
+    files_forget_cwd(); // daemon() changes it unseen
     handles_share_all();
 }
 
@@ -131,7 +130,7 @@ static void thread_ended(void *state)
 {
     struct thread *thread = state;
     if (!thread->ready) return;
-    switching = true; // a signal handler that wanted a state now would wait for the lock for ever
+    switching = true; // a signal handler that asked for a state now would wait for the lock for ever
     thread->ready = thread->outside_mpi = false;
     current_thread = NULL;
     spin_lock(&recorder.idle_lock);
@@ -144,7 +143,7 @@ static void thread_ended(void *state)
 // Memory that is zero again in a forked child.
 static void *wiped_pages(size_t bytes)
 {
-    void *pages = arena_pages(bytes);
+    void *pages = memory_pages(bytes);
     if (pages) cpu_syscall(SYS_madvise, pages, bytes, MADV_WIPEONFORK);
     return pages;
 }
@@ -153,7 +152,7 @@ static void start(void)
 {
     real_resolve();
     read_settings();
-    clock_uses_ns = !cpu_counter_is_steady();
+    event_clock_uses_ns = !cpu_counter_is_steady();
     recorder.spill_is_ours = wiped_pages(SPILL_ALIGN);
     bool usable = recorder.job && recorder.spill_is_ours && handles_init() == 0;
     if (usable) {
@@ -188,11 +187,11 @@ static void make_spill(void)
         atomic_store(&recorder.phase, RECORDER_OFF);
         return;
     }
-    process_io_describe();
+    process_info_start();
     atomic_store_explicit(recorder.spill_is_ours, 1, memory_order_release);
 }
 
-// The first of a process's threads to come here makes its spill file. The lock lies on the page that fork wipes, too.
+// The first thread of a process makes the spill file. The lock lies on the page that fork wipes, too.
 static bool have_spill(void)
 {
     _Atomic uint32_t *lock = recorder.spill_is_ours + 1;
@@ -220,7 +219,7 @@ static struct thread *make_thread(void)
 static struct thread *attach(void)
 {
     if (!started() || !have_spill()) return NULL;
-    struct thread *thread = current_thread; // wiped: we are a forked child
+    struct thread *thread = current_thread; // not NULL: it was wiped in a forked child
     uint32_t tid = (uint32_t)cpu_syscall(SYS_gettid, 0);
     struct thread *taken = thread ? NULL : idle_thread();
     if (taken) {
@@ -235,8 +234,8 @@ static struct thread *attach(void)
         thread->tid = tid;
         thread->tally = &thread->spare_tally;
         thread->comm = thread->tally->comm;
-        thread->aside = arena_alloc(sizeof *thread->aside * EMIT_ASIDE);
-        emit_next_chunk(thread, clock_now());
+        thread->deferred_events = memory_alloc(sizeof *thread->deferred_events * EMIT_DEFERRED_MOST);
+        emit_next_chunk(thread, event_clock_now());
     }
     thread->ready = thread->outside_mpi = true;
     current_thread = thread;
@@ -244,7 +243,7 @@ static struct thread *attach(void)
     return thread;
 }
 
-// A signal handler came while its thread had no state: nobody will put its call aside.
+// The call of a signal handler whose thread has no state cannot be deferred.
 static void count_unseen_call(void)
 {
     if (recorder.spill_is_ours && atomic_load(recorder.spill_is_ours)) spill_count_loss(LOSS_SIGNAL, 1);
@@ -267,18 +266,18 @@ struct thread *recorder_attach(void)
 
 // --- end
 
-// A child that fork made and that did nothing worth recording ends without a trace.
+// A forked child that made no recorded call has no spill file.
 void recorder_end(enum process_exit how, uint32_t value)
 {
     struct thread *thread = current_thread;
     if (vfork_child || !thread || !thread->ready) return;
     if (how == EXIT_CLEAN) stdio_finish_all();
-    emit_rest(thread);
+    emit_flush_comm(thread);
     if (!emit_claim(thread)) return;
     struct spill_header *header = recorder.spill;
-    process_io_end();
+    process_info_end();
     header->exit_value = value;
-    spill_take_time();
+    spill_update_clock();
     atomic_store(&header->exit, how);
     emit_unclaim(thread);
 }
@@ -287,7 +286,7 @@ void recorder_stop_here(void)
 {
     struct thread *thread = recorder_thread();
     if (!thread) return;
-    process_io_end();
+    process_info_end();
     spill_count_loss(LOSS_SANDBOX, 1);
     stopped_here = true;
     thread->ready = thread->outside_mpi = false;

@@ -1,4 +1,4 @@
-// The recorder's state: one struct per process, one per thread; there is no other.
+// The recorder's state: one struct per process and one per thread, nothing else.
 #pragma once
 
 #include <limits.h>
@@ -15,95 +15,95 @@
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 enum recorder_phase {
-    RECORDER_FRESH,    // nothing happened yet
-    RECORDER_STARTING, // one thread is at it
+    RECORDER_FRESH,    // nothing has happened yet
+    RECORDER_STARTING, // one thread runs the start
     RECORDER_ON,
-    RECORDER_OFF, // no job to record for, or no spill file to be had: shims pass through
+    RECORDER_OFF, // there is no job, or no spill file could be made: shims pass through
 };
 
 enum { RECORDER_SETTINGS = 8, RECORDER_PATTERNS = 64, RECORDER_TYPES = 16 };
 
 struct recorder {
     _Atomic int phase;
-    uint32_t pid;        // of the process the state below belongs to; another one means we are its forked child
-    uint32_t generation; // counts spill files: a forked child opens the next
-    // Not 0: the spill file is this process's own, complete with its first record. On a page that fork wipes: process
-    // ids do not tell, two name spaces may use the same one.
+    uint32_t pid;        // of the process that the state below belongs to; in a forked child it is the parent's
+    uint32_t generation; // counts spill files: a forked child opens the next one
+    // Not 0: the spill file is this process's own and has its first record. Lies on a page that fork wipes, because
+    // process ids cannot tell: two process id namespaces may use the same one.
     _Atomic uint32_t *spill_is_ours;
     // Settings, read once
     const char *job;                  // directory of the spill files
     const char *library;              // path of this library
-    char *setting[RECORDER_SETTINGS]; // "NAME=value" of each that is set, for exec
+    char *setting[RECORDER_SETTINGS]; // "NAME=value" of each one that is set, for exec
     unsigned settings;
     uint64_t trace_cap;
     uint64_t file_cap;
     bool callsites;
-    bool new_root; // chroot was called: the library may not be reachable any more
+    bool new_root; // chroot was called: the library may be out of reach
     const char *include[RECORDER_PATTERNS];
     const char *exclude[RECORDER_PATTERNS];
     // The spill file
-    struct spill_header *spill;  // the whole file is mapped from here
-    struct spill_chunk *records; // the chunk that tagged records go to
+    struct spill_header *spill;  // the mapping of the whole file
+    struct spill_chunk *records; // the chunk for tagged records
     _Atomic uint32_t records_lock;
     char spill_path[PATH_MAX];
     // Threads
     pthread_key_t thread_key;
     bool thread_key_made;
-    _Atomic uint64_t *tick;      // MPI calls so far, counted by the plugin; NULL without MPI
-    struct thread *idle_threads; // states of threads that ended, to be taken over
+    _Atomic uint64_t *tick;      // number of MPI calls so far, counted by the plugin; NULL without MPI
+    struct thread *idle_threads; // states of threads that have ended, for reuse
     _Atomic uint32_t idle_lock;
 };
 
-// A datatype of MPI whose size was asked for: programs use few, again and again.
+// A datatype of MPI and its size: programs use few types, again and again.
 struct type_bytes {
     uintptr_t type;
     uint64_t bytes;
 };
 
-// Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK): `ready` is then false without any check of
-// process ids on the way.
+// Lies on a page that the kernel wipes in a forked child (MADV_WIPEONFORK). `ready` is then false, and the hot path
+// needs no check of process ids.
 struct thread {
     bool ready;
-    bool busy;        // the writer is being changed; a signal handler's events are put aside meanwhile
-    bool deferred;    // there are such events
+    bool busy;        // the writer is being changed; events of signal handlers are deferred meanwhile
+    bool deferred;    // there are deferred events
     bool outside_mpi; // ready, and no MPI call is under way
     uint32_t tid;
     uint32_t stream;
     bool trace_ended;
-    bool in_library;           // a shim has called a library that may go through syscall(2): that is not the program's
-    struct spill_chunk *chunk; // current; NULL where the disk is full
+    bool in_library;           // a shim has called a library; its calls of syscall(2) are not the program's
+    struct spill_chunk *chunk; // current; NULL if the disk is full
     struct call_frame *frame;  // of the innermost call under way that may have children, or NULL
-    uint8_t *limit_aside;      // the writer's limit while something must be written before the next event (emit_attend)
-    uint64_t tick_written;     // the tick as the stream knows it
-    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: the files that it names there are its own affair
-    struct stream_comm *comm;  // of the tally: communication since the last event
+    uint8_t *saved_limit;      // the writer's limit, while emit_next_slowly() has set that to NULL
+    uint64_t tick_written;     // the tick as the stream has it
+    bool in_mpi_setup;         // inside MPI_Init or MPI_Finalize: files that MPI names there are left out
+    struct stream_comm *comm;  // in the tally: communication since the last event
     uint64_t comm_start;       // of the communication call under way
-    uintptr_t type_asked;      // by plugin_type_bytes
+    uintptr_t type_asked;      // parameter of plugin_ask_type_bytes()
     struct type_bytes types[RECORDER_TYPES];
-    uint32_t type_numbers[RECORDER_TYPES]; // 0: not asked; 1: contiguous; else that of its RECORD_DATATYPE + 1
+    uint32_t type_numbers[RECORDER_TYPES]; // 0: not known; 1: contiguous; else the number of its RECORD_DATATYPE + 1
     bool name_taken;                       // by the call under way, which a signal handler may interrupt
-    char name[PATH_MAX];                   // where names are put together: the program's stack may be small
-    uint64_t chunks;                       // number of chunks so far: the first ones are small
+    char name[PATH_MAX];                   // buffer for names: the program's stack may be small
+    uint64_t chunks;                       // number of chunks so far: the first one is small
     struct thread *next_idle;
     struct spill_tally *tally;      // in the chunk, or spare_tally
-    struct spill_tally spare_tally; // where there is no chunk to be had: lost with the process
+    struct spill_tally spare_tally; // used without a chunk; lost with the process
     struct stream_writer writer;
-    struct emit_aside *aside; // EMIT_ASIDE places for them
-    struct {                  // with call sites: whose calls the slot stands for
+    struct deferred_event *deferred_events; // EMIT_DEFERRED_MOST places
+    struct {                                // with call sites: the calls that the slot stands for
         uintptr_t caller;
         uint64_t key;
-        uint64_t chunk; // number of the chunk it was defined in
+        uint64_t chunk; // number of the chunk that defines it
     } site[STREAM_SLOTS];
 };
 
-// A call that may have children: announced in the stream before the first of them.
+// A call that may have children. It is announced in the stream before its first child.
 struct call_frame {
     struct call_frame *up;
-    uint64_t number; // CALL_FRAME_SILENT where it is not announced
-    uint8_t *before; // where the announcement begins in the chunk
-    uint8_t *behind; // and ends: it can be taken back as long as nothing lies behind it. NULL where it must stay
-    bool is_known;   // the number is that of the call that this one carries on (a split call's second half)
-    // A wait for asynchronous transfers carries on the one that the child serves, and each child may serve another.
+    uint64_t number; // CALL_FRAME_SILENT if it is not announced
+    uint8_t *before; // start of the announcement in the chunk
+    uint8_t *behind; // its end. It can be withdrawn while the writer is still here. NULL if it must stay
+    bool is_known;   // the number is that of an earlier call, which this one continues (second half of a split call)
+    // A wait for asynchronous transfers continues the transfer that the child serves; each child may serve another.
     struct pending **choices;
     unsigned choice_count;
     struct pending *chosen;
@@ -114,7 +114,7 @@ struct call_frame {
 extern struct recorder recorder;
 extern __thread struct thread *current_thread __attribute__((tls_model("initial-exec")));
 
-// The calling thread's state, made ready; NULL where nothing is to be recorded. The slow way in of every shim.
+// The calling thread's state, made ready if needed; NULL if nothing is to be recorded. The slow path of every shim.
 struct thread *recorder_attach(void);
 
 static inline struct thread *recorder_thread(void)
@@ -128,10 +128,10 @@ static inline uint64_t recorder_tick(void)
     return recorder.tick ? atomic_load_explicit(recorder.tick, memory_order_relaxed) : 0;
 }
 
-// Ends the process's story: how it ended, its I/O totals, the clocks.
+// Writes how the process ends, its I/O totals and the clocks.
 void recorder_end(enum process_exit how, uint32_t value);
-// The calling thread is about to give up system calls or the time counter: it is not recorded from here on, to its last
-// moment, and the log says so.
+// The calling thread is about to lose system calls or the time counter. It is not recorded any more, and the log says
+// so.
 void recorder_stop_here(void);
 // After an exec that failed: the process goes on.
 void recorder_resume(void);
@@ -139,9 +139,14 @@ void recorder_resume(void);
 // A soft limit of the process (RLIMIT_…); UINT64_MAX without one.
 uint64_t recorder_limit(int which);
 
-// Short critical sections without libc; not recursive. `busy` of the thread is set around them, so that a signal
-// handler on the same thread never waits for itself. A lock that is taken holds its owner, which differs in a forked
-// child: what its parent's threads had locked, and will never unlock there, is open to it.
+// Called by vfork (cpu.c) in the parent. While the child runs, every shim passes through: the child has descriptors of
+// its own but writes into the parent's memory.
+void vfork_before(void);
+long vfork_after(long result); // sets errno from a negative result, as libc does
+
+// Locks for short critical sections, without libc; not recursive. The thread is `busy` while it holds one, so a signal
+// handler never waits for its own thread. The lock holds its owner's generation, which differs in a forked child: locks
+// that the parent's threads held, and will never release there, are free for the child.
 static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
 {
     uint32_t held = 0;
@@ -152,34 +157,29 @@ static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
     }
 }
 
-// Gives up after some milliseconds: a signal handler may keep the owner from ever going on.
-static inline bool spin_lock_in_time(_Atomic uint32_t *lock)
-{
-    enum { ATTEMPTS = 1 << 18 };
-    uint32_t owner = recorder.generation + 1;
-    for (int i = 0; i < ATTEMPTS; i++) {
-        uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
-        if (held != owner &&
-            atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
-            return true;
-        }
-        cpu_relax();
-    }
-    return false;
-}
-
 static inline void spin_lock(_Atomic uint32_t *lock)
 {
     spin_lock_as(lock, recorder.generation + 1);
 }
 
-// For those who must not wait.
+// For callers that must not wait.
 static inline bool spin_try(_Atomic uint32_t *lock)
 {
     uint32_t owner = recorder.generation + 1;
     uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
     return held != owner &&
            atomic_compare_exchange_strong_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed);
+}
+
+// Gives up after some milliseconds: a signal handler may stop the owner for ever.
+static inline bool spin_lock_in_time(_Atomic uint32_t *lock)
+{
+    enum { ATTEMPTS = 1 << 18 };
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (spin_try(lock)) return true;
+        cpu_relax();
+    }
+    return false;
 }
 
 static inline void spin_unlock(_Atomic uint32_t *lock)

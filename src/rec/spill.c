@@ -71,15 +71,15 @@ static void name_file(uint64_t units, const char *suffix)
 {
     struct utsname name = {.nodename = "host"};
     cpu_syscall(SYS_uname, &name);
-    struct text path = {recorder.spill_path, sizeof recorder.spill_path, 0};
-    text_add(&path, recorder.job);
-    text_add(&path, "/");
-    text_add(&path, name.nodename);
-    text_add(&path, ".");
-    text_add_number(&path, recorder.pid, 10);
-    text_add(&path, ".");
-    text_add_number(&path, units, 16);
-    text_add(&path, suffix);
+    struct fixed_text path = {recorder.spill_path, sizeof recorder.spill_path, 0};
+    fixed_text_add(&path, recorder.job);
+    fixed_text_add(&path, "/");
+    fixed_text_add(&path, name.nodename);
+    fixed_text_add(&path, ".");
+    fixed_text_number(&path, recorder.pid, 10);
+    fixed_text_add(&path, ".");
+    fixed_text_number(&path, units, 16);
+    fixed_text_add(&path, suffix);
 }
 
 // A process that cannot have a spill file leaves a dangling link in the job's directory. That takes no descriptor and
@@ -114,8 +114,8 @@ static int create(const struct spill_moment *now)
     header->pid = recorder.pid;
     header->ppid = (uint32_t)cpu_syscall(SYS_getppid, 0);
     header->uid = (uint32_t)cpu_syscall(SYS_getuid, 0);
-    header->clock_is_ns = clock_uses_ns;
-    header->unit_shift = clock_uses_ns ? CLOCK_NS_SHIFT : CLOCK_COUNTER_SHIFT;
+    header->clock_is_ns = event_clock_uses_ns;
+    header->unit_shift = event_clock_uses_ns ? EVENT_CLOCK_NS_SHIFT : EVENT_CLOCK_COUNTER_SHIFT;
     header->image = recorder.generation;
     header->start = header->latest = *now;
     header->capacity = bytes;
@@ -128,7 +128,7 @@ static int create(const struct spill_moment *now)
 
 int spill_create(void)
 {
-    struct spill_moment now = clock_moment();
+    struct spill_moment now = event_clock_moment();
     int code = create(&now);
     if (code < 0) leave_mark(now.units);
     return code;
@@ -162,7 +162,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
     chunk->bytes = bytes;
     atomic_thread_fence(memory_order_release);
     chunk->magic = SPILL_CHUNK_MAGIC;
-    spill_take_time();
+    spill_update_clock();
     return chunk;
 }
 
@@ -181,11 +181,11 @@ void spill_give_back(void)
     }
 }
 
-void spill_take_time(void)
+void spill_update_clock(void)
 {
     static _Atomic uint32_t lock;
     if (!spin_try(&lock)) return; // someone else is doing it
-    recorder.spill->latest = clock_moment();
+    recorder.spill->latest = event_clock_moment();
     spin_unlock(&lock);
 }
 

@@ -33,6 +33,6 @@ bool spill_begin_record(struct fields_out *out, size_t most);
 void spill_end_record(const struct fields_out *out);
 
 // Notes the present moment on all clocks, for the conversion of event times.
-void spill_take_time(void);
+void spill_update_clock(void);
 
 void spill_count_loss(enum loss_reason reason, uint64_t events);

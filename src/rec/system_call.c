@@ -3,7 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 #include "rec/shims.h"
 
 __thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")));
@@ -44,7 +44,7 @@ EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ..
     recorder_thread(); // at least `real` is there afterwards
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
     if (number == SYS_seccomp || (number == SYS_prctl && shuts_in((int)argument[0]))) recorder_stop_here();
-    if (async_is_number(number)) return async_system_call(number, argument);
+    if (aio_is_number(number)) return aio_system_call(number, argument);
     long result = system_call(number, argument);
     // liburing makes its system calls itself; what comes this way is a program with rings of its own.
     if (number == SYS_io_uring_setup && result >= 0 && current_thread && current_thread->ready) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 #include "rec/shims.h"
 #include "rec/spill.h"
 
@@ -14,7 +14,7 @@ static const char posix_queue[1]; // its address names the one queue of aio_read
 
 static bool describe_block(const struct probe *p, uint32_t call, const struct aiocb *block, struct pending *out)
 {
-    bool recorded = async_describe(p, call, block->aio_fildes, out);
+    bool recorded = pending_describe(p, call, block->aio_fildes, out);
     out->context = posix_queue;
     out->id = (uintptr_t)block;
     out->unique = true;
@@ -31,9 +31,9 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
 {
     struct pending done;
     if (!thread || !block || real.aio_error(block) == EINPROGRESS) return;
-    if (!async_take(thread, posix_queue, (uintptr_t)block, &done)) return;
+    if (!pending_remove(thread, posix_queue, (uintptr_t)block, &done)) return;
     int error = real.aio_error(block);
-    async_emit(thread, &done, error ? -error : block->__return_value, clock_now() - since);
+    pending_emit(thread, &done, error ? -error : block->__return_value, event_clock_now() - since);
 }
 
 // It must be in the table before the real call: another thread may see it done at once.
@@ -41,7 +41,7 @@ PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *blo
 {
     struct pending what;
     if (!enter_by_hand(p) || !block || !describe_block(p, call, block, &what)) return false;
-    async_add(p->thread, &what);
+    pending_add(p->thread, &what);
     return true;
 }
 
@@ -50,9 +50,9 @@ static void submitted(struct probe *p, const struct aiocb *block, int result)
     struct pending failed;
     int error = errno;
     if (result >= 0) {
-        async_spent(p->thread, posix_queue, (uintptr_t)block, clock_now() - p->start);
-    } else if (async_take(p->thread, posix_queue, (uintptr_t)block, &failed)) {
-        async_emit(p->thread, &failed, -error, clock_now() - p->start);
+        pending_spent(p->thread, posix_queue, (uintptr_t)block, event_clock_now() - p->start);
+    } else if (pending_remove(p->thread, posix_queue, (uintptr_t)block, &failed)) {
+        pending_emit(p->thread, &failed, -error, event_clock_now() - p->start);
     }
     errno = error;
 }
@@ -93,7 +93,7 @@ SHIM64(int, aio_fsync, int flags, struct aiocb *block);
 SHIM(int, aio_error, const struct aiocb *block)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     int result = real.aio_error(block);
     int error = errno;
     observe(thread, block, since);
@@ -105,7 +105,7 @@ SHIM64(int, aio_error, const struct aiocb *block);
 SHIM(ssize_t, aio_return, struct aiocb *block)
 {
     struct thread *thread = recorder_thread();
-    observe(thread, block, clock_now());
+    observe(thread, block, event_clock_now());
     return real.aio_return(block);
 }
 SHIM64(ssize_t, aio_return, struct aiocb *block);
@@ -113,7 +113,7 @@ SHIM64(ssize_t, aio_return, struct aiocb *block);
 SHIM(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     int result = real.aio_suspend(blocks, count, timeout);
     int error = errno;
     for (int i = 0; i < count; i++) observe(thread, blocks[i], since);
@@ -125,7 +125,7 @@ SHIM64(int, aio_suspend, const struct aiocb *const blocks[], int count, const st
 SHIM(int, aio_cancel, int fd, struct aiocb *block)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     int result = real.aio_cancel(fd, block);
     int error = errno;
     observe(thread, block, since);
@@ -146,12 +146,12 @@ static bool describe_listed(const struct probe *p, const void *context, const vo
 SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event)
 {
     struct probe p;
-    struct async_batch batch;
+    struct pending_batch batch;
     if (!enter_by_hand(&p)) return real.lio_listio(mode, blocks, count, event);
-    async_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
+    pending_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
     int result = real.lio_listio(mode, blocks, count, event);
     int error = errno;
-    async_end_batch(&batch, &p, CALL_lio_listio, result, result < 0 ? error : 0);
+    pending_end_batch(&batch, &p, CALL_lio_listio, result, result < 0 ? error : 0);
     for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p.thread, blocks[i], p.start);
     errno = error;
     return result;
@@ -178,7 +178,7 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
 {
     const struct iocb *block = ((struct iocb *const *)queue)[index];
     uint32_t call = kernel_call(block);
-    if (call == CALL_none || !async_describe(p, call, (int)block->aio_fildes, out)) return false;
+    if (call == CALL_none || !pending_describe(p, call, (int)block->aio_fildes, out)) return false;
     out->context = context;
     out->id = (uintptr_t)block;
     out->unique = true;
@@ -195,14 +195,14 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
 }
 
 // `count` blocks were offered, `result` of them taken; or -errno.
-static void kernel_submitted(struct probe *p, struct async_batch *batch, const void *context, long count,
+static void kernel_submitted(struct probe *p, struct pending_batch *batch, const void *context, long count,
                              struct iocb **blocks, long result)
 {
     struct pending refused;
-    async_end_batch(batch, p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
+    pending_end_batch(batch, p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
     for (long i = result < 0 ? 0 : result; i < count; i++) {
-        if (!async_take(p->thread, context, (uintptr_t)blocks[i], &refused)) continue;
-        if (result < 0) async_emit(p->thread, &refused, result, clock_now() - p->start);
+        if (!pending_remove(p->thread, context, (uintptr_t)blocks[i], &refused)) continue;
+        if (result < 0) pending_emit(p->thread, &refused, result, event_clock_now() - p->start);
     }
 }
 
@@ -211,8 +211,8 @@ static void kernel_completed(struct thread *thread, const void *context, long co
 {
     struct pending done;
     for (long i = 0; thread && i < count; i++) {
-        if (async_take(thread, context, events[i].obj, &done)) {
-            async_emit(thread, &done, (int64_t)events[i].res, clock_now() - since);
+        if (pending_remove(thread, context, events[i].obj, &done)) {
+            pending_emit(thread, &done, (int64_t)events[i].res, event_clock_now() - since);
         }
     }
 }
@@ -220,9 +220,9 @@ static void kernel_completed(struct thread *thread, const void *context, long co
 SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
 {
     struct probe p;
-    struct async_batch batch;
+    struct pending_batch batch;
     if (!enter_by_hand(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
-    async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
+    pending_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
     p.thread->in_library = true;
     int result = REAL_LATE(io_submit)(context, count, blocks);
     p.thread->in_library = false;
@@ -233,7 +233,7 @@ SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
 SHIM(int, io_getevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     if (thread) thread->in_library = true;
     int result = REAL_LATE(io_getevents)(context, least, most, events, timeout);
     if (thread) thread->in_library = false;
@@ -245,7 +245,7 @@ SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_
      sigset_t *mask)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     if (thread) thread->in_library = true;
     int result = REAL_LATE(io_pgetevents)(context, least, most, events, timeout, mask);
     if (thread) thread->in_library = false;
@@ -253,20 +253,20 @@ SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_
     return result;
 }
 
-bool async_is_number(long number)
+bool aio_is_number(long number)
 {
     return number == SYS_io_submit || number == SYS_io_getevents || number == SYS_io_pgetevents;
 }
 
-long async_system_call(long number, const long argument[6])
+long aio_system_call(long number, const long argument[6])
 {
     struct probe p;
     if (!enter_by_hand(&p) || p.thread->in_library) return system_call_real(number, argument);
     const void *context = (const void *)argument[0];
     if (number == SYS_io_submit) {
-        struct async_batch batch;
+        struct pending_batch batch;
         struct iocb **blocks = (struct iocb **)argument[2];
-        async_begin_batch(&batch, &p, describe_kernel_block, context, blocks, argument[1]);
+        pending_begin_batch(&batch, &p, describe_kernel_block, context, blocks, argument[1]);
         long result = system_call_real(number, argument);
         int error = errno;
         kernel_submitted(&p, &batch, context, argument[1], blocks, result < 0 ? -error : result);

@@ -5,7 +5,7 @@
 #include <linux/io_uring.h>
 #include <string.h>
 
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 #include "rec/shims.h"
 #include "rec/spill.h"
 
@@ -104,7 +104,7 @@ static bool describe_request(const struct probe *p, const void *context, const v
         if (names_a_path(request)) {
             out->file = probe_file(request->fd, (const char *)(uintptr_t)request->addr, &left_out);
         }
-    } else if (!async_describe(p, call, request->fd, out)) {
+    } else if (!pending_describe(p, call, request->fd, out)) {
         return false;
     }
     out->context = context;
@@ -126,7 +126,7 @@ static bool describe_request(const struct probe *p, const void *context, const v
 // --- completion
 
 // The range of completions that nobody has looked at yet; false where there is no room to remember the ring.
-static bool take_range(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
+static bool unseen_completions(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
 {
     *from = *to = 0;
     if (!emit_claim(thread)) return true;
@@ -159,16 +159,16 @@ static bool look_at_completions(struct thread *thread, const struct ring_view *r
     unsigned from, to;
     struct pending done;
     if (!thread || !ring->cq.ktail) return true;
-    if (!take_range(thread, ring, &from, &to)) return false;
+    if (!unseen_completions(thread, ring, &from, &to)) return false;
     for (unsigned i = from; i != to; i++) {
         unsigned at = i & *ring->cq.kring_mask;
 #ifdef IORING_SETUP_CQE32
         if (ring->flags & IORING_SETUP_CQE32) at <<= 1;
 #endif
         const struct io_uring_cqe *completion = &ring->cq.cqes[at];
-        if (!async_take(thread, ring, completion->user_data, &done)) continue;
+        if (!pending_remove(thread, ring, completion->user_data, &done)) continue;
         if (done.call == CALL_io_uring_open && completion->res >= 0) handles_forget(completion->res);
-        async_emit(thread, &done, completion->res, clock_now() - since);
+        pending_emit(thread, &done, completion->res, event_clock_now() - since);
     }
     return true;
 }
@@ -189,7 +189,7 @@ static void forget_ring(struct thread *thread, const struct ring_view *ring)
 // A call that submits what waits in the ring: the requests are looked at before, the completions before and after.
 struct submission {
     struct probe p;
-    struct async_batch batch;
+    struct pending_batch batch;
     const struct ring_view *ring;
     unsigned first, end; // of the requests
     bool watched;
@@ -217,17 +217,17 @@ PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *
         count_unseen(s);
         return;
     }
-    async_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
+    pending_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
 }
 
 static int submission_end(struct submission *s, int result)
 {
     if (!s->watched) return result;
-    async_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
+    pending_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
     look_at_completions(s->p.thread, s->ring, s->p.start);
-    uint64_t spent = clock_now() - s->p.start;
+    uint64_t spent = event_clock_now() - s->p.start;
     for (unsigned i = s->first; s->batch.recorded && i != s->end; i++) {
-        async_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
+        pending_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
     }
     return result;
 }
@@ -278,7 +278,7 @@ SHIM(int, io_uring_wait_cqes, struct io_uring *ring, struct io_uring_cqe **found
      struct __kernel_timespec *timeout, sigset_t *mask)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     if (!wait_submits(ring, timeout)) {
         return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
     }
@@ -291,7 +291,7 @@ SHIM(int, io_uring_wait_cqe_timeout, struct io_uring *ring, struct io_uring_cqe 
      struct __kernel_timespec *timeout)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     if (!wait_submits(ring, timeout)) {
         return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
     }
@@ -304,21 +304,21 @@ SHIM(int, __io_uring_get_cqe, struct io_uring *ring, struct io_uring_cqe **found
      sigset_t *mask)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     return waited(thread, ring, since, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
 }
 
 SHIM(int, io_uring_get_events, struct io_uring *ring)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     return waited(thread, ring, since, REAL_LATE(io_uring_get_events)(ring));
 }
 
 SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned count)
 {
     struct thread *thread = recorder_thread();
-    uint64_t since = clock_now();
+    uint64_t since = event_clock_now();
     unsigned result = REAL_LATE(io_uring_peek_batch_cqe)(ring, found, count);
     look_at_completions(thread, (const struct ring_view *)ring, since);
     return result;
@@ -328,7 +328,7 @@ SHIM(void, io_uring_queue_exit, struct io_uring *ring)
 {
     struct thread *thread = recorder_thread();
     const struct ring_view *view = (const struct ring_view *)ring;
-    look_at_completions(thread, view, clock_now());
+    look_at_completions(thread, view, event_clock_now());
     forget_ring(thread, view);
     if (view->ring_fd >= 0) handles_forget(view->ring_fd);
     REAL_LATE(io_uring_queue_exit)(ring);

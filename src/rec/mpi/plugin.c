@@ -46,7 +46,7 @@ bool plugin_find_thread(void)
 
 uint64_t plugin_now_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC) >> CLOCK_NS_SHIFT;
+    return clock_ns(CLOCK_MONOTONIC) >> EVENT_CLOCK_NS_SHIFT;
 }
 
 uint64_t plugin_ask_type_bytes(void)
@@ -219,7 +219,7 @@ void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count c
 }
 
 // MPI is asked where its pointer is after anything but transfers that moved what they were asked for.
-static bool take_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
+static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
 {
     uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
     do {
@@ -236,7 +236,7 @@ void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI
 {
     uint64_t position;
     enter_data(p, fh, count, type);
-    if (p->file && take_position(p, fh, &position)) locate(p, fh, position);
+    if (p->file && advance_position(p, fh, &position)) locate(p, fh, position);
     begin(p);
 }
 
@@ -369,8 +369,8 @@ void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, 
 }
 
 // A view is plain where the filetype has no holes.
-static void take_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
-                      const struct mpi_type *filetype)
+static void set_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
+                     const struct mpi_type *filetype)
 {
     file->etype_bytes = etype->bytes;
     file->displacement = disp > 0 ? (uint64_t)disp : 0;
@@ -400,7 +400,7 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
     e.offset = (uint64_t)disp;
     if (is_set) {
         struct mpi_type of_element = mpi_type_of(etype), of_file = mpi_type_of(filetype);
-        take_view(p->file, disp, &of_element, &of_file);
+        set_view(p->file, disp, &of_element, &of_file);
         add_view(&e, &of_element, &of_file);
     }
     add_hints(&e, info, is_set ? &fh : NULL);
@@ -536,10 +536,10 @@ void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *re
     struct pending what = pending_of(p, call, result, end);
     if (result == MPI_SUCCESS) {
         what.id = plugin_request_id(*request);
-        plugin.core->async_add(p->thread, &what);
+        plugin.core->pending_add(p->thread, &what);
         atomic_fetch_add(&plugin.io_requests, 1);
     } else {
-        plugin.core->async_emit(p->thread, &what, -plugin_error(result), 0);
+        plugin.core->pending_emit(p->thread, &what, -plugin_error(result), 0);
     }
 }
 
@@ -551,7 +551,7 @@ void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result
     if (!is_recorded(p)) return;
     p->file->split = pending_of(p, call, result, end);
     if (result != MPI_SUCCESS) {
-        plugin.core->async_emit(p->thread, &p->file->split, -plugin_error(result), 0);
+        plugin.core->pending_emit(p->thread, &p->file->split, -plugin_error(result), 0);
         p->file->split.call = CALL_none;
     }
 }
@@ -566,7 +566,7 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_St
         p->file->split.own_stream = p->thread->stream;
     }
     int64_t moved = result == MPI_SUCCESS ? plugin_moved_bytes(status, p->file->split.size) : -plugin_error(result);
-    plugin.core->async_emit(p->thread, &p->file->split, moved, plugin_now() - p->start);
+    plugin.core->pending_emit(p->thread, &p->file->split, moved, plugin_now() - p->start);
     p->file->split.call = CALL_none;
 }
 
@@ -628,7 +628,7 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
 {
     plugin.core = core;
     *core->tick = &plugin.tick;
-    plugin.clock_uses_ns = *core->clock_uses_ns;
+    plugin.event_clock_uses_ns = *core->event_clock_uses_ns;
     memcpy(plugin.real, core->real, sizeof plugin.real);
 #ifdef OPEN_MPI
     plugin.world = core->symbol("ompi_mpi_comm_world");

@@ -6,7 +6,7 @@
 #include <mpi.h>
 
 #include "calls.h"
-#include "rec/mpi/core.h"
+#include "rec/mpi/core_interface.h"
 
 #define MPI_SHIM static inline __attribute__((always_inline))
 #define MPI_RECORDED __attribute__((noinline))
@@ -47,8 +47,8 @@ struct mpi_probe {
 
 struct plugin {
     const struct mpi_core *core;
-    _Atomic uint64_t tick; // of the process
-    bool clock_uses_ns;    // *core->clock_uses_ns
+    _Atomic uint64_t tick;    // of the process
+    bool event_clock_uses_ns; // *core->event_clock_uses_ns
     MPI_Comm world;
     MPI_Datatype byte;
     MPI_Datatype no_type;
@@ -73,8 +73,8 @@ MPI_RARE uint64_t plugin_now_ns(void);
 
 static inline uint64_t plugin_now(void)
 {
-    if (UNLIKELY(plugin.clock_uses_ns)) return plugin_now_ns();
-    return cpu_counter() >> CLOCK_COUNTER_SHIFT;
+    if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns();
+    return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
 // The same bytes each time, where MPI does not set them.
@@ -102,7 +102,7 @@ MPI_SHIM void mpi_enter_comm(struct mpi_probe *p)
 MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
 {
     struct thread *thread = p->thread;
-    if (UNLIKELY(!thread->limit_aside) && !plugin.core->attend(thread)) return;
+    if (UNLIKELY(!thread->saved_limit) && !plugin.core->next_slowly(thread)) return;
     int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
     struct stream_comm *comm = &thread->comm[kind];
     comm->units += (uint64_t)spent;

@@ -45,7 +45,7 @@ void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests,
     struct mpi_wait *wait = count > 0 ? wait_new(count, *statuses) : NULL;
     for (int i = 0; wait && i < count; i++) {
         wait->ids[i] = plugin_request_id(requests[i]);
-        struct pending *found = plugin.core->async_find(p->thread, plugin_request_queue, wait->ids[i]);
+        struct pending *found = plugin.core->pending_find(p->thread, plugin_request_queue, wait->ids[i]);
         if (found) wait->io[wait->io_count++] = found;
     }
     if (!wait || !wait->io_count) { // communication alone
@@ -78,12 +78,12 @@ static void end_wait(struct mpi_probe *p, int count, const int *indices, int res
         struct pending *found = NULL, done;
         int64_t moved;
         if (index >= 0 && index < wait->count) {
-            found = plugin.core->async_find(p->thread, plugin_request_queue, wait->ids[index]);
+            found = plugin.core->pending_find(p->thread, plugin_request_queue, wait->ids[index]);
         }
         if (!found || !outcome(&wait->statuses[i], result, found->size, &moved)) continue;
-        if (!plugin.core->async_take(p->thread, plugin_request_queue, wait->ids[index], &done)) continue;
+        if (!plugin.core->pending_remove(p->thread, plugin_request_queue, wait->ids[index], &done)) continue;
         atomic_fetch_sub(&plugin.io_requests, 1);
-        plugin.core->async_emit(p->thread, &done, moved, call_time);
+        plugin.core->pending_emit(p->thread, &done, moved, call_time);
         call_time = 0;               // once, however many there are
         p->thread->comm_start = end; // the wait was I/O: it is not communication as well
     }

@@ -53,7 +53,7 @@ PROBE_INLINE bool enter(struct probe *p)
 {
     p->thread = recorder_thread();
     if (UNLIKELY(!p->thread)) return false;
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -70,7 +70,7 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
     if (UNLIKELY(!p->thread)) return false;
     p->handle = handles_get(fd);
     if (UNLIKELY(p->handle->flags & HANDLE_UNKNOWN)) p->handle = handles_resolve(fd);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -95,7 +95,7 @@ PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
         if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
         if (p->handle->flags & asking_flags) begin_shared_transfer(p);
     }
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -116,7 +116,7 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
 PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, off_t off,
                                     ssize_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     unsigned unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
         emit(p->thread, call, p->handle, unaligned, (uint64_t)off, len, p->start, end, p->caller);
@@ -127,7 +127,7 @@ PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, cons
 
 PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     unsigned unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE))) {
         uint64_t offset = atomic_fetch_add_explicit(&p->handle->position, len, memory_order_relaxed);
@@ -159,7 +159,7 @@ void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t 
 // The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. Where the kernel alone
 // knows it, it is asked: after a shared descriptor's transfer, and after an append. `asking`: the transfer's own probe,
 // or NULL where nobody noted who else was there.
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
+off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
 // The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
 

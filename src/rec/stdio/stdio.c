@@ -158,12 +158,12 @@ static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
     if (!p->thread) return false;
     if (!stream) { // fflush(NULL)
         p->handle = NULL;
-        p->start = clock_now();
+        p->start = event_clock_now();
         return true;
     }
     if (stream->_fileno < 0) return false; // lives in memory
     p->handle = probe_handle(stream->_fileno);
-    p->start = clock_now();
+    p->start = event_clock_now();
     if (!lock_stream(stream, lock)) return false;
     p->locked = stream;
     if (p->handle->file) catch_up(p, stream);
@@ -173,7 +173,7 @@ static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
     p->read_end = stream->_IO_read_end;
     p->file_offset = stream->_offset;
     p->had_error = stream->_flags & FLAG_ERROR;
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -233,7 +233,7 @@ static void foresee_position(struct probe *p, int fd)
 
 void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
         tally_left_out(p, stream, true, moved);
@@ -272,7 +272,7 @@ static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved
 
 void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
         tally_left_out(p, stream, false, moved);
@@ -345,7 +345,7 @@ bool enter_stdio_close(struct probe *p, FILE *stream)
     struct handle *handle = handles_begin_close(fd);
     p->handle = handle;
     p->left = (uint64_t)fd; // the stream is gone when we need it
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -378,7 +378,7 @@ void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const 
 // now.
 void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
     if (!handle->file) {
@@ -416,7 +416,7 @@ void leave_stdio_rewind(struct probe *p, uint32_t call, FILE *stream)
 
 static void leave_stdio_event(struct probe *p, uint32_t call, FILE *stream, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
     if (!handle->file) {
@@ -447,7 +447,7 @@ void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, clock_now());
+    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
     emit_result(&e, result, 0, result < 0 ? errno : 0);
     emit_slowly(p->thread, &e);
 }
@@ -457,7 +457,7 @@ bool enter_stdio_number(struct probe *p, FILE *stream)
     p->thread = recorder_thread();
     if (!p->thread || !stream || stream->_fileno < 0) return false;
     p->handle = probe_handle(stream->_fileno);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -486,7 +486,7 @@ void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result)
 
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     if (result > 0 && p->handle->file) *kernel_bytes(p, 1) += (uint64_t)result;
     leave_rare_transfer(p, call, fd, false, result < 0 ? 0 : (uint64_t)result, -1, result, end);
 }
@@ -496,7 +496,7 @@ static void finish_stream(struct handle *handle)
 {
     FILE *stream = handle->stream;
     if (stream == stdin || stream == stdout || stream == stderr) {
-        struct probe p = {.thread = current_thread, .handle = handle, .start = clock_now()};
+        struct probe p = {.thread = current_thread, .handle = handle, .start = event_clock_now()};
         catch_up(&p, stream);
         remember(handle, stream);
     }

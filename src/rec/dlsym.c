@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 
 #include "rec/deepbind.h"
-#include "rec/mpi/core.h"
+#include "rec/mpi/core_interface.h"
 #include "rec/shims.h"
 
 void *choose_dlsym(void *library, const char *name) __attribute__((used, visibility("hidden")));

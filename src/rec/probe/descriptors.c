@@ -32,7 +32,7 @@ void begin_shared_transfer(struct probe *p)
     uint32_t before = atomic_fetch_add(&handle->transfers, HANDLE_ARRIVED + 1);
     p->alone_at_start = before % HANDLE_ARRIVED == 0;
     p->arrival = (before + HANDLE_ARRIVED + 1) / HANDLE_ARRIVED;
-    p->start = clock_now();
+    p->start = event_clock_now();
 }
 
 // Whether no other transfer on the handle was under way at any time since the beginning.
@@ -41,7 +41,7 @@ static bool was_alone(const struct probe *p)
     return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
 }
 
-off_t probe_take_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
+off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
 {
     uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
     bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
@@ -77,7 +77,7 @@ void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned,
     struct emission e;
     probe_emission(&e, p, call, end);
     if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
-        offset = probe_take_position(handle, fd, result, is_write(call), p);
+        offset = probe_advance_position(handle, fd, result, is_write(call), p);
     } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
         offset = appended_at(fd, result);
     }
@@ -118,7 +118,7 @@ static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result,
 void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                      ssize_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     bool unaligned;
     uint64_t bytes = vector_bytes(iov, count, result, &unaligned);
     leave_rare_transfer(p, call, fd, unaligned, bytes, off, result, end);
@@ -146,7 +146,7 @@ void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iov
 
 void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     (void)fd;
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
     if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
@@ -166,7 +166,7 @@ void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result
 
 static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len, int flags, ssize_t result, int error)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     if (p->handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, false, p->handle->left_out, 0);
         return;
@@ -202,7 +202,7 @@ void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off
 void leave_everything(struct probe *p, uint32_t call)
 {
     struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, clock_now());
+    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
     emit_slowly(p->thread, &e);
 }
 
@@ -227,7 +227,7 @@ void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argum
 
 void leave_dup(struct probe *p, uint32_t call, int fd, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     (void)fd;
     if (result >= 0) handles_dup(p->handle, result);
@@ -244,7 +244,7 @@ bool enter_dup2(struct probe *p, int fd, int fd2)
     if (!p->thread) return false;
     p->handle = probe_handle(fd);
     p->target = fd == fd2 ? NULL : handles_begin_close(fd2);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -279,14 +279,14 @@ bool enter_close(struct probe *p, int fd)
     p->thread = recorder_thread();
     if (!p->thread) return false;
     p->handle = handles_begin_close(fd);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
 // A number that is not open is nobody's file: programs that close everything up to the limit would fill the log.
 void leave_close(struct probe *p, uint32_t call, int fd, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct emission e;
     probe_emission(&e, p, call, end);
@@ -298,7 +298,7 @@ void leave_close(struct probe *p, uint32_t call, int fd, int result)
 
 void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
     if (result < 0) {
         struct emission e;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "mpi_names.h"
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 #include "rec/emit.h"
 
 enum mpi_slot {
@@ -27,15 +27,15 @@ struct mpi_core {
     void (*finish)(struct thread *thread, struct call_frame *frame, struct emission *emission);
     void (*leave)(struct thread *thread, struct call_frame *frame);
     void (*deferred)(struct thread *thread);
-    bool (*attend)(struct thread *thread); // something must be written before the next event
-    void (*async_add)(struct thread *thread, const struct pending *what);
-    struct pending *(*async_find)(struct thread *thread, const void *context, uint64_t id);
-    bool (*async_take)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
-    void (*async_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
+    bool (*next_slowly)(struct thread *thread); // emit_next_slowly
+    void (*pending_add)(struct thread *thread, const struct pending *what);
+    struct pending *(*pending_find)(struct thread *thread, const void *context, uint64_t id);
+    bool (*pending_remove)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
+    void (*pending_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
     uint32_t (*intern)(unsigned kind, const uint8_t *fields, size_t len); // interned_number
     void (*describe)(int rank, int size, int local_rank, const char *library);
     _Atomic uint64_t **tick; // recorder.tick
-    const bool *clock_uses_ns;
+    const bool *event_clock_uses_ns;
 };
 
 // A plugin's one exported function: its shims by slot, NULL for functions it does not know.

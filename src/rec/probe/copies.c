@@ -9,7 +9,7 @@ bool enter_copy(struct probe *p, int in, int out)
     if (!p->thread) return false;
     p->handle = probe_handle(in);
     p->out = probe_handle(out);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -25,7 +25,7 @@ static uint32_t side(uint32_t call, bool writes)
 // Where the copy began. A given offset has been moved on by what was copied; after a failure it may be unreadable.
 static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
 {
-    if (!given) return probe_take_position(handle, fd, result, writes, NULL);
+    if (!given) return probe_advance_position(handle, fd, result, writes, NULL);
     return error ? -1 : *given - (result > 0 ? result : 0);
 }
 
@@ -52,7 +52,7 @@ static void tally(struct probe *p, uint32_t call, struct handle *handle, bool wr
 void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,
                 size_t len, ssize_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool reads = p->handle->file != NULL;
     bool writes = p->out->file != NULL;

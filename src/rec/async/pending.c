@@ -1,4 +1,4 @@
-#include "rec/async/async.h"
+#include "rec/async/pending.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static bool remove_entry(const void *context, uint64_t id, struct pending *out)
 }
 
 // First in, first out within a bucket: a queue may use the same id for several transfers.
-void async_add(struct thread *thread, const struct pending *what)
+void pending_add(struct thread *thread, const struct pending *what)
 {
     if (!emit_claim(thread)) return;
     spin_lock(&lock);
@@ -44,7 +44,7 @@ void async_add(struct thread *thread, const struct pending *what)
     if (entry) {
         spare = entry->next;
     } else {
-        entry = arena_alloc(sizeof *entry);
+        entry = memory_alloc(sizeof *entry);
     }
     if (entry) {
         *entry = *what;
@@ -59,7 +59,7 @@ void async_add(struct thread *thread, const struct pending *what)
     emit_unclaim(thread);
 }
 
-void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time)
+void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time)
 {
     if (!emit_claim(thread)) return;
     spin_lock(&lock);
@@ -70,7 +70,7 @@ void async_spent(struct thread *thread, const void *context, uint64_t id, uint64
     emit_unclaim(thread);
 }
 
-struct pending *async_find(struct thread *thread, const void *context, uint64_t id)
+struct pending *pending_find(struct thread *thread, const void *context, uint64_t id)
 {
     if (!emit_claim(thread)) return NULL;
     spin_lock(&lock);
@@ -87,8 +87,8 @@ static bool may_touch(const struct pending *what, uint64_t offset, uint64_t size
     return !is_known || (offset < what->offset + what->size && what->offset < offset + size);
 }
 
-struct pending *async_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
-                             uint64_t size)
+struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
+                               uint64_t size)
 {
     struct pending *by_file = NULL, *by_bytes = NULL;
     unsigned files = 0, bytes = 0;
@@ -104,7 +104,7 @@ struct pending *async_choose(struct pending **choices, unsigned count, const str
     return files == 1 ? by_file : bytes == 1 ? by_bytes : NULL;
 }
 
-bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out)
+bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out)
 {
     bool found = false;
     if (!emit_claim(thread)) return false;
@@ -115,7 +115,7 @@ bool async_take(struct thread *thread, const void *context, uint64_t id, struct 
     return found;
 }
 
-bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending *out)
+bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out)
 {
     struct handle *handle = probe_handle(fd);
     *out = (struct pending){.call = call,
@@ -132,10 +132,10 @@ bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending
     return !(handle->flags & HANDLE_LEFT_OUT);
 }
 
-void async_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
+void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
 {
     struct emission e;
-    emit_start(&e, what->call, what->file, what->serial, what->start, clock_now(), what->caller);
+    emit_start(&e, what->call, what->file, what->serial, what->start, event_clock_now(), what->caller);
     e.is_child = what->is_child;
     e.unaligned = what->unaligned;
     e.offset = what->offset;
@@ -159,8 +159,8 @@ void async_emit(struct thread *thread, const struct pending *what, int64_t resul
     emit_slowly(thread, &e);
 }
 
-void async_begin_batch(struct async_batch *batch, struct probe *p, async_describe_function *describe,
-                       const void *context, const void *queue, long count)
+void pending_begin_batch(struct pending_batch *batch, struct probe *p, pending_describe_function *describe,
+                         const void *context, const void *queue, long count)
 {
     struct pending what;
     batch->recorded = 0;
@@ -172,15 +172,15 @@ void async_begin_batch(struct async_batch *batch, struct probe *p, async_describ
             what.parent_stream = p->thread->stream;
             what.parent_number = batch->frame.number;
         }
-        async_add(p->thread, &what);
+        pending_add(p->thread, &what);
     }
 }
 
-void async_end_batch(struct async_batch *batch, struct probe *p, uint32_t call, int64_t result, int error)
+void pending_end_batch(struct pending_batch *batch, struct probe *p, uint32_t call, int64_t result, int error)
 {
     if (batch->recorded < 2) return;
     struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, clock_now());
+    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
     emit_result(&e, error ? -1 : result, 0, error);
     emit_finish(p->thread, &batch->frame, &e);
 }

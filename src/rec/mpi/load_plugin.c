@@ -1,4 +1,4 @@
-#include "rec/mpi/core.h"
+#include "rec/mpi/core_interface.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -77,7 +77,7 @@ static struct thread *current(void)
 static const struct mpi_core core = {
     .real = real_functions,
     .symbol = symbol,
-    .alloc = arena_alloc,
+    .alloc = memory_alloc,
     .thread = current,
     .file = file_of,
     .serial = handles_new_serial,
@@ -86,15 +86,15 @@ static const struct mpi_core core = {
     .finish = emit_finish,
     .leave = emit_leave,
     .deferred = emit_deferred,
-    .attend = emit_attend,
-    .async_add = async_add,
-    .async_find = async_find,
-    .async_take = async_take,
-    .async_emit = async_emit,
+    .next_slowly = emit_next_slowly,
+    .pending_add = pending_add,
+    .pending_find = pending_find,
+    .pending_remove = pending_remove,
+    .pending_emit = pending_emit,
     .intern = interned_number,
     .describe = describe,
     .tick = &recorder.tick,
-    .clock_uses_ns = &clock_uses_ns,
+    .event_clock_uses_ns = &event_clock_uses_ns,
 };
 
 // --- filling the slots
@@ -103,12 +103,12 @@ static void *const *open_plugin(void)
 {
     const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
     char path[PATH_MAX];
-    struct text text = {path, sizeof path, 0};
+    struct fixed_text text = {path, sizeof path, 0};
     const char *slash = strrchr(recorder.library, '/');
-    text_add_bytes(&text, recorder.library, slash ? (size_t)(slash - recorder.library) + 1 : 0);
-    text_add(&text, "libioseer-");
-    text_add(&text, flavour);
-    text_add(&text, ".so");
+    fixed_text_bytes(&text, recorder.library, slash ? (size_t)(slash - recorder.library) + 1 : 0);
+    fixed_text_add(&text, "libioseer-");
+    fixed_text_add(&text, flavour);
+    fixed_text_add(&text, ".so");
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     mpi_plugin_function *function = plugin ? (mpi_plugin_function *)real.dlsym(plugin, MPI_PLUGIN_SYMBOL) : NULL;
     return function ? function(&core) : NULL;

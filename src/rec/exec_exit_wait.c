@@ -67,11 +67,11 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
         return out;
     }
     if (!has_library(list)) {
-        struct text text = {room, room_bytes, 0};
-        text_add(&text, PRELOAD);
-        text_add(&text, recorder.library);
-        if (*list) text_add(&text, ":");
-        text_add(&text, list);
+        struct fixed_text text = {room, room_bytes, 0};
+        fixed_text_add(&text, PRELOAD);
+        fixed_text_add(&text, recorder.library);
+        if (*list) fixed_text_add(&text, ":");
+        fixed_text_add(&text, list);
         if (at >= 0) {
             out[at] = room;
         } else {

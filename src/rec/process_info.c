@@ -1,4 +1,4 @@
-#include "rec/process_io.h"
+#include "rec/process_info.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool read_chars(uint64_t chars[2])
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
-void process_io_describe(void)
+void process_info_start(void)
 {
     // One thread is here at a time, with a stack that may be small.
     static char text[WORDS_BYTES];
@@ -64,7 +64,7 @@ void process_io_describe(void)
     if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
 }
 
-void process_io_end(void)
+void process_info_end(void)
 {
     if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
 }

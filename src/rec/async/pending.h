@@ -31,36 +31,36 @@ struct pending {
     bool is_child; // submitted inside another call
 };
 
-// Keeps a copy of `what` until async_take finds it; dropped without memory, and counted as lost.
-void async_add(struct thread *thread, const struct pending *what);
+// Keeps a copy of `what` until pending_remove finds it; dropped without memory, and counted as lost.
+void pending_add(struct thread *thread, const struct pending *what);
 // Counts the time inside the submitting call, where nobody has seen the transfer done yet.
-void async_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
+void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
 // The oldest one with that id, or NULL. It stays where it is until it is taken out.
-struct pending *async_find(struct thread *thread, const void *context, uint64_t id);
+struct pending *pending_find(struct thread *thread, const void *context, uint64_t id);
 // The one of several transfers that a call on those bytes serves: the only one on the file, or the only one there that
 // these bytes can be of. NULL where it cannot be told.
-struct pending *async_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
-                             uint64_t size);
+struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
+                               uint64_t size);
 // Takes one out; false where nobody knows it.
-bool async_take(struct thread *thread, const void *context, uint64_t id, struct pending *out);
+bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out);
 // Writes the event of a transfer whose completion was seen; result as the call reports it, negative: -errno.
-void async_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
+void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
 
-// A transfer on `fd`, ready for async_add; false where its descriptor is left out.
-bool async_describe(const struct probe *p, uint32_t call, int fd, struct pending *out);
+// A transfer on `fd`, ready for pending_add; false where its descriptor is left out.
+bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out);
 
 // A submission of several transfers. `describe` fills in number `index` of `queue`; false where it is not recorded.
 // Where more than one is, the call has an event of its own, which is their parent; between the two it is under way.
-typedef bool async_describe_function(const struct probe *p, const void *context, const void *queue, long index,
-                                     struct pending *out);
-struct async_batch {
+typedef bool pending_describe_function(const struct probe *p, const void *context, const void *queue, long index,
+                                       struct pending *out);
+struct pending_batch {
     struct call_frame frame;
     long recorded;
 };
-void async_begin_batch(struct async_batch *batch, struct probe *p, async_describe_function *describe,
-                       const void *context, const void *queue, long count);
-void async_end_batch(struct async_batch *batch, struct probe *p, uint32_t call, int64_t result, int error);
+void pending_begin_batch(struct pending_batch *batch, struct probe *p, pending_describe_function *describe,
+                         const void *context, const void *queue, long count);
+void pending_end_batch(struct pending_batch *batch, struct probe *p, uint32_t call, int64_t result, int error);
 
 // The same services through syscall(2).
-bool async_is_number(long number);
-long async_system_call(long number, const long argument[6]);
+bool aio_is_number(long number);
+long aio_system_call(long number, const long argument[6]);

@@ -36,12 +36,12 @@ static bool can_read_path(const char *path, int error)
 
 struct file *probe_file(int dirfd, const char *path, bool *left_out)
 {
-    char *name = files_take_buffer();
+    char *name = files_borrow_buffer();
     *left_out = false;
     if (!name) return NULL;
     size_t len = files_absolute(name, dirfd, path);
     *left_out = len && (current_thread->in_mpi_setup || files_is_left_out(name));
-    struct file *file = len && !*left_out ? files_find(name, len) : NULL;
+    struct file *file = len && !*left_out ? files_entry(name, len) : NULL;
     files_return_buffer();
     return file;
 }
@@ -95,7 +95,7 @@ static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, c
 
 void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct stat data;
     p->handle = NULL;
@@ -133,7 +133,7 @@ static void leave_named(struct probe *p, uint32_t call, struct file *file, bool 
 
 static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool left_out = false;
     struct file *file = NULL;
@@ -166,7 +166,7 @@ void leave_path_length(struct probe *p, uint32_t call, const char *path, off_t l
 
 void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool out1 = false, out2 = false;
     struct file *file = can_read_path(path, error) ? probe_file(dirfd, path, &out1) : NULL;
@@ -186,7 +186,7 @@ void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, in
 
 void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool left_out = false;
     struct file *file = NULL;
@@ -221,7 +221,7 @@ bool enter_dir(struct probe *p, DIR *dir)
     p->thread = recorder_thread();
     if (!p->thread || !dir) return false;
     p->handle = probe_handle(dirfd(dir));
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
@@ -252,7 +252,7 @@ bool enter_closedir(struct probe *p, DIR *dir)
     if (!p->thread || !dir) return false;
     p->serial = (uint32_t)dirfd(dir);
     p->handle = handles_begin_close((int)p->serial);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 

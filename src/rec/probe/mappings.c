@@ -68,13 +68,13 @@ bool enter_mmap(struct probe *p, int fd, int flags)
     if (!p->thread) return false;
     if (flags & MAP_ANONYMOUS && atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
     p->handle = flags & MAP_ANONYMOUS ? &handles_all[LEFT_OUT_OTHER] : probe_handle(fd);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return true;
 }
 
 void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, int protection, int flags, void *result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result == MAP_FAILED ? errno : 0;
     (void)fd;
     if (!error && emit_claim(p->thread)) {
@@ -110,7 +110,7 @@ bool enter_mapping(struct probe *p, const void *address)
     p->offset = found ? found->offset + ((uintptr_t)address - found->start) : 0;
     spin_unlock(&lock);
     emit_unclaim(p->thread);
-    p->start = clock_now();
+    p->start = event_clock_now();
     return p->file != NULL;
 }
 
@@ -141,18 +141,18 @@ bool enter_munmap(struct probe *p, const void *address, size_t len)
 void leave_munmap(struct probe *p, uint32_t call, const void *address, size_t len, int result)
 {
     (void)address;
-    emit_mapping(p, call, len, result < 0 ? errno : 0, clock_now());
+    emit_mapping(p, call, len, result < 0 ? errno : 0, event_clock_now());
 }
 
 void leave_msync(struct probe *p, uint32_t call, const void *address, size_t len, int result)
 {
     (void)address;
-    emit_mapping(p, call, len, result < 0 ? errno : 0, clock_now());
+    emit_mapping(p, call, len, result < 0 ? errno : 0, event_clock_now());
 }
 
 void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result)
 {
-    uint64_t end = clock_now();
+    uint64_t end = event_clock_now();
     int error = result == MAP_FAILED ? errno : 0;
     uintptr_t start = (uintptr_t)address;
     if (!error && emit_claim(p->thread)) {
