@@ -1,13 +1,13 @@
-// `ioseer measure`: what a directory's storage can do.
-#include <errno.h>
+// `ioseer measure`: what the storage under a directory can do.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/table.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "log/describe.h"
 #include "measure/measure.h"
 #include "target/system/system.h"
 
@@ -21,15 +21,16 @@ static struct {
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "SYSTEM", "write the profile there"},
-    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "fewer points in about two minutes"},
-    {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "of requests, as in 4k,1M (default: 4k to 16M)"},
-    {"np", 0, OPTION_COUNT, &options.np, "N", "with up to so many processes (default: as many as processors)"},
-    {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "repeat nothing after that (three runs are the least)"},
+    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "fewer points, in about two minutes"},
+    {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "request sizes, such as 4k,1M (default: 4k to 16M)"},
+    {"np", 0, OPTION_COUNT, &options.np, "N", "largest number of processes (default: as many as processors)"},
+    {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "stop repeating after this long (three runs at least)"},
     {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
-     "profile of a server of this file system; the peak is the sum of theirs"},
-    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND", "starts them: 'mpiexec.mpich -n {np}'"},
+     "profile of a server of this file system; the peak is the sum of its servers' peaks"},
+    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND",
+     "command that starts the processes: 'mpiexec.mpich -n {np}'"},
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
-     "files of twice the machine's memory instead of a bounded cache"},
+     "use files of twice the machine's memory to defeat the page cache"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "print the profile instead of a table"},
     {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
     {0},
@@ -45,46 +46,54 @@ static void print_storage(const struct system *system, FILE *out)
             storage->rotational == 1 ? ", rotating" : "", *storage->raid ? ", " : "", storage->raid,
             human_bytes(storage->free_bytes).text, human_bytes(storage->size_bytes).text,
             human_bytes(storage->memory_bytes).text, storage->processors);
-    fprintf(out, "Page cache: %s.\n",
-            !strcmp(system->cache, "direct")    ? "passed by, with direct I/O"
+    fprintf(out, "Page cache: %s.\n\n",
+            !strcmp(system->cache, "direct")    ? "bypassed, with direct I/O"
             : !strcmp(system->cache, "dropped") ? "written data is synced (which counts) and dropped before reading"
             : !strcmp(system->cache, "twice-memory") ? "files are twice as large as the memory"
                                                      : "could not be kept out");
 }
 
-static void print_point(const struct system_point *point, FILE *out)
+static int print_points(const struct system *system, FILE *out)
 {
-    char range[2 * sizeof(struct human) + 4];
-    snprintf(range, sizeof range, "%s - %s", human_bytes((uint64_t)point->low).text,
-             human_bytes((uint64_t)point->high).text);
-    fprintf(out, "%-6s %10s %-10s %4u %-7s %-5s %11s/s %25s %12s %12s%s\n", point->write ? "write" : "read",
-            human_bytes(point->size).text, system_mode_name(point->mode), point->np,
-            point->collective ? "coll."
-            : point->shared   ? "shared"
-                              : "unique",
-            point->warm ? "warm" : "cold", human_bytes((uint64_t)point->bandwidth).text, range,
-            human_time(point->latency_p50).text, human_time(point->latency_p99).text,
-            point->stable ? "" : "  not stable");
+    static const struct table_column columns[] = {
+        {"OP", TABLE_TEXT},      {"REQUEST", TABLE_UNIT}, {"MODE", TABLE_TEXT},      {"NP", TABLE_NUMBER},
+        {"FILE", TABLE_TEXT},    {"CACHE", TABLE_TEXT},   {"BANDWIDTH", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER},
+        {"LATENCY", TABLE_UNIT}, {"99 %", TABLE_UNIT},    {"", TABLE_TEXT},          {0}};
+    struct table table = table_begin(out, columns);
+    for (size_t i = 0; i < system->points; i++) {
+        const struct system_point *point = &system->point[i];
+        table_text(&table, point->write ? "write" : "read");
+        table_bytes(&table, point->size);
+        table_text(&table, system_mode_name(point->mode));
+        table_number(&table, point->np);
+        table_text(&table, point->collective ? "coll." : point->shared ? "shared" : "unique");
+        table_text(&table, point->warm ? "warm" : "cold");
+        table_bandwidth(&table, point->bandwidth);
+        table_printf(&table, "%s - %s", human_bytes((uint64_t)point->low).text,
+                     human_bytes((uint64_t)point->high).text);
+        table_text(&table, human_time(point->latency_p50).text);
+        table_text(&table, human_time(point->latency_p99).text);
+        table_text(&table, point->stable ? "" : "not stable");
+        table_row(&table);
+    }
+    return table_end(&table);
 }
 
-static void print_table(const struct system *system, FILE *out)
+static int print_table(const struct system *system, FILE *out)
 {
-    print_storage(system, out);
-    fprintf(out, "\n%-6s %10s %-10s %4s %-7s %-5s %13s %25s %12s %12s\n", "OP", "REQUEST", "MODE", "NP", "FILE",
-            "CACHE", "BANDWIDTH", "95 % INTERVAL", "LATENCY", "99 %");
-    for (size_t i = 0; i < system->points; i++) print_point(&system->point[i], out);
-    fprintf(out, "\nPeak: %s/s reading, ", human_bytes((uint64_t)system->peak_read).text);
-    fprintf(out, "%s/s writing", human_bytes((uint64_t)system->peak_write).text);
-    if (system->nodes) fprintf(out, ", the sum of %s", human_count(system->nodes, "server").text);
-    fputc('\n', out);
     const struct system_metadata *names = &system->metadata;
-    fprintf(out, "Names, %u process%s: %.0f created, %.0f looked up, %.0f opened, %.0f removed a second\n", names->np,
-            names->np == 1 ? "" : "es", names->create, names->stat, names->open, names->unlink);
     const struct system_messages *messages = &system->messages;
-    if (messages->latency > 0) {
-        fprintf(out, "%s: %s a message, %s/s\n", messages->name, human_time(messages->latency).text,
-                human_bytes((uint64_t)messages->bandwidth).text);
-    }
+    print_storage(system, out);
+    FORWARD(print_points(system, out));
+    fprintf(out, "\nPeak: %s reading, %s writing", human_bandwidth(system->peak_read).text,
+            human_bandwidth(system->peak_write).text);
+    if (system->nodes) fprintf(out, ", the sum of %s", human_count(system->nodes, "server").text);
+    fprintf(out, "\nNames, %u process%s: %.0f created, %.0f looked up, %.0f opened, %.0f removed per second\n",
+            names->np, names->np == 1 ? "" : "es", names->create, names->stat, names->open, names->unlink);
+    if (messages->latency > 0)
+        fprintf(out, "%s: %s per message, %s\n", messages->name, human_time(messages->latency).text,
+                human_bandwidth(messages->bandwidth).text);
+    return 0;
 }
 
 static int write_output(const struct system *system, const char *path, bool as_json)
@@ -92,10 +101,7 @@ static int write_output(const struct system *system, const char *path, bool as_j
     struct output output;
     int status = output_open(&output, "measure", path);
     if (status != STATUS_OK) return status;
-    if (as_json)
-        output.error = system_write(system, output.out);
-    else
-        print_table(system, output.out);
+    output.error = as_json ? system_write(system, output.out) : print_table(system, output.out);
     return output_close(&output, false);
 }
 
@@ -120,8 +126,8 @@ static int parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
     return STATUS_OK;
 }
 
-// The profiles of --node, each of which is read before anything is measured, and added to the result afterwards.
-static int take_nodes(struct system *result)
+// Reads the profiles of --node: once before anything is measured, with NULL, and once to add them to the result.
+static int add_nodes(struct system *result)
 {
     int status = STATUS_OK;
     for (size_t i = 0; i < options.nodes.count && status == STATUS_OK; i++) {
@@ -137,6 +143,19 @@ static int take_nodes(struct system *result)
     return status;
 }
 
+static void show_progress(const struct measure_progress *at)
+{
+    bool on_terminal = isatty(STDERR_FILENO);
+    if (on_terminal) fputs("\r\033[K", stderr);
+    if (at->step == MEASURE_FIRST_LOOK && on_terminal)
+        fprintf(stderr, "measure: a first look at %zu points", at->points);
+    if (at->step == MEASURE_ESTIMATE && !options.quick)
+        fprintf(stderr, "measure: %zu points, %.0f to %.0f minutes\n", at->points, ceil(at->least / 60),
+                ceil(at->most / 60));
+    if (at->step == MEASURE_ROUND && on_terminal)
+        fprintf(stderr, "measure: round %u, %zu of %zu points to go", at->round, at->uncertain, at->points);
+}
+
 static int measure_verb(int argc, char **argv)
 {
     uint64_t size[SIZES_MOST];
@@ -144,7 +163,7 @@ static int measure_verb(int argc, char **argv)
     if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "one is enough");
     if (options.np > 4096) return cli_usage("measure", "--np", "too many processes");
     int status = parse_sizes(size, &sizes);
-    if (status == STATUS_OK) status = take_nodes(NULL);
+    if (status == STATUS_OK) status = add_nodes(NULL);
     if (status == STATUS_OK) status = output_check("measure", options.output);
     if (status != STATUS_OK) return status;
     struct measure_settings settings = {.directory = argv[1],
@@ -155,10 +174,12 @@ static int measure_verb(int argc, char **argv)
                                         .seconds = options.seconds,
                                         .quick = options.quick,
                                         .twice_memory = options.twice_memory,
-                                        .quiet = options.quiet};
+                                        .progress = options.quiet ? NULL : show_progress};
     struct system system;
-    status = measure_system(&system, &settings);
-    if (status == STATUS_OK) status = take_nodes(&system);
+    struct problem problem = {0};
+    int code = measure_system(&system, &settings, &problem);
+    if (code < 0) status = cli_problem("measure", argv[1], &problem, code);
+    if (status == STATUS_OK) status = add_nodes(&system);
     if (status == STATUS_OK && options.output) status = write_output(&system, options.output, true);
     if (status == STATUS_OK && (!options.output || !options.quiet)) {
         status = write_output(&system, NULL, options.json && !options.output);
@@ -174,7 +195,7 @@ const struct verb verb_measure = {
     .about =
         "Measures the storage under DIR without any application: bandwidth and latency by request size, access mode,\n"
         "number of processes, shared and separate files, collective I/O, with and without the page cache; how fast\n"
-        "names are made and found; how fast MPI's messages go. Works in a folder of its own, which it removes.",
+        "calls create and find names; how fast messages of MPI are. Works in a folder of its own, which it removes.",
     .options = rows,
     .run = measure_verb,
 };

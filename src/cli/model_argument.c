@@ -1,9 +1,11 @@
 #include "cli/model_argument.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/human.h"
 #include "cli/verb.h"
 #include "model/file/read.h"
 
@@ -64,4 +66,18 @@ int model_argument_output(const struct model_argument *argument, struct output *
 void model_argument_warn(const struct model_argument *argument)
 {
     if (argument->log.log) log_argument_warn(&argument->log);
+}
+
+void model_argument_print_program(FILE *out, const struct model *model, uint32_t program, const char *done)
+{
+    const struct model_program *chosen = &model->program[program];
+    const char *name = chosen->name ? chosen->name : "one of them", *base = strrchr(name, '/');
+    if (model->programs < 2) return;
+    fprintf(out, "Of %s in the log, ", human_count(model->programs, "program").text);
+    human_print_name(out, base ? base + 1 : name);
+    if (chosen->end - chosen->first == 1)
+        fprintf(out, " (phase %zu)", chosen->end);
+    else
+        fprintf(out, " (phases %zu-%zu)", chosen->first + 1, chosen->end);
+    fprintf(out, " moved the most bytes and is %s.\n\n", done);
 }

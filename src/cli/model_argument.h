@@ -1,4 +1,4 @@
-// The MODEL or LOG that a verb was given: a model, or a log (or the directory of a job's spill files) to make one of.
+// The MODEL or LOG argument of a verb: a model, or a log (or the directory of a job's spill files) to make one from.
 #pragma once
 
 #include "cli/log_argument.h"
@@ -9,16 +9,19 @@ struct model_argument {
     struct model model;
 };
 
-// What the options --layer and --gap ask for. Prints what is wrong; returns an exit status.
+// Parses the options --layer and --gap. Prints what is wrong; returns an exit status.
 int model_argument_options(struct model_options *options, const char *verb, const char *layer, double gap_seconds);
 
-// Takes one word. Prints what is wrong; returns an exit status. The options are for logs: a model has its own.
+// Opens what `word` names. Prints what is wrong; returns an exit status. The options are for logs: a model has its own.
 int model_argument_open(struct model_argument *argument, const char *verb, char *word,
                         const struct model_options *options);
 void model_argument_close(struct model_argument *argument);
 
-// output_open for the verb, but never over what is being read.
+// output_open for the verb, but never over the argument itself.
 int model_argument_output(const struct model_argument *argument, struct output *output, const char *path);
 
 // One line on standard error where a part of the log could not be read.
 void model_argument_warn(const struct model_argument *argument);
+
+// Where the model has several programs: one line that says which of them is `done` ("replayed", "predicted").
+void model_argument_print_program(FILE *out, const struct model *model, uint32_t program, const char *done);

@@ -32,8 +32,9 @@ int cli_usage(const char *verb, const char *what, const char *why)
 int cli_problem(const char *verb, const char *what, const struct problem *problem, int code)
 {
     if (problem->signal) return 128 + problem->signal;
-    if (*problem->what) what = problem->what;
-    fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, *problem->why ? problem->why : err_text(code));
+    if (*problem->why) what = problem->what;
+    fprintf(stderr, "ioseer %s: %s%s%s\n", verb, what, *what ? ": " : "",
+            *problem->why ? problem->why : err_text(code));
     return code == ERR_USAGE ? STATUS_USAGE : STATUS_FAILURE;
 }
 

@@ -10,9 +10,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/verb.h"
 #include "measure/benchmark.h"
-#include "predict/statistics.h"
+#include "measure/statistics.h"
+#include "replay/launch.h"
 #include "replay/replay.h"
 
 enum {
@@ -52,9 +52,10 @@ struct measuring {
     struct system *system;
     struct pair *pair;
     size_t pairs;
-    bool has_mpi, direct, drop, progress;
+    bool has_mpi, direct, drop;
     const char *launcher;
     double start, estimate; // seconds
+    struct problem *problem;
 };
 
 // --- what is measured
@@ -68,21 +69,17 @@ static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode
            size * np * COUNT_MOST_RANDOM >= 2 * storage->memory_bytes;
 }
 
-static int add_pair(struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np, bool shared,
-                    bool collective, bool warm)
+// Of the benchmark the caller gives size, mode, shared and collective.
+static int add_pair(struct measuring *m, struct pair pair)
 {
-    if (!fits(m, size, mode, np)) return 0;
+    struct benchmark *b = &pair.benchmark;
+    if (!fits(m, b->size, b->mode, pair.np)) return 0;
     FORWARD(array_room(m->pair, m->pairs));
-    struct pair *pair = &m->pair[m->pairs++];
-    *pair = (struct pair){.np = np, .warm = warm};
-    pair->benchmark = (struct benchmark){.size = size,
-                                         .count = PILOT_COUNT,
-                                         .mode = mode,
-                                         .shared = shared,
-                                         .collective = collective,
-                                         .mpiio = collective,
-                                         .direct = m->direct && !collective && !warm,
-                                         .sync = m->drop && !warm && !(m->direct && !collective)};
+    b->count = PILOT_COUNT;
+    b->mpiio = b->collective;
+    b->direct = m->direct && !b->collective && !pair.warm;
+    b->sync = m->drop && !pair.warm && !b->direct;
+    m->pair[m->pairs++] = pair;
     return 0;
 }
 
@@ -96,16 +93,19 @@ static int add_rested(struct measuring *m)
     return 0;
 }
 
-static int add_ways(struct measuring *m, uint64_t size, uint32_t np, bool rested)
+static int add_modes(struct measuring *m, uint64_t size, uint32_t np, bool rested)
 {
     for (unsigned mode = 0; mode < MODE_COUNT; mode++) {
+        struct pair pair = {.np = np, .benchmark = {.size = size, .mode = mode}};
         if (np == 1 || mode == MODE_SEQUENTIAL || !m->settings->quick) {
             size_t before = m->pairs;
-            FORWARD(add_pair(m, size, mode, np, false, false, false));
+            FORWARD(add_pair(m, pair));
             if (rested && mode == MODE_SEQUENTIAL && m->pairs > before) FORWARD(add_rested(m));
         }
-        if (np > 1) FORWARD(add_pair(m, size, mode, np, true, false, false));
-        if (np > 1 && m->has_mpi && mode != MODE_RANDOM) FORWARD(add_pair(m, size, mode, np, true, true, false));
+        pair.benchmark.shared = true;
+        if (np > 1) FORWARD(add_pair(m, pair));
+        pair.benchmark.collective = true;
+        if (np > 1 && m->has_mpi && mode != MODE_RANDOM) FORWARD(add_pair(m, pair));
     }
     return 0;
 }
@@ -125,10 +125,10 @@ static int choose_pairs(struct measuring *m)
     if (!m->settings->np && most > NP_MOST_DEFAULT) most = NP_MOST_DEFAULT;
     for (uint32_t np = 1; np <= most;) {
         bool is_few = m->settings->quick && !m->settings->sizes; // then two sizes must do
-        for (size_t i = 0; i < count; i++) FORWARD(add_ways(m, sizes[i], np, !is_few || i == 1 || i == 2));
+        for (size_t i = 0; i < count; i++) FORWARD(add_modes(m, sizes[i], np, !is_few || i == 1 || i == 2));
         for (size_t i = 0; i < count && (m->direct || m->drop); i++) {
             if (is_few && sizes[i] != 4 << 10 && sizes[i] != 1 << 20) continue;
-            FORWARD(add_pair(m, sizes[i], MODE_SEQUENTIAL, np, false, false, true));
+            FORWARD(add_pair(m, (struct pair){.np = np, .warm = true, .benchmark.size = sizes[i]}));
         }
         if (np == most) break;
         np = m->settings->quick || np * 2 > most ? most : np * 2;
@@ -138,52 +138,31 @@ static int choose_pairs(struct measuring *m)
 
 // --- running
 
-static int fail(const struct measuring *m, const struct replay_place *place, int code)
+// Runs a model of benchmarks once.
+static int run_model(struct measuring *m, const struct benchmark *benchmark, size_t count, struct replay_job job,
+                     struct replay_result *result)
 {
-    if (code == -EINTR) return 128 + place->signal;
-    if (code == ERR_NOTHING && place->error) {
-        replay_print_error("measure", place->error);
-        return STATUS_FAILURE;
-    }
-    return cli_fail("measure", m->settings->directory, code);
+    struct model model;
+    struct replay_settings settings = {.target = m->settings->directory, .launcher = m->launcher, .job = job};
+    settings.job.cache = CACHE_WARM;
+    settings.job.think = settings.job.latency = settings.job.durable = true;
+    int code = benchmark_model(&model, benchmark, count, job.np, m->has_mpi);
+    if (code < 0) return problem_code(m->problem, code, "benchmark");
+    code = replay_once(&settings, &model, result, m->problem);
+    model_free(&model);
+    return code;
 }
 
-static struct replay_settings settings_of(const struct measuring *m, uint32_t np)
-{
-    return (struct replay_settings){
-        .target = m->settings->directory,
-        .launcher = m->launcher,
-        .cache = "warm",
-        .np = np,
-        .think = true,
-        .latency = true,
-        .durable = true,
-    };
-}
-
-// Runs the benchmarks of some pairs, all of one np and one state of the page cache, and takes their times.
+// Runs the benchmarks of some pairs, all with one number of processes and one state of the page cache.
 static int run_group(struct measuring *m, struct pair *const *group, size_t count, struct replay_result *result)
 {
+    struct replay_job job = {.np = group[0]->np, .drop = m->drop && !group[0]->warm};
     struct benchmark *benchmark = malloc(count * sizeof *benchmark);
-    struct model model;
-    struct replay_place place = {0};
-    if (!benchmark) return cli_fail("measure", "memory", -ENOMEM);
+    RETURN_IF(!benchmark, -ENOMEM);
     for (size_t i = 0; i < count; i++) benchmark[i] = group[i]->benchmark;
-    int code = benchmark_model(&model, benchmark, count, group[0]->np, m->has_mpi);
+    int code = run_model(m, benchmark, count, job, result);
     free(benchmark);
-    if (code < 0) return cli_fail("measure", "benchmark", code);
-    struct replay_settings settings = settings_of(m, group[0]->np);
-    settings.drop = m->drop && !group[0]->warm;
-    code = replay_place_make(&place, &settings, &model);
-    if (!code) code = replay_run(&place, &settings, &model, false, result);
-    int status = code < 0 ? fail(m, &place, code) : STATUS_OK;
-    if (!code && result->failed) {
-        fprintf(stderr, "ioseer measure: %s\n", result->first_failure);
-        status = STATUS_FAILURE;
-    }
-    replay_place_remove(&place, false);
-    model_free(&model);
-    return status;
+    return code;
 }
 
 static void take_times(struct pair *pair, const struct replay_phase phase[2])
@@ -222,8 +201,8 @@ static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
 {
     uint64_t room = m->system->storage.free_bytes / 2 < GROUP_BYTES ? m->system->storage.free_bytes / 2 : GROUP_BYTES;
     struct pair **group = malloc((m->pairs + 1) * sizeof *group);
-    int status = group ? STATUS_OK : cli_fail("measure", "memory", -ENOMEM);
-    for (size_t i = 0; i < m->pairs && status == STATUS_OK;) {
+    int code = group ? 0 : -ENOMEM;
+    for (size_t i = 0; i < m->pairs && !code;) {
         uint64_t bytes = 0;
         size_t count = 0;
         for (; i < m->pairs && (!count || (is_alike(&m->pair[i], group[0]) && bytes < room)); i++) {
@@ -233,12 +212,12 @@ static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
         }
         if (!count) break;
         struct replay_result result = {0};
-        status = run_group(m, group, count, &result);
-        for (size_t k = 0; k < count && status == STATUS_OK; k++) use(m, group[k], &result.phase[2 * k]);
+        code = run_group(m, group, count, &result);
+        for (size_t k = 0; k < count && !code; k++) use(m, group[k], &result.phase[2 * k]);
         free(result.phase);
     }
     free(group);
-    return status;
+    return code;
 }
 
 // --- how many requests
@@ -301,69 +280,40 @@ static size_t count_unsure(const struct measuring *m)
     return count;
 }
 
-static void say_estimate(const struct measuring *m)
+static void tell(const struct measuring *m, struct measure_progress progress)
 {
-    if (m->settings->quiet || m->settings->quick) return;
-    double least = m->estimate * RUNS_LEAST, most = m->estimate * RUNS_MOST;
-    fprintf(stderr, "measure: %zu points, %.0f to %.0f minutes\n", 2 * m->pairs, ceil(least / 60), ceil(most / 60));
+    progress.points = 2 * m->pairs;
+    if (m->settings->progress) m->settings->progress(&progress);
 }
 
 static int run_rounds(struct measuring *m)
 {
+    tell(m, (struct measure_progress){
+                .step = MEASURE_ESTIMATE, .least = m->estimate * RUNS_LEAST, .most = m->estimate * RUNS_MOST});
     for (unsigned round = 0; round < RUNS_MOST && count_unsure(m); round++) {
         double took = clock_seconds() - m->start;
         if (m->effort.total > 0 && round > RUNS_LEAST && took + m->estimate > m->effort.total) break;
-        if (m->progress) {
-            fprintf(stderr, "\r\033[Kmeasure: round %u, %zu of %zu points to go", round + 1, 2 * count_unsure(m),
-                    2 * m->pairs);
-        }
-        int status = run_round(m, choose_unsure, note_times);
-        if (status != STATUS_OK) return status;
+        tell(m, (struct measure_progress){.step = MEASURE_ROUND, .round = round + 1, .uncertain = 2 * count_unsure(m)});
+        FORWARD(run_round(m, choose_unsure, note_times));
         if (round == 0) set_pauses(m);
     }
-    if (m->progress) fputs("\r\033[K", stderr);
-    return STATUS_OK;
+    return 0;
 }
 
 // --- names and messages
-
-static int read_probe(struct system *system, const char *path)
-{
-    struct json_in json;
-    struct json_in_error error;
-    FORWARD(json_in_read(&json, path, &error));
-    const struct json_value *names = json_in_member(json.root, "metadata");
-    const struct json_value *messages = json_in_member(json.root, "messages");
-    json_in_double(json_in_member(names, "create"), &system->metadata.create);
-    json_in_double(json_in_member(names, "stat"), &system->metadata.stat);
-    json_in_double(json_in_member(names, "open"), &system->metadata.open);
-    json_in_double(json_in_member(names, "unlink"), &system->metadata.unlink);
-    json_in_double(json_in_member(messages, "latency"), &system->messages.latency);
-    json_in_double(json_in_member(messages, "bandwidth"), &system->messages.bandwidth);
-    json_in_free(&json);
-    return 0;
-}
 
 static int run_probe(struct measuring *m)
 {
     uint32_t np = m->pair[m->pairs - 1].np;
     struct benchmark any = {.size = 1, .count = 1};
-    struct model model;
-    struct replay_place place = {0};
     struct replay_result result = {0};
-    int code = benchmark_model(&model, &any, 1, np, m->has_mpi);
-    if (code < 0) return cli_fail("measure", "benchmark", code);
-    struct replay_settings settings = settings_of(m, np);
-    settings.probe = true;
-    code = replay_place_make(&place, &settings, &model);
-    if (!code) code = replay_run(&place, &settings, &model, false, &result);
-    if (!code) code = read_probe(m->system, place.result);
-    int status = code < 0 ? fail(m, &place, code) : STATUS_OK;
-    m->system->metadata.np = m->system->messages.np = np;
+    int code = run_model(m, &any, 1, (struct replay_job){.np = np, .task = TASK_PROBE}, &result);
+    m->system->metadata = (struct system_metadata){np, result.create, result.stat, result.open, result.unlink};
+    m->system->messages.np = np;
+    m->system->messages.latency = result.message_latency;
+    m->system->messages.bandwidth = result.message_bandwidth;
     free(result.phase);
-    replay_place_remove(&place, false);
-    model_free(&model);
-    return status;
+    return code;
 }
 
 // --- the result
@@ -395,12 +345,12 @@ static void add_point(struct measuring *m, struct pair *pair, bool write)
 static int make_points(struct measuring *m)
 {
     m->system->point = calloc(2 * m->pairs + 1, sizeof *m->system->point);
-    if (!m->system->point) return cli_fail("measure", "memory", -ENOMEM);
+    RETURN_IF(!m->system->point, -ENOMEM);
     for (unsigned write = 0; write < 2; write++) {
         for (size_t i = 0; i < m->pairs; i++) add_point(m, &m->pair[i], !write);
     }
     system_find_peak(m->system);
-    return STATUS_OK;
+    return 0;
 }
 
 static void choose_cache(struct measuring *m)
@@ -420,33 +370,35 @@ static int check_room(const struct measuring *m)
 {
     const struct storage *storage = &m->system->storage;
     bool fits_memory = !m->settings->twice_memory || storage->free_bytes / 5 * 2 > storage->memory_bytes;
-    return m->pairs && fits_memory ? STATUS_OK : cli_fail("measure", m->settings->directory, -ENOSPC);
+    return m->pairs && fits_memory ? 0 : -ENOSPC;
 }
 
-int measure_system(struct system *system, const struct measure_settings *settings)
+static int measure(struct measuring *m)
 {
-    struct measuring m = {.settings = settings, .system = system, .start = clock_seconds()};
+    struct system *system = m->system;
+    FORWARD(storage_find(m->settings->directory, &system->storage));
+    RETURN_IF(access(m->settings->directory, W_OK) < 0, -errno);
+    m->launcher = m->settings->launcher ? m->settings->launcher : launch_default_launcher();
+    m->has_mpi = m->launcher != NULL;
+    snprintf(system->messages.name, sizeof system->messages.name, "%s", launch_mpi_name(m->launcher));
+    choose_cache(m);
+    FORWARD(choose_pairs(m));
+    FORWARD(check_room(m));
+    tell(m, (struct measure_progress){.step = MEASURE_FIRST_LOOK});
+    FORWARD(run_round(m, choose_unrested, set_count));
+    FORWARD(run_rounds(m));
+    FORWARD(run_probe(m));
+    return make_points(m);
+}
+
+int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem)
+{
+    struct measuring m = {.settings = settings, .system = system, .start = clock_seconds(), .problem = problem};
     *system = (struct system){0};
     m.effort = settings->quick ? quick_effort : full_effort;
     if (settings->seconds > 0) m.effort.total = settings->seconds;
-    m.progress = !settings->quiet && isatty(STDERR_FILENO);
-    int code = storage_find(settings->directory, &system->storage);
-    if (code < 0) return cli_fail("measure", settings->directory, code);
-    if (access(settings->directory, W_OK) < 0) return cli_fail("measure", settings->directory, -errno);
-    m.launcher = settings->launcher ? settings->launcher : replay_launcher_here();
-    m.has_mpi = m.launcher != NULL;
-    snprintf(system->messages.name, sizeof system->messages.name, "%s", replay_mpi_name(m.launcher));
-    choose_cache(&m);
-    code = choose_pairs(&m);
-    int status = code < 0 ? cli_fail("measure", "memory", code) : STATUS_OK;
-    if (status == STATUS_OK) status = check_room(&m);
-    if (m.progress) fprintf(stderr, "measure: a first look at %zu points", 2 * m.pairs);
-    if (status == STATUS_OK) status = run_round(&m, choose_unrested, set_count);
-    if (m.progress) fputs("\r\033[K", stderr);
-    if (status == STATUS_OK) say_estimate(&m);
-    if (status == STATUS_OK) status = run_rounds(&m);
-    if (status == STATUS_OK) status = run_probe(&m);
-    if (status == STATUS_OK) status = make_points(&m);
+    int code = measure(&m);
+    tell(&m, (struct measure_progress){.step = MEASURE_DONE});
     free(m.pair);
-    return status;
+    return code < 0 ? problem_code(problem, code, settings->directory) : 0;
 }

@@ -1,22 +1,32 @@
-// The measurements behind `ioseer measure`: benchmarks, repeated until they are sure.
+// What storage can do: benchmarks, repeated until their times are certain.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/problem.h"
 #include "target/system/system.h"
+
+// What a measurement is doing. Points are counted as in the SYSTEM.
+struct measure_progress {
+    enum { MEASURE_FIRST_LOOK, MEASURE_ESTIMATE, MEASURE_ROUND, MEASURE_DONE } step;
+    size_t points;
+    size_t uncertain;   // MEASURE_ROUND: points that need more runs
+    unsigned round;     // MEASURE_ROUND: counts from 1
+    double least, most; // MEASURE_ESTIMATE: seconds that the rounds will take
+};
 
 struct measure_settings {
     const char *directory;
-    const char *launcher; // with {np}; NULL: of an MPI that is here, or none
+    const char *launcher; // with {np}; NULL: that of an MPI that is installed, or none
     const uint64_t *size; // of requests
-    size_t sizes;         // 0: the usual ones
+    size_t sizes;         // 0: the default ones
     uint32_t np;          // the most processes; 0: as many as processors
-    double seconds;       // after which nothing is repeated any more, 0: as usual
+    double seconds;       // stop repeating after this long; 0: the default
     bool quick;
-    bool twice_memory;
-    bool quiet;
+    bool twice_memory; // files of twice the memory, instead of keeping them out of the page cache
+    void (*progress)(const struct measure_progress *progress); // or NULL
 };
 
-// Prints what is wrong; returns an exit status. The system is to be freed in any case.
-int measure_system(struct system *system, const struct measure_settings *settings);
+// The system is to be freed, whatever is returned.
+int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem);

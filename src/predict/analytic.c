@@ -1,20 +1,21 @@
 #include "predict/analytic.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/err.h"
+#include "predict/predictor.h"
 
-// How unlike a point is: what matters most to the time weighs most. Points are of processes with one thread each. Sizes
-// do not count, they are interpolated.
-static double unlikeness(const struct system_point *point, const struct io_class *class)
+// How much a point differs from a class; what changes the time most weighs most. Sizes do not count: they are
+// interpolated.
+static double distance(const struct system_point *point, const struct io_class *class)
 {
-    double other = fabs(log2(point->np / class->users));
-    if (point->mode != class->mode) other += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
-    if (point->collective != class->collective) other += 80;
-    if (point->shared != class->shared && class->users > 1 && point->np > 1) other += 4;
-    return other + (point->warm ? 1000 : 0);
+    double sum = fabs(log2(point->np / class->concurrency));
+    if (point->mode != class->mode) sum += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
+    if (point->collective != class->collective) sum += 80;
+    if (point->shared != class->shared && class->concurrency > 1 && point->np > 1) sum += 4;
+    return sum + (point->warm ? 1000 : 0);
 }
 
 static bool is_rested(const struct system_point *point)
@@ -22,42 +23,43 @@ static bool is_rested(const struct system_point *point)
     return point->pause > 0;
 }
 
-static bool is_same_way(const struct system_point *a, const struct system_point *b)
+static bool is_same_series(const struct system_point *a, const struct system_point *b)
 {
     return a->write == b->write && a->mode == b->mode && a->np == b->np && a->shared == b->shared &&
            a->collective == b->collective && a->warm == b->warm && is_rested(a) == is_rested(b);
 }
 
-static const struct system_point *find_like(const struct system *system, const struct io_class *class, bool rested)
+static const struct system_point *nearest_point(const struct system *system, const struct io_class *class, bool rested)
 {
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
         if (point->write != class->write || is_rested(point) != rested) continue;
-        if (!best || unlikeness(point, class) < unlikeness(best, class)) best = point;
+        if (!best || distance(point, class) < distance(best, class)) best = point;
     }
     return best;
 }
 
-static void find_around(const struct system *system, const struct system_point *like, uint64_t size,
-                        const struct system_point **below, const struct system_point **above)
+static void points_around(const struct system *system, const struct system_point *like, uint64_t size,
+                          const struct system_point **below, const struct system_point **above)
 {
     *below = *above = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
-        if (!is_same_way(point, like)) continue;
+        if (!is_same_series(point, like)) continue;
         if (point->size <= size && (!*below || point->size > (*below)->size)) *below = point;
         if (point->size >= size && (!*above || point->size < (*above)->size)) *above = point;
     }
 }
 
-// Seconds of one request, which one process waits while all do theirs.
+// Seconds of one request while all processes make theirs.
 static double request_seconds(const struct system_point *point, double bandwidth)
 {
     return (double)point->size * point->np / bandwidth;
 }
 
-// Between two sizes time grows as a line; below the smallest it stays, above the largest the bandwidth does.
+// Between two sizes the time is interpolated linearly. Below the smallest the time is constant, above the largest the
+// bandwidth.
 static double seconds_of(const struct estimate *e, uint64_t size, double (*bandwidth)(const struct system_point *))
 {
     if (!e->below) return request_seconds(e->above, bandwidth(e->above));
@@ -83,20 +85,20 @@ static double high_of(const struct system_point *point)
     return point->high > 0 ? point->high : point->bandwidth;
 }
 
-// What is left of a request's time where the storage rests before each as long as the request would take: it may go on
-// with what it was given before, or fetch what comes next. As far as points tell; 1 where they do not.
+// What fraction of its time a request takes after a pause as long as the request: storage may go on writing, or read
+// ahead, during the pause. 1 where there are no points with pauses.
 static double share_of_rested(const struct system *system, const struct io_class *class,
                               const struct system_point **rested)
 {
-    const struct system_point *like = *rested = find_like(system, class, true);
+    const struct system_point *like = *rested = nearest_point(system, class, true);
     struct estimate busy = {0}, after = {0};
     if (!like) return 1;
-    find_around(system, like, class->size, &after.below, &after.above);
+    points_around(system, like, class->size, &after.below, &after.above);
     struct io_class same = {
-        .write = like->write, .mode = like->mode, .np = like->np, .users = like->np, .shared = like->shared};
-    const struct system_point *other = find_like(system, &same, false);
+        .write = like->write, .mode = like->mode, .np = like->np, .concurrency = like->np, .shared = like->shared};
+    const struct system_point *other = nearest_point(system, &same, false);
     if (!other) return 1;
-    find_around(system, other, class->size, &busy.below, &busy.above);
+    points_around(system, other, class->size, &busy.below, &busy.above);
     return fmin(seconds_of(&after, class->size, middle_of) / seconds_of(&busy, class->size, middle_of), 1);
 }
 
@@ -107,7 +109,7 @@ static void say_reason(struct estimate *e, const struct system_point *like, cons
                        : like->mode != class->mode                     ? "no points of this access mode"
                        : !e->below                                     ? "smaller than any point"
                        : !e->above                                     ? "larger than any point"
-                       : like->np != class->users                      ? "no points of this number of processes"
+                       : like->np != class->concurrency                ? "no points of this number of processes"
                        : like->shared != class->shared && like->np > 1 ? "no points of this kind of sharing"
                                                                        : NULL;
     e->extrapolated = what != NULL;
@@ -117,13 +119,13 @@ static void say_reason(struct estimate *e, const struct system_point *like, cons
 int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate)
 {
     *estimate = (struct estimate){0};
-    const struct system_point *like = find_like(system, class, false);
+    const struct system_point *like = nearest_point(system, class, false);
     RETURN_IF(!like, ERR_NOTHING);
-    find_around(system, like, class->size, &estimate->below, &estimate->above);
+    points_around(system, like, class->size, &estimate->below, &estimate->above);
     say_reason(estimate, like, class);
-    // The storage is one for all: with more processes than were measured each gets less of it.
+    // Processes share the storage: with more of them than were measured each gets less.
     double requests = (double)class->bytes / ((double)class->size * class->np);
-    double times = requests * fmax(class->users / like->np, 1);
+    double times = requests * fmax(class->concurrency / like->np, 1);
     if (class->pause > 0) {
         double one = seconds_of(estimate, class->size, middle_of), rest = fmin(class->pause / one, 1);
         times *= 1 - rest * (1 - share_of_rested(system, class, &estimate->rested));
@@ -134,11 +136,80 @@ int analytic_estimate(const struct system *system, const struct io_class *class,
     return 0;
 }
 
+// --- the method
+
 void analytic_point_text(const struct system_point *point, char out[128])
 {
-    const char *unit = point->size >= 1 << 20 ? "MiB" : point->size >= 1 << 10 ? "KiB" : "bytes";
-    double size = (double)point->size / (point->size >= 1 << 20 ? 1 << 20 : point->size >= 1 << 10 ? 1 << 10 : 1);
-    snprintf(out, 128, "%s %g %s %s, %u process%s%s%s%s", point->write ? "write" : "read", size, unit,
+    unsigned shift = point->size >= 1 << 20 ? 20 : point->size >= 1 << 10 ? 10 : 0;
+    snprintf(out, 128, "%s %g %s %s, %u process%s%s%s%s", point->write ? "write" : "read",
+             (double)point->size / (1 << shift),
+             shift == 20   ? "MiB"
+             : shift == 10 ? "KiB"
+                           : "bytes",
              system_mode_name(point->mode), point->np, point->np == 1 ? "" : "es", point->shared ? ", shared" : "",
              point->collective ? ", collective" : "", is_rested(point) ? ", after pauses" : "");
 }
+
+// Returns the separator for the next point.
+static const char *print_point(FILE *out, const char *separator, const struct system_point *point)
+{
+    char text[128];
+    analytic_point_text(point, text);
+    fprintf(out, "%s%s", separator, text);
+    return "; ";
+}
+
+static void add_interval(struct interval *sum, const struct interval *more)
+{
+    sum->middle += more->middle;
+    sum->low += more->low;
+    sum->high += more->high;
+}
+
+// The time of a phase, and the points that it is from.
+static int conclude_phase(const struct predicting *p, const struct system *system, uint32_t family,
+                          struct predicted_phase *phase)
+{
+    const char *separator = "";
+    size_t length = 0;
+    FILE *out = open_memstream(&phase->points, &length);
+    RETURN_IF(!out, -ENOMEM);
+    for (size_t i = 0; i < p->classes.count; i++) {
+        struct estimate e;
+        if (p->classes.item[i].family != family || analytic_estimate(system, &p->classes.item[i], &e) < 0) continue;
+        if (e.below) separator = print_point(out, separator, e.below);
+        if (e.above && e.above != e.below) separator = print_point(out, separator, e.above);
+        if (e.rested) separator = print_point(out, separator, e.rested);
+        if (e.extrapolated) fprintf(out, " (%s)", e.reason);
+        phase->extrapolated |= e.extrapolated;
+        add_interval(&phase->seconds, &e.seconds);
+    }
+    double common = predict_analytic.systematic * phase->seconds.middle;
+    phase->seconds.low = fmax(phase->seconds.low - common, 0);
+    phase->seconds.high += common;
+    return fclose(out) ? -ENOMEM : 0;
+}
+
+static int conclude(const struct predicting *p, const struct predict_target *target, struct predicted_target *to)
+{
+    size_t extrapolated = 0;
+    for (size_t i = 0; i < p->phases; i++) {
+        if (!to->phase[i].predicted) continue;
+        FORWARD(conclude_phase(p, &target->system, predictor_family(p, i), &to->phase[i]));
+        add_interval(&to->total, &to->phase[i].seconds);
+        extrapolated += to->phase[i].extrapolated;
+    }
+    to->predictable = true;
+    if (!extrapolated) return 0;
+    return predictor_reason(to, "%zu phase%s like no point of the profile", extrapolated,
+                            extrapolated == 1 ? " is" : "s are");
+}
+
+const struct predictor predict_analytic = {
+    .name = "analytic",
+    .systematic = 0.25,
+    .is_default = true,
+    .for_profiles = true,
+    .needs_bytes = true,
+    .conclude = conclude,
+};

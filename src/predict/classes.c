@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
-// What does not follow a rule is closest to random.
+// An access mode that follows no rule is closest to random.
 static enum system_mode mode_of(const char *name)
 {
     enum system_mode mode;
@@ -31,8 +32,8 @@ static void add_pauses(const struct model_items *items, double *seconds, double 
     }
 }
 
-// Medians: one long pause before a phase rests the storage for its first request only. What was done to names between
-// two requests does not use what moves data.
+// From medians: a long pause before a phase gives the storage time before its first request only. Calls for names
+// between two requests count as pauses, because they do not use what moves data.
 static double pause_of(const struct model_family *family)
 {
     double seconds = 0, requests = 0, others = 0;
@@ -57,48 +58,52 @@ static size_t *count_ranks(uint32_t threads, const struct model_row *rows, size_
     return ranks;
 }
 
-// A thread does one thing after the other, threads do theirs at the same time.
-static double mount_users_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
+// The threads of a process transfer at the same time, each thread one request after the other.
+static double concurrency_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
 {
-    double users = (double)row->part->ranks;
-    for (uint32_t i = 0; i < threads; i++) users += i == row->part->thread ? 0 : (double)ranks[i];
-    return users;
+    double sum = (double)row->part->ranks;
+    for (uint32_t i = 0; i < threads; i++) sum += i == row->part->thread ? 0 : (double)ranks[i];
+    return sum;
 }
 
-// Ranks whose requests lie in turns are together sequential for the storage, but each of them strides.
-static void fill(struct io_class *class, const struct model_row *row, const struct model_use *use, double pause,
-                 double users)
+static int add_family(struct io_classes *classes, const struct model *model, uint32_t number)
 {
-    *class = (struct io_class){.write = row->class == CLASS_WRITE,
-                               .size = size_of(row),
-                               .mode = mode_of(row->mode),
-                               .np = (uint32_t)row->part->ranks,
-                               .users = users,
-                               .shared = use->shared,
-                               .collective = row->kind->collective,
-                               .mpiio = row->kind->layer == LAYER_MPIIO,
-                               .pause = pause,
-                               .rep = row->rep,
-                               .bytes = row->bytes};
-}
-
-int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes)
-{
+    const struct model_family *family = &model->family[number];
+    uint32_t threads = model_threads(model, family->program);
     struct model_row *rows = NULL;
     struct model_use use;
     size_t count = 0;
-    double pause = pause_of(family);
-    uint32_t threads = model_threads(model, family->program);
-    *classes = (struct io_classes){0};
     FORWARD(model_files_used(model, family, &use));
     FORWARD(model_rows(model, family, &rows, &count));
     size_t *ranks = count_ranks(threads, rows, count);
-    classes->item = ranks ? calloc(count + 1, sizeof *classes->item) : NULL;
-    for (size_t i = 0; i < count && classes->item; i++) {
-        if (!transfers(&rows[i])) continue;
-        fill(&classes->item[classes->count++], &rows[i], &use, pause, mount_users_of(&rows[i], ranks, threads));
+    int code = ranks ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !code; i++) {
+        const struct model_row *row = &rows[i];
+        if (!transfers(row)) continue;
+        code = array_room(classes->item, classes->count);
+        if (code < 0) break;
+        classes->item[classes->count++] = (struct io_class){.family = number,
+                                                            .write = row->class == CLASS_WRITE,
+                                                            .size = size_of(row),
+                                                            .mode = mode_of(row->mode),
+                                                            .np = (uint32_t)row->part->ranks,
+                                                            .concurrency = concurrency_of(row, ranks, threads),
+                                                            .shared = use.shared,
+                                                            .collective = row->kind->collective,
+                                                            .mpiio = row->kind->layer == LAYER_MPIIO,
+                                                            .pause = pause_of(family),
+                                                            .bytes = row->bytes};
     }
     free(ranks);
     free(rows);
-    return classes->item ? 0 : -ENOMEM;
+    return code;
+}
+
+int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes)
+{
+    *classes = (struct io_classes){0};
+    for (uint32_t i = 0; i < model->families; i++) {
+        if (model->family[i].program == program) FORWARD(add_family(classes, model, i));
+    }
+    return 0;
 }

@@ -1,20 +1,20 @@
-// The transfers of a family of phases in classes: those alike in operation, size and way.
+// The transfers of a program's phases in classes: those alike in operation, size and access mode.
 #pragma once
 
 #include "model/model.h"
 #include "target/system/system.h"
 
 struct io_class {
+    uint32_t family; // of phases
     bool write;
-    uint64_t size; // where requests differ, or moved less than half of what they asked for: mean of what they moved
+    uint64_t size; // where requests differ, or moved less than half of what they asked for: the mean of what they moved
     enum system_mode mode;
-    uint32_t np;  // processes that take part
-    double users; // of the storage at the same time: threads of all processes
+    uint32_t np;        // processes that take part
+    double concurrency; // threads of all processes that use the storage at the same time
     bool shared;
     bool collective;
     bool mpiio;
-    double pause;   // before one request, typically: seconds in which the process did not use the storage
-    uint64_t rep;   // of one process, in one phase
+    double pause;   // typical seconds before a request in which the process does not use the storage
     uint64_t bytes; // of all processes, in one phase
 };
 
@@ -23,4 +23,5 @@ struct io_classes {
     size_t count;
 };
 
-int classes_of_family(const struct model *model, const struct model_family *family, struct io_classes *classes);
+// The items are to be freed, whatever is returned.
+int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes);

@@ -7,7 +7,7 @@
 
 #include "base/json_in.h"
 #include "base/json_out.h"
-#include "predict/statistics.h"
+#include "measure/statistics.h"
 
 struct predicted_phase {
     uint64_t id; // as in `phases`

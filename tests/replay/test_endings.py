@@ -69,10 +69,11 @@ for _ in range(40):
     def check_nothing_left(self):
         self.assertTrue(wait_until(lambda: not os.listdir(self.target)), os.listdir(self.target))
         self.assertTrue(wait_until(lambda: not os.listdir(self.work)), os.listdir(self.work))
-        self.assertTrue(wait_until(lambda: not processes(self.target)), processes(self.target))
+        for folder in self.target, self.work:
+            self.assertTrue(wait_until(lambda: not processes(folder)), processes(folder))
 
     def kill_one(self, number, words):
-        for pid in processes(self.target, *words)[:1]:  # runs are short: it may be over
+        for pid in processes(self.work, *words)[:1]:  # runs are short: it may be over
             try:
                 os.kill(pid, number)
                 return True
@@ -83,7 +84,7 @@ for _ in range(40):
     def end(self, log, number, *words):
         """Sends the signal to the replay, or to a process with these words; returns its status and what it said."""
         replay = self.start(log)
-        wait_until(lambda: processes('ioseer-replay-', self.target, *words) or replay.poll() is not None)
+        wait_until(lambda: processes('ioseer-replay-', self.work, *words) or replay.poll() is not None)
         time.sleep(random.random() / 2)
         if words:
             wait_until(lambda: self.kill_one(number, words) or replay.poll() is not None)

@@ -55,7 +55,7 @@ static int make_profile(void **state)
 static struct io_class class_of(uint64_t size, enum system_mode mode, uint32_t np, uint64_t rep)
 {
     return (struct io_class){
-        .write = true, .size = size, .mode = mode, .np = np, .users = np, .rep = rep, .bytes = size * np * rep};
+        .write = true, .size = size, .mode = mode, .np = np, .concurrency = np, .bytes = size * np * rep};
 }
 
 static struct estimate estimate_of(const struct io_class *class)
@@ -131,11 +131,11 @@ static void threads(void **state)
 {
     (void)state;
     struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 2, 5);
-    class.users = 4;
+    class.concurrency = 4;
     struct estimate found = estimate_of(&class);
     assert_near(found.seconds.middle, 5 * request_of(MIB, false));
     assert_int_equal(found.below->np, 4);
-    class.users = 8;
+    class.concurrency = 8;
     assert_near(estimate_of(&class).seconds.middle, 2 * 5 * request_of(MIB, false));
 }
 

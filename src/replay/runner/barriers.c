@@ -105,7 +105,7 @@ static int find_common(const struct runner *runner, uint32_t phase, int64_t *bar
 
 int runner_choose_barriers(struct runner *runner)
 {
-    const struct model_program *program = &runner->model.program[runner->options->program];
+    const struct model_program *program = &runner->model.program[runner->job->program];
     int64_t *count = malloc(runner->np * sizeof *count);
     runner->barriers = calloc(runner->model.phases + 1, sizeof *runner->barriers);
     int code = count && runner->barriers ? 0 : -ENOMEM;

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json_keys.h"
 #include "replay/runner/runner.h"
 #include "replay/runner/world.h"
 
@@ -19,7 +18,6 @@ enum { FEWEST_FILES = 16, MOST_FILES = 4096, SMALL_BYTES = 8, LARGE_BYTES = 1 <<
 static const double PROBE_SECONDS = 0.5; // of each kind of call, about
 
 enum probe_call { PROBE_CREATE, PROBE_STAT, PROBE_OPEN, PROBE_UNLINK, PROBE_CALLS };
-static const char *const call_names[PROBE_CALLS] = {"create", "stat", "open", "unlink"};
 
 // --- names
 
@@ -83,44 +81,22 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
     return seconds / rounds / 2;
 }
 
-static int write_result(const char *path, const double rate[PROBE_CALLS], double small, double large)
+int probe_run(const struct replay_job *job)
 {
-    FILE *out = fopen(path, "we");
-    RETURN_IF(!out, -errno);
-    struct json_out *json = json_out_begin(out, 2);
-    int code = -ENOMEM;
-    if (json) {
-        json_object(json);
-        json_key(json, "metadata");
-        json_object(json);
-        for (unsigned i = 0; i < PROBE_CALLS; i++) key_double(json, call_names[i], rate[i]);
-        json_close(json);
-        json_key(json, "messages");
-        if (small > 0) {
-            json_object(json);
-            key_double(json, "latency", small);
-            key_double(json, "bandwidth", LARGE_BYTES / large);
-            json_close(json);
-        } else {
-            json_null(json);
-        }
-        json_close(json);
-        code = json_out_end(json);
-    }
-    if (fclose(out) && !code) code = -errno;
-    return code;
-}
-
-int probe_run(const char *directory, const char *result)
-{
-    double rate[PROBE_CALLS] = {0}, small = 0, large = 0;
-    FORWARD(measure_names(directory, rate));
+    double rate[PROBE_CALLS] = {0};
+    struct replay_result result = {0};
+    FORWARD(measure_names(job->directory, rate));
     void *data = calloc(1, LARGE_BYTES);
     RETURN_IF(!data, -ENOMEM);
     if (world_has_messages()) {
-        small = time_message(data, SMALL_BYTES, ROUNDS);
-        large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
+        result.message_latency = time_message(data, SMALL_BYTES, ROUNDS);
+        double large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
+        result.message_bandwidth = large > 0 ? LARGE_BYTES / large : 0;
     }
     free(data);
-    return world_rank() ? 0 : write_result(result, rate, small, large);
+    result.create = rate[PROBE_CREATE];
+    result.stat = rate[PROBE_STAT];
+    result.open = rate[PROBE_OPEN];
+    result.unlink = rate[PROBE_UNLINK];
+    return world_rank() ? 0 : contract_write_result(&result, job->result);
 }

@@ -1,7 +1,8 @@
-// Measurements that are no transfers of files: how fast names are made and found, and how fast messages go.
+// Measurements other than transfers: how fast calls create and find names, and how fast messages go.
 #pragma once
 
-// Runs in all processes of the world; rank 0 writes the result: `metadata` with the rates of all processes together,
-// and `messages` with `latency` and `bandwidth` between two processes, null without them. Files are made in
-// `directory` and removed again.
-int probe_run(const char *directory, const char *result);
+#include "replay/contract.h"
+
+// Runs in all processes. Makes files in the directory of the job and removes them. Rank 0 writes the result: the calls
+// per second of all processes together, and latency and bandwidth of messages between two of them.
+int probe_run(const struct replay_job *job);

@@ -63,7 +63,7 @@ MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file)
     if (o.opens && ranks) {
         for (size_t i = 0; i < runner->model.families; i++) {
             const struct model_family *family = &runner->model.family[i];
-            if (family->program == runner->options->program) find_openers(&o, family);
+            if (family->program == runner->job->program) find_openers(&o, family);
         }
         for (uint32_t i = 0; i < runner->np; i++) {
             if (o.opens[i]) ranks[count++] = (int)i;

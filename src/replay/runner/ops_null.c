@@ -4,9 +4,9 @@
 
 static int64_t null_wait(struct lane_run *lane, int64_t bytes)
 {
-    const struct runner_options *options = lane->runner->options;
-    double until = clock_seconds() + (double)options->delay_ns / 1e9;
-    if (options->delay_rate > 0) until += (double)bytes / options->delay_rate;
+    const struct replay_job *job = lane->runner->job;
+    double until = clock_seconds() + (double)job->delay_ns / 1e9;
+    if (job->delay_rate > 0) until += (double)bytes / job->delay_rate;
     while (clock_seconds() < until) continue;
     return bytes;
 }

@@ -74,7 +74,7 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
     }
     if (fd < 0) return 0;
     file->uses_own = false;
-    bool threads = model_threads(&lane->runner->model, lane->runner->options->program) > 1;
+    bool threads = model_threads(&lane->runner->model, lane->runner->job->program) > 1;
     if (file->duplicated || !threads) { // the file stays open if it has another descriptor
         file->duplicated = false;
         file->fd = file->spare;
@@ -357,7 +357,7 @@ static int64_t posix_other(struct lane_run *lane, struct replay_file *file, cons
     unsigned form = replay_call_of(step)->form;
     if (form == REPLAY_COPY || form == REPLAY_SENDFILE) {
         // A check of the data needs the file's own: it makes the halves one by one.
-        bool copies = !step->kind->error && !lane->runner->options->verify;
+        bool copies = !step->kind->error && !lane->runner->job->verify;
         lane->copies = copies ? step->kind->call_id : 0;
         return 0;
     }

@@ -44,9 +44,9 @@ static void look_at_kind(const struct op_kind *kind, void *context)
 
 static struct use *find_uses(const struct runner *runner)
 {
-    const struct runner_options *options = runner->options;
+    const struct replay_job *job = runner->job;
     struct use *use = calloc(runner->model.files + 1, sizeof *use);
-    if (!use || !model_used_kinds(&runner->model, options->program, options->phases, look_at_kind, use)) return use;
+    if (!use || !model_used_kinds(&runner->model, job->program, job->phases, look_at_kind, use)) return use;
     free(use);
     return NULL;
 }
@@ -97,7 +97,7 @@ static int cool_or_warm(int fd, uint64_t bytes, bool cold)
 // As recorded is cold where most of what the program read of it came from storage.
 static bool is_cold(const struct runner *runner, const struct model_file *file)
 {
-    if (runner->options->cache != CACHE_AS_RECORDED) return runner->options->cache == CACHE_COLD;
+    if (runner->job->cache != CACHE_AS_RECORDED) return runner->job->cache == CACHE_COLD;
     return file->read_cached * 2 < file->read_before;
 }
 
@@ -136,7 +136,7 @@ static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t m
     char *path = paths_of(&runner->paths, set, member);
     RETURN_IF(!path, -ENOMEM);
     int code = 0;
-    for (char *slash = path + strlen(runner->options->directory) + 1; !code && (slash = strchr(slash, '/')); slash++) {
+    for (char *slash = path + strlen(runner->job->directory) + 1; !code && (slash = strchr(slash, '/')); slash++) {
         *slash = 0;
         if (mkdir(path, 0700) < 0 && errno != EEXIST) code = -errno;
         *slash = '/';
@@ -151,7 +151,7 @@ static int prepare_member(const struct runner *runner, const struct use *use, ui
     const struct paths *paths = &runner->paths;
     FORWARD(make_folders_of(runner, set, member));
     if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
-    if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), runner->options->directory);
+    if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), runner->job->directory);
     return prepare_file(runner, set, member, bytes);
 }
 
@@ -192,7 +192,7 @@ static int prepare_folders(const struct runner *runner, const struct use *use)
 static int make_link_target(const struct runner *runner)
 {
     char *path = NULL;
-    RETURN_IF(asprintf(&path, "%s/%s", runner->options->directory, LINK_TARGET) < 0, -ENOMEM);
+    RETURN_IF(asprintf(&path, "%s/%s", runner->job->directory, LINK_TARGET) < 0, -ENOMEM);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
     if (fd >= 0) close(fd);
     free(path);
@@ -202,7 +202,7 @@ static int make_link_target(const struct runner *runner)
 int runner_prepare(struct runner *runner)
 {
     struct use *use = find_uses(runner);
-    int code = use ? paths_make(&runner->paths, &runner->model, runner->options->directory) : -ENOMEM;
+    int code = use ? paths_make(&runner->paths, &runner->model, runner->job->directory) : -ENOMEM;
     if (!code) code = make_link_target(runner);
     if (!code) code = prepare_folders(runner, use);
     for (unsigned files = 0; files < 2; files++) { // directories first

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/json_keys.h"
 #include "model/phase_list.h"
 #include "replay/runner/unrecorded.h"
 #include "replay/runner/world.h"
@@ -88,7 +87,8 @@ static void free_files(struct runner *runner)
 void runner_skip(struct runner *runner, const struct model_step *step)
 {
     pthread_mutex_lock(&runner->lock);
-    if (!runner->skipped++) snprintf(runner->first_skipped, sizeof runner->first_skipped, "%s", step->kind->call);
+    if (!runner->result.skipped++)
+        snprintf(runner->result.first_skipped, sizeof runner->result.first_skipped, "%s", step->kind->call);
     pthread_mutex_unlock(&runner->lock);
 }
 
@@ -130,7 +130,7 @@ static void wait_for_open(struct runner *runner, const struct replay_backend *ba
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += OPEN_WAIT_SECONDS;
-    if (!runner->opened_somewhere[file->set] || model_threads(&runner->model, runner->options->program) < 2) return;
+    if (!runner->opened_somewhere[file->set] || model_threads(&runner->model, runner->job->program) < 2) return;
     while (!file->was_open && backend->lacks(file, step) &&
            pthread_cond_timedwait(&runner->opened, &runner->lock, &until) == 0)
         continue;
@@ -161,7 +161,7 @@ static void make_ready(struct lane_run *lane, const struct replay_backend *backe
 
 static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind)
 {
-    if (runner->options->null) return &replay_null;
+    if (runner->job->null) return &replay_null;
     switch (kind->layer) {
     case LAYER_STDIO: return replay_calls[kind->call_id].form == REPLAY_POSITION ? &replay_posix : &replay_stdio;
 #ifdef IOSEER_REPLAY_MPI
@@ -209,8 +209,8 @@ static void note_failure(struct lane_run *lane, const struct model_step *step, c
 {
     struct runner *runner = lane->runner;
     pthread_mutex_lock(&runner->lock);
-    if (!runner->failed++) {
-        snprintf(runner->first_failure, sizeof runner->first_failure, "%s: %.150s: %s", step->kind->call,
+    if (!runner->result.failed++) {
+        snprintf(runner->result.first_failure, sizeof runner->result.first_failure, "%s: %.150s: %s", step->kind->call,
                  file ? file->path : "", strerror((int)-error));
     }
     pthread_mutex_unlock(&runner->lock);
@@ -255,7 +255,7 @@ static int reserve_buffer(struct lane_run *lane, const struct replay_file *file,
 static void prepare_data(struct lane_run *lane, const struct replay_file *file, const struct model_step *step)
 {
     uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
-    if (lane->runner->options->verify) {
+    if (lane->runner->job->verify) {
         data_of_step(lane->data, runner_memory_type(lane->runner, step), file, step, bytes, false);
         return;
     }
@@ -268,10 +268,10 @@ static void prepare_data(struct lane_run *lane, const struct replay_file *file, 
 static void verify(struct runner *runner, const struct model_step *step, const struct replay_file *file, void *data,
                    int64_t moved)
 {
-    if (!runner->options->verify || step->kind->class != CLASS_READ || moved <= 0) return;
+    if (!runner->job->verify || step->kind->class != CLASS_READ || moved <= 0) return;
     if (!step->kind->has_offset) return; // a shared pointer: nobody knows where
     uint64_t wrong = data_of_step(data, runner_memory_type(runner, step), file, step, (uint64_t)moved, true);
-    __atomic_fetch_add(&runner->wrong_bytes, wrong, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&runner->result.wrong_bytes, wrong, __ATOMIC_RELAXED);
 }
 
 // --- nonblocking transfers
@@ -281,7 +281,7 @@ static int keep_pending(struct lane_run *lane, const struct replay_backend *back
 {
     FORWARD(array_room(lane->pending, lane->pendings));
     FORWARD(array_room(lane->spare, lane->pendings + lane->spares));
-    bool works = step->async && lane->runner->options->think;
+    bool works = step->async && lane->runner->job->think;
     lane->pending[lane->pendings++] = (struct pending){
         .request = lane->submitted,
         .backend = backend,
@@ -342,7 +342,7 @@ static void complete_pending(struct lane_run *lane, const struct replay_file *cl
 // processors cannot all have worked: they sleep through most of it.
 static void think(struct lane_run *lane, const struct model_step *step)
 {
-    if (!lane->runner->options->think) return;
+    if (!lane->runner->job->think) return;
     double until = lane->free_at + next_pause(lane, step->think), left = until - clock_seconds();
     if (lane->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (clock_seconds() < until) continue;
@@ -376,7 +376,7 @@ static double measure_clock(void)
 static void add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
 {
     struct phase_time *time = &runner->time[step->phase];
-    bool completes = runner->options->durable && step->kind->class == CLASS_SYNC;
+    bool completes = runner->job->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
     add_to(runner, transfers || completes ? &time->seconds : &time->others, seconds);
     if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
@@ -439,7 +439,7 @@ static int take_operation(struct lane_run *lane, const struct model_step *step)
     complete_pending(lane, kind->class == CLASS_CLOSE ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind);
     if (transfers && !posix_copies(lane, step)) return take_transfer(lane, backend, file, step);
-    if (runner->options->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
+    if (runner->job->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     if (file) make_ready(lane, backend, file, step);
     think(lane, step);
     double start = clock_seconds();
@@ -480,7 +480,7 @@ static int leave_out(const struct model_step *step, void *context)
 
 static void tell_progress(const struct runner *runner, size_t phase)
 {
-    FILE *out = runner->options->progress && !runner->rank ? fopen(runner->options->progress, "we") : NULL;
+    FILE *out = runner->job->progress && !runner->rank ? fopen(runner->job->progress, "we") : NULL;
     if (!out) return;
     fprintf(out, "%zu\n", phase + 1);
     fclose(out);
@@ -500,7 +500,7 @@ static void *run_lane(void *context)
 {
     struct lane_run *lane = context;
     struct runner *runner = lane->runner;
-    const struct model_program *program = &runner->model.program[runner->options->program];
+    const struct model_program *program = &runner->model.program[runner->job->program];
     lane->free_at = clock_seconds();
     for (size_t i = program->first; i < program->end && !lane->status; i++) {
         const struct model_family *family = &runner->model.family[runner->model.phase[i].family];
@@ -512,7 +512,7 @@ static void *run_lane(void *context)
         }
         if (!lane->thread) tell_progress(runner, i);
         lane->barriers = 0;
-        bool chosen = phase_list_has(runner->options->phases, i + 1);
+        bool chosen = phase_list_has(runner->job->phases, i + 1);
         if (chosen || runner->waits) {
             lane->status = model_expand_phase(&runner->model, (uint32_t)i, runner->rank, lane->thread,
                                               chosen ? take_step : leave_out, lane);
@@ -525,7 +525,7 @@ static void *run_lane(void *context)
 
 static int run_lanes(struct runner *runner)
 {
-    uint32_t count = model_threads(&runner->model, runner->options->program);
+    uint32_t count = model_threads(&runner->model, runner->job->program);
     struct lane_run *lane = calloc(count + 1, sizeof *lane);
     pthread_t *thread = calloc(count + 1, sizeof *thread);
     int code = lane && thread ? 0 : -ENOMEM;
@@ -553,101 +553,13 @@ static int run_lanes(struct runner *runner)
     return code;
 }
 
-// --- the result
-
-static void write_result(const struct runner *runner, const struct phase_time *all, const uint64_t *counts, FILE *out)
-{
-    struct json_out *json = json_out_begin(out, 2);
-    if (!json) return;
-    const struct model_program *program = &runner->model.program[runner->options->program];
-    json_object(json);
-    json_key(json, "phases");
-    json_array(json);
-    for (size_t i = program->first; i < program->end; i++) {
-        double slowest = 0, others = 0;
-        for (uint32_t rank = 0; rank < runner->np; rank++) {
-            const struct phase_time *time = &all[(size_t)rank * runner->model.phases + i];
-            if (time->seconds > slowest) slowest = time->seconds;
-            if (time->others > others) others = time->others;
-        }
-        json_object(json);
-        key_number(json, "id", i + 1);
-        key_double(json, "time", slowest);
-        key_double(json, "others", others);
-        if (runner->latency) {
-            key_double(json, "latency_p50", latency_quantile(&runner->latency[i], 0.5));
-            key_double(json, "latency_p99", latency_quantile(&runner->latency[i], 0.99));
-        }
-        json_close(json);
-    }
-    json_close(json);
-    static const char *const names[] = {"wrong_bytes", "failed", "skipped"};
-    for (unsigned k = 0; k < 3; k++) {
-        uint64_t sum = 0;
-        for (uint32_t rank = 0; rank < runner->np; rank++) sum += counts[rank * 3 + k];
-        key_number(json, names[k], sum);
-    }
-    key_text(json, "first_skipped", *runner->first_skipped ? runner->first_skipped : NULL);
-    key_text(json, "first_failure", *runner->first_failure ? runner->first_failure : NULL);
-    json_close(json);
-    json_out_end(json);
-}
-
-// Rank 0's become those of all.
-static int gather_latencies(struct runner *runner)
-{
-    struct latency *all = malloc(runner->np * sizeof *all);
-    RETURN_IF(!all, -ENOMEM);
-    for (size_t i = 0; i < runner->model.phases; i++) {
-        world_gather(&runner->latency[i], sizeof *all, all);
-        for (uint32_t rank = 1; rank < runner->np && !runner->rank; rank++)
-            latency_add(&runner->latency[i], &all[rank]);
-    }
-    free(all);
-    return 0;
-}
-
-// Rank 0's text becomes that of the first rank that has one.
-static int gather_text(const struct runner *runner, char *text, size_t bytes)
-{
-    char *all = malloc(runner->np * bytes);
-    RETURN_IF(!all, -ENOMEM);
-    world_gather(text, bytes, all);
-    for (uint32_t rank = 1; rank < runner->np && !runner->rank && !*text; rank++)
-        memcpy(text, all + rank * bytes, bytes);
-    free(all);
-    return 0;
-}
-
-static int report(struct runner *runner)
-{
-    if (runner->latency) FORWARD(gather_latencies(runner));
-    FORWARD(gather_text(runner, runner->first_failure, sizeof runner->first_failure));
-    FORWARD(gather_text(runner, runner->first_skipped, sizeof runner->first_skipped));
-    size_t bytes = runner->model.phases * sizeof *runner->time;
-    uint64_t mine[3] = {runner->wrong_bytes, runner->failed, runner->skipped};
-    struct phase_time *all = runner->rank ? NULL : malloc(bytes * runner->np + 1);
-    uint64_t *counts = runner->rank ? NULL : malloc(sizeof mine * runner->np);
-    world_gather(runner->time, bytes, all);
-    world_gather(mine, sizeof mine, counts);
-    int code = 0;
-    if (!runner->rank) {
-        FILE *out = all && counts ? fopen(runner->options->result, "we") : NULL;
-        if (out) write_result(runner, all, counts, out);
-        code = !out || fclose(out) ? -EIO : 0;
-    }
-    free(all);
-    free(counts);
-    return code;
-}
-
 // --- the whole
 
 static int set_up_files(struct runner *runner)
 {
     const struct model *model = &runner->model;
-    const char *folder = runner->options->directory;
-    runner->sleeps = model_threads(model, runner->options->program) > sysconf(_SC_NPROCESSORS_ONLN);
+    const char *folder = runner->job->directory;
+    runner->sleeps = model_threads(model, runner->job->program) > sysconf(_SC_NPROCESSORS_ONLN);
     runner->opened_somewhere = calloc(model->files + 1, sizeof *runner->opened_somewhere);
     runner->memory_types = calloc(model->types.count + 1, sizeof *runner->memory_types);
     RETURN_IF(!runner->opened_somewhere || !runner->memory_types, -ENOMEM);
@@ -665,14 +577,14 @@ int runner_run(struct runner *runner)
     runner->np = (uint32_t)world_size();
     runner->clock_seconds = measure_clock();
     runner->time = calloc(runner->model.phases + 1, sizeof *runner->time);
-    if (runner->options->latency) runner->latency = calloc(runner->model.phases + 1, sizeof *runner->latency);
-    RETURN_IF(!runner->time || (runner->options->latency && !runner->latency), -ENOMEM);
+    if (runner->job->latency) runner->latency = calloc(runner->model.phases + 1, sizeof *runner->latency);
+    RETURN_IF(!runner->time || (runner->job->latency && !runner->latency), -ENOMEM);
     int code = set_up_files(runner);
     if (!code) code = runner_choose_barriers(runner);
     world_barrier();
     if (!code) code = run_lanes(runner);
     free_files(runner);
-    if (!code) code = report(runner);
+    if (!code) code = runner_report(runner);
     free(runner->time);
     free(runner->latency);
     free(runner->barriers);

@@ -9,6 +9,7 @@
 
 #include "base/lookup.h"
 #include "model/model.h"
+#include "replay/contract.h"
 #include "replay/runner/latency.h"
 #include "replay/runner/paths.h"
 
@@ -64,28 +65,7 @@ extern const struct replay_backend replay_mpiio;
 // Whether the step is one half of a copy inside the kernel: it is done by `other`, with the second half.
 bool posix_copies(const struct lane_run *lane, const struct model_step *step);
 
-enum cache_state { CACHE_AS_RECORDED, CACHE_COLD, CACHE_WARM };
-
 #define LINK_TARGET "link-target" // where symbolic links lead
-
-struct runner_options {
-    const char *directory; // made for this replay alone
-    const char *result;    // file that rank 0 writes
-    bool verify;
-    bool prepare; // do nothing but make the files that were there before
-    enum cache_state cache;
-    bool think;        // wait between operations as the program did
-    bool drop;         // files from the page cache before they are opened
-    bool durable;      // what syncs take belongs to the transfers before them
-    bool latency;      // tell how long single transfers took
-    bool probe;        // no model: names and messages are measured
-    bool null;         // do nothing but wait
-    int64_t delay_ns;  // of an operation of the null back end
-    double delay_rate; // bytes per second of it, 0: no limit
-    unsigned program;
-    const char *phases;   // numbers and ranges, or NULL for all
-    const char *progress; // file for the number of the phase that rank 0 is in, or NULL
-};
 
 struct phase_time {
     double seconds; // in transfers
@@ -93,7 +73,7 @@ struct phase_time {
 };
 
 struct runner {
-    const struct runner_options *options;
+    const struct replay_job *job;
     struct model model;
     uint32_t rank, np;
     pthread_mutex_t lock;
@@ -104,17 +84,13 @@ struct runner {
     struct lookup file_of;  // set and member -> file
     struct replay_file **file;
     size_t files;
-    double clock_seconds;    // that reading the clock takes
-    struct phase_time *time; // by phase, of this process
-    struct latency *latency; // so too, or NULL
-    uint64_t wrong_bytes;    // verified and not as written
-    uint64_t failed;         // operations that failed where the program's did not
-    uint64_t skipped;        // operations that no back end knows
-    char first_failure[256];
-    char first_skipped[64]; // its call
-    void **memory_types;    // by type of the model: what the MPI back end made of it
-    bool sleeps;            // there are more threads than processors
-    int64_t *barriers;      // by phase: how many of each process's are done
+    double clock_seconds;        // that reading the clock takes
+    struct phase_time *time;     // by phase, of this process
+    struct latency *latency;     // so too, or NULL
+    struct replay_result result; // of this process: its counts
+    void **memory_types;         // by type of the model: what the MPI back end made of it
+    bool sleeps;                 // there are more threads than processors
+    int64_t *barriers;           // by phase: how many of each process's are done
     pthread_mutex_t wait_lock;
     struct lane_run *lane; // by thread
     bool waits;            // lanes wait for each other; never changes once they run
@@ -179,6 +155,8 @@ struct lane_run {
 
 // The model is read, scaled to the world and stays the caller's.
 int runner_run(struct runner *runner);
+// Gathers the results of all processes; rank 0 writes them.
+int runner_report(struct runner *runner);
 // How many barriers of each phase all processes come to.
 int runner_choose_barriers(struct runner *runner);
 // Lanes that wait for each other (waits.c): before the first operation of all, around each one, behind a lane's last.

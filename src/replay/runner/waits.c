@@ -21,7 +21,7 @@ int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)
     for (uint32_t i = 0; i < lanes; i++) pthread_cond_init(&lane[i].told, NULL);
     for (size_t i = 0; i < runner->model.waits; i++) {
         const struct model_wait *wait = &runner->model.wait[i];
-        if (wait->program != runner->options->program || wait->rank != runner->rank) continue;
+        if (wait->program != runner->job->program || wait->rank != runner->rank) continue;
         if (wait->thread >= lanes || wait->behind >= lanes) continue;
         FORWARD(add_wait(&lane[wait->thread], wait));
         runner->waits = true;
@@ -44,7 +44,7 @@ static bool is_stuck(const struct lane_run *lane)
 static bool wait_a_while(struct runner *runner, struct lane_run *other)
 {
     struct timespec until;
-    if (!runner->model.program[runner->options->program].is_mpi) {
+    if (!runner->model.program[runner->job->program].is_mpi) {
         pthread_cond_wait(&other->told, &runner->wait_lock);
         return true;
     }

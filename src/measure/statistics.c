@@ -1,4 +1,4 @@
-#include "predict/statistics.h"
+#include "measure/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

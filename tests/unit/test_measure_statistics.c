@@ -1,5 +1,5 @@
 // Medians and intervals, against values of statistical tables.
-#include "predict/statistics.h"
+#include "measure/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,30 @@
+// Runs the program's own operations again.
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/predictor.h"
+
+static int run(const struct predicting *p, const struct predict_target *target, double *value)
+{
+    struct replay_result result;
+    struct replay_job job = {.program = p->program, .np = p->np, .think = true};
+    int code = predictor_run_model(p, target, p->model, job, &result);
+    for (size_t i = 0; i < p->phases && !code; i++) value[i] = result.phase[p->first + i].time;
+    free(result.phase);
+    return code;
+}
+
+static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
+{
+    (void)p, (void)there;
+    return here.value[phase];
+}
+
+const struct predictor predict_replay = {
+    .name = "replay",
+    .systematic = 0.05,
+    .is_default = true,
+    .for_directories = true,
+    .run = run,
+    .phase_seconds = phase_seconds,
+};

@@ -1,0 +1,207 @@
+#include "replay/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/private_file.h"
+#include "base/text_list.h"
+
+enum { MANY_FILES = 65536 };
+
+static const char mpich_launcher[] = "mpiexec.mpich -n {np}", open_mpi_launcher[] = "mpiexec.openmpi -n {np}";
+static const char message_prefix[] = "ioseer replay: "; // of what the runner says on standard error
+
+// --- which runner
+
+static bool is_installed(const char *program)
+{
+    char path[PATH_MAX];
+    for (const char *at = getenv("PATH"); at && *at;) {
+        size_t length = strcspn(at, ":");
+        int bytes = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, program);
+        if (bytes < (int)sizeof path && !access(path, X_OK)) return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+const char *launch_default_launcher(void)
+{
+    char path[PATH_MAX];
+    if (is_installed("mpiexec.mpich") && !private_file_path("ioseer-replay-mpich", path)) return mpich_launcher;
+    if (is_installed("mpiexec.openmpi") && !private_file_path("ioseer-replay-openmpi", path)) return open_mpi_launcher;
+    return NULL;
+}
+
+static bool is_open_mpi(const char *launcher)
+{
+    return strstr(launcher, "openmpi") || strstr(launcher, "ompi");
+}
+
+const char *launch_mpi_name(const char *launcher)
+{
+    return !launcher ? "" : is_open_mpi(launcher) ? "Open MPI" : "MPICH";
+}
+
+// --- the command
+
+// The words of a launcher, with the number of processes in place of {np}.
+static int add_launcher(struct text_list *command, const char *launcher, uint32_t np)
+{
+    char *text = strdup(launcher), *rest = NULL;
+    RETURN_IF(!text, -ENOMEM);
+    int code = 0;
+    for (char *word = strtok_r(text, " \t", &rest); word && !code; word = strtok_r(NULL, " \t", &rest)) {
+        const char *place = strstr(word, "{np}");
+        code = place ? text_list_add(command, "%.*s%u%s", (int)(place - word), word, np, place + 4)
+                     : text_list_add(command, "%s", word);
+    }
+    free(text);
+    return code;
+}
+
+static int add_recording(struct text_list *command, const struct workspace *workspace)
+{
+    char program[PATH_MAX];
+    FORWARD(private_file_program(program));
+    const char *const words[] = {program, "record", "-q", "--force", "-o", workspace->file[WORKSPACE_LOG], "--exclude"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) FORWARD(text_list_add(command, "%s", words[i]));
+    FORWARD(text_list_add(command, "%s/*", workspace->work));
+    return text_list_add(command, "--");
+}
+
+static int make_command(struct text_list *command, const struct launch *launch, const struct replay_job *job,
+                        struct problem *problem)
+{
+    const struct model *model = launch->model;
+    const char *launcher = launch->launcher, *runner = "ioseer-replay-serial";
+    char path[PATH_MAX];
+    if (launch->recorded) FORWARD(add_recording(command, launch->workspace));
+    if (model->program[job->program].is_mpi && job->task != TASK_PREPARE) {
+        if (!launcher) launcher = model->mpi && strstr(model->mpi, "Open MPI") ? open_mpi_launcher : mpich_launcher;
+        runner = is_open_mpi(launcher) ? "ioseer-replay-openmpi" : "ioseer-replay-mpich";
+        FORWARD(add_launcher(command, launcher, job->np));
+    }
+    if (private_file_path(runner, path) < 0)
+        return problem_set(problem, ERR_NOTHING, "the runner failed",
+                           "%s: is missing; it is made with ioseer, where that MPI is installed", runner);
+    FORWARD(text_list_add(command, "%s", path));
+    // Its folder in the command line is how processes of the replay are found when they must end.
+    return text_list_add(command, "%s", launch->workspace->file[WORKSPACE_JOB]);
+}
+
+// --- running it
+
+// The model does not tell when a shell closed a file by giving its number to another: the replay keeps those open.
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_FILES) return;
+    limit.rlim_cur = limit.rlim_max < MANY_FILES ? limit.rlim_max : MANY_FILES;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The child: becomes the command. Open MPI must be told to run as root, and more processes than there are cores.
+static void become(const struct workspace *workspace, char **command)
+{
+    setpgid(0, 0);
+    allow_many_files();
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("TMPDIR", workspace->work, 1); // what a killed launcher leaves there is removed with the folder
+    int null = open("/dev/null", O_RDWR);
+    int error = open(workspace->file[WORKSPACE_ERROR], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(error, 2);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(command[0], command);
+    dprintf(2, "%s: %s\n", command[0], strerror(errno));
+    _exit(127);
+}
+
+// Waits for the child; a signal to us ends it. Returns its status as waitpid gives it, or -EINTR.
+static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct problem *problem)
+{
+    static const struct timespec often = {.tv_nsec = 200000000};
+    int status;
+    for (;;) {
+        if (waitpid(child, &status, WNOHANG) == child) return status;
+        int signal = sigtimedwait(caught, NULL, &often);
+        if (launch->progress) launch->progress(launch->context);
+        if (signal == SIGCHLD || signal < 0) continue;
+        kill(-child, SIGTERM);
+        replay_end_processes(launch->workspace->work);
+        kill(-child, SIGKILL);
+        waitpid(child, &status, 0);
+        problem->signal = signal;
+        return -EINTR;
+    }
+}
+
+static int run_command(const struct launch *launch, const struct text_list *words, struct problem *problem)
+{
+    static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+    char **command = calloc(words->count + 1, sizeof *command);
+    sigset_t caught, before;
+    RETURN_IF(!command, -ENOMEM);
+    memcpy(command, words->text, words->count * sizeof *command);
+    sigemptyset(&caught);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaddset(&caught, signals[i]);
+    sigprocmask(SIG_BLOCK, &caught, &before);
+    pid_t child = fork();
+    if (!child) become(launch->workspace, command);
+    int status = child < 0 ? -errno : wait_for(launch, child, &caught, problem);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    free(command);
+    return status;
+}
+
+// The reason is the runner's own first message, or else the last line that a launcher printed.
+static int fail_with_message(const struct workspace *workspace, struct problem *problem)
+{
+    size_t prefix = sizeof message_prefix - 1;
+    char line[512], last[512] = "";
+    FILE *in = fopen(workspace->file[WORKSPACE_ERROR], "re");
+    while (in && fgets(line, sizeof line, in)) {
+        if (strspn(line, " \t\n-=") < strlen(line)) memcpy(last, line, sizeof last);
+        if (!strncmp(line, message_prefix, prefix)) break;
+    }
+    if (in) fclose(in);
+    last[strcspn(last, "\n")] = 0;
+    const char *text = strncmp(last, message_prefix, prefix) ? last : last + prefix;
+    return problem_set(problem, ERR_NOTHING, "the runner failed", "%s", *text ? text : "it said nothing");
+}
+
+int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem)
+{
+    const struct workspace *workspace = launch->workspace;
+    struct text_list command = {0};
+    job.model = workspace->file[WORKSPACE_MODEL];
+    job.directory = workspace->folder;
+    job.result = workspace->file[WORKSPACE_RESULT];
+    job.progress = launch->progress && job.task == TASK_RUN ? workspace->file[WORKSPACE_PHASE] : NULL;
+    int code = contract_write_job(&job, workspace->file[WORKSPACE_JOB]);
+    if (!code) code = make_command(&command, launch, &job, problem);
+    int status = code ? code : run_command(launch, &command, problem);
+    text_list_free(&command);
+    if (status < 0) return status;
+    if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
+    replay_end_processes(workspace->work); // a launcher that was killed may leave ranks behind
+    if (WIFSIGNALED(status))
+        return problem_set(problem, ERR_NOTHING, "the runner failed", "ended by a signal: %s",
+                           strsignal(WTERMSIG(status)));
+    return fail_with_message(workspace, problem);
+}

@@ -1,0 +1,24 @@
+// Starts the runner of replays, under the launcher of an MPI where the program needs one, and waits for its end.
+#pragma once
+
+#include "base/problem.h"
+#include "model/model.h"
+#include "replay/contract.h"
+#include "replay/workspace.h"
+
+struct launch {
+    const struct workspace *workspace;
+    const struct model *model;
+    const char *launcher;            // with {np}; NULL: that of the MPI that was recorded
+    bool recorded;                   // run it under `ioseer record`
+    void (*progress)(void *context); // called several times a second while the runner works; or NULL
+    void *context;
+};
+
+// Writes the job, runs it, and waits. A signal to this process ends the runner: -EINTR, with the signal in `problem`.
+int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem);
+
+// The launcher of an MPI that is installed and has a runner; NULL: there is none.
+const char *launch_default_launcher(void);
+// "MPICH", "Open MPI", or "" for NULL: the MPI whose runner the launcher gets.
+const char *launch_mpi_name(const char *launcher);

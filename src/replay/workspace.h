@@ -1,0 +1,32 @@
+// The two folders of a replay: one on the storage for the files of the program, one in TMPDIR for the model, the
+// result and the log.
+#pragma once
+
+#include <stdbool.h>
+
+#include "replay/guard.h"
+
+enum workspace_file {
+    WORKSPACE_MODEL,
+    WORKSPACE_JOB,
+    WORKSPACE_RESULT,
+    WORKSPACE_LOG,   // of a recorded run
+    WORKSPACE_ERROR, // standard error of the runner
+    WORKSPACE_PHASE, // number of the phase that it is in
+    WORKSPACE_FILES
+};
+
+struct workspace {
+    char *folder; // on the storage
+    char *work;   // in TMPDIR
+    char *file[WORKSPACE_FILES];
+    int folder_lock, work_lock; // descriptors
+    struct replay_guard guard;  // removes the folders if this process is killed
+};
+
+// Removes folders in both places that a killed ioseer left behind. The log of a recorded run stays at `log` unless that
+// is NULL. The workspace is to be removed, whatever is returned.
+int workspace_make(struct workspace *workspace, const char *target, const char *log);
+void workspace_remove(struct workspace *workspace, bool keep_files);
+// Removes the files of the run before.
+void workspace_empty(const struct workspace *workspace);
