@@ -1,15 +1,16 @@
-// Can this program be recorded? The dynamic loader must be the one to start it, and must be willing to preload.
+// Can this program be recorded? The dynamic loader must start it and must be willing to preload.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "doctor/doctor.h"
+#include "base/path_search.h"
+#include "doctor/checks.h"
 
 enum { HEAD_BYTES = 4096, MAX_INTERPRETERS = 4 };
 
@@ -20,23 +21,6 @@ enum { OWN_MACHINE = EM_AARCH64 };
 #else
 enum { OWN_MACHINE = EM_NONE };
 #endif
-
-// The file that the shell would run; to be freed.
-static char *find_in_path(const char *program)
-{
-    if (strchr(program, '/')) return access(program, X_OK) ? NULL : strdup(program);
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t len = strcspn(path, ":");
-        char *candidate = NULL;
-        if (asprintf(&candidate, "%.*s/%s", len ? (int)len : 1, len ? path : ".", program) < 0) return NULL;
-        struct stat st;
-        if (access(candidate, X_OK) == 0 && stat(candidate, &st) == 0 && S_ISREG(st.st_mode)) return candidate;
-        free(candidate);
-        path += len + (path[len] == ':');
-    }
-    return NULL;
-}
 
 static ssize_t read_head(const char *path, char head[HEAD_BYTES + 1])
 {
@@ -73,61 +57,52 @@ static bool has_interpreter(const char *head, size_t len)
     return false;
 }
 
-static void check_elf(struct check *check, const char *path, const char *head, size_t len)
+static void check_elf(struct doctor_check *check, const char *path, const char *head, size_t len)
 {
     const char *own_build = "use a build of it for this machine";
     Elf64_Ehdr elf;
     if (len < sizeof elf || head[EI_CLASS] != ELFCLASS64) {
-        check_fails(check, own_build, "%s is not a 64-bit program", path);
+        doctor_fail(check, own_build, "%s is not a 64-bit program", path);
         return;
     }
     memcpy(&elf, head, sizeof elf);
     if (OWN_MACHINE != EM_NONE && elf.e_machine != OWN_MACHINE) {
-        check_fails(check, own_build, "%s is for another kind of machine", path);
+        doctor_fail(check, own_build, "%s is for another kind of machine", path);
     } else if (!has_interpreter(head, len)) {
-        check_fails(check, "link it dynamically", "%s is statically linked: a preload cannot reach it", path);
+        doctor_fail(check, "link it dynamically", "%s is statically linked: a preload cannot reach it", path);
     } else if (gains_rights(path)) {
-        check_fails(check, "record it as the user it changes to",
+        doctor_fail(check, "record it as the user it changes to",
                     "%s changes its user, group or capabilities: the loader ignores preloads", path);
     } else {
-        check_passes(check, "%s is dynamically linked, for this machine, and can be recorded", path);
+        doctor_pass(check, "%s is dynamically linked, for this machine, and can be recorded", path);
     }
 }
 
-// `#! /bin/sh -e` → "/bin/sh"; to be freed.
-static char *script_interpreter(const char *head)
+void doctor_program(struct doctor_check *check, const char *program)
 {
-    const char *at = head + 2 + strspn(head + 2, " \t");
-    return strndup(at, strcspn(at, " \t\r\n"));
-}
-
-void doctor_program(struct check *check, const char *program)
-{
-    char head[HEAD_BYTES + 1];
-    char *path = find_in_path(program);
-    if (!path) {
-        check_fails(check, "check its name and rights", "%s: no such program", program);
+    char head[HEAD_BYTES + 1], path[PATH_MAX];
+    if (!path_search(program, path)) {
+        doctor_fail(check, "check its name and rights", "%s: no such program", program);
         return;
     }
-    check_fails(check, "name the interpreter itself", "%s: too many interpreters in a row", program);
-    for (int i = 0; i < MAX_INTERPRETERS && path; i++) {
+    for (int i = 0; i < MAX_INTERPRETERS; i++) {
         ssize_t len = read_head(path, head);
         if (len < 0) {
             const char *fix = len == -ENOENT ? "install it, or correct the script's first line" : "make it readable";
-            check_fails(check, fix, "%s: %s", path, strerror((int)-len));
-            break;
+            doctor_fail(check, fix, "%s: %s", path, strerror((int)-len));
+            return;
         }
         if (len >= SELFMAG && !memcmp(head, ELFMAG, SELFMAG)) {
             check_elf(check, path, head, (size_t)len);
-            break;
+            return;
         }
         if (strncmp(head, "#!", 2)) {
-            check_fails(check, "name a program", "%s is neither a program nor a script with #!", path);
-            break;
+            doctor_fail(check, "name a program", "%s is neither a program nor a script with #!", path);
+            return;
         }
-        char *interpreter = script_interpreter(head);
-        free(path);
-        path = interpreter;
+        // `#! /bin/sh -e` names /bin/sh.
+        const char *interpreter = head + 2 + strspn(head + 2, " \t");
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(interpreter, " \t\r\n"), interpreter);
     }
-    free(path);
+    doctor_fail(check, "name the interpreter itself", "%s: too many interpreters in a row", program);
 }

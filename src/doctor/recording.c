@@ -1,24 +1,32 @@
-// The checks that count: the library can be loaded, and ioseer records itself writing a file, and
-// finds the bytes in the log.
+// Small recordings: the library can be loaded, what a program writes is in the log, and so is what an MPI program
+// writes with MPI-IO.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/human.h"
+#include "base/path_search.h"
 #include "base/private_file.h"
 #include "base/settings.h"
-#include "doctor/doctor.h"
-#include "log/describe.h"
+#include "doctor/checks.h"
 #include "log/iter.h"
 #include "record/job.h"
 
+static const double longest_seconds = 20; // of a trial; a launcher could wait for ever
+static const char reinstall[] = "build or install ioseer again";
+
 struct trial {
+    char ioseer[PATH_MAX]; // the running program
     char folder[PATH_MAX];
     char log[PATH_MAX + 16];
     char file[PATH_MAX + 16]; // what the recorded program writes
@@ -31,6 +39,7 @@ static int trial_prepare(struct trial *trial)
     char pattern[PATH_MAX];
     int len = snprintf(pattern, sizeof pattern, "%s/ioseer-doctor-XXXXXX", base && *base ? base : "/tmp");
     RETURN_IF(len >= (int)sizeof pattern, -ENAMETOOLONG);
+    FORWARD(private_file_program(trial->ioseer));
     RETURN_IF(!mkdtemp(pattern), -errno);
     // Files are recorded under the names that the kernel gives them.
     RETURN_IF(!realpath(pattern, trial->folder), -errno);
@@ -48,35 +57,43 @@ static void trial_remove(const struct trial *trial)
     rmdir(trial->folder);
 }
 
-// Runs a command with its output in the trial's file of messages; returns its wait status or -errno.
-static int run_quietly(const struct trial *trial, char **arguments, char **environment)
+// Returns the wait status of a command, or -errno.
+static int wait_for(pid_t pid)
+{
+    const double grace_seconds = 2;
+    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    double start = clock_seconds();
+    int status, sent = 0;
+    for (;;) {
+        pid_t ended = waitpid(pid, &status, WNOHANG);
+        if (ended == pid) return sent ? -ETIMEDOUT : status;
+        RETURN_IF(ended < 0 && errno != EINTR, -errno);
+        double waited = clock_seconds() - start;
+        int signal_number = waited > longest_seconds + grace_seconds ? SIGKILL : waited > longest_seconds ? SIGTERM : 0;
+        if (signal_number != sent) kill(-pid, sent = signal_number);
+        nanosleep(&pause, NULL);
+    }
+}
+
+// Runs a command with its messages in the trial's file; returns its wait status or -errno.
+static int run_command(const struct trial *trial, char **arguments, char **environment)
 {
     pid_t pid = fork();
     RETURN_IF(pid < 0, -errno);
     if (pid == 0) {
+        setpgid(0, 0);
         int messages = open(trial->messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        int nowhere = open("/dev/null", O_WRONLY);
+        int nowhere = open("/dev/null", O_RDWR);
+        if (nowhere >= 0) dup2(nowhere, STDIN_FILENO), dup2(nowhere, STDOUT_FILENO);
         if (messages >= 0) dup2(messages, STDERR_FILENO);
-        if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
         execve(arguments[0], arguments, environment);
         _exit(127);
     }
-    int status;
-    while (waitpid(pid, &status, 0) < 0) RETURN_IF(errno != EINTR, -errno);
-    return status;
+    return wait_for(pid);
 }
 
-// ioseer records itself as it writes the list of calls to a file.
-static int trial_record(struct trial *trial)
-{
-    char self[PATH_MAX];
-    FORWARD(private_file_program(self));
-    char *arguments[] = {self, "record", "-q",      "-o", trial->log,  "--",
-                         self, "doctor", "--calls", "-o", trial->file, NULL};
-    return run_quietly(trial, arguments, environ);
-}
-
-static int count_written(const struct trial *trial, uint64_t *bytes, uint64_t *events)
+// The bytes that calls of a layer, or of all (LAYER_NONE), wrote into the trial's file.
+static int count_written(const struct trial *trial, unsigned layer, uint64_t *bytes, uint64_t *events)
 {
     struct log *log;
     struct log_iter *iter;
@@ -87,9 +104,9 @@ static int count_written(const struct trial *trial, uint64_t *bytes, uint64_t *e
     if (code == 0) {
         while ((code = log_iter_next(iter, &event)) > 0) {
             ++*events;
-            // The file is written beside its place, under a longer name.
+            // `doctor -o FILE` writes beside FILE first, under a longer name.
             bool ours = event->file && !strncmp(event->file->name, trial->file, strlen(trial->file)) &&
-                        event->call->class == CLASS_WRITE;
+                        event->call->class == CLASS_WRITE && (layer == LAYER_NONE || event->call->layer == layer);
             if (ours && event->raw.has_result && event->raw.result > 0) *bytes += (uint64_t)event->raw.result;
         }
         log_iter_close(iter);
@@ -98,62 +115,68 @@ static int count_written(const struct trial *trial, uint64_t *bytes, uint64_t *e
     return code;
 }
 
-// The first line that the trial printed, for the detail.
-static void first_message(const struct trial *trial, char *line, size_t size)
+// The first line that the trial's command printed.
+static void first_message(const struct trial *trial, char line[256])
 {
-    FILE *in = fopen(trial->messages, "r");
-    if (!in || !fgets(line, (int)size, in)) snprintf(line, size, "no message");
+    FILE *in = fopen(trial->messages, "re");
+    if (!in || !fgets(line, 256, in)) snprintf(line, 256, "no message");
     if (in) fclose(in);
     line[strcspn(line, "\n")] = 0;
 }
 
-static void trial_judge(struct check *check, struct trial *trial)
+struct expectation {
+    unsigned layer;
+    const char *fix;        // where the command fails
+    const char *unseen_fix; // where not all was recorded
+    const char *success;    // of what kind the recorded bytes are
+};
+
+// Runs a command that records a program, and compares what the program wrote with what is in the log.
+static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, struct expectation expected)
 {
-    const char *fix = "run `ioseer record -o test.ioseer -- true` and see what it says";
-    int status = trial_record(trial);
-    uint64_t bytes = 0;
-    uint64_t events = 0;
+    char line[256];
     struct stat st;
-    if (status < 0) {
-        check_fails(check, fix, "cannot start: %s", err_text(status));
+    uint64_t bytes = 0, events = 0;
+    int status = run_command(trial, arguments, environ);
+    if (status == -ETIMEDOUT) {
+        doctor_fail(check, expected.fix, "the trial did not end within %.0f seconds", longest_seconds);
+    } else if (status < 0) {
+        doctor_fail(check, expected.fix, "cannot start: %s", err_text(status));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
-        char line[256];
-        first_message(trial, line, sizeof line);
-        check_fails(check, fix, "recording failed: %s", line);
+        first_message(trial, line);
+        doctor_fail(check, expected.fix, "recording failed: %s", line);
     } else if (stat(trial->file, &st)) {
-        check_fails(check, fix, "the recorded program did not write its file");
-    } else if ((status = count_written(trial, &bytes, &events)) < 0) {
-        check_fails(check, fix, "the log cannot be read: %s", err_text(status));
+        doctor_fail(check, expected.fix, "the recorded program did not write its file");
+    } else if ((status = count_written(trial, expected.layer, &bytes, &events)) < 0) {
+        doctor_fail(check, expected.fix, "the log cannot be read: %s", err_text(status));
     } else if (bytes != (uint64_t)st.st_size) {
-        check_fails(check, "the library was not loaded into the program, or did not see it all",
-                    "%" PRIu64 " of %lld bytes written were recorded", bytes, (long long)st.st_size);
+        doctor_fail(check, expected.unseen_fix, "%" PRIu64 " of %lld bytes written%s were recorded", bytes,
+                    (long long)st.st_size, expected.success);
     } else {
-        check_passes(check, "a trial gave %s and all %s written", human_count(events, "event").text,
-                     human_bytes(bytes).text);
+        doctor_pass(check, "a trial gave %s and all %s written%s", human_count(events, "event").text,
+                    human_bytes(bytes).text, expected.success);
     }
 }
 
 // The loader says on standard error what it cannot preload, and goes on without.
-static void library_judge(struct check *check, const struct trial *trial, char **environment)
+static void judge_library(struct doctor_check *check, struct trial *trial, char **environment)
 {
-    char self[PATH_MAX];
-    char *arguments[] = {self, "--version", NULL};
+    char *arguments[] = {trial->ioseer, "--version", NULL};
     char line[256];
     const char *library = NULL;
     for (char **variable = environment; *variable; variable++) {
         if (!strncmp(*variable, SETTING_LIBRARY "=", strlen(SETTING_LIBRARY "="))) library = strchr(*variable, '=') + 1;
     }
-    int status = private_file_program(self);
-    if (status == 0) status = run_quietly(trial, arguments, environment);
-    first_message(trial, line, sizeof line);
+    int status = run_command(trial, arguments, environment);
+    first_message(trial, line);
     if (status == 0 && library && !strstr(line, "LD_PRELOAD")) {
-        check_passes(check, "%s can be loaded", library);
+        doctor_pass(check, "%s can be loaded", library);
     } else {
-        check_fails(check, "build or install ioseer again", "cannot be loaded: %s", line);
+        doctor_fail(check, reinstall, "cannot be loaded: %s", line);
     }
 }
 
-void doctor_library(struct check *check)
+void doctor_library(struct doctor_check *check)
 {
     struct trial trial = {0};
     struct record_job job;
@@ -163,24 +186,113 @@ void doctor_library(struct check *check)
     int code = trial_prepare(&trial);
     if (code == 0) code = record_job_prepare(&job, &defaults, command, &problem);
     if (code < 0) {
-        check_fails(check, "build or install ioseer again", "%s%s%s", problem.what, *problem.what ? ": " : "",
-                    *problem.why ? problem.why : err_text(code));
+        const char *why = *problem.why ? problem.why : err_text(code);
+        doctor_fail(check, reinstall, "%.200s%s%s", problem.what, *problem.what ? ": " : "", why);
     } else {
-        library_judge(check, &trial, job.plan.environment);
+        judge_library(check, &trial, job.plan.environment);
         pack_remove_directory(job.spill_dir);
         record_job_free(&job);
     }
     trial_remove(&trial);
 }
 
-void doctor_recording(struct check *check)
+static bool prepare_or_fail(struct doctor_check *check, struct trial *trial)
 {
-    struct trial trial = {0};
-    int code = trial_prepare(&trial);
-    if (code < 0) {
-        check_fails(check, "set TMPDIR to a directory that can be written", "no room for a trial: %s", err_text(code));
+    int code = trial_prepare(trial);
+    if (code == 0) return true;
+    doctor_fail(check, "set TMPDIR to a directory that can be written", "no room for a trial: %s", err_text(code));
+    return false;
+}
+
+// ioseer records itself as it writes the list of calls to a file.
+void doctor_recording(struct doctor_check *check)
+{
+    struct trial trial;
+    if (!prepare_or_fail(check, &trial)) return;
+    char *arguments[] = {trial.ioseer, "record", "-q",      "-o", trial.log,  "--",
+                         trial.ioseer, "doctor", "--calls", "-o", trial.file, NULL};
+    judge(check, &trial, arguments,
+          (struct expectation){.layer = LAYER_NONE,
+                               .fix = "run `ioseer record -o test.ioseer -- true` and see what it says",
+                               .unseen_fix = "the library was not loaded into the program, or did not see it all",
+                               .success = ""});
+    trial_remove(&trial);
+}
+
+static bool is_installed(struct doctor_check *check, const char *name, char path[PATH_MAX])
+{
+    int code = private_file_path(name, path);
+    if (code < 0) doctor_fail(check, reinstall, "%s is missing from lib/ioseer: %s", name, err_text(code));
+    return code == 0;
+}
+
+void doctor_replay(struct doctor_check *check)
+{
+    char path[PATH_MAX];
+    if (is_installed(check, "ioseer-replay-serial", path)) doctor_pass(check, "%s is there", path);
+}
+
+struct mpi {
+    const char *launcher, *plugin, *runner, *program;
+    const char *rebuild; // NULL where ioseer was built with it
+};
+
+// Open MPI refuses to start programs for root, and more of them than cores, unless told that it may.
+static void allow_any_launch(void)
+{
+    static const char *const names[] = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
+                                        "OMPI_MCA_rmaps_base_oversubscribe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], "1", 0);
+}
+
+static void check_mpi(struct doctor_check *check, const struct mpi *mpi)
+{
+    char launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
+    bool has_launcher = path_search(mpi->launcher, launcher);
+    if (mpi->rebuild) {
+        if (has_launcher)
+            doctor_fail(check, mpi->rebuild, "ioseer was built without it: its MPI-IO is not recorded");
+        else
+            doctor_pass(check, "not here, and ioseer was built without it");
         return;
     }
-    trial_judge(check, &trial);
+    struct trial trial;
+    if (!is_installed(check, mpi->plugin, path) || !is_installed(check, mpi->runner, path) ||
+        !is_installed(check, mpi->program, program)) {
+        return;
+    }
+    if (!has_launcher) {
+        doctor_pass(check, "plugin and runner are there; without %s they cannot be tried", mpi->launcher);
+        return;
+    }
+    if (!prepare_or_fail(check, &trial)) return;
+    allow_any_launch();
+    char *arguments[] = {trial.ioseer, "record", "-q", "-o",    trial.log,  "--",
+                         launcher,     "-n",     "1",  program, trial.file, NULL};
+    judge(check, &trial, arguments,
+          (struct expectation){.layer = LAYER_MPIIO,
+                               .fix = "start an MPI program with mpiexec and see what it says",
+                               .unseen_fix = "the plugin was not loaded; build or install ioseer again",
+                               .success = " with MPI-IO"});
     trial_remove(&trial);
+}
+
+void doctor_mpich(struct doctor_check *check)
+{
+    struct mpi mpi = {"mpiexec.mpich", "libioseer-mpich.so", "ioseer-replay-mpich", "ioseer-doctor-mpich",
+                      "install MPICH's headers (libmpich-dev) and build ioseer again"};
+#ifdef BUILT_WITH_MPICH
+    mpi.rebuild = NULL;
+#endif
+    check_mpi(check, &mpi);
+}
+
+void doctor_openmpi(struct doctor_check *check)
+{
+    struct mpi mpi = {"mpiexec.openmpi", "libioseer-openmpi.so", "ioseer-replay-openmpi", "ioseer-doctor-openmpi",
+                      "install Open MPI's headers (libopenmpi-dev) and build ioseer again"};
+#ifdef BUILT_WITH_OPENMPI
+    mpi.rebuild = NULL;
+#endif
+    check_mpi(check, &mpi);
 }

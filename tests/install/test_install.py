@@ -63,11 +63,11 @@ class InstallTest(CommandLineTest):
             os.unlink(name)
         return paths
 
-    def ioseer(self, prefix, *words):
-        """Runs an installed ioseer, which must succeed and load nothing of ioseer's from elsewhere."""
+    def ioseer(self, prefix, *words, statuses=(0,)):
+        """Runs an installed ioseer, which must load nothing of ioseer's from elsewhere."""
         loader = {'LD_DEBUG': 'files', 'LD_DEBUG_OUTPUT': self.path('loader')}
         done = run(os.path.join(prefix, 'bin', 'ioseer'), *words, cwd=self.folder, env={**os.environ, **loader})
-        self.assertEqual(done.returncode, 0, f'{words}: {done.stdout[-2000:]!r} {done.stderr!r}')
+        self.assertIn(done.returncode, statuses, f'{words}: {done.stdout[-2000:]!r} {done.stderr!r}')
         for path in self.loaded_paths():
             self.assertFalse(path.startswith((BUILD + '/', self.build + '/')), path)
             if re.match(r'(lib)?ioseer', os.path.basename(path)):
@@ -91,7 +91,15 @@ class InstallTest(CommandLineTest):
                                         ' '.join([*launcher, '{np}']), log))
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
+    def doctor(self, prefix, statuses=(0, 1)):
+        """What doctor says of each part of the installation."""
+        checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
+        return {check['name']: check for check in checks
+                if check['name'] in ('library', 'recording', 'replay', 'MPICH', 'Open MPI')}
+
     def check(self, prefix):
+        for check in self.doctor(prefix).values():
+            self.assertTrue(check['ok'], check)
         verbs = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(SOURCE, 'doc', 'man'))}
         pages = {os.path.splitext(name)[0] for name in os.listdir(os.path.join(prefix, 'share', 'man', 'man1'))}
         self.assertEqual(pages, verbs)
@@ -102,6 +110,8 @@ class InstallTest(CommandLineTest):
 
 
 class Layouts:
+    """One test per way to install."""
+
     def test_prefix(self):
         self.install()
         self.check(self.prefix)
@@ -126,6 +136,21 @@ class Plain(Layouts, InstallTest):
 
 class Lib64(Layouts, InstallTest):
     libdir = 'lib64'
+
+
+class Incomplete(InstallTest):
+    libdir = 'lib'
+
+    def test_doctor_names_what_is_missing(self):
+        self.install()
+        folder = os.path.join(self.prefix, 'lib', 'ioseer')
+        for name in sorted(os.listdir(folder)):
+            with self.subTest(name=name):
+                os.rename(os.path.join(folder, name), self.path('away'))
+                failed = [check for check in self.doctor(self.prefix, statuses=(1,)).values() if not check['ok']]
+                self.assertIn(name, failed[0]['detail'])
+                self.assertIn('install ioseer again', failed[0]['fix'])
+                os.rename(self.path('away'), os.path.join(folder, name))
 
 
 with SCRATCH:

@@ -1,0 +1,103 @@
+// What the machine offers the recorder.
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/human.h"
+#include "base/process.h"
+#include "base/settings.h"
+#include "doctor/checks.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// Whether the CPU's counter runs at one rate in all states and on all cores.
+static bool counter_is_invariant(void)
+{
+#if defined(__x86_64__)
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && edx & 1u << 8;
+#else
+    return false;
+#endif
+}
+
+void doctor_clock(struct doctor_check *check)
+{
+    doctor_pass(check, counter_is_invariant()
+                           ? "the CPU's counter, which runs at a constant rate"
+                           : "clock_gettime: the CPU has no counter of constant rate; a little slower");
+}
+
+void doctor_spill(struct doctor_check *check)
+{
+    const char *given = getenv(SETTING_SPILL);
+    const char *folder = given && *given ? given : ".";
+    const char *fix = "set IOSEER_SPILL to a directory with room, or put the log there with -o";
+    struct statvfs fs;
+    if (access(folder, W_OK | X_OK) || statvfs(folder, &fs)) {
+        doctor_fail(check, fix, "%s: %s", folder, strerror(errno));
+        return;
+    }
+    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    const char *shown = strcmp(folder, ".") ? folder : "the current directory";
+    if (room < SETTING_DEFAULT_TRACE_CAP) {
+        doctor_fail(check, fix, "%s has room for %s only", shown, human_bytes(room).text);
+    } else {
+        doctor_pass(check, "%s has room for %s", shown, human_bytes(room).text);
+    }
+}
+
+// `record` reads the counts of a child that has ended but is not yet reaped.
+void doctor_byte_counts(struct doctor_check *check)
+{
+    siginfo_t ended;
+    uint64_t chars[2];
+    pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    bool known = pid > 0 && waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0 && process_chars(pid, chars);
+    int error = errno;
+    if (pid > 0) waitpid(pid, NULL, 0);
+    if (known) {
+        doctor_pass(check, "the kernel's byte counts (/proc/PID/io) can be read");
+    } else if (error == EACCES && access("/proc/self/io", R_OK) == 0) {
+        // Newer kernels show the counts of a dead child to root only; processes that end by themselves note their own.
+        doctor_pass(check, "coverage is known, but not of processes that are killed");
+    } else {
+        doctor_fail(check, "mount /proc without hidepid, allow ptrace of own children; recording works without",
+                    "/proc/PID/io of a child: %s; coverage will not be known", strerror(error));
+    }
+}
+
+void doctor_kernel(struct doctor_check *check)
+{
+    struct utsname name;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool populates = memory != MAP_FAILED && madvise(memory, page, MADV_POPULATE_WRITE) == 0;
+    if (memory != MAP_FAILED) munmap(memory, page);
+    if (uname(&name)) strcpy(name.release, "of unknown version");
+    doctor_pass(check, "Linux %s %s", name.release,
+                populates ? "with MADV_POPULATE_WRITE"
+                          : "without MADV_POPULATE_WRITE (5.14): recording costs some page faults more");
+}
+
+void doctor_source_lines(struct doctor_check *check)
+{
+#ifdef HAVE_LIBDW
+    doctor_pass(check, "built with libdw: --callsites gives source lines");
+#else
+    doctor_pass(check, "built without libdw: --callsites gives addresses only");
+#endif
+}
