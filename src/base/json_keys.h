@@ -1,4 +1,4 @@
-// Members of JSON objects, in one line each. What ends in _if is null where it is not known.
+// Members of JSON objects in one line each. Those that end in _if write null where the value is not known.
 #pragma once
 
 #include "base/json_out.h"
@@ -61,6 +61,11 @@ static inline void key_null(struct json_out *json, const char *key)
 static inline void key_number_if(struct json_out *json, const char *key, bool known, uint64_t value)
 {
     known ? key_number(json, key, value) : key_null(json, key);
+}
+
+static inline void key_bool_if(struct json_out *json, const char *key, bool known, bool value)
+{
+    known ? key_bool(json, key, value) : key_null(json, key);
 }
 
 static inline void key_signed_if(struct json_out *json, const char *key, bool known, int64_t value)

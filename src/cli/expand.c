@@ -2,20 +2,20 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "log/describe.h"
+#include "base/table.h"
+#include "cli/dump.h"
 
 struct expanding {
     const struct model *model;
     struct output *output;
-    struct json_out *json; // NULL: text
+    struct table table; // unless output->json
     uint32_t program, rank, thread;
-    char *name[2]; // of the operation's files
-    size_t room[2];
+    struct bytes name[2]; // of the operation's files
 };
 
 // What is known of an operation, as `dump` would say it.
@@ -31,19 +31,15 @@ static int name_of(struct expanding *e, unsigned which, uint32_t file, int64_t m
     *name = NULL;
     if (file == OP_NO_SET) return 0;
     const struct file_set *set = e->model->file[file].set;
-    size_t room = strlen(set->pattern) + 20 * set->number_count + 1; // no number has more digits
-    if (room > e->room[which]) {
-        char *more = realloc(e->name[which], room);
-        RETURN_IF(!more, -ENOMEM);
-        e->name[which] = more;
-        e->room[which] = room;
-    }
-    FORWARD(file_set_member_name(set, (size_t)member, e->name[which], room));
-    *name = e->name[which];
+    size_t most = strlen(set->pattern) + 20 * set->number_count + 1; // no number has more digits
+    char *room = (char *)bytes_reserve(&e->name[which], most);
+    RETURN_IF(!room, -ENOMEM);
+    *name = room;
+    FORWARD(file_set_member_name(set, (size_t)member, room, most));
     return 0;
 }
 
-static int look(struct expanding *e, const struct model_step *step, struct shown *shown)
+static int describe(struct expanding *e, const struct model_step *step, struct shown *shown)
 {
     const struct op_kind *kind = step->kind;
     const int64_t *at = step->op->at;
@@ -62,10 +58,10 @@ static int look(struct expanding *e, const struct model_step *step, struct shown
 
 // --- JSON
 
-static void print_json(const struct expanding *e, const struct model_step *step, const struct shown *shown)
+static void print_json(struct expanding *e, const struct model_step *step, const struct shown *shown)
 {
     const struct op_kind *kind = step->kind;
-    struct json_out *json = e->json;
+    struct json_out *json = e->output->json;
     json_object(json);
     key_number(json, "program", e->program);
     key_number(json, "rank", e->rank);
@@ -75,17 +71,17 @@ static void print_json(const struct expanding *e, const struct model_step *step,
     key_text(json, "op", kind->call);
     key_text(json, "class", call_class_name(kind->class));
     if (kind->class == CLASS_NONE) {
-        key_signed_if(json, "times", true, shown->size);
+        key_signed(json, "times", shown->size);
         json_close(json);
         return;
     }
     key_text(json, "file", shown->file);
     key_signed_if(json, "offset", shown->has_offset, shown->offset);
-    if (shown->has_view) key_signed_if(json, "view_offset", true, shown->view_offset);
+    if (shown->has_view) key_signed(json, "view_offset", shown->view_offset);
     key_signed_if(json, "size", shown->has_size, shown->size);
     key_signed_if(json, "result", shown->has_result, shown->result);
-    key_signed_if(json, "errno", true, kind->error);
-    if (kind->etype_bytes) key_signed_if(json, "type", true, step->op->at[AT_SECOND]);
+    key_signed(json, "errno", kind->error);
+    if (kind->etype_bytes) key_signed(json, "type", step->op->at[AT_SECOND]);
     if (shown->file2) key_text(json, "file2", shown->file2);
     if (kind->class == CLASS_OPEN) key_number(json, "flags", kind->flags);
     if (kind->whence) key_number(json, "whence", kind->whence);
@@ -94,50 +90,38 @@ static void print_json(const struct expanding *e, const struct model_step *step,
 
 // --- text
 
-static void print_number(FILE *out, int width, bool known, int64_t value)
+static void add_signed(struct table *table, bool known, int64_t value)
 {
-    if (known) {
-        fprintf(out, " %*" PRId64, width, value);
-    } else {
-        fprintf(out, " %*s", width, "-");
-    }
+    dump_result(table, 0, known, value);
 }
 
-static void print_text(const struct expanding *e, const struct model_step *step, const struct shown *shown)
+static void print_text(struct expanding *e, const struct model_step *step, const struct shown *shown)
 {
-    const struct op_kind *kind = step->kind;
-    FILE *out = e->output->out;
-    const char *error = kind->error ? strerrorname_np(kind->error) : NULL;
-    fprintf(out, "%7" PRIu32 " %6" PRIu32 " %6" PRIu32 " %6" PRIu32 " %-22s", e->program, e->rank, e->thread,
-            step->phase + 1, kind->call);
-    print_number(out, 14, shown->has_offset, shown->offset);
-    print_number(out, 11, shown->has_size, shown->size);
-    if (kind->error) {
-        fprintf(out, " %12s", error ? error : "error");
-    } else {
-        print_number(out, 12, shown->has_result, shown->result);
-    }
-    fputs("  ", out);
-    human_print_name(out, shown->file ? shown->file : "-");
-    if (shown->file2) {
-        fputs(" -> ", out);
-        human_print_name(out, shown->file2);
-    }
-    putc('\n', out);
+    struct table *table = &e->table;
+    table_number(table, e->program);
+    table_number(table, e->rank);
+    table_number(table, e->thread);
+    table_number(table, step->phase + 1);
+    table_text(table, step->kind->call);
+    add_signed(table, shown->has_offset, shown->offset);
+    add_signed(table, shown->has_size, shown->size);
+    dump_result(table, (int)step->kind->error, shown->has_result, shown->result);
+    table_text(table, shown->file);
+    if (shown->file2) table_append(table, " -> %s", shown->file2);
+    table_row(table);
 }
 
 // --- all of them
 
-static int take_step(const struct model_step *step, void *context)
+static int print_step(const struct model_step *step, void *context)
 {
     struct expanding *e = context;
     struct shown shown;
-    FORWARD(look(e, step, &shown));
-    if (e->json) {
+    FORWARD(describe(e, step, &shown));
+    if (e->output->json)
         print_json(e, step, &shown);
-        return e->json->error;
-    }
-    print_text(e, step, &shown);
+    else
+        print_text(e, step, &shown);
     return output_failed(e->output) ? e->output->error : 0;
 }
 
@@ -149,30 +133,32 @@ static int expand_processes(struct expanding *e, uint64_t only_rank)
         for (e->rank = 0; e->rank < model->program[e->program].np; e->rank++) {
             if (only_rank != UINT64_MAX && e->rank != only_rank) continue;
             for (e->thread = 0; e->thread < threads; e->thread++) {
-                FORWARD(model_expand(model, e->program, e->rank, e->thread, take_step, e));
+                FORWARD(model_expand(model, e->program, e->rank, e->thread, print_step, e));
             }
         }
     }
     return 0;
 }
 
-int expand_print(const struct model *model, const struct expand_options *options, struct output *output)
+int expand_print(const struct model *model, bool as_json, uint64_t only_rank, struct output *output)
 {
+    static const struct table_column columns[] = {{"PROGRAM", TABLE_NUMBER}, {"RANK", TABLE_NUMBER},
+                                                  {"THREAD", TABLE_NUMBER},  {"PHASE", TABLE_NUMBER},
+                                                  {"OP", TABLE_TEXT},        {"OFFSET", TABLE_NUMBER},
+                                                  {"SIZE", TABLE_NUMBER},    {"RESULT", TABLE_NUMBER},
+                                                  {"FILE", TABLE_NAME},      {0}};
+    static const unsigned width[] = {7, 6, 6, 6, 22, 14, 11, 12, 0};
     struct expanding e = {.model = model, .output = output};
-    if (options->json) {
-        e.json = json_out_begin(output->out, 1);
-        RETURN_IF(!e.json, -ENOMEM);
-        json_array(e.json);
-    } else {
-        fprintf(output->out, "%7s %6s %6s %6s %-22s %14s %11s %12s  %s\n", "PROGRAM", "RANK", "THREAD", "PHASE", "OP",
-                "OFFSET", "SIZE", "RESULT", "FILE");
-    }
-    int code = expand_processes(&e, options->rank);
-    if (e.json) {
-        json_close(e.json);
-        output->error = json_out_end(e.json);
-    }
-    free(e.name[0]);
-    free(e.name[1]);
-    return output->error ? 0 : code;
+    if (as_json)
+        json_array(output_json(output, 1));
+    else
+        e.table = table_begin_stream(output->out, columns, width);
+    int code = expand_processes(&e, only_rank), ended = 0;
+    if (as_json)
+        json_close(output->json);
+    else
+        ended = table_end(&e.table);
+    bytes_free(&e.name[0]);
+    bytes_free(&e.name[1]);
+    return code < 0 ? code : ended;
 }

@@ -7,10 +7,5 @@
 #include "cli/output.h"
 #include "model/model.h"
 
-struct expand_options {
-    bool json;
-    uint64_t rank; // UINT64_MAX: all
-};
-
-// 0 or a negative code; errors of the output are noted there.
-int expand_print(const struct model *model, const struct expand_options *options, struct output *output);
+// `only_rank` is UINT64_MAX for all. 0 or a negative code.
+int expand_print(const struct model *model, bool as_json, uint64_t only_rank, struct output *output);

@@ -53,3 +53,19 @@ void log_argument_warn(const struct log_argument *argument)
     }
     free(line);
 }
+
+int log_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
+                       int (*print)(struct log *log, struct output *output))
+{
+    struct log_argument argument;
+    struct output output;
+    int status = log_argument_open(&argument, verb, argc, argv);
+    if (status != STATUS_OK) return status;
+    status = log_argument_output(&argument, &output, options->output);
+    if (status == STATUS_OK) {
+        status = output_end(&output, argument.path, print(argument.log, &output));
+        if (status == STATUS_OK && !options->quiet) log_argument_warn(&argument);
+    }
+    log_argument_close(&argument);
+    return status;
+}

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "log/log.h"
 
@@ -25,3 +26,8 @@ int log_argument_output(const struct log_argument *argument, struct output *outp
 
 // One line on standard error where a part of the log could not be read. To be called after reading.
 void log_argument_warn(const struct log_argument *argument);
+
+// A whole verb that prints what one LOG says: opens argv[1] and the output, calls `print`, warns about damage.
+// `print` returns 0 or a negative code. Returns an exit status.
+int log_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
+                       int (*print)(struct log *log, struct output *output));

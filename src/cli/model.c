@@ -2,37 +2,29 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "cli/expand.h"
 #include "cli/model_argument.h"
-#include "cli/output.h"
 #include "cli/verb.h"
 #include "model/export/job.h"
 #include "model/file/write.h"
 
 static struct {
+    struct print_options print;
+    struct model_choice model;
     bool expand;
-    bool json;
-    bool quiet;
     uint64_t rank;
-    const char *layer;
-    double gap_seconds;
     const char *format;
-    const char *output;
 } options = {.rank = UINT64_MAX};
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"layer", 0, OPTION_TEXT, &options.layer, "LAYER",
-     "look at mpiio, posix or stdio (default: the highest that moved the bytes)"},
-    {"gap", 0, OPTION_DURATION, &options.gap_seconds, "TIME",
-     "without MPI: a pause this long parts phases (default 200ms)"},
+    ROW_OUTPUT(&options.print.output),
+    ROWS_MODEL(options.model),
     {"format", 0, OPTION_TEXT, &options.format, "FORMAT",
      "write a model (default), a job file for fio, or command lines for ior"},
     {"expand", 0, OPTION_FLAG, &options.expand, NULL, "print every operation that the model stands for instead"},
     {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "with --expand: only this process of each program"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "with --expand: print a JSON array (a model is JSON anyway)"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    {"json", 0, OPTION_FLAG, &options.print.json, NULL, "with --expand: print a JSON array (a model is JSON anyway)"},
+    ROW_QUIET_LOG(&options.print.quiet),
     {0},
 };
 
@@ -49,40 +41,18 @@ static const struct format *find_format(void)
     return NULL;
 }
 
-static int print(const struct model_argument *argument, const struct format *format)
+static int print(const struct model *model, struct output *output)
 {
-    struct output output;
-    struct expand_options how = {.json = options.json, .rank = options.rank};
-    int status = model_argument_output(argument, &output, options.output), code;
-    if (status != STATUS_OK) return status;
-    if (options.expand) {
-        code = expand_print(&argument->model, &how, &output);
-    } else {
-        code = format->write(&argument->model, output.out);
-    }
-    bool failed = code && !output_failed_with(&output, code);
-    if (failed) cli_fail("model", argument->log.path, code);
-    status = output_close(&output, failed);
-    if (status == STATUS_OK && !options.quiet) model_argument_warn(argument);
-    return status;
+    if (!options.expand) return find_format()->write(model, output->out);
+    return expand_print(model, options.print.json, options.rank, output);
 }
 
 static int model_run(int argc, char **argv)
 {
-    struct model_options how;
-    struct model_argument argument;
     if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "is for --expand only");
-    const struct format *format = find_format();
-    if (!format) return cli_usage("model", options.format, "not model, fio or ior");
+    if (!find_format()) return cli_usage("model", options.format, "not model, fio or ior");
     if (options.expand && options.format) return cli_usage("model", "--format", "not with --expand");
-    if (argc < 2) return cli_usage("model", "LOG or MODEL", "is missing");
-    if (argc > 2) return cli_usage("model", argv[2], "one LOG or MODEL is enough");
-    int status = model_argument_options(&how, "model", options.layer, options.gap_seconds);
-    if (status == STATUS_OK) status = model_argument_open(&argument, "model", argv[1], &how);
-    if (status != STATUS_OK) return status;
-    status = print(&argument, format);
-    model_argument_close(&argument);
-    return status;
+    return model_argument_print("model", argc, argv, &options.print, &options.model, print);
 }
 
 const struct verb verb_model = {

@@ -9,11 +9,11 @@
 #include "cli/verb.h"
 #include "model/file/read.h"
 
-int model_argument_options(struct model_options *options, const char *verb, const char *layer, double gap_seconds)
+int model_argument_options(struct model_options *options, const char *verb, const struct model_choice *rows)
 {
-    int found = layer ? call_layer_find(layer) : LAYER_NONE;
-    if (found < 0) return cli_usage(verb, layer, "not a layer: mpiio, posix or stdio");
-    *options = (struct model_options){.layer = (unsigned)found, .gap_ns = (int64_t)(gap_seconds * 1e9)};
+    int layer = rows->layer ? call_layer_find(rows->layer) : LAYER_NONE;
+    if (layer < 0) return cli_usage(verb, rows->layer, "not a layer: mpiio, posix or stdio");
+    *options = (struct model_options){.layer = (unsigned)layer, .gap_ns = (int64_t)(rows->gap_seconds * 1e9)};
     return STATUS_OK;
 }
 
@@ -80,4 +80,24 @@ void model_argument_print_program(FILE *out, const struct model *model, uint32_t
     else
         fprintf(out, " (phases %zu-%zu)", chosen->first + 1, chosen->end);
     fprintf(out, " moved the most bytes and is %s.\n\n", done);
+}
+
+int model_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
+                         const struct model_choice *rows, int (*print)(const struct model *model, struct output *output))
+{
+    struct model_options how;
+    struct model_argument argument;
+    struct output output;
+    if (argc < 2) return cli_usage(verb, "LOG or MODEL", "is missing");
+    if (argc > 2) return cli_usage(verb, argv[2], "one LOG or MODEL is enough");
+    int status = model_argument_options(&how, verb, rows);
+    if (status == STATUS_OK) status = model_argument_open(&argument, verb, argv[1], &how);
+    if (status != STATUS_OK) return status;
+    status = model_argument_output(&argument, &output, options->output);
+    if (status == STATUS_OK) {
+        status = output_end(&output, argv[1], print(&argument.model, &output));
+        if (status == STATUS_OK && !options->quiet) model_argument_warn(&argument);
+    }
+    model_argument_close(&argument);
+    return status;
 }

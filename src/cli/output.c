@@ -88,21 +88,28 @@ int output_check(const char *verb, const char *path)
     return status;
 }
 
-bool output_failed(struct output *o)
+struct json_out *output_json(struct output *o, unsigned unfold)
 {
-    if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;
-    return o->error;
+    o->json = json_out_begin(o->out, unfold);
+    if (o->json) return o->json;
+    cli_fail(o->verb, "memory", -ENOMEM);
+    if (o->beside) unlink(o->beside);
+    exit(STATUS_FAILURE);
 }
 
-bool output_failed_with(struct output *o, int code)
+bool output_failed(struct output *o)
 {
-    if (ferror(o->out) && !o->error) o->error = code;
+    if (o->json && o->json->error && !o->error) o->error = o->json->error;
+    if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;
     return o->error;
 }
 
 int output_close(struct output *o, bool verb_failed)
 {
     errno = 0;
+    int written = o->json ? json_out_end(o->json) : 0;
+    o->json = NULL;
+    if (written < 0 && !o->error) o->error = written;
     if (fflush(o->out)) output_failed(o);
     output_failed(o);
     if (o->path && fclose(o->out) && !o->error) o->error = -errno;
@@ -115,4 +122,12 @@ int output_close(struct output *o, bool verb_failed)
     if (!o->error) return STATUS_OK;
     if (o->error == -EPIPE) return STATUS_FAILURE;
     return cli_fail(o->verb, o->path ? o->path : "standard output", o->error);
+}
+
+int output_end(struct output *o, const char *what, int code)
+{
+    if (code < 0 && ferror(o->out) && !o->error) o->error = code; // errno may be another's by now
+    bool failed = code < 0 && !output_failed(o);
+    if (failed) cli_fail(o->verb, what, code);
+    return output_close(o, failed);
 }

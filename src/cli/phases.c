@@ -1,54 +1,30 @@
 // `ioseer phases`: the application's I/O phases as a table or as JSON.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/table.h"
 #include "cli/model_argument.h"
-#include "cli/output.h"
 #include "cli/verb.h"
-#include "log/describe.h"
-#include "model/model.h"
 #include "report/phases_json.h"
 
 static struct {
-    bool json;
-    bool quiet;
-    const char *layer;
-    double gap_seconds;
-    const char *output;
+    struct print_options print;
+    struct model_choice model;
 } options;
 
 static const struct option_row rows[] = {
-    {"layer", 0, OPTION_TEXT, &options.layer, "LAYER",
-     "look at mpiio, posix or stdio (default: the highest that moved the bytes)"},
-    {"gap", 0, OPTION_DURATION, &options.gap_seconds, "TIME",
-     "without MPI: a pause this long parts phases (default 200ms)"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    ROWS_MODEL(options.model),
+    ROWS_PRINT(options.print),
     {0},
 };
 
-static double seconds(int64_t ns)
+static void add_ranks(struct table *table, const uint32_t *rank, size_t count)
 {
-    return (double)ns / 1e9;
-}
-
-static double bandwidth(uint64_t bytes, int64_t ns)
-{
-    return ns > 0 ? (double)bytes / seconds(ns) : 0;
-}
-
-// --- text
-
-static void print_rank_list(FILE *out, const uint32_t *rank, size_t count)
-{
-    fputs("  ranks ", out);
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && rank[end] == rank[end - 1] + 1;) end++;
-        fprintf(out, i ? ",%" PRIu32 : "%" PRIu32, rank[i]);
-        if (end - i > 1) fprintf(out, "-%" PRIu32, rank[end - 1]);
+        table_append(table, "%s%" PRIu32, i ? "," : "ranks ", rank[i]);
+        if (end - i > 1) table_append(table, "-%" PRIu32, rank[end - 1]);
     }
 }
 
@@ -61,41 +37,84 @@ static const char *offset_text(const struct model_row *row)
     return value->text ? value->text : "(table)";
 }
 
-static void print_row_text(FILE *out, const char *label, const struct model_row *row)
+// A run of phases of one family, which is one block of lines.
+struct block {
+    const struct model *model;
+    size_t first, end;
+    const struct model_row *row;
+    size_t rows;
+    const struct family_use *use;
+    int64_t total_ns; // of all phases
+};
+
+static void add_row(struct table *table, const struct model_row *row)
 {
-    char operations[64];
-    snprintf(operations, sizeof operations, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
-             call_class_name(row->class));
-    fprintf(out, "%-9s %-22s %-36s %6" PRIu64 " %10s %10s", label, operations, offset_text(row), row->rep,
-            row->has_size ? human_bytes(model_row_size(row)).text : "varies", human_bytes(row->bytes).text);
+    table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
+                 call_class_name(row->class));
+    table_text(table, offset_text(row));
+    table_number(table, row->rep);
+    row->has_size ? table_bytes(table, model_row_size(row)) : table_text(table, "varies");
+    table_bytes(table, row->bytes);
 }
 
-// Phases of one family that follow each other are one block of lines.
-static void print_block(FILE *out, const struct model *model, size_t first, size_t last, const struct model_row *row,
-                        size_t row_count, const struct family_use *use, int64_t total_ns)
+// Time, bandwidth, share and file, which the first line of a block has. Returns whether a file is named.
+static bool add_totals(struct table *table, const struct block *block)
 {
-    const struct model_family *family = &model->family[model->phase[first].family];
-    char label[48];
-    int64_t duration_ns = 0;
-    for (size_t i = first; i <= last; i++) duration_ns += model->phase[i].duration_ns;
-    snprintf(label, sizeof label, first == last ? "%zu" : "%zu-%zu", first + 1, last + 1);
-    for (size_t i = 0; i < row_count; i++) {
-        print_row_text(out, i ? "" : label, &row[i]);
-        if (!i) {
-            double rate = bandwidth(family->weight * (last - first + 1), duration_ns);
-            fprintf(out, " %10s %8s/s %7s", human_seconds(duration_ns).text, human_bytes((uint64_t)rate).text,
-                    human_percent(total_ns > 0 ? (double)duration_ns / (double)total_ns : 0).text);
-            fputs("  ", out);
-            if (use->main_file != OP_NO_SET) human_print_name(out, model->file[use->main_file].set->pattern);
-            if (use->files.files > 1) fprintf(out, " (%" PRIu64 " files)", use->files.files);
+    const struct model *model = block->model;
+    uint64_t weight = model->family[model->phase[block->first].family].weight * (block->end - block->first);
+    const struct family_use *use = block->use;
+    int64_t ns = 0;
+    for (size_t i = block->first; i < block->end; i++) ns += model->phase[i].duration_ns;
+    table_duration(table, ns);
+    table_bandwidth(table, ns > 0 ? (double)weight / ((double)ns / 1e9) : 0);
+    table_percent(table, block->total_ns > 0 ? (double)ns / (double)block->total_ns : 0);
+    table_text(table, use->main_file == OP_NO_SET ? "" : model->file[use->main_file].set->pattern);
+    if (use->files.files > 1) table_append(table, " (%" PRIu64 " files)", use->files.files);
+    return use->main_file != OP_NO_SET;
+}
+
+static void add_block(struct table *table, const struct block *block)
+{
+    const struct model *model = block->model;
+    const struct model_row *row = block->row;
+    uint32_t np = model->program[model->family[model->phase[block->first].family].program].np;
+    for (size_t i = 0; i < block->rows || !i; i++) {
+        table_printf(table, i ? "" : "%zu", block->first + 1);
+        if (!i && block->end - block->first > 1) table_append(table, "-%zu", block->end);
+        if (!block->rows) {
+            table_printf(table, "%zu without transfers", block->use->ranks);
+            table_row(table);
+            return;
         }
-        if (row[i].part->ranks < model->program[family->program].np && (!i || row[i].part != row[i - 1].part)) {
-            print_rank_list(out, row[i].part->rank, row[i].part->ranks);
+        add_row(table, &row[i]);
+        bool is_named = !i && add_totals(table, block);
+        if (row[i].part->ranks < np && (!i || row[i].part != row[i - 1].part)) {
+            for (unsigned empty = i ? 4 : 0; empty; empty--) table_text(table, "");
+            if (is_named) table_append(table, "  ");
+            add_ranks(table, row[i].part->rank, row[i].part->ranks);
         }
-        fputc('\n', out);
+        table_row(table);
     }
-    if (row_count) return;
-    fprintf(out, "%-9s %zu without transfers\n", label, use->ranks);
+}
+
+static int add_phases(struct table *table, const struct model *model)
+{
+    int64_t total_ns = 0;
+    for (size_t i = 0; i < model->phases; i++) total_ns += model->phase[i].duration_ns;
+    for (size_t first = 0, end; first < model->phases; first = end) {
+        const struct model_family *family = &model->family[model->phase[first].family];
+        struct model_row *row;
+        size_t count;
+        struct family_use use;
+        end = phases_family_end(model, first);
+        FORWARD(model_rows(model, family, &row, &count));
+        int code = family_use_init(&use, model, family, row, count);
+        if (!code) add_block(table, &(struct block){model, first, end, row, count, &use, total_ns});
+        family_use_free(&use);
+        free(row);
+        FORWARD(code);
+    }
+    return 0;
 }
 
 static void print_periods(FILE *out, const struct model *model)
@@ -115,42 +134,6 @@ static void print_unphased(FILE *out, uint64_t bytes, const char *why)
     if (bytes) fprintf(out, "\n%s in no phase: %s\n", human_bytes(bytes).text, why);
 }
 
-// --- the verb
-
-struct printing {
-    const struct model *model;
-    FILE *out;
-    int64_t total_ns;
-};
-
-static int print_phases(const struct printing *p)
-{
-    const struct model *model = p->model;
-    for (size_t first = 0, end; first < model->phases; first = end) {
-        const struct model_family *family = &model->family[model->phase[first].family];
-        struct model_row *row;
-        size_t row_count;
-        struct family_use use;
-        end = phases_family_end(model, first);
-        FORWARD(model_rows(model, family, &row, &row_count));
-        int code = family_use_init(&use, model, family, row, row_count);
-        if (!code) print_block(p->out, model, first, end - 1, row, row_count, &use, p->total_ns);
-        family_use_free(&use);
-        free(row);
-        FORWARD(code);
-    }
-    return 0;
-}
-
-static int print_json(const struct model *model, struct output *output)
-{
-    struct json_out *json = json_out_begin(output->out, 4);
-    RETURN_IF(!json, -ENOMEM);
-    int code = phases_json(model, json, SIZE_MAX);
-    output->error = json_out_end(json);
-    return code;
-}
-
 static void print_rule(FILE *out, const struct model *model)
 {
     bool has_mpi = false, has_others = false;
@@ -160,54 +143,43 @@ static void print_rule(FILE *out, const struct model *model)
         has_others = has_others || !model->program[i].is_mpi;
     }
     if (has_others) {
-        fprintf(
-            out,
-            "\n%s: phases are parted by changes of the pattern and by pauses of %s and more, not by communication\n",
-            has_mpi ? "Processes without MPI" : "Without MPI", human_seconds(model->gap_ns).text);
+        fprintf(out, "\n%s: changes of the pattern and pauses of at least %s separate phases, not communication\n",
+                has_mpi ? "Processes without MPI" : "Without MPI", human_seconds(model->gap_ns).text);
     }
 }
 
-static int print_text(struct printing *p)
+static int print_text(const struct model *model, FILE *out)
 {
-    fprintf(p->out, "%-9s %-22s %-36s %6s %10s %10s %10s %10s %7s  %s\n", "PHASE", "OPERATIONS", "INITIAL OFFSET",
-            "REP", "REQUEST", "WEIGHT", "TIME", "BANDWIDTH", "SHARE", "FILE");
-    FORWARD(print_phases(p));
-    print_periods(p->out, p->model);
-    print_rule(p->out, p->model);
-    print_unphased(p->out, p->model->unphased_launchers, "moved by the launcher");
-    print_unphased(p->out, p->model->unphased_unnamed, "from or to no file");
-    print_unphased(p->out, p->model->unphased_untraced, "the trace ended before them");
+    static const struct table_column columns[] = {{"PHASE", TABLE_TEXT},
+                                                  {"OPERATIONS", TABLE_TEXT},
+                                                  {"INITIAL OFFSET", TABLE_TEXT},
+                                                  {"REP", TABLE_NUMBER},
+                                                  {"REQUEST", TABLE_UNIT},
+                                                  {"WEIGHT", TABLE_UNIT},
+                                                  {"TIME", TABLE_UNIT},
+                                                  {"BANDWIDTH", TABLE_UNIT},
+                                                  {"SHARE", TABLE_UNIT},
+                                                  {"FILE", TABLE_NAME},
+                                                  {0}};
+    struct table table = table_begin(out, columns);
+    int code = add_phases(&table, model), ended = table_end(&table);
+    FORWARD(code < 0 ? code : ended);
+    print_periods(out, model);
+    print_rule(out, model);
+    print_unphased(out, model->unphased_launchers, "moved by the launcher");
+    print_unphased(out, model->unphased_unnamed, "from or to no file");
+    print_unphased(out, model->unphased_untraced, "the trace ended before them");
     return 0;
 }
 
-static int print_model(const struct model *model, struct output *output)
+static int print(const struct model *model, struct output *output)
 {
-    if (options.json) return print_json(model, output);
-    struct printing p = {.model = model, .out = output->out};
-    for (size_t i = 0; i < model->phases; i++) p.total_ns += model->phase[i].duration_ns;
-    return print_text(&p);
+    return options.print.json ? phases_json(model, output_json(output, 4), SIZE_MAX) : print_text(model, output->out);
 }
 
 static int phases_run(int argc, char **argv)
 {
-    struct model_options how;
-    struct model_argument argument;
-    struct output output;
-    if (argc < 2) return cli_usage("phases", "LOG or MODEL", "is missing");
-    if (argc > 2) return cli_usage("phases", argv[2], "one LOG or MODEL is enough");
-    int status = model_argument_options(&how, "phases", options.layer, options.gap_seconds);
-    if (status == STATUS_OK) status = model_argument_open(&argument, "phases", argv[1], &how);
-    if (status != STATUS_OK) return status;
-    status = model_argument_output(&argument, &output, options.output);
-    if (status == STATUS_OK) {
-        int code = print_model(&argument.model, &output);
-        bool failed = code < 0 && !output.error;
-        if (failed) cli_fail("phases", argv[1], code);
-        status = output_close(&output, failed);
-        if (status == STATUS_OK && !options.quiet) model_argument_warn(&argument);
-    }
-    model_argument_close(&argument);
-    return status;
+    return model_argument_print("phases", argc, argv, &options.print, &options.model, print);
 }
 
 const struct verb verb_phases = {

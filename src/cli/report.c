@@ -65,10 +65,7 @@ static int write_report(struct page *page, const struct log_argument *argument, 
     int status = add_predictions(page);
     if (status == STATUS_OK) status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
-    int code = format->write(page, output.out);
-    bool failed = code < 0 && !output_failed_with(&output, code);
-    if (failed) cli_fail("report", argument->path, code);
-    return output_close(&output, failed);
+    return output_end(&output, argument->path, format->write(page, output.out));
 }
 
 static int report_run(int argc, char **argv)

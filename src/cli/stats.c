@@ -1,41 +1,34 @@
 // `ioseer stats`: counters per layer and file, as a table, as JSON, or in the columns of darshan-parser.
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "base/table.h"
 #include "cli/log_argument.h"
-#include "cli/output.h"
 #include "cli/verb.h"
 #include "log/describe.h"
 #include "log/stats.h"
 
 static struct {
-    bool json;
-    bool darshan;
-    bool per_rank;
-    bool quiet;
-    const char *output;
+    struct print_options print;
+    bool darshan, per_rank;
 } options;
 
 static const struct option_row rows[] = {
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object with all counters"},
     {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print the tab-separated columns of darshan-parser"},
     {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL, "keep the ranks (without MPI: the processes) apart"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+    ROWS_PRINT(options.print),
     {0},
 };
 
-// One of these prints a record; the context is its own.
+// The context of the functions that print a record.
 struct printer {
     struct log *log;
     struct output *output;
-    struct json_out *json;
-    unsigned layer; // of the last record: a new one has a heading
+    unsigned layer;     // of the last record: each layer has a heading
+    struct table table; // of that layer
 };
 
 static size_t list_values(const struct log_stats_record *record, struct counters_value values[COUNTERS_MAX_VALUES])
@@ -43,32 +36,25 @@ static size_t list_values(const struct log_stats_record *record, struct counters
     return counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
 }
 
-static int take_json(const struct log_stats_record *record, void *context)
+static int print_record_json(const struct log_stats_record *record, void *context)
 {
     struct printer *printer = context;
-    struct json_out *json = printer->json;
+    struct json_out *json = printer->output->json;
     struct counters_value values[COUNTERS_MAX_VALUES];
     size_t count = list_values(record, values);
     json_object(json);
     key_text(json, "layer", call_layer_name(record->layer));
-    json_key(json, "rank");
-    if (record->has_rank) {
-        json_signed(json, record->rank);
-    } else {
-        json_null(json);
-    }
+    key_signed_if(json, "rank", record->has_rank, record->rank);
     key_text(json, "file", record->file ? record->file->name : NULL);
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
     if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
     json_key(json, "counters");
     json_object(json);
     for (size_t i = 0; i < count; i++) {
-        json_key(json, values[i].name);
-        if (values[i].is_real) {
-            json_double(json, values[i].real);
-        } else {
-            json_signed(json, values[i].integer);
-        }
+        if (values[i].is_real)
+            key_double(json, values[i].name, values[i].real);
+        else
+            key_signed(json, values[i].name, values[i].integer);
     }
     json_close(json);
     json_close(json);
@@ -145,7 +131,7 @@ static void darshan_header(const struct log *log, FILE *out)
     darshan_mounts(log, out);
 }
 
-static int take_darshan(const struct log_stats_record *record, void *context)
+static int print_record_darshan(const struct log_stats_record *record, void *context)
 {
     struct printer *printer = context;
     FILE *out = printer->output->out;
@@ -180,77 +166,92 @@ static int take_darshan(const struct log_stats_record *record, void *context)
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 
-static int take_text(const struct log_stats_record *record, void *context)
+static void print_layer_end(struct printer *printer)
+{
+    if (printer->layer) table_end(&printer->table);
+}
+
+static void print_layer_begin(struct printer *printer, unsigned layer)
+{
+    static struct table_column columns[] = {{"", TABLE_TEXT},
+                                            {"OPENS", TABLE_NUMBER},
+                                            {"READS", TABLE_NUMBER},
+                                            {"WRITES", TABLE_NUMBER},
+                                            {"READ", TABLE_UNIT},
+                                            {"WRITTEN", TABLE_UNIT},
+                                            {"READ TIME", TABLE_UNIT},
+                                            {"WRITE TIME", TABLE_UNIT},
+                                            {"META TIME", TABLE_UNIT},
+                                            {"FILE", TABLE_NAME},
+                                            {0}};
+    if (printer->layer) fputc('\n', printer->output->out);
+    printer->layer = layer;
+    columns[0].header = call_layer_name(layer);
+    printer->table = table_begin(printer->output->out, columns);
+}
+
+static int print_record_text(const struct log_stats_record *record, void *context)
 {
     struct printer *printer = context;
-    FILE *out = printer->output->out;
+    struct table *table = &printer->table;
     const uint64_t *value = record->counters.value;
     if (printer->layer != record->layer) {
-        if (printer->layer) fputc('\n', out);
-        fprintf(out, "%-6s %8s %9s %9s %10s %10s %12s %12s %12s  FILE\n", call_layer_name(record->layer), "OPENS",
-                "READS", "WRITES", "READ", "WRITTEN", "READ TIME", "WRITE TIME", "META TIME");
-        printer->layer = record->layer;
+        print_layer_end(printer);
+        print_layer_begin(printer, record->layer);
     }
-    fprintf(out, "%-6s %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %10s %10s %12s %12s %12s  ", "", value[COUNTER_OPENS],
-            value[COUNTER_READS], value[COUNTER_WRITES], human_bytes(value[COUNTER_BYTES_READ]).text,
-            human_bytes(value[COUNTER_BYTES_WRITTEN]).text, human_seconds((int64_t)value[COUNTER_READ_TIME]).text,
-            human_seconds((int64_t)value[COUNTER_WRITE_TIME]).text,
-            human_seconds((int64_t)value[COUNTER_META_TIME]).text);
-    human_print_name(out, record->file ? record->file->name : "-");
-    if (!record->has_rank && log_world_count(printer->log)) fputs("  (no rank)", out);
-    if (record->has_rank && !record->is_reduced) fprintf(out, "  (rank %" PRId64 ")", record->rank);
-    if (options.per_rank && record->process) fprintf(out, "  (pid %" PRIu32 ")", record->process->pid);
-    fputc('\n', out);
-    return output_failed(printer->output) ? ERR_LIMIT : 0;
+    table_text(table, "");
+    table_number(table, value[COUNTER_OPENS]);
+    table_number(table, value[COUNTER_READS]);
+    table_number(table, value[COUNTER_WRITES]);
+    table_bytes(table, value[COUNTER_BYTES_READ]);
+    table_bytes(table, value[COUNTER_BYTES_WRITTEN]);
+    table_duration(table, (int64_t)value[COUNTER_READ_TIME]);
+    table_duration(table, (int64_t)value[COUNTER_WRITE_TIME]);
+    table_duration(table, (int64_t)value[COUNTER_META_TIME]);
+    table_text(table, record->file ? record->file->name : NULL);
+    if (!record->has_rank && log_world_count(printer->log)) table_append(table, "  (no rank)");
+    if (record->has_rank && !record->is_reduced) table_append(table, "  (rank %" PRId64 ")", record->rank);
+    if (options.per_rank && record->process) table_append(table, "  (pid %" PRIu32 ")", record->process->pid);
+    table_row(table);
+    return output_failed(printer->output) ? ERR_LIMIT : table->error;
 }
 
 static int print_json(struct printer *printer)
 {
-    struct json_out *json = json_out_begin(printer->output->out, 2);
-    RETURN_IF(!json, -ENOMEM);
-    printer->json = json;
+    struct json_out *json = output_json(printer->output, 2);
     json_object(json);
     json_key(json, "records");
     json_array(json);
-    int code = log_reduce(printer->log, NULL, options.per_rank, take_json, printer);
+    int code = log_reduce(printer->log, NULL, options.per_rank, print_record_json, printer);
     json_close(json);
     json_close(json);
-    printer->output->error = json_out_end(json);
     return code;
 }
 
-static int print_stats(struct printer *printer)
+static int print(struct log *log, struct output *output)
 {
-    if (options.json) return print_json(printer);
-    if (options.darshan) darshan_header(printer->log, printer->output->out);
-    return log_reduce(printer->log, NULL, options.per_rank, options.darshan ? take_darshan : take_text, printer);
+    struct printer printer = {.log = log, .output = output};
+    if (options.print.json) return print_json(&printer);
+    if (options.darshan) {
+        darshan_header(log, output->out);
+        return log_reduce(log, NULL, options.per_rank, print_record_darshan, &printer);
+    }
+    int code = log_reduce(log, NULL, options.per_rank, print_record_text, &printer);
+    print_layer_end(&printer);
+    return code;
 }
 
 static int stats_run(int argc, char **argv)
 {
-    struct log_argument argument;
-    struct output output;
-    if (options.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
-    int status = log_argument_open(&argument, "stats", argc, argv);
-    if (status != STATUS_OK) return status;
-    status = log_argument_output(&argument, &output, options.output);
-    if (status == STATUS_OK) {
-        struct printer printer = {.log = argument.log, .output = &output};
-        int code = print_stats(&printer);
-        bool failed = code < 0 && !output.error;
-        if (failed) cli_fail("stats", argument.path, code);
-        status = output_close(&output, failed);
-        if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
-    }
-    log_argument_close(&argument);
-    return status;
+    if (options.print.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
+    return log_argument_print("stats", argc, argv, &options.print, print);
 }
 
 const struct verb verb_stats = {
     .name = "stats",
     .summary = "print counters per file, named as Darshan's",
     .usage = "[OPTION]... LOG",
-    .about = "Prints, for each layer and file, calls, bytes and times; with --json or --darshan all counters of\n"
+    .about = "Prints calls, bytes and times for each layer and file; with --json or --darshan all counters of\n"
              "Darshan 3.5's modules. LOG may be the directory of a running or killed job's spill files.",
     .options = rows,
     .run = stats_run,

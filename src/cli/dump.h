@@ -1,0 +1,14 @@
+// What `ioseer dump` prints besides events.
+#pragma once
+
+#include "base/table.h"
+#include "cli/output.h"
+#include "log/iter.h"
+
+// The communication between events (--comm) and the samples of the devices that hold the files (--devices), which only
+// the filter's range of time limits. 0 or a negative code.
+int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
+int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
+
+// The next cell: the name of the error, else the value that the call returned, where it is known.
+void dump_result(struct table *table, int error, bool known, int64_t result);

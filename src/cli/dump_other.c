@@ -1,0 +1,185 @@
+// `ioseer dump --comm` and `ioseer dump --devices`.
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json_keys.h"
+#include "cli/dump.h"
+#include "log/comm.h"
+
+struct printer {
+    const struct log_filter *filter;
+    struct output *output;
+    struct json_out *json; // NULL for text
+    struct table table;
+};
+
+static void printer_begin(struct printer *printer, bool as_json, const struct table_column *columns,
+                          const unsigned *width)
+{
+    if (as_json) {
+        printer->json = output_json(printer->output, 1);
+        json_array(printer->json);
+    } else {
+        printer->table = table_begin_stream(printer->output->out, columns, width);
+    }
+}
+
+static int printer_end(struct printer *printer, int code)
+{
+    int ended = 0;
+    if (printer->json)
+        json_close(printer->json);
+    else
+        ended = table_end(&printer->table);
+    return code < 0 ? code : ended;
+}
+
+void dump_result(struct table *table, int error, bool known, int64_t result)
+{
+    if (error) {
+        const char *name = strerrorname_np(error);
+        table_text(table, name ? name : "error");
+    } else if (known && result < 0) {
+        table_printf(table, "%" PRId64, result);
+    } else {
+        table_number_if(table, known, (uint64_t)result);
+    }
+}
+
+// --- communication
+
+static const char *comm_kind_name(enum stream_comm_kind kind)
+{
+    switch (kind) {
+    case COMM_SYNCHRONISING: return "synchronising";
+    case COMM_MOVING: return "moving";
+    case COMM_COMPLETING: return "completing";
+    default: return NULL;
+    }
+}
+
+static void comm_json(struct json_out *json, const struct log_comm *comm)
+{
+    json_object(json);
+    key_number_if(json, "rank", comm->process->has_rank, (uint64_t)comm->process->rank);
+    key_number(json, "pid", comm->process->pid);
+    key_number_if(json, "tid", comm->has_thread, comm->tid);
+    key_number_if(json, "tick", comm->has_thread, comm->tick);
+    key_number_if(json, "before", comm->has_event, comm->event);
+    key_text(json, "kind", comm_kind_name(comm->kind));
+    key_number(json, "count", comm->count);
+    key_number(json, "bytes", comm->bytes);
+    key_seconds(json, "time", comm->time_ns);
+    json_close(json);
+}
+
+static void comm_text(struct table *table, const struct log_comm *comm)
+{
+    table_number_if(table, comm->process->has_rank, (uint64_t)comm->process->rank);
+    table_number(table, comm->process->pid);
+    table_number_if(table, comm->has_thread, comm->tid);
+    table_number_if(table, comm->has_thread, comm->tick);
+    table_number_if(table, comm->has_event, comm->event);
+    table_text(table, comm_kind_name(comm->kind));
+    table_number(table, comm->count);
+    table_number(table, comm->bytes);
+    table_seconds(table, comm->time_ns);
+    table_row(table);
+}
+
+static int print_comm(const struct log_comm *comm, void *context)
+{
+    struct printer *printer = context;
+    if (printer->json)
+        comm_json(printer->json, comm);
+    else
+        comm_text(&printer->table, comm);
+    return output_failed(printer->output) ? ERR_LIMIT : 0;
+}
+
+int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output)
+{
+    static const struct table_column columns[] = {{"RANK", TABLE_NUMBER},   {"PID", TABLE_NUMBER},
+                                                  {"TID", TABLE_NUMBER},    {"TICK", TABLE_NUMBER},
+                                                  {"BEFORE", TABLE_NUMBER}, {"KIND", TABLE_TEXT},
+                                                  {"COUNT", TABLE_NUMBER},  {"BYTES", TABLE_NUMBER},
+                                                  {"TIME", TABLE_NUMBER},   {0}};
+    static const unsigned width[] = {5, 7, 7, 8, 20, 13, 8, 14, 13};
+    struct printer printer = {.output = output};
+    printer_begin(&printer, as_json, columns, width);
+    return printer_end(&printer, log_comm(log, filter, print_comm, &printer));
+}
+
+// --- devices
+
+static uint64_t bytes_of(const struct device_sample *sample, enum device_counter counter)
+{
+    return sample->count[counter] * DEVICE_SECTOR_BYTES;
+}
+
+static void sample_json(struct json_out *json, const struct log_device *device, int64_t start_ns,
+                        const struct device_sample *sample)
+{
+    json_object(json);
+    key_seconds(json, "start", start_ns);
+    key_seconds(json, "duration", (int64_t)sample->span_ns);
+    key_text(json, "host", device->host);
+    key_text(json, "device", device->name);
+    key_number(json, "reads", sample->count[DEVICE_READS]);
+    key_number(json, "writes", sample->count[DEVICE_WRITES]);
+    key_number(json, "bytes_read", bytes_of(sample, DEVICE_SECTORS_READ));
+    key_number(json, "bytes_written", bytes_of(sample, DEVICE_SECTORS_WRITTEN));
+    key_double(json, "utilisation", device_utilisation(sample));
+    key_double(json, "queue", device_queue(sample));
+    json_close(json);
+}
+
+static void sample_text(struct table *table, const struct log_device *device, int64_t start_ns,
+                        const struct device_sample *sample)
+{
+    table_seconds(table, start_ns);
+    table_seconds(table, (int64_t)sample->span_ns);
+    table_number(table, sample->count[DEVICE_READS]);
+    table_number(table, sample->count[DEVICE_WRITES]);
+    table_number(table, bytes_of(sample, DEVICE_SECTORS_READ));
+    table_number(table, bytes_of(sample, DEVICE_SECTORS_WRITTEN));
+    table_percent(table, device_utilisation(sample));
+    table_printf(table, "%.2f", device_queue(sample));
+    table_text(table, device->name);
+    if (device->host) table_append(table, " on %s", device->host);
+    table_row(table);
+}
+
+static bool is_wanted(const struct log_filter *filter, int64_t start_ns)
+{
+    return !(filter->has_from && start_ns < filter->from_ns) && !(filter->has_to && start_ns > filter->to_ns);
+}
+
+static void print_device(struct printer *printer, const struct log_device *device)
+{
+    struct device_samples_in samples = device->samples;
+    struct device_sample sample;
+    int64_t start_ns = device->start_ns;
+    for (; device_samples_next(&samples, &sample) > 0; start_ns += (int64_t)sample.span_ns) {
+        if (!is_wanted(printer->filter, start_ns)) continue;
+        if (printer->json)
+            sample_json(printer->json, device, start_ns, &sample);
+        else
+            sample_text(&printer->table, device, start_ns, &sample);
+    }
+}
+
+int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output)
+{
+    static const struct table_column columns[] = {{"START", TABLE_NUMBER},      {"DURATION", TABLE_NUMBER},
+                                                  {"READS", TABLE_NUMBER},      {"WRITES", TABLE_NUMBER},
+                                                  {"BYTES READ", TABLE_NUMBER}, {"BYTES WRITTEN", TABLE_NUMBER},
+                                                  {"BUSY", TABLE_NUMBER},       {"QUEUE", TABLE_NUMBER},
+                                                  {"DEVICE", TABLE_NAME},       {0}};
+    static const unsigned width[] = {16, 13, 8, 8, 14, 14, 8, 8, 0};
+    struct printer printer = {.filter = filter, .output = output};
+    printer_begin(&printer, as_json, columns, width);
+    for (size_t i = 0; i < log_device_count(log); i++) print_device(&printer, log_device_at(log, i));
+    return printer_end(&printer, 0);
+}
