@@ -130,10 +130,9 @@ static void print_summary(FILE *out, const struct comparison *c)
 int diff_text(const struct comparison *c, FILE *out)
 {
     static const struct table_column columns[] = {
-        {"PHASE A", TABLE_TEXT},    {"PHASE B", TABLE_TEXT},      {"CHANGE", TABLE_TEXT},
-        {"OPERATIONS", TABLE_TEXT}, {"TIME A", TABLE_UNIT},       {"TIME B", TABLE_UNIT},
-        {"", TABLE_NUMBER},           {"WEIGHT A", TABLE_UNIT},     {"WEIGHT B", TABLE_UNIT},
-        {"", TABLE_NUMBER},           {"WHAT CHANGED", TABLE_TEXT}, {0}};
+        {"PHASE A", TABLE_TEXT},  {"PHASE B", TABLE_TEXT}, {"CHANGE", TABLE_TEXT},       {"OPERATIONS", TABLE_TEXT},
+        {"TIME A", TABLE_UNIT},   {"TIME B", TABLE_UNIT},  {"", TABLE_NUMBER},           {"WEIGHT A", TABLE_UNIT},
+        {"WEIGHT B", TABLE_UNIT}, {"", TABLE_NUMBER},      {"WHAT CHANGED", TABLE_TEXT}, {0}};
     struct table table = table_begin(out, columns);
     for (size_t first = 0, end; first < c->diff.rows; first = end) {
         end = diff_block_end(&c->diff, first);

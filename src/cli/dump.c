@@ -179,7 +179,7 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     if (event->file2) table_append(table, " -> %s", event->file2->name);
     if (event->etype || event->filetype) {
         table_append(table, "  view of %s: %s", mpi_text_datatype(log, event->etype).text,
-                  mpi_text_datatype(log, event->filetype).text);
+                     mpi_text_datatype(log, event->filetype).text);
     }
     if (event->datatype) table_append(table, "  memory: %s", mpi_text_datatype(log, event->datatype).text);
     if (event->line) table_append(table, "  [%s]", event->line);

@@ -83,7 +83,8 @@ void model_argument_print_program(FILE *out, const struct model *model, uint32_t
 }
 
 int model_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
-                         const struct model_choice *rows, int (*print)(const struct model *model, struct output *output))
+                         const struct model_choice *rows,
+                         int (*print)(const struct model *model, struct output *output))
 {
     struct model_options how;
     struct model_argument argument;

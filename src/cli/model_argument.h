@@ -23,7 +23,8 @@ int model_argument_output(const struct model_argument *argument, struct output *
 // A whole verb that prints what one LOG or MODEL says: opens argv[1] and the output, calls `print`, warns about damage.
 // `print` returns 0 or a negative code. Returns an exit status.
 int model_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
-                         const struct model_choice *rows, int (*print)(const struct model *model, struct output *output));
+                         const struct model_choice *rows,
+                         int (*print)(const struct model *model, struct output *output));
 
 // One line on standard error where a part of the log could not be read.
 void model_argument_warn(const struct model_argument *argument);

@@ -12,7 +12,7 @@ struct output {
     char *beside;     // written first, then renamed to `path`; NULL where `path` is written directly
     FILE *out;
     struct json_out *json; // writes to `out`; NULL until output_json
-    int error; // the first failed write as -errno, where its writer noticed; errno does not outlive it
+    int error;             // the first failed write as -errno, where its writer noticed; errno does not outlive it
 };
 
 // `path` may be NULL. Prints what is wrong; returns an exit status.
@@ -31,5 +31,6 @@ bool output_failed(struct output *o);
 // A reader that went away (EPIPE) needs no message.
 int output_close(struct output *o, bool verb_failed);
 
-// The same for a library's `code`: where it is negative and the output is not to blame, prints it as a failure of `what`.
+// The same for a library's `code`: where it is negative and the output is not to blame, prints it as a failure of
+// `what`.
 int output_end(struct output *o, const char *what, int code);
