@@ -1,5 +1,5 @@
-// node build.mjs OUTPUT: makes the page, one HTML file that needs no other. What it shows is put in later, in the place
-// of two markers (doc/page.md).
+// node build.mjs OUTPUT: makes the page, one HTML file that needs no other. ioseer replaces its two markers by the data
+// to show (doc/page.md).
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const libraries = ['echarts', 'echarts-gl', 'zrender', 'claygl', 'tslib'];
 const markers = ['@IOSEER_DATA@', '@IOSEER_SERVER@'];
 
-// ECharts GL asks for files of ECharts and ZRender without their ending, which their lists of exports no longer allow.
+// ECharts GL imports files of ECharts and ZRender without an extension, which their export maps no longer allow.
 const withEnding = {
     name: 'with-ending',
     setup(bundler) {
@@ -20,7 +20,7 @@ const withEnding = {
     },
 };
 
-// ClayGL compiles the sizes of effects from texts, which needs eval, which the page forbids. No effect is used.
+// ClayGL compiles sizes of effects with eval, which the page forbids. The page uses no effects.
 const compiled = "new Function('width', 'height', 'dpr', 'return ' + exprRes[1])";
 const withoutEval = {
     name: 'without-eval',
@@ -48,7 +48,7 @@ async function bundle(entry, options) {
     return result.outputFiles[0].text;
 }
 
-// Comments cannot hold two hyphens in a row.
+// An HTML comment cannot contain two hyphens in a row.
 function licences() {
     const texts = libraries.map((name) => {
         const text = readFileSync(
@@ -73,7 +73,7 @@ const script = (await bundle('src/main.mjs', { format: 'iife', plugins: [withEnd
 const page = fill(readFileSync(join(here, 'page.html'), 'utf8'), {
     style: (await bundle('style.css', {})).trim(),
     script,
-    // Nothing but this very script may run, whatever the data are.
+    // Only this script may run, whatever the data contains.
     hash: createHash('sha256').update(script).digest('base64'),
     licences: licences(),
 });

@@ -143,7 +143,7 @@ test('the space turns by keys, buttons and the mouse', async () => {
         const { viewControl } = window.ioseerPage.chart('space').getOption().grid3D[0];
         return Math.abs(viewControl.beta - beta) > 1;
     }, first.beta + 10);
-    await page.getByRole('button', { name: 'As at first' }).click();
+    await page.getByRole('button', { name: 'Reset the view' }).click();
     assert.equal((await angles()).beta, first.beta);
     return null;
 });

@@ -1,4 +1,4 @@
-// Charts: made when their place in the page has a size, drawn again when that or the theme changes.
+// Charts. A chart is made when its element has a size, and drawn again when the size or the theme changes.
 import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from 'echarts/charts';
 import {
     DataZoomComponent,
@@ -31,7 +31,7 @@ echarts.use([
     Grid3DComponent,
 ]);
 
-const drawn = new Map(); // by id, those of the page as it is now
+const drawn = new Map(); // by id: the charts of the current page
 
 function draw(entry) {
     entry.chart.setOption({ ...defaults(), ...entry.build(entry.place.clientWidth) }, { notMerge: true });
@@ -47,7 +47,7 @@ function fit(entry) {
     draw(entry);
 }
 
-// Charts far below are made when they come near: the first look at the page should not wait for them.
+// Charts far down the page are made when the reader scrolls near them, so that the page appears sooner.
 const nearness = new IntersectionObserver(
     (changes) => {
         for (const { target, isIntersecting } of changes) {
@@ -66,7 +66,7 @@ const sizes = new ResizeObserver((changes) => {
         try {
             fit(entry);
         } catch (error) {
-            // The words above it remain.
+            // The message above the chart stays.
             console.error(error);
             target.replaceChildren(h('p', { class: 'quiet' }, `This chart cannot be drawn here: ${error.message}`));
             sizes.unobserve(target);
@@ -86,8 +86,8 @@ function defaults() {
     };
 }
 
-// build(width) gives ECharts' option. The message says in words what the chart shows: below its title, and to those who
-// do not see it.
+// build(width) returns the option of ECharts. The message, below the title, says what the chart shows, also to readers
+// who cannot see it.
 export function figure({ id, title, message, height, build, controls, legend, label }) {
     const place = h('div', {
         class: 'chart',
@@ -138,7 +138,7 @@ export function forgetCharts() {
     drawn.clear();
 }
 
-// Paper has no near and far.
+// Before printing: nobody scrolls on paper.
 export function drawAll() {
     for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
 }
@@ -149,7 +149,7 @@ export function chartById(id) {
 
 // --- parts of options that charts share
 
-// What a tooltip shows: ECharts takes an element, so no text of a log is ever read as HTML.
+// The content of a tooltip. ECharts takes an element, so that no text of a log is ever parsed as HTML.
 export function tip(title, rows) {
     return h(
         'div',
@@ -192,7 +192,7 @@ export function axis(more = {}) {
     };
 }
 
-// Times, all in the unit of the largest one; digits as the visible part of the axis needs them.
+// Times, all in the unit of the largest, with as many digits as the visible part of the axis needs.
 export function timeScale(largest, visible = largest) {
     const [divisor, unit] = largest >= 1 ? [1, 's'] : largest >= 1e-3 ? [1e-3, 'ms'] : [1e-6, 'us'];
     const digits = Math.max(0, Math.min(9, 1 - Math.floor(Math.log10(visible / divisor || 1))));
@@ -201,7 +201,7 @@ export function timeScale(largest, visible = largest) {
     };
 }
 
-// Bytes: steps of 1, 2, 4, 8 ..., which are round numbers of KiB and MiB.
+// Bytes, in steps of 1, 2, 4, 8 ...: round numbers of KiB and MiB.
 export function byteScale(largest, steps, format = bytes) {
     const interval = 2 ** Math.ceil(Math.log2(Math.max(largest, 1) / steps));
     return {

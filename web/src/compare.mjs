@@ -1,11 +1,11 @@
-// Several logs side by side: their numbers, and their phases aligned.
+// Several logs side by side: their numbers and their aligned phases.
 import { axis, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { printable, h, section } from './dom.mjs';
 import { baseName, bytes, percent, plural, rate, seconds, shorten, unknown } from './format.mjs';
 import { table } from './table.mjs';
 import { colour, seriesColour } from './theme.mjs';
 
-const maxPhases = 1000; // aligning takes the product of both numbers
+const maxPhases = 1000; // aligning takes time in proportion to the product of both numbers
 
 const digitless = (name) => baseName(name ?? '').replace(/\d+/g, '#');
 const signature = (phase) => `${phase.ops.map(({ op }) => op).join('+')} ${digitless(phase.file)}`;
@@ -33,7 +33,7 @@ function align(a, b) {
     return pairs;
 }
 
-// Rows of phases that belong together: a phase, or null, for each log. Every log is aligned with what is there so far.
+// Rows of phases that belong together: one phase, or null, per log. Each log is aligned with the rows made so far.
 export function alignPhases(documents) {
     let rows = [];
     for (const [at, document] of documents.entries()) {
@@ -48,7 +48,7 @@ export function alignPhases(documents) {
     return rows;
 }
 
-// better: 1 where more is better, -1 where less is, 0 where it is neither.
+// better: 1 if more is better, -1 if less is better, 0 if neither is.
 function change(value, reference, better) {
     if (value === null || reference === null || value === undefined || !(reference > 0)) return null;
     const ratio = value / reference - 1;
@@ -118,7 +118,7 @@ function phaseTable(documents, rows) {
     ).element;
 }
 
-// Phases that belong together begin together: a row is as wide as its longest phase.
+// Phases of one row begin at the same place: a row is as wide as its longest phase.
 function buildAligned(documents, rows) {
     const data = [];
     let cursor = 0;
@@ -193,7 +193,7 @@ export function compareSection(documents) {
         numbersTable(documents),
         figure({
             id: 'compare',
-            title: 'Phases aligned',
+            title: 'Aligned phases',
             message: words(documents, rows),
             height: 60 + documents.length * 44,
             build: () => buildAligned(documents, rows),

@@ -1,23 +1,23 @@
-// Elements of the page. Whatever comes from a log goes through here and becomes text, never HTML.
+// Elements of the page. Everything that comes from a log goes through here and becomes text, never HTML.
 
 const named = { 9: '\\t', 10: '\\n', 13: '\\r' };
 
 function escaped(character) {
     const code = character.codePointAt(0);
     if (named[code]) return named[code];
-    // Bytes of a name that are no UTF-8 come as U+DC80 to U+DCFF.
+    // Bytes of a name that are not UTF-8 arrive as U+DC80 to U+DCFF.
     if (code >= 0xdc80 && code <= 0xdcff) return `\\x${(code - 0xdc00).toString(16)}`;
     return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
 }
 
-// Control characters, lone surrogates, and what turns the direction of text are shown, not obeyed.
+// Shows control characters, lone surrogates and characters that change the direction of text as escapes.
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 export function printable(text) {
     return String(text).replace(unprintable, escaped);
 }
 
-// h('a', {class: 'x', onclick: f}, 'text', child...): null, undefined and false among the children are left out.
+// h('a', {class: 'x', onclick: f}, 'text', child...). Children that are null, undefined or false are left out.
 export function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -45,7 +45,7 @@ export function button(text, onclick, attributes = {}) {
     return h('button', { type: 'button', onclick, ...attributes }, text);
 }
 
-// A choice of a few: buttons of which one is pressed. options: [[value, text], ...].
+// A group of buttons of which one is pressed. options: [[value, text], ...].
 export function choice(label, options, chosen, onchange) {
     const buttons = options.map(([value, text]) =>
         button(
@@ -81,7 +81,7 @@ export function swatch(colour) {
     return element;
 }
 
-// A thin bar of parts: [[share, class], ...], shares of 1.
+// A thin bar of parts: [[share, class], ...]; the shares are fractions of 1.
 export function bar(parts) {
     return h(
         'span',

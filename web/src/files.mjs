@@ -1,4 +1,4 @@
-// The files: a table, and of the chosen one its request sizes, strides, ranks and counters.
+// The files: a table, and the request sizes, strides, ranks and counters of the selected file.
 import { axis, figure, legend, tip, tooltip } from './chart.mjs';
 import { h, replace, section } from './dom.mjs';
 import { bytes, count, path, percent, plural, seconds, shorten, times } from './format.mjs';
@@ -30,7 +30,7 @@ function columns() {
         number('Opens', (file) => file.opens, count),
         number('Ranks', (file) => file.ranks || file.processes, count),
         number('Metadata', (file) => file.seconds.meta, seconds),
-        number('All time', spent, seconds),
+        number('Total time', spent, seconds),
     ];
 }
 
@@ -138,7 +138,7 @@ function groupName(heat, index, isMpi) {
 function buildHeat({ heat }, isMpi) {
     const groups = heat.seconds.length;
     const most = heatKinds.map(([key]) => Math.max(...heat[key], 0));
-    // Each row is coloured by its own largest value, so that the three can be compared.
+    // Each row is shaded relative to its own largest value, so that the three can be compared.
     const cells = heatKinds.flatMap(([key], row) =>
         heat[key].map((value, index) => [index, row, most[row] > 0 ? value / most[row] : 0]),
     );
@@ -185,7 +185,7 @@ function buildHeat({ heat }, isMpi) {
 function heatMessage({ heat }, isMpi) {
     const groups = heat.seconds.length;
     const used = heat.seconds.filter((value) => value > 0).length;
-    if (used === 0) return 'No time was spent on it.';
+    if (used === 0) return 'No process spent time on it.';
     const most = heat.seconds.indexOf(Math.max(...heat.seconds));
     const mean = heat.seconds.reduce((sum, value) => sum + value, 0) / groups;
     const unit = isMpi ? 'ranks' : 'processes';
@@ -194,7 +194,7 @@ function heatMessage({ heat }, isMpi) {
     const longest = `${seconds(heat.seconds[most])}, ${times(heat.seconds[most], mean)} the mean`;
     return (
         `${used} of ${groups} ${who} used it; ${groupName(heat, most, isMpi)} took the longest, ${longest}. ` +
-        'Each row is shaded by its own largest value.'
+        'Each row is shaded relative to its own largest value.'
     );
 }
 
@@ -208,7 +208,7 @@ function counterTables(layers) {
             {},
             h('h4', {}, layer),
             rows.length === 0
-                ? h('p', { class: 'quiet' }, 'All are 0.')
+                ? h('p', { class: 'quiet' }, 'All counters are 0.')
                 : h(
                       'table',
                       { class: 'counters' },
@@ -296,7 +296,7 @@ export function filesSection(document, { actions }) {
     const words =
         `${plural(files.length, 'file')} listed. ${shorten(longest.name, 60)} took the most time: ` +
         seconds(spent(longest)) +
-        (total > 0 ? `, ${percent(spent(longest) / total)} of that of all.` : '.');
+        (total > 0 ? `, ${percent(spent(longest) / total)} of the time of all files.` : '.');
     const element = section(
         'files',
         'Files',

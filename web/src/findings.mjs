@@ -1,10 +1,10 @@
-// What is wrong, the most time at stake first.
+// The findings, the most time at stake first.
 import { bar, button, h, section } from './dom.mjs';
 import { percent, ranges, seconds, shorten } from './format.mjs';
 
 const severities = { high: 'High', medium: 'Medium', low: 'Low' };
 
-// Pages from disk may not use the clipboard's newer interface; selecting is what remains.
+// A page opened from disk may not use the asynchronous clipboard. Then the command is selected instead.
 async function copy(text, from, place) {
     let done = false;
     try {
@@ -94,7 +94,7 @@ export function findingsSection(document, { actions }) {
         return section(
             'findings',
             'Findings',
-            h('p', { class: 'quiet' }, 'Nothing stands out: no pattern that is known to cost time cost any here.'),
+            h('p', { class: 'quiet' }, 'Nothing stands out: none of the known patterns cost time here.'),
         );
     }
     const cards = findings.map((finding, index) => card(finding, index, actions));
@@ -102,9 +102,9 @@ export function findingsSection(document, { actions }) {
     return section(
         'findings',
         'Findings',
-        h('p', { class: 'intro' }, 'By the time at stake, as measured in this log.'),
+        h('p', { class: 'intro' }, 'Ordered by the time at stake, measured in this log.'),
         cards.slice(0, firstShown),
         rest.length > 0 &&
-            h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less at stake`), rest),
+            h('details', { class: 'rest' }, h('summary', {}, `${rest.length} more, with less time at stake`), rest),
     );
 }

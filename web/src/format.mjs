@@ -1,4 +1,4 @@
-// Numbers in words, as ioseer prints them in a terminal.
+// Numbers as text, in the same form as ioseer prints them in a terminal.
 import { h, printable } from './dom.mjs';
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
@@ -30,7 +30,7 @@ export function seconds(value) {
 export function percent(fraction) {
     if (fraction === null || fraction === undefined) return unknown;
     const value = fraction * 100;
-    return `${(value < 100 ? Math.floor(value * 10) / 10 : value).toFixed(1)} %`; // 99.97 % is not all
+    return `${(value < 100 ? Math.floor(value * 10) / 10 : value).toFixed(1)} %`; // rounded down: 99.97 % is not 100 %
 }
 
 export function count(value) {
@@ -41,13 +41,13 @@ export function plural(number, one, many = `${one}s`) {
     return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-// Two numbers of one kind: how many times the second the first is.
+// How many times as large as the second number the first is.
 export function times(value, other) {
     const ratio = value / other;
     return `${ratio >= 9.95 ? Math.round(ratio) : ratio.toFixed(1)} times`;
 }
 
-// Ends of a name tell more than its middle.
+// Cuts the middle out of a long name: its ends say more.
 export function shorten(name, length = 48) {
     const text = printable(name);
     if (text.length <= length) return text;
@@ -55,7 +55,7 @@ export function shorten(name, length = 48) {
     return `${text.slice(0, head)}…${text.slice(text.length - (length - 1 - head))}`;
 }
 
-// A file in two lines: its name, and where it is.
+// A file in two lines: its name and its folder.
 export function path(name, length = 40) {
     const at = name.lastIndexOf('/') + 1;
     if (at === 0 || at === name.length) return h('span', { class: 'path', title: name }, shorten(name, length));
@@ -73,7 +73,7 @@ export function baseName(name) {
 
 export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-// Ranks in few words: 0-3, 7.
+// Ranks as ranges: 0-3, 7.
 export function ranges(numbers) {
     const sorted = [...numbers].sort((a, b) => a - b);
     const parts = [];

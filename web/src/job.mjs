@@ -1,4 +1,4 @@
-// The job itself: how it was run, its processes, what was lost.
+// The job: how it was run, its processes, what was lost.
 import { axis, figure, legend, timeScale, tip, tooltip } from './chart.mjs';
 import { h, section } from './dom.mjs';
 import { bytes, count, percent, plural, seconds } from './format.mjs';
@@ -64,7 +64,7 @@ function jobFacts(job) {
         ['Command', h('code', {}, job.command.join(' '))],
         ['In', job.cwd && h('code', {}, job.cwd)],
         ['Started', new Date(job.start * 1000).toLocaleString('en-GB', { dateStyle: 'long', timeStyle: 'medium' })],
-        ['Ran for', seconds(job.end - job.start)],
+        ['Run time', seconds(job.end - job.start)],
         ['Host', job.host_count > 1 ? `${job.host} and ${job.host_count - 1} more` : job.host],
         ['MPI', job.mpi],
         ['Ranks', job.mpi ? count(job.nprocs) : null],
@@ -186,7 +186,7 @@ function processTable(processes) {
     ];
 }
 
-// Hints of MPI, for each file and each set in force.
+// MPI hints: one row per file and set in force.
 function hintsOf(files) {
     const rows = files.flatMap((file) =>
         (file.mpi?.hints ?? []).flatMap(({ hints }) => [
@@ -269,7 +269,7 @@ function devicesOf(devices) {
                     value: ({ utilisation }) => utilisation,
                 },
                 {
-                    title: 'Under way',
+                    title: 'In progress',
                     number: true,
                     cell: ({ queue }) => queue?.toFixed(1) ?? '–',
                     value: ({ queue }) => queue,

@@ -16,9 +16,9 @@ function layersOf(layers) {
 
 const rankName = ({ rank, pid }) => (rank === null ? `process ${pid}` : `rank ${rank}`);
 
-// --- exclusive or inclusive time, as the reader chooses
+// --- choice of exclusive or inclusive time
 
-// A figure whose `build` takes the kind of time.
+// A figure with a choice of exclusive or inclusive time, which is passed to `build`.
 function kindFigure({ build, ...about }) {
     let kind = 'exclusive';
     const shown = figure({
@@ -40,7 +40,7 @@ function kindFigure({ build, ...about }) {
     return shown.element;
 }
 
-// Exclusive times add up; inclusive ones stand beside each other.
+// Exclusive times are stacked; inclusive times overlap and stand side by side.
 const layerBars = (names, kind, barMaxWidth, dataOf) =>
     names.map((name) => ({
         type: 'bar',
@@ -107,7 +107,7 @@ function rankMessage({ ranks }) {
     const share = percent(mean > 0 ? top[1] / (mean * all.length) : 0);
     const text = `${share} of the time is spent in ${top[0]} itself.`;
     if (all.length === 1) return text;
-    if (all[most] < mean * 1.05) return `${text} All spend about as much: ${seconds(mean)}.`;
+    if (all[most] < mean * 1.05) return `${text} All processes spend about the same time: ${seconds(mean)}.`;
     const much = `${seconds(all[most])}, ${times(all[most], mean)} the mean`;
     return `${text} ${capital(rankName(ranks[most]))} spends the most: ${much}.`;
 }
@@ -128,7 +128,7 @@ function buildCalls(calls, kind) {
     const names = [...new Set(calls.flatMap(({ layer, below }) => [layer, ...below.map((part) => part.layer)]))].sort(
         (a, b) => order.indexOf(a) - order.indexOf(b),
     );
-    // Of its own layer the call has its own time; of those below what they had inside it.
+    // In its own layer a call has its exclusive time; in the layers below, the time of their calls inside it.
     const part = (call, name) => {
         if (kind === 'inclusive' && call.layer === name) return call.inclusive;
         return (
@@ -268,7 +268,7 @@ const treeTitles = [
 ];
 
 function treeTable(call) {
-    if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'Nothing is known of what is below this call.');
+    if (!call?.tree?.length) return h('p', { class: 'quiet' }, 'The calls below this one are not known.');
     const [root] = call.tree;
     const below = call.tree.filter(({ parent }) => parent === root.id);
     const inside = below.reduce((sum, { duration }) => sum + duration, 0);
@@ -360,7 +360,7 @@ export function layersSection(document, { server, actions }) {
         h(
             'p',
             { class: 'intro' },
-            'Exclusive time is that of a layer itself; inclusive time has the layers below in it.',
+            'Exclusive time is that of a layer itself; inclusive time includes the layers below.',
         ),
         ranksFigure(layers),
         layers.ranks_left_out > 0 &&

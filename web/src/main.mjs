@@ -1,4 +1,4 @@
-// The page: reads what to show, makes the sections, and keeps them together.
+// The page: reads the data, makes the sections and connects them.
 import { chartById, drawAll, forgetCharts } from './chart.mjs';
 import { compareSection } from './compare.mjs';
 import { button, h, replace, select } from './dom.mjs';
@@ -20,13 +20,13 @@ const links = h('nav', { 'aria-label': 'Sections' });
 const choices = h('div', { class: 'logs' });
 const name = h('span', { class: 'log-name' });
 
-// Actions are what one part of the page asks of another: each section adds its own.
+// Actions connect the parts of the page: each section adds its own, and others call them.
 function context(server) {
     const nothing = () => {};
     return { server, actions: { zoomTo: nothing, showPhase: nothing, showFile: nothing, showCall: nothing } };
 }
 
-// The program and its arguments, without what launched it.
+// The program and its arguments, without the launcher.
 function headline(document) {
     const programs = document.job.processes.filter(({ launcher, command }) => !launcher && command?.length > 0);
     const program = programs.find(({ rank }) => rank === 0) ?? programs[0];
@@ -51,7 +51,7 @@ function make(maker, document, shared) {
     try {
         return maker(document, shared);
     } catch (error) {
-        // One part that cannot be shown must not hide the others.
+        // A section that fails must not hide the others.
         console.error(error);
         return h('section', { class: 'failed' }, h('p', {}, `This part cannot be shown: ${error.message}`));
     }
@@ -88,7 +88,7 @@ function pendingNote({ pending }) {
           );
 }
 
-// Until a large log has been read its document has a summary, a timeline and the job only.
+// Until a large log has been read, its document has only a summary, a timeline and the job.
 const early = [summarySection, timelineSection, jobSection];
 
 function show(document, server, all = [document]) {
@@ -141,7 +141,7 @@ async function showServed(logs) {
             documents[at] = document;
             if (at === chosen || finished().length > 1) showChosen();
         });
-    // One after the other: the server reads one log at a time.
+    // In turn: the server reads one log at a time.
     for (const at of logs.keys()) {
         try {
             await follow(at);
@@ -170,7 +170,7 @@ function frame() {
     );
 }
 
-// For tests, and for those who look under the hood.
+// For the tests, and for the browser's console.
 const page = { chart: chartById, drawAll, actions: null };
 window.ioseerPage = page;
 

@@ -4,7 +4,7 @@ import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from 
 import { spaceFigures } from './space.mjs';
 import { phaseSeriesIndex } from './theme.mjs';
 
-// Phases of one family, one after the other, are one block of rows with the sums of all.
+// Consecutive phases of one family are one block of rows with their sums.
 function blocksOf(phases) {
     const blocks = [];
     for (const phase of phases) {
@@ -44,7 +44,8 @@ function operation(op, file) {
     ];
 }
 
-// A request may ask for all that there could be: where less than half of it was there, what moved says more.
+// A program may request more than there is, for example to read a whole file. If less than half of it moved, the size
+// that moved says more.
 const requestSize = (op) => {
     const moved = Math.floor(op.bytes / (op.count || 1));
     return moved > op.size / 2 ? op.size : moved;
@@ -65,7 +66,7 @@ function operationCells(op, file) {
 
 const fileWords = ({ file, files }) => `${shorten(baseName(file), 36)}${files > 1 ? `, ${count(files)} files` : ''}`;
 
-// The rows of a phase, or of several that repeat: one for each operation, the numbers of the phase in the first.
+// The rows of a phase, or of several that repeat: one per operation, with the numbers of the phase in the first.
 function rowsOf(phases, total, colourOf, actions, attributes) {
     const [phase] = phases;
     const last = phases.at(-1);
@@ -81,8 +82,8 @@ function rowsOf(phases, total, colourOf, actions, attributes) {
             swatch(colourOf(phase.id)),
             button(name, () => actions.zoomTo(phase.start, last.start + last.span), {
                 class: 'link',
-                title: 'Show it in the timeline',
-                'aria-label': `Phase ${name}: show it in the timeline`,
+                title: 'Show this phase in the timeline',
+                'aria-label': `Phase ${name}: show in the timeline`,
             }),
             phases.length > 1 && h('span', { class: 'quiet' }, ` ×${phases.length}`),
         ),
@@ -189,7 +190,7 @@ export function phasesSection(document, { actions }) {
             'p',
             { class: 'quiet' },
             'idP: the rank; rs: the request size; np: how many ranks; ph: which repetition. ' +
-                'Offsets in a file view are as if the pieces of all ranks lay one after the other.',
+                'Offsets in a file view are computed as if the pieces of all ranks followed each other.',
         ),
         spaceFigures(document, actions),
     );

@@ -1,4 +1,4 @@
-// What was predicted for other storage, where it was: the documents of `ioseer predict --json`.
+// Predictions for other storage, if there are any: the documents of `ioseer predict --json`.
 import { axis, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { h, printable, section } from './dom.mjs';
 import { count, percent, seconds, shorten, times, unknown } from './format.mjs';
@@ -86,7 +86,7 @@ function buildTargets(prediction) {
 
 function words({ targets, best, recorded }) {
     const winner = targets.find(({ name, total }) => name === best && known(total));
-    if (!winner) return 'No target stands out.';
+    if (!winner) return 'No target is clearly the fastest.';
     const text = `${winner.name} is the fastest: ${seconds(winner.total)}`;
     if (!known(recorded) || !(winner.total > 0) || !(recorded > 0)) return `${text}.`;
     return recorded >= winner.total
@@ -117,8 +117,8 @@ function targetTable({ targets, recorded, best }) {
             { title: 'Method', value: ({ method }) => method, cell: ({ method }) => method },
             number('Time', ({ total }) => total, seconds),
             { title: '95 % interval', number: true, cell: interval },
-            number('Of the recorded', ({ total }) => (known(total) && recorded > 0 ? total / recorded : null), percent),
-            number('Spread of runs', ({ cv }) => cv, percent),
+            number('Of recorded', ({ total }) => (known(total) && recorded > 0 ? total / recorded : null), percent),
+            number('Variation between runs', ({ cv }) => cv, percent),
             number('Runs', ({ runs }) => runs, count),
             {
                 title: '',
@@ -138,7 +138,7 @@ function phaseTable({ targets }) {
     return h(
         'details',
         {},
-        h('summary', {}, 'Phase by phase'),
+        h('summary', {}, 'Per phase'),
         table(
             [
                 { title: 'Phase', number: true, value: (id) => id, cell: (id) => String(id) },

@@ -1,4 +1,4 @@
-// What a served page asks `ioseer view` for. Addresses are relative to the page's own.
+// The requests of a served page to `ioseer view`. Addresses are relative to that of the page.
 
 async function ask(address) {
     const answer = await fetch(address, { cache: 'no-store' });
@@ -14,7 +14,7 @@ const pause = (milliseconds) =>
 
 export const askDocument = (log) => ask(`data/${log}`);
 
-// Calls show(document) again and again until all of the log has been read.
+// Calls show(document) repeatedly until the whole log has been read.
 export async function followDocument(log, show) {
     for (;;) {
         const document = await askDocument(log);

@@ -1,4 +1,4 @@
-// Every transfer as a point of tick x process x offset: in 3-D, and seen from three sides.
+// Each transfer as a point of tick x process x offset: in 3-D, and as three projections.
 import { axis, byteScale, figure, tip, tooltip } from './chart.mjs';
 import { button, h, select, swatch } from './dom.mjs';
 import { baseName, bytes, count, plural, shorten } from './format.mjs';
@@ -27,7 +27,7 @@ function pointTip(point, files) {
     ]);
 }
 
-// Series of reads and of writes; place(point) gives the coordinates. The point itself comes along for the tip.
+// One series of reads and one of writes. place(point) returns the coordinates. The tooltip needs the point itself.
 function pointSeries(points, document, place, more) {
     const colourOf = phaseColours(document.phases);
     return [0, 1].map((isWrite) => ({
@@ -51,7 +51,7 @@ const axes = {
 
 // --- in 3-D
 
-// Text needs a high line: ECharts GL cuts off what is above it.
+// Text needs a large line height: ECharts GL cuts off what is above the line.
 function axis3D({ name, format, minInterval, max }, scale) {
     return {
         type: 'value',
@@ -129,7 +129,7 @@ const turns = {
 function spaceFigure(state, message) {
     const view = { ...home };
     const turn = (key) => {
-        // The mouse may have turned it since.
+        // The user may have turned it with the mouse.
         const control = space.chart?.getOption().grid3D?.[0].viewControl;
         if (control) Object.assign(view, { alpha: control.alpha, beta: control.beta, distance: control.distance });
         turns[key](view);
@@ -144,14 +144,14 @@ function spaceFigure(state, message) {
         build: () => buildSpace(state.points(), state.document, view),
         controls: h(
             'div',
-            { class: 'tools', role: 'group', 'aria-label': 'Turn the space' },
-            tool('◀', 'ArrowLeft', 'Turn left'),
-            tool('▶', 'ArrowRight', 'Turn right'),
+            { class: 'tools', role: 'group', 'aria-label': 'Rotate the chart' },
+            tool('◀', 'ArrowLeft', 'Rotate left'),
+            tool('▶', 'ArrowRight', 'Rotate right'),
             tool('▲', 'ArrowUp', 'Tilt up'),
             tool('▼', 'ArrowDown', 'Tilt down'),
             tool('+', '+', 'Nearer'),
             tool('−', '-', 'Farther'),
-            tool('Reset', 'Home', 'As at first'),
+            tool('Reset', 'Home', 'Reset the view'),
         ),
     });
     space.place.tabIndex = 0;
@@ -165,7 +165,7 @@ function spaceFigure(state, message) {
     return space;
 }
 
-// --- from three sides
+// --- projections
 
 function buildSide(points, document, [across, up]) {
     const side = ({ name, format, minInterval, index }) =>
@@ -256,9 +256,9 @@ function filesByPoints({ points, files }) {
 export function spaceFigures(document) {
     const { space } = document;
     if (!space || space.points.length === 0)
-        return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is no space to show.');
+        return h('p', { class: 'quiet' }, 'No transfer has an offset, so there is nothing to show.');
     const files = filesByPoints(space);
-    // Offsets of different files have nothing to do with each other; but of many files one alone says little.
+    // Offsets of different files are unrelated, so one file is shown at a time. With many files, one alone says little.
     let shown = files[0].number * 4 >= space.points.length ? files[0].file : null;
     const state = { document, points: () => space.points.filter((point) => shown === null || point[FILE] === shown) };
     const said = messages(state.points());
@@ -285,7 +285,7 @@ export function spaceFigures(document) {
         h(
             'div',
             { class: 'space-head' },
-            h('h3', {}, 'The space of the phases'),
+            h('h3', {}, 'Phases in space and time'),
             files.length > 1 && select('File', choices, shown, show),
         ),
         h(
@@ -297,7 +297,7 @@ export function spaceFigures(document) {
         legend(document),
         view
             ? view.element
-            : h('p', { class: 'quiet' }, 'This browser has no WebGL, so the space is shown from its sides only.'),
+            : h('p', { class: 'quiet' }, 'This browser has no WebGL, so only the projections are shown.'),
         h(
             'div',
             { class: 'sides' },

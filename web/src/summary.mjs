@@ -1,4 +1,4 @@
-// What this job did: in words, in three numbers, and what is not known.
+// What this job did: sentences, three numbers, and what is not known.
 import { bar, h, section } from './dom.mjs';
 import { bytes, percent, plural, rate, seconds, unknown } from './format.mjs';
 
@@ -48,7 +48,7 @@ function numbers(summary) {
             'Effective bandwidth',
             summary.bandwidth === null
                 ? 'no transfers'
-                : `of all processes together, in the ${seconds(summary.transfer_seconds)} in which data moved`,
+                : `of all processes together, in the ${seconds(summary.transfer_seconds)} during which data moved`,
             summary.run_seconds > 0 && [[(summary.transfer_seconds ?? 0) / summary.run_seconds, 'part-io']],
         ),
     );
@@ -91,8 +91,8 @@ export function summarySection(document) {
         others.length > 0 && h('p', { class: 'sentences' }, others.join(' ')),
         numbers(summary),
         summary.not_captured.length === 0
-            ? h('p', { class: 'quiet' }, 'Everything that the program moved was captured.')
-            : list('Not captured', summary.not_captured, 'gap'),
+            ? h('p', { class: 'quiet' }, 'Everything that the program moved was recorded.')
+            : list('Not recorded', summary.not_captured, 'gap'),
         list('Left out of this page', summary.cut, 'cut'),
     );
 }

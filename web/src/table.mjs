@@ -1,4 +1,4 @@
-// Tables: sorted by the column that is clicked, the first rows shown until all are asked for.
+// Tables. A click on a header sorts by that column. Long tables show their first rows and a button for all.
 import { button, h, replace } from './dom.mjs';
 import { count } from './format.mjs';
 
@@ -9,7 +9,7 @@ function compare(a, b) {
     return a < b ? -1 : 1;
 }
 
-// columns: [{title, cell(row), value(row), number, hint}]; only those with a value can be sorted by.
+// columns: [{title, cell(row), value(row), number, hint}]; columns without `value` cannot be sorted.
 // options: {caption, sort: [column index, descending], first, onChoose(row), rowAttributes(row)}.
 export function table(columns, rows, options = {}) {
     const body = h('tbody');
@@ -110,7 +110,7 @@ export function table(columns, rows, options = {}) {
     };
 }
 
-// Names and values, two columns.
+// A table of names and values.
 export function facts(rows) {
     return h(
         'dl',

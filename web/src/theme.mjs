@@ -1,4 +1,4 @@
-// Light and dark. Colours are CSS variables; charts, which draw on a canvas, ask for their values here.
+// Light and dark theme. Colours are CSS variables. Charts draw on a canvas and get the values here.
 
 const key = 'ioseer-theme';
 const wish = matchMedia('(prefers-color-scheme: dark)');
@@ -6,7 +6,7 @@ const listeners = [];
 let chosen = stored();
 let printing = false;
 
-// A page from disk may not be allowed to keep anything.
+// A page opened from disk may have no storage.
 function stored() {
     try {
         return localStorage.getItem(key);
@@ -34,7 +34,7 @@ export function switchTheme() {
     try {
         localStorage.setItem(key, chosen);
     } catch {
-        // Then it is forgotten with the page.
+        // Then the choice lasts as long as the page.
     }
     apply();
 }
@@ -72,7 +72,7 @@ export function classColour(name) {
     return colour(`class-${name}`) || colour('class-none');
 }
 
-// Phases that repeat have one colour, the others one each: which one, -1 for what is no phase.
+// The number of a phase's colour, -1 for no phase. Phases that repeat share one colour, each other phase has its own.
 export function phaseSeriesIndex(phases) {
     const byFamily = new Map();
     const indices = new Map();

@@ -1,4 +1,4 @@
-// Rank by time: every call, the bandwidth, the phases above and the devices below. One window for all of them.
+// The timeline: calls by rank and time, the phases above, bandwidth and devices below. All share one window of time.
 import { axis, byteScale, clipRectByRect, figure, timeScale, tip, tooltip } from './chart.mjs';
 import { button, h, printable, replace, section, swatch } from './dom.mjs';
 import { baseName, bytes, count, percent, plural, rate, seconds, shorten } from './format.mjs';
@@ -6,7 +6,7 @@ import { table } from './table.mjs';
 import { classColour, colour, phaseColours } from './theme.mjs';
 import { followKeys, followMouse, Window } from './window.mjs';
 
-const maxLanes = 40; // visible at once; the others are reached by a bar at the side
+const maxLanes = 40; // visible at a time; a scroll bar at the side reaches the others
 const maxDevices = 3;
 const maxPhaseRows = 3;
 const classWords = { none: 'other', meta: 'metadata' };
@@ -32,7 +32,7 @@ function layOut(timeline, phaseRows, devices, width) {
     return { rows, height: top };
 }
 
-// Phases at the same time lie below one another, as far as there is room.
+// Simultaneous phases are drawn below each other, as far as there is room.
 function placePhases(phases) {
     const ends = [];
     const placed = [];
@@ -142,7 +142,7 @@ function area(name, fill, data, axes, more = {}) {
     };
 }
 
-// Values that hold for a time, as a line: [[start, span, value], ...]. Neighbours of one value share a piece.
+// Values that each hold for a time, as a stepped line: [[start, span, value], ...]. Adjacent equal values share a step.
 function steps(pieces) {
     const points = [];
     for (const [start, span, value] of pieces) {
@@ -179,7 +179,7 @@ function deviceSeries(device, axes) {
     ];
 }
 
-// --- what is said of a call, a phase, a moment
+// --- tooltips of a call, a phase, a moment
 
 function laneName(timeline, lane) {
     const { name, host } = timeline.lanes[lane] ?? {};
@@ -258,7 +258,7 @@ function message(timeline, phases) {
 
 // --- the section
 
-// Below the first thread of a process the others need not name it again.
+// Only the first thread of a process shows the name of the process.
 function laneLabel({ name, pid }, index, lanes) {
     return printable(index > 0 && lanes[index - 1].pid === pid ? name.replace(/^.*, (?=thread)/, '') : name);
 }
@@ -466,7 +466,7 @@ export function timelineSection(document, { server, actions }) {
         timer = setTimeout(settle, 150);
     });
 
-    // When the window has come to rest: what is in it, in words, and if there is a server, in detail.
+    // When the window has stopped moving: says what it shows and, if there is a server, loads the details.
     async function settle() {
         const zoomed = view.to - view.from < (whole.to - whole.from) * 0.999;
         replace(
@@ -533,7 +533,7 @@ export function timelineSection(document, { server, actions }) {
         h(
             'p',
             { class: 'intro' },
-            'Drag to move, double click to zoom (with Shift: out), or Ctrl and the wheel. Keys: arrows, Home.',
+            'Drag to move. Double-click zooms in, with Shift out; so does Ctrl and the wheel. Keys: arrows, Home.',
         ),
         chart.element,
         shown,

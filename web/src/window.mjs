@@ -1,4 +1,4 @@
-// The part of the time that the timeline shows: zoomed and moved by mouse, keys, buttons and other parts of the page.
+// The part of the time that the timeline shows. Mouse, keys, buttons and other parts of the page zoom and move it.
 
 export class Window {
     constructor(from, to, onChange) {
