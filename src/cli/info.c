@@ -45,7 +45,7 @@ static int info_run(int argc, char **argv)
     if (status != STATUS_OK) return status;
     const struct info_source source = {argument.log, argument.path, argument.is_directory};
     struct info info;
-    int code = info_gather(&info, &source, NULL, NULL);
+    int code = info_gather(&info, &source);
     status = code < 0 ? cli_fail("info", argument.path, code) : print(&info, &argument);
     info_free(&info);
     log_argument_close(&argument);

@@ -240,9 +240,9 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
 }
 
 // What is inside a call of MPI-IO.
-static bool is_below_mpi(const struct log_step *step)
+static bool is_below_mpi(const struct log_event *event)
 {
-    return step->parent && step->parent->call->layer == LAYER_MPIIO && log_class_moves(step->parent->call->class);
+    return event->around && event->around->layer == LAYER_MPIIO && log_class_moves(event->around->class);
 }
 
 static bool is_unaligned(const struct log_event *event)
@@ -251,10 +251,9 @@ static bool is_unaligned(const struct log_event *event)
     return event->raw.offset % block || event->raw.size % block;
 }
 
-static void sum_request(struct facts *facts, const struct log_step *step, struct facts_file *file,
+static void sum_request(struct facts *facts, const struct log_event *event, struct facts_file *file,
                         enum facts_order order, bool switched)
 {
-    const struct log_event *event = step->event;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     unsigned direction = event->call->class == CLASS_WRITE, size = facts_size(event->raw.size);
     uint64_t bytes = log_event_bytes(event);
@@ -280,16 +279,15 @@ static void sum_request(struct facts *facts, const struct log_step *step, struct
         facts_sum_add(&process->switched[direction], bytes, ns);
         facts_sum_add(&file->switched[direction], bytes, ns);
     }
-    if (!is_below_mpi(step)) return;
-    const struct log_call *around = step->parent->call;
+    if (!is_below_mpi(event)) return;
+    const struct log_call *around = event->around;
     bool collective = around->traits & CALL_COLLECTIVE;
     facts_sum_add(&process->below[direction][around->class == CLASS_WRITE][collective], bytes, ns);
     facts_sum_add(&file->below[collective], bytes, ns);
 }
 
-static int take_request(struct facts *facts, const struct log_step *step, struct facts_file *file)
+static int take_request(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
-    const struct log_event *event = step->event;
     unsigned direction = event->call->class == CLASS_WRITE;
     struct facts_use *use;
     FORWARD(find_use(facts, event, file, &use));
@@ -299,8 +297,8 @@ static int take_request(struct facts *facts, const struct log_step *step, struct
     bool switched = use->last && use->last != direction + 1;
     enum facts_order order = order_of(use, direction, event->raw.offset);
     // What MPI-IO reads around the pieces that it is to write is neither the program's pattern nor its data.
-    bool sieving = direction == FACTS_READ && is_below_mpi(step) && step->parent->call->class == CLASS_WRITE;
-    sum_request(facts, step, file, order, switched && !sieving);
+    bool sieving = direction == FACTS_READ && is_below_mpi(event) && event->around->class == CLASS_WRITE;
+    sum_request(facts, event, file, order, switched && !sieving);
     if (sieving) return 0;
     move_on(use, direction, event->raw.offset, log_event_bytes(event));
     add_together(&file->together[direction], event, (uint32_t)log_process_index(facts->log, event->process));
@@ -333,9 +331,8 @@ static int take_view(struct facts *facts, const struct log_event *event, struct 
     return 0;
 }
 
-static int take_mpi(struct facts *facts, const struct log_step *step, struct facts_file *file)
+static int take_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
-    const struct log_event *event = step->event;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_use *use;
     FORWARD(find_use(facts, event, file, &use));
@@ -358,9 +355,8 @@ static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns)
     if ((*count)++) facts_sum_add(again, 0, ns);
 }
 
-static int take_other(struct facts *facts, const struct log_step *step, struct facts_file *file)
+static int take_other(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
-    const struct log_event *event = step->event;
     const struct log_call *call = event->call;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     int64_t ns = log_event_busy_ns(event);
@@ -386,36 +382,47 @@ static int take_other(struct facts *facts, const struct log_step *step, struct f
     return 0;
 }
 
-int facts_take(struct facts *facts, const struct log_step *step)
+int facts_add(struct facts *facts, const struct log_event *event)
 {
-    const struct log_event *event = step->event;
     const struct log_call *call = event->call;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_file *file = NULL;
     if (event->process->is_launcher) return 0;
-    if (step->is_own) process->own_ns += log_event_busy_ns(event);
-    if (step->is_own) add_line(facts, event);
-    if (step->moves)
+    if (!event->has_parent) process->own_ns += log_event_busy_ns(event);
+    if (!event->has_parent) add_line(facts, event);
+    if (event->moves)
         facts_sum_add(&process->own[call->class == CLASS_WRITE], log_event_bytes(event), log_event_busy_ns(event));
     if (event->file) FORWARD(find_file(facts, event->file, &file));
-    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? take_mpi(facts, step, file) : 0;
-    if (!log_class_moves(call->class)) return take_other(facts, step, file);
+    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? take_mpi(facts, event, file) : 0;
+    if (!log_class_moves(call->class)) return take_other(facts, event, file);
     if (call->layer == LAYER_POSIX && file && !event->raw.error && log_event_bytes(event))
-        return take_request(facts, step, file);
+        return take_request(facts, event, file);
     return 0;
 }
 
-static int take_comm(const struct log_comm *comm, void *context)
+static int begin(void *context, const struct log_process *process, void **state)
 {
     struct facts *facts = context;
-    struct facts_sum *sum = &facts->process[log_process_index(facts->log, comm->process)].comm[comm->kind];
-    sum->calls += comm->count;
-    sum->bytes += comm->bytes;
-    sum->ns += comm->time_ns;
+    *state = &facts->process[log_process_index(facts->log, process)];
     return 0;
 }
 
-int facts_take_comm(struct facts *facts)
+static int add_comm(void *state, const struct log_comm *comm, size_t count)
+{
+    struct facts_process *process = state;
+    for (size_t i = 0; i < count; i++) {
+        const struct facts_sum sum = {comm[i].count, comm[i].bytes, comm[i].time_ns};
+        facts_sum_join(&process->comm[comm[i].kind], &sum);
+    }
+    return 0;
+}
+
+struct log_consumer facts_consumer(struct facts *facts)
+{
+    return (struct log_consumer){.context = facts, .begin = begin, .comm = facts->ranks ? add_comm : NULL};
+}
+
+void facts_finish(struct facts *facts)
 {
     for (size_t i = 0; i < facts->files; i++) {
         struct facts_file *file = facts->file[i];
@@ -423,5 +430,4 @@ int facts_take_comm(struct facts *facts)
             if (file->together[direction].process) end_together(&file->together[direction]);
         }
     }
-    return facts->ranks ? log_comm(facts->log, NULL, take_comm, facts) : 0;
 }

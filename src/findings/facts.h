@@ -8,8 +8,7 @@
 
 #include "base/lookup.h"
 #include "findings/extents.h"
-#include "log/comm.h"
-#include "log/walk.h"
+#include "log/visit.h"
 
 enum facts_direction { FACTS_READ, FACTS_WRITE, FACTS_DIRECTIONS };
 
@@ -145,9 +144,10 @@ struct facts {
 };
 
 int facts_init(struct facts *facts, struct log *log);
-int facts_take(struct facts *facts, const struct log_step *step);
-// The communication, after the events.
-int facts_take_comm(struct facts *facts);
+// Adds an event; they must come in the order of their starts.
+int facts_add(struct facts *facts, const struct log_event *event);
+struct log_consumer facts_consumer(struct facts *facts); // of the communication
+void facts_finish(struct facts *facts);                  // after the last event
 void facts_free(struct facts *facts);
 
 // --- looking at them

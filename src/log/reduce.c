@@ -6,22 +6,14 @@
 
 #include "base/err.h"
 #include "base/varint.h"
-#include "log/private.h"
+#include "log/kept.h"
 #include "log/stats_slot.h"
 
 enum { TALLY_BUDGET = 4 << 20 }; // values beyond the candidates that all kept records, or a joined one, may hold
 
-struct kept {
-    const struct log_process *process;
-    const struct log_file *file;
-    unsigned layer;
-    size_t at; // in `data`: a record of counters, then what the two tallies held
-};
-
 struct reduction {
     struct log *log;
-    struct table kept;
-    struct bytes data;
+    struct log_kept_list list; // behind each record: what its two tallies held
     uint32_t tally_budget;
     log_stats_take *take;
     void *context;
@@ -33,10 +25,10 @@ static int keep_tally(struct reduction *reduction, const struct log_tally *tally
 {
     uint32_t count = tally->count < reduction->tally_budget ? tally->count : reduction->tally_budget;
     reduction->tally_budget -= count;
-    FORWARD(bytes_append_varint(&reduction->data, count));
+    FORWARD(bytes_append_varint(&reduction->list.data, count));
     for (uint32_t i = 0; i < count; i++) {
-        FORWARD(bytes_append_varint(&reduction->data, tally->item[i].value));
-        FORWARD(bytes_append_varint(&reduction->data, tally->item[i].count));
+        FORWARD(bytes_append_varint(&reduction->list.data, tally->item[i].value));
+        FORWARD(bytes_append_varint(&reduction->list.data, tally->item[i].count));
     }
     return 0;
 }
@@ -44,16 +36,7 @@ static int keep_tally(struct reduction *reduction, const struct log_tally *tally
 static int keep(struct log_stats_slot *slot, void *context)
 {
     struct reduction *reduction = context;
-    struct kept *kept = table_add(&reduction->kept, sizeof *kept);
-    RETURN_IF(!kept, -ENOMEM);
-    *kept = (struct kept){slot->record.process, slot->record.file, slot->record.layer, reduction->data.len};
-    struct spill_counters entry = {.layer = slot->record.layer, .counters = slot->record.counters};
-    uint8_t *room = bytes_reserve(&reduction->data, COUNTERS_MAX_RECORD);
-    RETURN_IF(!room, -ENOMEM);
-    struct fields_out out = {.at = room, .end = room + COUNTERS_MAX_RECORD};
-    counters_put(&out, 0, &entry);
-    RETURN_IF(out.overflow, ERR_LIMIT);
-    reduction->data.len += (size_t)(out.at - room);
+    FORWARD(log_kept_add(&reduction->list, &slot->record));
     FORWARD(keep_tally(reduction, &slot->sizes));
     return keep_tally(reduction, &slot->strides);
 }
@@ -93,24 +76,20 @@ static void merge_process(struct counters *c, const struct counters *other, stru
 }
 
 // Adds a kept record to the slot; gives it as it was, too.
-static int add_kept(const struct reduction *reduction, const struct kept *kept, bool is_first,
+static int add_kept(const struct reduction *reduction, const struct log_kept *kept, bool is_first,
                     struct log_stats_slot *slot, struct counters *own)
 {
     struct counters *sum = &slot->record.counters;
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
-    struct fields_in in = {reduction->data.data + kept->at, reduction->data.data + reduction->data.len}, body;
-    struct spill_counters entry;
-    uint32_t process, budget = TALLY_BUDGET;
-    unsigned kind;
-    RETURN_IF(fields_next_record(&in, &kind, &body) <= 0, ERR_FORMAT);
-    FORWARD(counters_get(body, &process, &entry));
-    *own = entry.counters;
+    struct fields_in in;
+    uint32_t budget = TALLY_BUDGET;
+    FORWARD(log_kept_get(&reduction->list, kept, own, &in));
     if (is_first) {
-        *sum = entry.counters;
+        *sum = *own;
     } else if (kept->process->has_rank) {
-        counters_merge_rank(sum, &entry.counters, left_out);
+        counters_merge_rank(sum, own, left_out);
     } else {
-        merge_process(sum, &entry.counters, left_out);
+        merge_process(sum, own, left_out);
     }
     FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
     FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
@@ -147,7 +126,8 @@ static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struc
     }
 }
 
-static int join(const struct reduction *reduction, const struct kept *kept, size_t count, struct log_stats_slot *slot)
+static int join(const struct reduction *reduction, const struct log_kept *kept, size_t count,
+                struct log_stats_slot *slot)
 {
     struct log_stats_record *record = &slot->record;
     struct spread time = {0}, bytes = {0};
@@ -163,7 +143,7 @@ static int join(const struct reduction *reduction, const struct kept *kept, size
     return log_stats_slot_finish(slot);
 }
 
-static int hand_on(const struct reduction *reduction, const struct kept *kept, size_t count, bool is_reduced)
+static int hand_on(const struct reduction *reduction, const struct log_kept *kept, size_t count, bool is_reduced)
 {
     const struct log_process *process = kept->process;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
@@ -187,7 +167,7 @@ static int hand_on(const struct reduction *reduction, const struct kept *kept, s
 // Files and processes are in arrays: their addresses are their order.
 static int compare_kept(const void *a, const void *b)
 {
-    const struct kept *left = a, *right = b;
+    const struct log_kept *left = a, *right = b;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     if (left->file != right->file) return left->file < right->file ? -1 : 1;
     const struct log_process *l = left->process, *r = right->process;
@@ -196,7 +176,7 @@ static int compare_kept(const void *a, const void *b)
     return l < r ? -1 : l > r;
 }
 
-static size_t group_len(const struct kept *kept, size_t rest)
+static size_t group_len(const struct log_kept *kept, size_t rest)
 {
     size_t len = 1;
     while (len < rest && kept[len].layer == kept->layer && kept[len].file == kept->file &&
@@ -205,7 +185,7 @@ static size_t group_len(const struct kept *kept, size_t rest)
     return len;
 }
 
-static bool has_every_rank(const struct log *log, const struct kept *kept, size_t count)
+static bool has_every_rank(const struct log *log, const struct log_kept *kept, size_t count)
 {
     if (!kept->process->has_rank) return false;
     const struct log_world *world = log_world_at(log, kept->process->world);
@@ -214,8 +194,8 @@ static bool has_every_rank(const struct log *log, const struct kept *kept, size_
 
 static int hand_on_all(const struct reduction *reduction, bool apart)
 {
-    const struct kept *kept = reduction->kept.item;
-    size_t count = reduction->kept.count;
+    const struct log_kept *kept = reduction->list.kept;
+    size_t count = reduction->list.count;
     for (size_t i = 0, len; i < count; i += len) {
         len = group_len(&kept[i], count - i);
         bool is_reduced = !apart && has_every_rank(reduction->log, &kept[i], len);
@@ -231,13 +211,13 @@ static int hand_on_all(const struct reduction *reduction, bool apart)
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context)
 {
     struct reduction reduction = {.log = log, .tally_budget = TALLY_BUDGET, .take = take, .context = context};
-    int code = log_stats_slots(log, filter, keep, &reduction);
+    int code = log_stats_visit(
+        &(struct log_stats_request){.log = log, .filter = filter, .take_slot = keep, .context = &reduction});
     if (code == 0) {
-        if (reduction.kept.count > 1)
-            qsort(reduction.kept.item, reduction.kept.count, sizeof(struct kept), compare_kept);
+        if (reduction.list.count > 1)
+            qsort(reduction.list.kept, reduction.list.count, sizeof *reduction.list.kept, compare_kept);
         code = hand_on_all(&reduction, apart);
     }
-    free(reduction.kept.item);
-    bytes_free(&reduction.data);
+    log_kept_free(&reduction.list);
     return code;
 }

@@ -14,17 +14,8 @@ enum {
     RECENT_SLOTS = 16,
 };
 
-// What is asked for: finished records, or slots as they are.
-struct request {
-    struct log *log;
-    const struct log_filter *filter;
-    log_stats_take_slot *take_slot;
-    void *context;
-};
-
 // One process's records while they grow.
 struct stats {
-    const struct request *request;
     struct log *log;
     const struct log_process *process;
     const struct log_filter *filter;
@@ -224,13 +215,6 @@ static int compare_slots(const void *a, const void *b)
     return left->file < right->file ? -1 : left->file > right->file;
 }
 
-static int hand_out(struct stats *stats, log_stats_take_slot *take, void *context)
-{
-    if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
-    for (size_t i = 0; i < stats->count; i++) FORWARD(take(stats->slot[i], context));
-    return 0;
-}
-
 static void discard(void *state)
 {
     struct stats *stats = state;
@@ -246,10 +230,9 @@ static void discard(void *state)
 static int begin(void *context, const struct log_process *process, void **state)
 {
     static const struct log_filter everything;
-    const struct request *request = context;
+    const struct log_stats_request *request = context;
     struct stats *stats = calloc(1, sizeof *stats);
     RETURN_IF(!stats, -ENOMEM);
-    stats->request = request;
     stats->log = request->log;
     stats->process = process;
     stats->filter = request->filter ? request->filter : &everything;
@@ -260,18 +243,33 @@ static int begin(void *context, const struct log_process *process, void **state)
 
 static int end(void *context, void *state)
 {
-    const struct request *request = context;
-    int code = add_all_stored(state);
-    if (code == 0) code = hand_out(state, request->take_slot, request->context);
-    discard(state);
+    const struct log_stats_request *request = context;
+    struct stats *stats = state;
+    int code = add_all_stored(stats);
+    if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
+    for (size_t i = 0; i < stats->count && code == 0; i++) {
+        if (request->take_slot) {
+            code = request->take_slot(stats->slot[i], request->context);
+        } else {
+            code = log_stats_slot_finish(stats->slot[i]);
+            if (code == 0) code = request->take(&stats->slot[i]->record, request->context);
+        }
+    }
+    discard(stats);
     return code;
 }
 
-int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context)
+struct log_consumer log_stats_consumer(struct log_stats_request *request)
 {
-    struct request request = {log, filter, take, context};
-    const struct log_consumer consumer = {&request, begin, add_events, NULL, end, discard, NULL};
-    return log_visit(&(struct log_visit){.log = log, .filter = filter, .consumer = &consumer, .consumers = 1});
+    return (struct log_consumer){
+        .context = request, .begin = begin, .events = add_events, .end = end, .discard = discard};
+}
+
+int log_stats_visit(struct log_stats_request *request)
+{
+    const struct log_consumer consumer = log_stats_consumer(request);
+    return log_visit(
+        &(struct log_visit){.log = request->log, .filter = request->filter, .consumer = &consumer, .consumers = 1});
 }
 
 int log_stats_slot_finish(struct log_stats_slot *slot)
@@ -286,17 +284,9 @@ void log_stats_slot_free(struct log_stats_slot *slot)
     log_tally_free(&slot->strides);
 }
 
-static int finish_slot(struct log_stats_slot *slot, void *context)
-{
-    const struct log_stats_request *request = context;
-    FORWARD(log_stats_slot_finish(slot));
-    return request->take(&slot->record, request->context);
-}
-
 int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
 {
-    struct log_stats_request request = {log, filter, take, context};
-    return log_stats_slots(log, filter, finish_slot, &request);
+    return log_stats_visit(&(struct log_stats_request){.log = log, .filter = filter, .take = take, .context = context});
 }
 
 int log_stats_untraced(struct log *log, log_stats_take *take, void *context)

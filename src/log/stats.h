@@ -24,15 +24,19 @@ typedef int log_stats_take(const struct log_stats_record *record, void *context)
 // Holds one process's records at a time.
 int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context);
 
+struct log_stats_slot; // log/stats_slot.h
+
 // The same as a consumer of a visit, which must have the same filter; the request must stay as long as that lasts.
 struct log_stats_request {
     struct log *log;
     const struct log_filter *filter; // or NULL
     log_stats_take *take;
+    int (*take_slot)(struct log_stats_slot *slot, void *context); // instead, for log/reduce.c
     void *context;
 };
 
 struct log_consumer log_stats_consumer(struct log_stats_request *request);
+int log_stats_visit(struct log_stats_request *request); // of this consumer alone
 
 // The same by layer, then file, then rank. A file that every rank of an MPI job has a record of becomes one record of
 // rank -1; processes without a rank are counted together as one. With `apart` nothing is joined.

@@ -10,11 +10,6 @@ struct log_stats_slot {
     struct log_tally strides;
 };
 
-typedef int log_stats_take_slot(struct log_stats_slot *slot, void *context);
-
-// As log_stats.
-int log_stats_slots(struct log *log, const struct log_filter *filter, log_stats_take_slot *take, void *context);
-
 // The most frequent of all values become the candidates: the record is then complete.
 int log_stats_slot_finish(struct log_stats_slot *slot);
 void log_stats_slot_free(struct log_stats_slot *slot); // what it holds, not itself

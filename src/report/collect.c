@@ -5,9 +5,23 @@
 
 #include "base/err.h"
 
-enum { SEEN_STEP = 1 << 16 };
+// What needs the events of all processes in their order.
+static int add_events(void *context, const struct log_event *const *events, size_t count)
+{
+    struct collect *collect = context;
+    for (size_t i = 0; i < count; i++) {
+        const struct log_event *event = events[i];
+        collect->own_events += !event->has_parent;
+        summary_add(&collect->summary, event);
+        FORWARD(space_add(&collect->space, event));
+        FORWARD(facts_add(collect->facts, event));
+        FORWARD(timeline_add(&collect->timeline, event));
+    }
+    __atomic_fetch_add(&collect->seen, count, __ATOMIC_RELAXED);
+    return 0;
+}
 
-int collect_init(struct collect *collect, struct log *log)
+int collect_begin(struct collect *collect, struct log *log, struct log_consumer consumer[COLLECT_CONSUMERS])
 {
     const struct timeline_window window = timeline_whole(log);
     *collect = (struct collect){.log = log};
@@ -18,7 +32,26 @@ int collect_init(struct collect *collect, struct log *log)
     FORWARD(files_init(&collect->files, log));
     collect->facts = malloc(sizeof *collect->facts);
     RETURN_IF(!collect->facts, -ENOMEM);
-    return facts_init(collect->facts, log);
+    FORWARD(facts_init(collect->facts, log));
+    consumer[0] = summary_consumer(&collect->summary);
+    consumer[1] = layers_consumer(&collect->layers);
+    consumer[2] = files_consumer(&collect->files);
+    consumer[3] = facts_consumer(collect->facts);
+    consumer[4] = (struct log_consumer){.context = collect, .ordered = add_events};
+    return 0;
+}
+
+int collect_record(struct collect *collect, const struct log_stats_record *record)
+{
+    return files_add_record(&collect->files, record);
+}
+
+int collect_finish(struct collect *collect)
+{
+    FORWARD(summary_finish(&collect->summary));
+    collect->facts->run_ns = collect->summary.run_ns;
+    facts_finish(collect->facts);
+    return files_finish(&collect->files);
 }
 
 void collect_free(struct collect *collect)
@@ -30,40 +63,4 @@ void collect_free(struct collect *collect)
     files_free(&collect->files);
     if (collect->facts) facts_free(collect->facts);
     free(collect->facts);
-}
-
-static int take(struct collect *collect, const struct log_step *step)
-{
-    collect->own_events += step->is_own;
-    summary_take(&collect->summary, step);
-    layers_take(&collect->layers, step);
-    files_take_event(&collect->files, step);
-    FORWARD(space_take(&collect->space, step));
-    FORWARD(facts_take(collect->facts, step));
-    return timeline_take(&collect->timeline, step);
-}
-
-int collect_events(struct collect *collect)
-{
-    const struct log_filter everything = {0};
-    struct log_walk walk;
-    struct log_step step;
-    uint64_t seen = 0;
-    int more = log_walk_open(&walk, collect->log, &everything);
-    while (more >= 0 && (more = log_walk_next(&walk, &step)) > 0) {
-        if (++seen % SEEN_STEP == 0) __atomic_store_n(&collect->seen, seen, __ATOMIC_RELAXED);
-        int code = take(collect, &step);
-        if (code < 0) more = code;
-    }
-    log_walk_close(&walk);
-    FORWARD(more);
-    FORWARD(summary_finish(&collect->summary));
-    collect->facts->run_ns = collect->summary.run_ns;
-    FORWARD(facts_take_comm(collect->facts));
-    return files_choose(&collect->files);
-}
-
-int collect_record(struct collect *collect, const struct log_stats_record *record)
-{
-    return files_take_record(&collect->files, record);
 }

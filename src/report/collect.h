@@ -1,4 +1,4 @@
-// All that a report of a log is made of, gathered while the log is read: first all events, then all counters.
+// All that a report of a log is made of, gathered in one visit of the log.
 // Memory depends on the numbers of processes and files, not on that of events.
 #pragma once
 
@@ -21,9 +21,10 @@ struct collect {
     uint64_t seen;       // events so far, for other threads to look at
 };
 
-int collect_init(struct collect *collect, struct log *log);
-// Reads all events.
-int collect_events(struct collect *collect);
-// Takes one record of log_stats; to be called for all of them after the events.
+enum { COLLECT_CONSUMERS = 5 };
+
+int collect_begin(struct collect *collect, struct log *log, struct log_consumer consumer[COLLECT_CONSUMERS]);
+// Adds one record of log_stats, during the visit.
 int collect_record(struct collect *collect, const struct log_stats_record *record);
+int collect_finish(struct collect *collect); // after the visit
 void collect_free(struct collect *collect);

@@ -69,14 +69,33 @@ void files_free(struct files *files)
     free(files->own_ns);
     free(files->row_of);
     free(files->position);
+    log_kept_free(&files->records);
 }
 
-// One nanosecond more, so that a file that was touched is not one that was not.
-void files_take_event(struct files *files, const struct log_step *step)
+static int begin(void *context, const struct log_process *process, void **state)
 {
-    const struct log_event *event = step->event;
-    if (!event->file || event->process->is_launcher) return;
-    files->own_ns[log_file_index(files->log, event->file)] += 1 + (step->is_own ? log_event_busy_ns(event) : 0);
+    *state = process->is_launcher ? NULL : context;
+    return 0;
+}
+
+// One nanosecond more, so that a file that was touched is not one that was not. Processes are read in parallel; their
+// sums are added for neighbours on the same file at a time.
+static int add_events(void *state, const struct log_event *event, size_t count)
+{
+    struct files *files = state;
+    for (size_t i = 0; files && i < count;) {
+        const struct log_file *file = event[i].file;
+        int64_t ns = 0;
+        for (; i < count && event[i].file == file; i++)
+            ns += 1 + (event[i].has_parent ? 0 : log_event_busy_ns(&event[i]));
+        if (file) __atomic_fetch_add(&files->own_ns[log_file_index(files->log, file)], ns, __ATOMIC_RELAXED);
+    }
+    return 0;
+}
+
+struct log_consumer files_consumer(struct files *files)
+{
+    return (struct log_consumer){.context = files, .begin = begin, .events = add_events};
 }
 
 struct file_order {
@@ -91,7 +110,7 @@ static int compare_times(const void *a, const void *b)
     return left->file < right->file ? -1 : 1;
 }
 
-int files_choose(struct files *files)
+static int choose(struct files *files)
 {
     size_t all = log_file_count(files->log), used = 0;
     struct file_order *order = malloc((all + 1) * sizeof *order);
@@ -114,42 +133,68 @@ int files_choose(struct files *files)
 
 // --- counters
 
-static void add_heat(struct files *files, struct files_row *row, const struct log_stats_record *record)
-{
-    size_t column = files->position[log_process_index(files->log, record->process)] / files->group;
-    struct files_heat *heat = &row->heat[record->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
-    heat->bytes[0] += record->counters.value[COUNTER_BYTES_READ];
-    heat->bytes[1] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    heat->ns += (int64_t)counters_time(&record->counters);
-}
-
-int files_take_record(struct files *files, const struct log_stats_record *record)
+int files_add_record(struct files *files, const struct log_stats_record *record)
 {
     if (!record->file || !record->process || record->process->is_launcher) return 0;
-    uint32_t place = files->row_of[log_file_index(files->log, record->file)];
-    if (!place) return 0;
-    struct files_row *row = &files->row[place - 1];
-    if (row->last != record->process) {
-        row->processes++;
-        row->ranks += record->has_rank;
-        row->last = record->process;
-    }
-    struct counters **sum = &row->of[record->layer];
+    return log_kept_add(&files->records, record);
+}
+
+static void add_heat(struct files *files, struct files_row *row, const struct log_kept *kept,
+                     const struct counters *counters)
+{
+    size_t column = files->position[log_process_index(files->log, kept->process)] / files->group;
+    struct files_heat *heat = &row->heat[kept->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
+    heat->bytes[0] += counters->value[COUNTER_BYTES_READ];
+    heat->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
+    heat->ns += (int64_t)counters_time(counters);
+}
+
+static int join(struct counters **sum, const struct counters *counters)
+{
     if (*sum) {
-        counters_merge_rank(*sum, &record->counters, NULL);
-    } else {
-        *sum = malloc(sizeof **sum);
-        RETURN_IF(!*sum, -ENOMEM);
-        **sum = record->counters;
+        counters_merge_rank(*sum, counters, NULL);
+        return 0;
     }
-    add_heat(files, row, record);
+    *sum = malloc(sizeof **sum);
+    RETURN_IF(!*sum, -ENOMEM);
+    **sum = *counters;
+    return 0;
+}
+
+static int add_counters(struct files *files, struct files_row *row, const struct log_kept *kept,
+                        const struct counters *counters)
+{
+    if (row->last != kept->process) {
+        row->processes++;
+        row->ranks += kept->process->has_rank;
+        row->last = kept->process;
+    }
+    FORWARD(join(&row->of[kept->layer], counters));
+    add_heat(files, row, kept, counters);
     // MPI-IO moves its bytes through POSIX; of the two others the one with more bytes is the program's.
-    if (record->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
-    if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
-    row->bytes[0] += record->counters.value[COUNTER_BYTES_READ];
-    row->bytes[1] += record->counters.value[COUNTER_BYTES_WRITTEN];
-    row->opens += counters_true_opens(&record->counters, record->layer);
-    if (row->layer != LAYER_MPIIO && (!row->layer || counters_bytes(*sum) > counters_bytes(row->of[row->layer])))
-        row->layer = record->layer;
+    if (kept->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
+    if (kept->layer != LAYER_POSIX && kept->layer != LAYER_STDIO) return 0;
+    row->bytes[0] += counters->value[COUNTER_BYTES_READ];
+    row->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
+    row->opens += counters_true_opens(counters, kept->layer);
+    if (row->layer != LAYER_MPIIO &&
+        (!row->layer || counters_bytes(row->of[kept->layer]) > counters_bytes(row->of[row->layer])))
+        row->layer = kept->layer;
+    return 0;
+}
+
+int files_finish(struct files *files)
+{
+    struct log_kept_list *records = &files->records;
+    FORWARD(choose(files));
+    for (size_t i = 0; i < records->count; i++) {
+        struct counters counters;
+        uint32_t place = files->row_of[log_file_index(files->log, records->kept[i].file)];
+        if (!place) continue;
+        FORWARD(log_kept_get(records, &records->kept[i], &counters, NULL));
+        FORWARD(add_counters(files, &files->row[place - 1], &records->kept[i], &counters));
+    }
+    log_kept_free(records);
+    *records = (struct log_kept_list){0};
     return 0;
 }

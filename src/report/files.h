@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "log/stats.h"
-#include "log/walk.h"
+#include "log/kept.h"
 
 enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
 
@@ -33,14 +32,15 @@ struct files {
     uint64_t left_out;  // files that were used and are not shown
     uint32_t *position; // of a process, by place in the log's table: its column before grouping
     uint64_t positions;
-    uint64_t group; // processes that share a column
+    uint64_t group;               // processes that share a column
+    struct log_kept_list records; // until the files are chosen
 };
 
 int files_init(struct files *files, const struct log *log);
-// First all events, then, after files_choose, all records of log_stats.
-void files_take_event(struct files *files, const struct log_step *step);
-int files_choose(struct files *files);
-int files_take_record(struct files *files, const struct log_stats_record *record);
+struct log_consumer files_consumer(struct files *files); // of the events
+// Keeps a record of log_stats: which files are shown is not known before the last event.
+int files_add_record(struct files *files, const struct log_stats_record *record);
+int files_finish(struct files *files); // chooses the files
 void files_free(struct files *files);
 
 // A list of at most `most` objects.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "log/walk.h"
+#include "log/visit.h"
 
 struct layer_time {
     int64_t inclusive_ns;
@@ -38,17 +38,21 @@ struct layer_slow {
     int64_t duration_ns;
 };
 
+struct layer_slowest {
+    struct layer_slow of[LAYERS_SLOWEST]; // the longest first; of those as long the first
+    size_t count;
+};
+
 struct layers {
     struct log *log;
     struct layer_process *process; // by place in the log's table
     struct layer_call *call;       // by the log's id
     uint32_t call_ids;
-    struct layer_slow slow[LAYERS_SLOWEST]; // the longest first
-    size_t slow_count;
+    struct layer_slowest slow;
 };
 
 int layers_init(struct layers *layers, struct log *log);
-void layers_take(struct layers *layers, const struct log_step *step);
+struct log_consumer layers_consumer(struct layers *layers);
 void layers_free(struct layers *layers);
 
 // An object: at most `ranks` processes, `trees` of the slowest calls with `most` calls each.

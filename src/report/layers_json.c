@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/lookup.h"
+#include "log/iter.h"
 #include "report/layers.h"
 
 // What runs below a nonblocking call may outlast it.
@@ -248,8 +249,8 @@ int layers_json(const struct layers *layers, struct json_out *json, size_t ranks
     FORWARD(calls_json(layers, json));
     json_key(json, "slowest");
     json_array(json);
-    for (size_t i = 0; i < layers->slow_count && i < trees; i++) {
-        const struct layer_slow *slow = &layers->slow[i];
+    for (size_t i = 0; i < layers->slow.count && i < trees; i++) {
+        const struct layer_slow *slow = &layers->slow.of[i];
         FORWARD(tree_json(layers->log, slow->id, slow->process, slow->start_ns, most, json));
     }
     json_close(json);

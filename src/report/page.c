@@ -35,9 +35,13 @@ static int make_model(struct page *page)
 int page_gather(struct page *page, const struct info_source *source)
 {
     *page = (struct page){.source = *source};
-    FORWARD(collect_init(&page->collect, source->log));
-    FORWARD(collect_events(&page->collect));
-    FORWARD(info_gather(&page->info, source, add_record, page));
+    struct log_consumer consumer[COLLECT_CONSUMERS + INFO_CONSUMERS];
+    FORWARD(collect_begin(&page->collect, source->log, consumer));
+    FORWARD(info_begin(&page->info, source, add_record, page, consumer + COLLECT_CONSUMERS));
+    FORWARD(log_visit(&(struct log_visit){
+        .log = source->log, .consumer = consumer, .consumers = COLLECT_CONSUMERS + INFO_CONSUMERS}));
+    FORWARD(collect_finish(&page->collect));
+    FORWARD(info_finish(&page->info));
     FORWARD(make_model(page));
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_add_sentences(page);

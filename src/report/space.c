@@ -24,10 +24,10 @@ void space_free(struct space *space)
     free(space->transfers);
 }
 
-// Lanes begin at different numbers, so that many lanes of few transfers thin out as well.
-static bool is_kept(uint64_t every, uint32_t lane, uint64_t number)
+// Threads begin at different numbers, so that many threads with few transfers thin out as well.
+static bool is_kept(uint64_t every, uint32_t thread, uint64_t number)
 {
-    return (number + lane) % every == 0;
+    return (number + thread) % every == 0;
 }
 
 static void thin_out(struct space *space)
@@ -35,26 +35,26 @@ static void thin_out(struct space *space)
     size_t kept = 0;
     space->every *= 2;
     for (size_t i = 0; i < space->count; i++) {
-        if (is_kept(space->every, space->point[i].lane, space->point[i].number)) space->point[kept++] = space->point[i];
+        if (is_kept(space->every, space->point[i].thread, space->point[i].number))
+            space->point[kept++] = space->point[i];
     }
     space->count = kept;
 }
 
-int space_take(struct space *space, const struct log_step *step)
+int space_add(struct space *space, const struct log_event *event)
 {
-    const struct log_event *event = step->event;
-    if (!step->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
-    while (space->lanes <= step->lane) {
-        FORWARD(array_push(space->transfers, space->lanes, 0));
+    if (!event->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
+    while (space->threads <= event->thread) {
+        FORWARD(array_push(space->transfers, space->threads, 0));
     }
-    uint64_t number = space->transfers[step->lane]++;
-    if (!is_kept(space->every, step->lane, number)) return 0;
+    uint64_t number = space->transfers[event->thread]++;
+    if (!is_kept(space->every, event->thread, number)) return 0;
     while (space->count == ROOM) thin_out(space);
-    if (!is_kept(space->every, step->lane, number)) return 0;
+    if (!is_kept(space->every, event->thread, number)) return 0;
     space->point[space->count++] = (struct space_point){
         .process = event->process->id,
         .tid = event->raw.tid,
-        .lane = step->lane,
+        .thread = event->thread,
         .number = number,
         .start_ns = event->start_ns,
         .tick = event->raw.tick,
@@ -112,14 +112,15 @@ int space_json(const struct space *space, const struct model *model, struct json
     while (count > most) {
         every *= 2;
         count = 0;
-        for (size_t i = 0; i < space->count; i++) count += is_kept(every, space->point[i].lane, space->point[i].number);
+        for (size_t i = 0; i < space->count; i++)
+            count += is_kept(every, space->point[i].thread, space->point[i].number);
     }
     json_object(json);
     json_key(json, "points");
     json_array(json);
     for (size_t i = 0; i < space->count && !code; i++) {
         const struct space_point *point = &space->point[i];
-        if (!is_kept(every, point->lane, point->number)) continue;
+        if (!is_kept(every, point->thread, point->number)) continue;
         int file = report_names_place(&files, point->file, log_file_at(space->log, point->file)->name);
         if (file == -ENOMEM) code = file;
         point_json(space, point, find_stay(model, point), file, json);

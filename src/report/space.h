@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "log/walk.h"
+#include "log/event.h"
 #include "model/model.h"
 
 enum { SPACE_POINTS = 8000 };
@@ -10,8 +10,8 @@ enum { SPACE_POINTS = 8000 };
 struct space_point {
     uint32_t process; // id in the log
     uint32_t tid;
-    uint32_t lane;
-    uint64_t number; // of the transfer in its lane
+    uint32_t thread; // number in the log
+    uint64_t number; // of the transfer in its thread
     int64_t start_ns;
     uint64_t tick;
     uint64_t offset;
@@ -25,12 +25,13 @@ struct space {
     struct space_point *point;
     size_t count;
     uint64_t every;
-    uint64_t *transfers; // by lane, so far
-    size_t lanes;
+    uint64_t *transfers; // by thread, so far
+    size_t threads;
 };
 
 int space_init(struct space *space, const struct log *log);
-int space_take(struct space *space, const struct log_step *step);
+// Adds an event; they must come in the order of their starts.
+int space_add(struct space *space, const struct log_event *event);
 void space_free(struct space *space);
 
 // An object. The model may be NULL: then the points are in no phase.

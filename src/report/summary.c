@@ -28,24 +28,40 @@ static int64_t add_time(int64_t *until_ns, int64_t start_ns, int64_t end_ns)
     return added_ns;
 }
 
-void summary_take(struct summary *summary, const struct log_step *step)
+void summary_add(struct summary *summary, const struct log_event *event)
 {
-    const struct log_event *event = step->event;
-    struct summary_process *process = &summary->process[log_process_index(summary->log, event->process)];
-    int64_t end_ns = event->start_ns + event->duration_ns;
-    if (event->process->is_launcher) return;
-    if (step->moves) {
-        unsigned direction = event->call->class == CLASS_WRITE;
-        uint64_t bytes = log_event_bytes(event);
-        summary->bytes[direction] += bytes;
-        process->bytes[direction] += bytes;
-        summary->transfer_ns += add_time(&summary->transfer_until_ns, event->start_ns, end_ns);
+    if (event->moves && !event->process->is_launcher)
+        summary->transfer_ns +=
+            add_time(&summary->transfer_until_ns, event->start_ns, event->start_ns + event->duration_ns);
+}
+
+static int begin(void *context, const struct log_process *process, void **state)
+{
+    struct summary *summary = context;
+    struct summary_process *own = &summary->process[log_process_index(summary->log, process)];
+    own->is_launcher = process->is_launcher;
+    *state = own;
+    return 0;
+}
+
+static int add_events(void *state, const struct log_event *events, size_t count)
+{
+    struct summary_process *process = state;
+    for (size_t i = 0; i < count && !process->is_launcher; i++) {
+        const struct log_event *event = &events[i];
+        if (event->moves) process->bytes[event->call->class == CLASS_WRITE] += log_event_bytes(event);
+        if (event->has_parent) continue;
+        process->calls++;
+        process->io_ns += event->call->traits & CALL_ASYNC ? event->call_time_ns
+                                                           : add_time(&process->busy_until_ns, event->start_ns,
+                                                                      event->start_ns + event->duration_ns);
     }
-    if (!step->is_own) return;
-    summary->calls++;
-    process->calls++;
-    process->io_ns += event->call->traits & CALL_ASYNC ? event->call_time_ns
-                                                       : add_time(&process->busy_until_ns, event->start_ns, end_ns);
+    return 0;
+}
+
+struct log_consumer summary_consumer(struct summary *summary)
+{
+    return (struct log_consumer){.context = summary, .begin = begin, .events = add_events};
 }
 
 bool summary_counts(const struct log *log, const struct log_process *process)
@@ -85,7 +101,12 @@ int summary_finish(struct summary *summary)
     size_t count = log_process_count(summary->log);
     const struct log_process **image = calloc(count + 1, sizeof *image);
     RETURN_IF(!image, -ENOMEM);
-    for (size_t i = 0; i < count; i++) image[i] = log_process_at(summary->log, i);
+    for (size_t i = 0; i < count; i++) {
+        image[i] = log_process_at(summary->log, i);
+        summary->calls += summary->process[i].calls;
+        for (unsigned direction = 0; direction < 2; direction++)
+            summary->bytes[direction] += summary->process[i].bytes[direction];
+    }
     qsort(image, count, sizeof *image, compare_images);
     double sum_ns = 0;
     for (size_t first = 0; first < count;) first = add_process(summary, image, first, &sum_ns);

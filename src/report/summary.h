@@ -1,9 +1,10 @@
 // What the job did in a few numbers.
 #pragma once
 
-#include "log/walk.h"
+#include "log/visit.h"
 
 struct summary_process {
+    bool is_launcher;
     int64_t io_ns; // in calls that it made itself; those of several threads at once count once
     int64_t busy_until_ns;
     uint64_t bytes[2]; // read, written
@@ -26,7 +27,9 @@ struct summary {
 };
 
 int summary_init(struct summary *summary, const struct log *log);
-void summary_take(struct summary *summary, const struct log_step *step);
+struct log_consumer summary_consumer(struct summary *summary); // of each process's events
+// Adds an event; they must come in the order of their starts.
+void summary_add(struct summary *summary, const struct log_event *event);
 int summary_finish(struct summary *summary);
 void summary_free(struct summary *summary);
 

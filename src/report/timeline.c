@@ -6,6 +6,8 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/lookup.h"
+#include "log/visit.h"
 
 #define NO_LANE UINT32_MAX
 #define NO_FILE UINT32_MAX
@@ -126,18 +128,18 @@ static int add_lane(struct timeline *timeline, const struct log_process *process
     return 0;
 }
 
-// The walk numbers its lanes from 0 on, each when its first event comes.
-static int find_lane(struct timeline *timeline, const struct log_step *step, uint32_t *lane)
+// Threads are numbered from 0 on, each when its first event comes.
+static int find_lane(struct timeline *timeline, const struct log_event *event, uint32_t *lane)
 {
-    const struct log_event *event = step->event;
-    while (timeline->lane_of_count <= step->lane) {
+    while (timeline->lane_of_count <= event->thread) {
         FORWARD(array_room(timeline->lane_of, timeline->lane_of_count));
         uint32_t *place = &timeline->lane_of[timeline->lane_of_count];
         *place = NO_LANE;
-        if (timeline->lane_of_count == step->lane) FORWARD(add_lane(timeline, event->process, event->raw.tid, place));
+        if (timeline->lane_of_count == event->thread)
+            FORWARD(add_lane(timeline, event->process, event->raw.tid, place));
         timeline->lane_of_count++;
     }
-    *lane = timeline->lane_of[step->lane];
+    *lane = timeline->lane_of[event->thread];
     return 0;
 }
 
@@ -204,16 +206,15 @@ static void add_bytes(struct timeline *timeline, unsigned direction, int64_t sta
     }
 }
 
-int timeline_take(struct timeline *timeline, const struct log_step *step)
+int timeline_add(struct timeline *timeline, const struct log_event *event)
 {
-    const struct log_event *event = step->event;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->process->is_launcher) return 0;
-    if (step->moves)
+    if (event->moves)
         add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns, log_event_bytes(event));
-    if (!step->is_own) return 0;
+    if (event->has_parent) return 0;
     uint32_t lane;
-    FORWARD(find_lane(timeline, step, &lane));
+    FORWARD(find_lane(timeline, event, &lane));
     if (lane == NO_LANE) return 0;
     timeline->lane[lane].busy_ns += log_event_busy_ns(event);
     const struct timeline_span span = {
@@ -295,18 +296,17 @@ static uint64_t events_in(const struct timeline *timeline, const struct log *log
     return events;
 }
 
+static int add_events(void *context, const struct log_event *const *event, size_t count)
+{
+    for (size_t i = 0; i < count; i++) FORWARD(timeline_add(context, event[i]));
+    return 0;
+}
+
 int timeline_read(struct timeline *timeline, struct log *log)
 {
     if (events_in(timeline, log) > MOST_EVENTS_READ) return timeline_from_index(timeline, log);
     const struct log_filter filter = {
         .has_from = true, .from_ns = timeline->from_ns, .under_way = true, .has_to = true, .to_ns = timeline->to_ns};
-    struct log_walk walk;
-    struct log_step step;
-    int more = log_walk_open(&walk, log, &filter);
-    while (more >= 0 && (more = log_walk_next(&walk, &step)) > 0) {
-        int code = timeline_take(timeline, &step);
-        if (code < 0) more = code;
-    }
-    log_walk_close(&walk);
-    return more;
+    const struct log_consumer consumer = {.context = timeline, .ordered = add_events};
+    return log_visit(&(struct log_visit){.log = log, .filter = &filter, .consumer = &consumer, .consumers = 1});
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "log/walk.h"
+#include "log/event.h"
 
 enum {
     TIMELINE_BINS = 800,
@@ -45,7 +45,7 @@ struct timeline {
     size_t columns;
     struct timeline_lane *lane;
     size_t lanes;
-    uint32_t *lane_of; // by the walk's number: place in `lane`, or one of those below
+    uint32_t *lane_of; // by the thread's number in the log: place in `lane`, or one of those below
     size_t lane_of_count;
     uint64_t lanes_left_out;
     bool *process_shown; // by place in the log's table
@@ -63,7 +63,8 @@ struct timeline_window {
 };
 
 int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window);
-int timeline_take(struct timeline *timeline, const struct log_step *step);
+// Adds an event; they must come in the order of their starts.
+int timeline_add(struct timeline *timeline, const struct log_event *event);
 // As the log's index has it: nothing is read.
 int timeline_from_index(struct timeline *timeline, struct log *log);
 // Reads what the window shows: blocks that are narrower than a pixel by their sums only, where there are too many.

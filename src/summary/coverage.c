@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/human.h"
 #include "log/describe.h"
-#include "log/iter.h"
 
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record)
 {
@@ -20,36 +19,14 @@ void coverage_add(struct coverage *coverage, const struct log_stats_record *reco
     if (record->layer == LAYER_POSIX) coverage->mappings += record->counters.value[COUNTER_MMAPS];
 }
 
-static bool has_uncounted_calls(const struct log *log)
+void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT])
 {
-    for (uint32_t id = 0; id < log_call_ids(log); id++) {
-        const struct log_call *call = log_call_seen(log, id);
-        if (call && call->traits & CALL_UNCOUNTED) return true;
-    }
-    return false;
-}
-
-// Moves the bytes of calls that the kernel does not count from `captured` to `uncounted`. Most logs have no such calls
-// and are not read again.
-static int subtract_uncounted(struct coverage *coverage, struct log *log)
-{
-    if (!has_uncounted_calls(log)) return 0;
-    const struct log_filter filter = {.layers = 1u << LAYER_POSIX, .classes = 1u << CLASS_READ | 1u << CLASS_WRITE};
-    struct log_iter *iter;
-    const struct log_event *event;
-    FORWARD(log_iter_open(&iter, log, &filter));
-    int code;
-    while ((code = log_iter_next(iter, &event)) > 0) {
-        bool moved = event->raw.has_result && !event->raw.error && event->raw.result > 0;
-        if (!moved || !(event->call->traits & CALL_UNCOUNTED)) continue;
-        unsigned direction = event->call->class == CLASS_WRITE ? DIRECTION_WRITE : DIRECTION_READ;
+    for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         uint64_t *captured = &coverage->captured[direction];
-        uint64_t bytes = (uint64_t)event->raw.result < *captured ? (uint64_t)event->raw.result : *captured;
+        uint64_t bytes = uncounted[direction] < *captured ? uncounted[direction] : *captured;
         *captured -= bytes;
         coverage->uncounted[direction] += bytes;
     }
-    log_iter_close(iter);
-    return code;
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -99,10 +76,9 @@ static void add_process(struct coverage *coverage, const struct log_process *pro
     }
 }
 
-int coverage_finish(struct coverage *coverage, struct log *log)
+int coverage_finish(struct coverage *coverage, const struct log *log)
 {
     const struct log_job *job = log_job(log);
-    FORWARD(subtract_uncounted(coverage, log));
     for (size_t i = 0; i < log_process_count(log); i++) add_process(coverage, log_process_at(log, i));
     if (!job->chars_known) return total_from_processes(coverage, log);
     coverage->known = true;

@@ -22,7 +22,9 @@ struct coverage {
 
 // Adds the bytes of one record. The caller adds all records of log_stats before coverage_finish.
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record);
-int coverage_finish(struct coverage *coverage, struct log *log);
+// Takes out bytes of calls that the kernel does not count (CALL_UNCOUNTED), once all records are added.
+void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT]);
+int coverage_finish(struct coverage *coverage, const struct log *log);
 
 // The accounted fraction, unrounded: over 1 where more was captured than counted. Returns false where it is unknown.
 bool coverage_fraction(const struct coverage *coverage, unsigned direction, double *fraction);

@@ -19,19 +19,25 @@ static bool are_alike(const struct mpi_use *one, const struct mpi_use *other)
            one->comm_size == other->comm_size && one->first == other->first && one->second == other->second;
 }
 
-static int add_use(struct mpi_files *files, struct mpi_use use)
+static int add_use(struct mpi_files *files, struct mpi_use use, const struct log_event *event)
 {
     uint64_t key = hash_use(&use);
     uint32_t at;
     for (; (at = lookup_find(&files->by_hash, key)) != LOOKUP_NONE; key++) {
-        if (!are_alike(&files->use[at], &use)) continue;
-        files->use[at].count++;
+        struct mpi_use *known = &files->use[at];
+        if (!are_alike(known, &use)) continue;
+        known->count++;
+        if (event->start_ns < known->first_ns || (event->start_ns == known->first_ns && event->id < known->first_id)) {
+            known->first_ns = event->start_ns;
+            known->first_id = event->id;
+        }
         return 0;
     }
     RETURN_IF(files->count >= LOOKUP_NONE, ERR_LIMIT);
     FORWARD(array_room(files->use, files->count));
     use.count = 1;
-    use.order = files->count;
+    use.first_ns = event->start_ns;
+    use.first_id = event->id;
     files->use[files->count] = use;
     return lookup_set(&files->by_hash, key, (uint32_t)files->count++);
 }
@@ -49,18 +55,18 @@ int mpi_files_add(struct mpi_files *files, const struct log_event *event)
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
         struct mpi_use use = {.file = file, .kind = MPI_USE_OPEN, .number = raw->attribute[ATTRIBUTE_FLAGS]};
         if (has_attribute(event, ATTRIBUTE_COMM_SIZE)) use.comm_size = raw->attribute[ATTRIBUTE_COMM_SIZE];
-        FORWARD(add_use(files, use));
+        FORWARD(add_use(files, use, event));
     }
     if (event->hints) {
         struct mpi_use use = {.file = file, .kind = MPI_USE_HINTS, .first = event->hints};
         use.number = has_attribute(event, ATTRIBUTE_HINTS);
-        FORWARD(add_use(files, use));
+        FORWARD(add_use(files, use, event));
     }
     if (event->etype || event->filetype) {
         struct mpi_use use = {.file = file, .kind = MPI_USE_VIEW, .number = raw->offset};
         use.first = event->etype;
         use.second = event->filetype;
-        FORWARD(add_use(files, use));
+        FORWARD(add_use(files, use, event));
     }
     return 0;
 }
@@ -76,12 +82,20 @@ static int compare_uses(const void *a, const void *b)
 {
     const struct mpi_use *left = a, *right = b;
     int order = compare_place(left, right->file, right->kind);
-    return order ? order : left->order < right->order ? -1 : 1;
+    if (order) return order;
+    if (left->first_ns != right->first_ns) return left->first_ns < right->first_ns ? -1 : 1;
+    return left->first_id < right->first_id ? -1 : left->first_id > right->first_id;
 }
 
 void mpi_files_sort(struct mpi_files *files)
 {
     if (files->count > 1) qsort(files->use, files->count, sizeof *files->use, compare_uses);
+}
+
+void mpi_files_init(struct mpi_files *files)
+{
+    *files = (struct mpi_files){0};
+    pthread_mutex_init(&files->lock, NULL);
 }
 
 void mpi_files_free(struct mpi_files *files)

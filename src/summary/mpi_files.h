@@ -1,8 +1,10 @@
 // How files were used through MPI-IO: access modes, hints and views. Calls of all ranks that were alike are one use.
 #pragma once
 
+#include <pthread.h>
+
 #include "base/lookup.h"
-#include "log/iter.h"
+#include "log/event.h"
 
 enum mpi_use_kind { MPI_USE_OPEN, MPI_USE_HINTS, MPI_USE_VIEW, MPI_USE_KINDS };
 
@@ -14,15 +16,19 @@ struct mpi_use {
     const void *first;  // hints: struct log_hints; view: the etype
     const void *second; // view: the filetype
     uint64_t count;     // of the calls
-    size_t order;       // of the first such call
+    int64_t first_ns;   // start of the first such call
+    uint64_t first_id;  // and its id
 };
 
 struct mpi_files {
     struct mpi_use *use; // ordered by file once all events are added
     size_t count;
     struct lookup by_hash; // -> index of `use`
+    pthread_mutex_t lock;  // for callers that add from several threads
 };
 
+void mpi_files_init(struct mpi_files *files);
+// In whichever order the events come.
 int mpi_files_add(struct mpi_files *files, const struct log_event *event);
 void mpi_files_sort(struct mpi_files *files); // after the last event, before the two below
 void mpi_files_free(struct mpi_files *files);

@@ -3,16 +3,17 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "log/comm.h"
-#include "log/iter.h"
 #include "summary/summary.h"
 
 // Of one process, while events are read.
-struct process_time {
+struct info_reading {
+    struct info *info;
+    bool has_rank;
     int64_t io_ns;
     int64_t busy_until_ns; // simultaneous calls of several threads count once
     int64_t last_end_ns;
     int64_t comm_ns;
+    uint64_t uncounted[DIRECTION_COUNT]; // bytes of calls that the kernel does not count
 };
 
 // Ranks by world and rank, then the others in the order of the log's table.
@@ -39,83 +40,92 @@ static int order_processes(struct info *info)
 }
 
 // A call made inside another is part of it. An asynchronous request counts only its time inside calls.
-static void add_event(struct process_time *time, const struct log_event *event)
+static void add_time(struct info_reading *reading, const struct log_event *event)
 {
     int64_t end_ns = event->start_ns + event->duration_ns;
-    if (end_ns > time->last_end_ns) time->last_end_ns = end_ns;
+    if (end_ns > reading->last_end_ns) reading->last_end_ns = end_ns;
     if (event->has_parent) return;
     if (event->call->traits & CALL_ASYNC) {
-        time->io_ns += event->call_time_ns;
+        reading->io_ns += event->call_time_ns;
         return;
     }
-    if (end_ns <= time->busy_until_ns) return;
-    time->io_ns += end_ns - (event->start_ns > time->busy_until_ns ? event->start_ns : time->busy_until_ns);
-    time->busy_until_ns = end_ns;
+    if (end_ns <= reading->busy_until_ns) return;
+    reading->io_ns += end_ns - (event->start_ns > reading->busy_until_ns ? event->start_ns : reading->busy_until_ns);
+    reading->busy_until_ns = end_ns;
 }
 
-static int add_events(struct info *info, struct process_time *times)
+static void add_uncounted(struct info_reading *reading, const struct log_event *event)
 {
-    const struct log_filter everything = {0};
-    const struct log_event *event;
-    struct log_iter *iter;
-    FORWARD(log_iter_open(&iter, info->log, &everything));
-    int more, code = 0;
-    while (code == 0 && (more = log_iter_next(iter, &event)) > 0) {
-        if (event->process->has_rank) add_event(&times[log_process_index(info->log, event->process)], event);
-        code = mpi_files_add(&info->mpi_files, event);
+    if (event->call->layer != LAYER_POSIX || !log_class_moves(event->call->class) || event->raw.error) return;
+    reading->uncounted[event->call->class == CLASS_WRITE ? DIRECTION_WRITE : DIRECTION_READ] += log_event_bytes(event);
+}
+
+static int add_events(void *state, const struct log_event *event, size_t count)
+{
+    struct info_reading *reading = state;
+    struct info *info = reading->info;
+    for (size_t i = 0; i < count; i++) {
+        if (reading->has_rank) add_time(reading, &event[i]);
+        if (event[i].call->traits & CALL_UNCOUNTED) add_uncounted(reading, &event[i]);
+        if (event[i].call->layer == LAYER_MPIIO && event[i].raw.attribute_mask && info->rank_count) {
+            pthread_mutex_lock(&info->mpi_files.lock); // processes are read in parallel
+            int code = mpi_files_add(&info->mpi_files, &event[i]);
+            pthread_mutex_unlock(&info->mpi_files.lock);
+            FORWARD(code);
+        }
     }
-    log_iter_close(iter);
-    mpi_files_sort(&info->mpi_files);
-    return code < 0 ? code : more;
-}
-
-struct comm_sum {
-    const struct log *log;
-    struct process_time *times;
-};
-
-static int add_comm(const struct log_comm *comm, void *context)
-{
-    const struct comm_sum *sum = context;
-    sum->times[log_process_index(sum->log, comm->process)].comm_ns += comm->time_ns;
     return 0;
 }
 
-static int64_t end_of(const struct info *info, const struct log_process *process, const struct process_time *time)
+static int add_comm(void *state, const struct log_comm *comm, size_t count)
+{
+    struct info_reading *reading = state;
+    for (size_t i = 0; i < count; i++) reading->comm_ns += comm[i].time_ns;
+    return 0;
+}
+
+static int begin(void *context, const struct log_process *process, void **state)
+{
+    struct info *info = context;
+    struct info_reading *reading = &info->reading[log_process_index(info->log, process)];
+    *reading = (struct info_reading){.info = info, .has_rank = process->has_rank};
+    *state = reading;
+    return 0;
+}
+
+int info_begin_ranks(struct info *info, struct log_consumer *consumer)
+{
+    FORWARD(info_list_ranks(info));
+    info->reading = calloc(log_process_count(info->log) + 1, sizeof *info->reading);
+    RETURN_IF(!info->reading, -ENOMEM);
+    *consumer = (struct log_consumer){
+        .context = info, .begin = begin, .events = add_events, .comm = info->rank_count ? add_comm : NULL};
+    return 0;
+}
+
+static int64_t end_of(const struct info *info, const struct log_process *process, const struct info_reading *reading)
 {
     if (process->has_end) return process->end_ns;
     int64_t job_end_ns = log_run_ns(info->log);
-    return job_end_ns > time->last_end_ns ? job_end_ns : time->last_end_ns;
+    return job_end_ns > reading->last_end_ns ? job_end_ns : reading->last_end_ns;
 }
 
 static struct info_rank rank_of(const struct info *info, const struct log_process *process,
-                                const struct process_time *time)
+                                const struct info_reading *reading)
 {
-    int64_t run_ns = end_of(info, process, time) - process->start_ns;
-    int64_t io_ns = time->io_ns + process->io_ns;
+    int64_t run_ns = end_of(info, process, reading) - process->start_ns;
+    int64_t io_ns = reading->io_ns + process->io_ns;
     if (run_ns < 0) run_ns = 0;
     // Threads may do I/O and communicate at the same time.
-    int64_t rest_ns = run_ns > io_ns + time->comm_ns ? run_ns - io_ns - time->comm_ns : 0;
+    int64_t rest_ns = run_ns > io_ns + reading->comm_ns ? run_ns - io_ns - reading->comm_ns : 0;
     return (struct info_rank){.process = process,
                               .known = process->io_known || !process->trace_ended,
-                              .ns = {run_ns, io_ns, time->comm_ns, rest_ns}};
-}
-
-static int gather_times(struct info *info, struct process_time *times)
-{
-    struct comm_sum sum = {info->log, times};
-    FORWARD(add_events(info, times));
-    FORWARD(log_comm(info->log, NULL, add_comm, &sum));
-    for (size_t i = 0; i < info->rank_count; i++) {
-        const struct log_process *process = info->processes[i];
-        info->ranks[i] = rank_of(info, process, &times[log_process_index(info->log, process)]);
-    }
-    return 0;
+                              .ns = {run_ns, io_ns, reading->comm_ns, rest_ns}};
 }
 
 int info_list_ranks(struct info *info)
 {
-    static const struct process_time nothing;
+    static const struct info_reading nothing;
     FORWARD(order_processes(info));
     info->ranks = calloc(info->rank_count + 1, sizeof *info->ranks);
     RETURN_IF(!info->ranks, -ENOMEM);
@@ -126,12 +136,13 @@ int info_list_ranks(struct info *info)
     return 0;
 }
 
-int info_gather_ranks(struct info *info)
+void info_finish_ranks(struct info *info)
 {
-    FORWARD(info_list_ranks(info));
-    if (!info->rank_count) return 0;
-    struct process_time *times = calloc(log_process_count(info->log), sizeof *times);
-    int code = times ? gather_times(info, times) : -ENOMEM;
-    free(times);
-    return code;
+    for (size_t i = 0; i < info->rank_count; i++) {
+        const struct log_process *process = info->processes[i];
+        info->ranks[i] = rank_of(info, process, &info->reading[log_process_index(info->log, process)]);
+    }
+    for (size_t i = 0; i < log_process_count(info->log); i++)
+        coverage_subtract(&info->coverage, info->reading[i].uncounted);
+    mpi_files_sort(&info->mpi_files);
 }

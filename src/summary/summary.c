@@ -38,17 +38,13 @@ static int compare_files(const void *a, const void *b)
     return strcmp(left->file->name, right->file->name);
 }
 
-static int gather_files(struct info *info)
+static void list_files(struct info *info)
 {
     size_t count = log_file_count(info->log);
-    info->files = calloc(count ? count : 1, sizeof *info->files);
-    RETURN_IF(!info->files, -ENOMEM);
-    FORWARD(log_stats(info->log, NULL, add_record, info));
     for (size_t i = 0; i < count; i++) {
         if (info->files[i].file) info->files[info->file_count++] = info->files[i];
     }
     qsort(info->files, info->file_count, sizeof *info->files, compare_files);
-    return 0;
 }
 
 // There are few hosts, and the processes of one are mostly adjacent.
@@ -100,15 +96,35 @@ static void gather_job(struct info *info)
     count_hosts(info);
 }
 
-int info_gather(struct info *info, const struct info_source *source, log_stats_take *also, void *context)
+int info_begin(struct info *info, const struct info_source *source, log_stats_take *also, void *context,
+               struct log_consumer consumer[INFO_CONSUMERS])
 {
-    *info = (struct info){.source = *source, .log = source->log, .also = also, .also_context = context};
-    FORWARD(gather_files(info));
-    FORWARD(info_gather_ranks(info));
+    struct log *log = source->log;
+    *info = (struct info){.source = *source, .log = log, .also = also, .also_context = context};
+    info->stats = (struct log_stats_request){.log = log, .take = add_record, .context = info};
+    mpi_files_init(&info->mpi_files);
+    info->files = calloc(log_file_count(log) + 1, sizeof *info->files);
+    RETURN_IF(!info->files, -ENOMEM);
+    consumer[0] = log_stats_consumer(&info->stats);
+    return info_begin_ranks(info, &consumer[1]);
+}
+
+int info_finish(struct info *info)
+{
+    list_files(info);
+    info_finish_ranks(info);
     FORWARD(coverage_finish(&info->coverage, info->log));
     // Last: damaged blocks are known only after all blocks have been read.
     gather_job(info);
     return 0;
+}
+
+int info_gather(struct info *info, const struct info_source *source)
+{
+    struct log_consumer consumer[INFO_CONSUMERS];
+    FORWARD(info_begin(info, source, NULL, NULL, consumer));
+    FORWARD(log_visit(&(struct log_visit){.log = source->log, .consumer = consumer, .consumers = INFO_CONSUMERS}));
+    return info_finish(info);
 }
 
 int info_gather_records(struct info *info, const struct info_source *source)
@@ -124,5 +140,6 @@ void info_free(struct info *info)
     free(info->files);
     free(info->processes);
     free(info->ranks);
+    free(info->reading);
     mpi_files_free(&info->mpi_files);
 }

@@ -52,17 +52,29 @@ struct info {
     struct coverage coverage;
     log_stats_take *also; // or NULL
     void *also_context;
+    struct log_stats_request stats;
+    struct info_reading *reading; // by process, while the events are read
 };
 
-// Reads all events and counters. `also` (or NULL) gets the counters as well. info_free in any case.
-int info_gather(struct info *info, const struct info_source *source, log_stats_take *also, void *context);
+// Reads all events and counters. info_free in any case.
+int info_gather(struct info *info, const struct info_source *source);
+
+// The same as part of a visit that has other consumers as well (log/visit.h): its consumers, and what is to be done
+// after it. `also` (or NULL) gets the counters, too.
+enum { INFO_CONSUMERS = 2 };
+int info_begin(struct info *info, const struct info_source *source, log_stats_take *also, void *context,
+               struct log_consumer consumer[INFO_CONSUMERS]);
+int info_finish(struct info *info);
+
 // Reads no events: leaves the files and the times of the ranks unknown.
 int info_gather_records(struct info *info, const struct info_source *source);
 void info_free(struct info *info);
 
-// Fills processes, ranks, rank_count and mpi_files. The second reads no events.
-int info_gather_ranks(struct info *info);
+// Fills processes, ranks and rank_count; reads no events.
 int info_list_ranks(struct info *info);
+// The consumer that fills in the times of the ranks and mpi_files, and what is to be done after the visit.
+int info_begin_ranks(struct info *info, struct log_consumer *consumer);
+void info_finish_ranks(struct info *info);
 
 // One object. No list has more than `most` members; with SIZE_MAX long words are not cut either.
 void info_json(const struct info *info, struct json_out *json, size_t most);

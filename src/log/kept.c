@@ -1,0 +1,41 @@
+#include "log/kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/err.h"
+
+int log_kept_add(struct log_kept_list *list, const struct log_stats_record *record)
+{
+    struct spill_counters entry = {.layer = record->layer, .counters = record->counters};
+    FORWARD(array_push(list->kept, list->count,
+                       (struct log_kept){record->process, record->file, record->layer, list->data.len}));
+    uint8_t *room = bytes_reserve(&list->data, COUNTERS_MAX_RECORD);
+    RETURN_IF(!room, -ENOMEM);
+    struct fields_out out = {.at = room, .end = room + COUNTERS_MAX_RECORD};
+    counters_put(&out, 0, &entry);
+    RETURN_IF(out.overflow, ERR_LIMIT);
+    list->data.len += (size_t)(out.at - room);
+    return 0;
+}
+
+int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, struct counters *counters,
+                 struct fields_in *behind)
+{
+    struct fields_in in = {list->data.data + kept->at, list->data.data + list->data.len}, body;
+    struct spill_counters entry;
+    uint32_t process;
+    unsigned kind;
+    RETURN_IF(fields_next_record(&in, &kind, &body) <= 0, ERR_FORMAT);
+    FORWARD(counters_get(body, &process, &entry));
+    *counters = entry.counters;
+    if (behind) *behind = in;
+    return 0;
+}
+
+void log_kept_free(struct log_kept_list *list)
+{
+    free(list->kept);
+    bytes_free(&list->data);
+}

@@ -1,0 +1,25 @@
+// Records of log_stats kept in a few hundred bytes each, for those who need all of them before they can use any.
+#pragma once
+
+#include "base/bytes.h"
+#include "log/stats.h"
+
+struct log_kept {
+    const struct log_process *process;
+    const struct log_file *file;
+    unsigned layer;
+    size_t at; // in `data`
+};
+
+struct log_kept_list { // all zero is empty
+    struct log_kept *kept;
+    size_t count;
+    struct bytes data;
+};
+
+// The caller may append more to `data` behind the record.
+int log_kept_add(struct log_kept_list *list, const struct log_stats_record *record);
+// Also gives what is behind the record; `behind` may be NULL.
+int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, struct counters *counters,
+                 struct fields_in *behind);
+void log_kept_free(struct log_kept_list *list);
