@@ -10,10 +10,27 @@ PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
 # Options of a row with the words that they take; None: any.
 KEYWORDS = {'as': None, 'alias': None, 'sys': None, 'traits': None, 'with': None, 'forward': None, 'late': None,
-            'check': None, 'since': None, 'by': None, 'replay': None,
+            'check': None, 'since': None, 'by': None, 'replay': None, 'large': None,
             'count': '- dup fcntl fileno fdopen stat mmap rename view hints sync fsync fdsync flush',
             'pointer': 'explicit shared', 'form': 'split', 'effect': 'lookup stat create remove rename link',
             'for': 'directory link'}
+
+
+CHOICE = re.compile(r'\{(\w+):([^{}]*)\}')
+
+
+def expand(line):
+    """`{D:read|write}` makes a row for each choice; choices under the same letter are made together."""
+    first = CHOICE.search(line)
+    if not first:
+        return [line]
+    choices = [match[2].split('|') for match in CHOICE.finditer(line) if match[1] == first[1]]
+    if len({len(words) for words in choices}) > 1:
+        sys.exit(f'the choices {{{first[1]}:…}} differ in number: {line}')
+
+    def choose(number):
+        return CHOICE.sub(lambda match: match[2].split('|')[number] if match[1] == first[1] else match[0], line)
+    return [row for number in range(len(choices[0])) for row in expand(choose(number))]
 
 
 class Parameter:
@@ -25,6 +42,13 @@ class Parameter:
         self.name = match.group(2)
         self.type = match.group(1).strip() + (' *' if match.group(3) else '')
         self.text = text
+
+    def large(self):
+        """As functions of MPI for large counts have it: MPI_Count for a number, MPI_Aint for a displacement."""
+        other = copy.copy(self)
+        wide = 'MPI_Count' if 'count' in self.name else 'MPI_Aint' if 'displs' in self.name else 'int'
+        other.type, other.text = (re.sub(r'\bint\b', wide, words) for words in (self.type, self.text))
+        return other
 
 
 class Call:
@@ -50,6 +74,13 @@ class Call:
         another preload library may stand in front of one name only."""
         other = copy.copy(self)
         other.name, other.options = name, {k: v for k, v in self.options.items() if k not in ('alias', 'sys')}
+        return other
+
+    def large(self):
+        """The function of MPI 4 that takes large counts and is the same operation."""
+        other = self.twin(self.name + '_c')
+        other.params = [p.large() for p in self.params]
+        other.options['since'] = ['4']
         return other
 
     def symbols(self):
@@ -119,7 +150,8 @@ class Tables:
         self.calls, self.events, self.probes = [], [], {}
         for path in sorted(folder.glob('*.calls')):
             for number, line in enumerate(path.read_text().splitlines(), 1):
-                self.read_line(path.stem, line.split('#')[0].strip(), f'{path.name}:{number}')
+                for row in expand(line.split('#')[0].strip()):
+                    self.read_line(path.stem, row, f'{path.name}:{number}')
         self.lock = folder / 'ids.lock'
         self.ids = dict((name, int(i)) for i, name in (l.split() for l in self.lock.read_text().splitlines()))
         self.mpi = [c for c in self.calls if c.layer == 'mpiio']
@@ -139,6 +171,8 @@ class Tables:
             self.calls.append(call)
             if call.probe != 'hand':
                 self.calls += [call.twin(name) for name in call.options.pop('alias', [])]
+            if 'large' in call.options:
+                self.calls.append(call.large())
         else:
             sys.exit(f'{where}: cannot read: {line}')
 

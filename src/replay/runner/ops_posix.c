@@ -316,7 +316,7 @@ static int64_t call_on_nothing(struct lane_run *lane, const struct model_step *s
 {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = {.fd = -1};
-    bool on_descriptor = call->form == REPLAY_FD || call->form == REPLAY_CLOSE;
+    bool on_descriptor = (call->form >= REPLAY_FD && call->form < REPLAY_MMAP) || call->form == REPLAY_CLOSE;
     if (call->form == REPLAY_EVERYTHING || (on_descriptor && step->kind->error == EBADF)) return call->run(&a);
     runner_skip(lane->runner, step);
     return 0;
