@@ -105,7 +105,10 @@ static int emulate_run(int argc, char **argv)
 const struct verb verb_emulate = {
     .name = "emulate",
     .summary = "mount a directory as storage of a given speed",
-    .usage = "[OPTION]... BACKING MOUNT | --stop MOUNT | --run MOUNT -- COMMAND [ARG]...",
+    .usage = "[OPTION]... BACKING MOUNT\n"
+             "--block SIZE [OPTION]... BACKING MOUNT\n"
+             "--run MOUNT -- COMMAND [ARG]...\n"
+             "--stop MOUNT",
     .about = "Mounts BACKING on MOUNT, where reading and writing take as long as on storage with the bandwidths and\n"
              "latencies given. It goes to the background and stays until --stop, or until MOUNT is unmounted.\n"
              "With --block, MOUNT is a new file system on a throttled device instead, whose data lies in BACKING.",

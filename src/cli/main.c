@@ -1,14 +1,14 @@
-// ioseer: finds the verb, parses its options, runs it. What a verb does is in the file of its name.
-#include <stdlib.h>
+// ioseer: finds the verb, parses its options and runs it. The file of its name does the rest.
 #include <string.h>
 
-#include "base/err.h"
+#include "base/json_keys.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 
 static const struct verb *const verbs[] = {
-    &verb_record, &verb_info,    &verb_report,  &verb_view,   &verb_dump,    &verb_stats,    &verb_phases, &verb_model,
-    &verb_diff,   &verb_emulate, &verb_measure, &verb_replay, &verb_predict, &verb_evaluate, &verb_doctor, &verb_pack,
+#define VERB(name) &verb_##name,
+#include "cli/verbs.def"
+#undef VERB
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], MAX_OPTIONS = 64 };
@@ -27,7 +27,7 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-// Number of bytes to insert, drop or change to make one word of the other; long words count as far apart.
+// The number of bytes to insert, drop or change to turn one word into the other; long words count as far apart.
 static size_t word_distance(const char *a, const char *b)
 {
     enum { LONGEST = 31 };
@@ -51,7 +51,7 @@ static size_t word_distance(const char *a, const char *b)
 static int unknown_verb(const char *name)
 {
     const struct verb *nearest = NULL;
-    size_t least = 3; // farther words are no likely slip
+    size_t least = 3; // a word with three wrong letters is hardly a slip
     for (size_t i = 0; i < VERB_COUNT; i++) {
         size_t distance = word_distance(name, verbs[i]->name);
         if (distance < least) {
@@ -71,17 +71,21 @@ static int unknown_verb(const char *name)
 static void print_help(FILE *out)
 {
     fprintf(out, "Usage: ioseer VERB [OPTION]... [ARGUMENT]...\n"
-                 "Records what a program does to files, and looks into what was recorded.\n\nVerbs:\n");
+                 "Records what a program does to files, and analyses what was recorded.\n\nVerbs:\n");
     for (size_t i = 0; i < VERB_COUNT; i++) fprintf(out, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
     fprintf(out, "  %-8s %s\n", "help", "explain a verb: ioseer help VERB, or ioseer VERB --help");
-    fprintf(out, "\nOptions:\n      --help     this text\n      --version  the version\n"
+    fprintf(out, "\nOptions:\n      --help     print this text\n      --version  print the version\n"
                  "\nTry:\n  ioseer record -o run.ioseer -- cp big copy\n  ioseer info run.ioseer\n");
 }
 
-static void print_verb_help(const struct verb *verb, const struct option_row *rows, FILE *out)
+static void print_usage(const struct verb *verb, FILE *out)
 {
-    fprintf(out, "Usage: ioseer %s %s\n\n%s\n\nOptions:\n", verb->name, verb->usage, verb->about);
-    options_print(rows, out);
+    const char *form = verb->usage, *before = "Usage:";
+    for (size_t len; *form; form += len + (form[len] == '\n')) {
+        len = strcspn(form, "\n");
+        fprintf(out, "%s ioseer %s %.*s\n", before, verb->name, (int)len, form);
+        before = "      ";
+    }
 }
 
 // The verb's rows and --help, which every verb has.
@@ -89,7 +93,7 @@ static void rows_with_help(const struct verb *verb, struct option_row rows[MAX_O
 {
     size_t count = 0;
     for (; verb->options[count].name && count + 2 < MAX_OPTIONS; count++) rows[count] = verb->options[count];
-    rows[count++] = (struct option_row){"help", 0, OPTION_FLAG, help, NULL, "this text"};
+    rows[count++] = (struct option_row){"help", 0, OPTION_FLAG, help, NULL, "print this text"};
     rows[count] = (struct option_row){0};
 }
 
@@ -100,19 +104,60 @@ static int show_verb_help(const struct verb *verb)
     struct output output;
     rows_with_help(verb, rows, &help);
     output_open(&output, verb->name, NULL);
-    print_verb_help(verb, rows, output.out);
+    print_usage(verb, output.out);
+    fprintf(output.out, "\n%s\n\nOptions:\n", verb->about);
+    options_print(rows, output.out);
     return output_close(&output, false);
 }
 
-static int show_help(int argc, char **argv)
+static void verb_json(const struct verb *verb, struct json_out *json)
 {
-    if (argc > 1) {
-        const struct verb *verb = verb_find(argv[1]);
-        return verb ? show_verb_help(verb) : unknown_verb(argv[1]);
+    struct option_row rows[MAX_OPTIONS];
+    bool help;
+    rows_with_help(verb, rows, &help);
+    json_object(json);
+    key_text(json, "name", verb->name);
+    key_text(json, "summary", verb->summary);
+    key_text(json, "usage", verb->usage);
+    key_text(json, "about", verb->about);
+    key_array(json, "options");
+    for (const struct option_row *row = rows; row->name; row++) {
+        char letter[2] = {row->letter};
+        json_object(json);
+        key_text(json, "name", row->name);
+        key_text(json, "letter", *letter ? letter : NULL);
+        key_text(json, "argument", row->argument);
+        key_text(json, "help", row->help);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+// All that the man pages and the tests of usage need to know.
+static void help_json(struct json_out *json)
+{
+    json_object(json);
+    key_text(json, "version", IOSEER_VERSION);
+    key_array(json, "verbs");
+    for (size_t i = 0; i < VERB_COUNT; i++) verb_json(verbs[i], json);
+    json_close(json);
+    json_close(json);
+}
+
+static int show_help(const char *word)
+{
+    bool as_json = word && !strcmp(word, "--json");
+    if (word && !as_json) {
+        const struct verb *verb = verb_find(word);
+        return verb ? show_verb_help(verb) : unknown_verb(word);
     }
     struct output output;
     output_open(&output, "help", NULL);
-    print_help(output.out);
+    if (as_json)
+        help_json(output_json(&output, 5));
+    else
+        print_help(output.out);
     return output_close(&output, false);
 }
 
@@ -145,7 +190,7 @@ int main(int argc, char **argv)
         return STATUS_USAGE;
     }
     const char *word = argv[1];
-    if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) return show_help(argc - 1, argv + 1);
+    if (!strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h")) return show_help(argv[2]);
     if (!strcmp(word, "--version")) return show_version();
     if (word[0] == '-') {
         fprintf(stderr, "ioseer: %s: unknown option\n", word);

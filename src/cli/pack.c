@@ -38,7 +38,6 @@ static int run(int argc, char **argv)
     if (argc > 2) return cli_usage("pack", argv[2], "one DIR is enough");
     if (!options.output) return cli_usage("pack", "-o LOG", "is missing");
     const char *spill_dir = argv[1];
-    const struct problem no_spills = {.why = "no spill files in it"};
     struct problem problem = {0};
     struct pack_result result;
     int code = pack_check_name(options.output, options.pack.replace, &problem);
@@ -49,7 +48,10 @@ static int run(int argc, char **argv)
     pack_report_progress(&options.pack, options.quiet);
     code = pack_directory(NULL, spill_dir, options.output, &options.pack, &result);
     pack_report_clear();
-    if (code == ERR_NOTHING) return cli_problem("pack", spill_dir, &no_spills, code);
+    if (code == ERR_NOTHING) {
+        problem_set(&problem, code, spill_dir, "no spill files in it");
+        return cli_problem("pack", spill_dir, &problem, code);
+    }
     if (code < 0) return cli_fail("pack", options.output, code);
     if (!options.quiet) pack_report_result(options.output, "PROGRAM", &result);
     if (options.remove) code = pack_remove_directory(spill_dir);

@@ -1,4 +1,4 @@
-// A verb of the command line: one file, one row in the table of main.c.
+// A verb of the command line: one file and one row in verbs.def.
 #pragma once
 
 #include "base/json_in.h"
@@ -10,15 +10,16 @@ enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
 struct verb {
     const char *name;
     const char *summary;               // one line, for `ioseer --help`
-    const char *usage;                 // what follows the verb: "[OPTION]... LOG"
+    const char *usage;                 // what follows the verb: "[OPTION]... LOG"; one line per form
     const char *about;                 // a paragraph for `ioseer VERB --help`
     const struct option_row *options;  // ended by a row without a name
     bool command_follows;              // options end at the first word that is none (record)
     int (*run)(int argc, char **argv); // the words left after the options; returns the exit status
 };
 
-extern const struct verb verb_record, verb_pack, verb_info, verb_dump, verb_stats, verb_phases, verb_model, verb_diff,
-    verb_emulate, verb_measure, verb_replay, verb_predict, verb_evaluate, verb_report, verb_view, verb_doctor;
+#define VERB(name) extern const struct verb verb_##name;
+#include "cli/verbs.def"
+#undef VERB
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 int cli_fail(const char *verb, const char *what, int code);

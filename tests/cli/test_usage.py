@@ -5,7 +5,7 @@ import subprocess
 
 import harness
 
-VERBS = ('record', 'info', 'dump', 'stats', 'doctor', 'pack')
+VERBS = {verb['name']: verb for verb in json.loads(harness.ioseer('help', '--json').stdout)['verbs']}
 
 
 class Help(harness.CommandLineTest):
@@ -20,12 +20,24 @@ class Help(harness.CommandLineTest):
             with self.subTest(verb=verb):
                 text = self.expect(0, verb, '--help').stdout.decode()
                 self.assertTrue(text.startswith(f'Usage: ioseer {verb} '), text)
-                self.assertIn('--help', text)
+                for option in VERBS[verb]['options']:
+                    self.assertRegex(text, rf'(?m)^  (-{option["letter"] or " "}, |    )--{option["name"]} .*\S$')
                 self.assertEqual(self.expect(0, 'help', verb).stdout.decode(), text)
 
     def test_printing_verbs_have_json(self):
         for verb in ('info', 'dump', 'stats', 'doctor', 'phases', 'diff', 'predict', 'evaluate', 'report'):
             self.assertIn(b'--json', self.expect(0, verb, '--help').stdout)
+
+    def test_the_contract_has_its_verbs(self):
+        for verb in ('record', 'info', 'dump', 'stats', 'phases', 'model', 'diff', 'emulate', 'measure', 'replay',
+                     'predict', 'evaluate', 'report', 'view', 'doctor', 'pack'):
+            self.assertIn(verb, VERBS)
+
+    def test_shared_options_have_one_letter(self):
+        letters = {}
+        for verb in VERBS.values():
+            for option in verb['options']:
+                self.assertEqual(letters.setdefault(option['name'], option['letter']), option['letter'], verb['name'])
 
     def test_version(self):
         self.assertRegex(self.expect(0, '--version').stdout.decode(), r'^ioseer \d+\.\d+\.\d+\n$')
