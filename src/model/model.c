@@ -12,12 +12,10 @@
 
 static void free_items(struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
+    struct model_leaves leaves = model_leaves(items);
+    for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         for (unsigned c = 0; c < AT_COUNT; c++) expr_free(item->at[c].expr);
         expr_free(item->logical.expr);
-        if (item->type == LOOPS_LOOP) free_items(&body);
     }
 }
 
@@ -36,6 +34,29 @@ void model_free(struct model *model)
     file_sets_free(&model->sets);
     arena_free(&model->arena);
     *model = (struct model){0};
+}
+
+// --- items
+
+struct model_leaves model_leaves(const struct model_items *items)
+{
+    return (struct model_leaves){.level[0] = {items, 0, 1}};
+}
+
+struct model_item *model_next_leaf(struct model_leaves *l)
+{
+    for (;;) {
+        const struct model_items *items = l->level[l->depth].items;
+        if (l->level[l->depth].next < items->count) {
+            struct model_item *item = &items->item[l->level[l->depth].next++];
+            if (item->type != LOOPS_LOOP) return item;
+            uint64_t times = l->level[l->depth].times * item->count;
+            l->level[++l->depth] = (typeof(*l->level)){&item->body, 0, times};
+        } else if (!l->depth--) {
+            l->depth = 0;
+            return NULL;
+        }
+    }
 }
 
 // --- one process in one phase
@@ -69,28 +90,41 @@ static int instance_items(struct arena *arena, const struct model_items *items, 
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         struct loops *to = &out->item[i];
-        *to = (struct loops){
-            .type = item->type, .steps = item->steps, .length = item->length, .count = item->count, .ops = item->ops};
+        *to = (struct loops){.type = item->type,
+                             .steps = item->steps,
+                             .length = (uint32_t)item->body.count,
+                             .count = item->count,
+                             .ops = item->ops};
         if (item->type == LOOPS_LIST) {
             to->list = item->list[index];
         } else if (item->type == LOOPS_OP) {
             FORWARD(instance_op(item, variables, index, to));
         } else {
-            struct model_items body = {item->body, item->length};
             struct loops_seq inner;
-            FORWARD(instance_items(arena, &body, variables, index, &inner));
+            FORWARD(instance_items(arena, &item->body, variables, index, &inner));
             to->body = inner.item;
         }
     }
     return 0;
 }
 
-int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
-                   size_t ph_place, size_t rank_place, struct arena *arena, struct loops_seq *out)
+int model_instance(const struct model_process *process, struct arena *arena, struct loops_seq *out)
 {
-    struct expr_variables variables = {
-        .idp = part->rank[rank_place], .np = model->program[family->program].np, .ph = part->ph[ph_place]};
-    return instance_items(arena, &part->items, &variables, ph_place * part->ranks + rank_place, out);
+    const struct model_part *part = process->part;
+    struct expr_variables variables = {.idp = part->rank[process->rank_place],
+                                       .np = process->model->program[process->family->program].np,
+                                       .ph = part->ph[process->ph_place]};
+    return instance_items(arena, &part->items, &variables, process->ph_place * part->ranks + process->rank_place, out);
+}
+
+int model_walk(const struct model_process *process, loops_take *take, void *context)
+{
+    struct arena arena = {0};
+    struct loops_seq seq;
+    int stop = model_instance(process, &arena, &seq);
+    if (!stop) stop = loops_walk(&seq, take, context);
+    arena_free(&arena);
+    return stop;
 }
 
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value)
@@ -110,7 +144,6 @@ size_t model_place(const uint32_t *sorted, size_t count, uint32_t value)
 
 struct expanding {
     const struct model *model;
-    struct arena arena;
     uint32_t rank, thread, phase;
     struct op *op;                  // transfers, then others
     const struct model_item **from; // beside them: the items that they come from
@@ -131,15 +164,11 @@ static int keep_op(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static int find_leaves(struct expanding *e, const struct model_items *items)
+static int list_leaves(struct expanding *e, const struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) {
-            FORWARD(find_leaves(e, &body));
-            continue;
-        }
+    struct model_leaves leaves = model_leaves(items);
+    e->leaves = 0;
+    for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
         FORWARD(array_push(e->leaf, e->leaves, item));
     }
     return 0;
@@ -151,14 +180,11 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
 {
     for (size_t i = 0; i < count; i++) {
         const struct model_part *part = &parts[i];
-        struct loops_seq seq;
         size_t rank_place = model_place(part->rank, part->ranks, e->rank),
                ph_place = model_place(part->ph, part->phs, ph);
         if (part->thread != e->thread || rank_place == SIZE_MAX || ph_place == SIZE_MAX) continue;
-        e->leaves = 0;
-        FORWARD(find_leaves(e, &part->items));
-        FORWARD(model_instance(e->model, family, part, ph_place, rank_place, &e->arena, &seq));
-        FORWARD(loops_walk(&seq, keep_op, e));
+        FORWARD(list_leaves(e, &part->items));
+        FORWARD(model_walk(&(struct model_process){e->model, family, part, ph_place, rank_place}, keep_op, e));
     }
     return 0;
 }
@@ -190,13 +216,11 @@ static int expand_phase(struct expanding *e, uint32_t id)
         }
         if (i < transfers && !stop) stop = give(e, i);
     }
-    arena_free(&e->arena);
     return stop;
 }
 
 static int end_expanding(struct expanding *e, int stop)
 {
-    arena_free(&e->arena);
     free(e->op);
     free(e->from);
     free(e->leaf);

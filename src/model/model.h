@@ -27,18 +27,24 @@ struct model_value {
     int64_t *table; // [place of the ph * ranks + place of the rank] in its part
 };
 
+struct model_item;
+
+struct model_items {
+    struct model_item *item;
+    size_t count;
+};
+
 // As struct loops, but for all ranks and phases at once.
 struct model_item {
     uint8_t type; // enum loops_type
     uint8_t steps;
-    uint32_t kind;   // LOOPS_OP
-    uint32_t length; // LOOPS_LOOP
+    uint32_t kind; // LOOPS_OP
     uint64_t count;
     uint64_t ops; // of one process in one phase
     struct model_value at[AT_COUNT];
     struct model_value logical; // transfers in a view: the offset if the ranks' pieces lay in rank order; or all zero
     struct loops_step *step;
-    struct model_item *body;
+    struct model_items body;   // LOOPS_LOOP
     struct op **list;          // [as a table]: `count` operations
     struct model_pause *think; // observed, before each operation; NULL where it is not known
     struct model_async *async; // observed; NULL where operations end before they return
@@ -55,11 +61,6 @@ struct model_pause {
     uint64_t count;
     int64_t total_ns;
     int64_t quantile_ns[5]; // smallest, quarter, median, three quarters, largest
-};
-
-struct model_items {
-    struct model_item *item;
-    size_t count;
 };
 
 // Lanes that do the same but for where, in some phases of a family.
@@ -226,9 +227,29 @@ int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank,
 
 uint32_t model_threads(const struct model *model, uint32_t program); // all are below this
 
-// The operations of one process in one phase; memory is the arena's and the model's.
-int model_instance(const struct model *model, const struct model_family *family, const struct model_part *part,
-                   size_t ph_place, size_t rank_place, struct arena *arena, struct loops_seq *out);
+// Goes through the operations and lists of items as they are written, loops and all, without recursion.
+struct model_leaves {
+    struct {
+        const struct model_items *items;
+        size_t next;
+        uint64_t times; // repetitions of the loops around
+    } level[LOOPS_MAX_DEPTH + 1];
+    unsigned depth;
+};
+struct model_leaves model_leaves(const struct model_items *items);
+struct model_item *model_next_leaf(struct model_leaves *leaves); // NULL at the end
+
+// One process of a part in one phase, by their places in the part.
+struct model_process {
+    const struct model *model;
+    const struct model_family *family;
+    const struct model_part *part;
+    size_t ph_place, rank_place;
+};
+// Its operations in order; a return of `take` other than 0 ends the walk and is handed back.
+int model_walk(const struct model_process *process, loops_take *take, void *context);
+// The same as loops; memory is the arena's and the model's.
+int model_instance(const struct model_process *process, struct arena *arena, struct loops_seq *out);
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
 
 // The rows of the table of phases: operations of one family, alike ones together.

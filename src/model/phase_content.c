@@ -23,10 +23,8 @@ static void look_at_list(const struct looking *l, const struct model_item *item)
 
 static void look_at_items(const struct looking *l, const struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) look_at_items(l, &body);
+    struct model_leaves leaves = model_leaves(items);
+    for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_OP) l->take(&l->model->kind[item->kind], l->context);
         if (item->type == LOOPS_LIST) look_at_list(l, item);
     }

@@ -38,15 +38,11 @@ struct rows {
     int error;
 };
 
-static int find_leaves(struct rows *r, const struct model_items *items)
+static int list_leaves(struct rows *r, const struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) {
-            FORWARD(find_leaves(r, &body));
-            continue;
-        }
+    struct model_leaves leaves = model_leaves(items);
+    r->leaves = 0;
+    for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
         FORWARD(array_push(r->leaf, r->leaves, (struct leaf){item, NO_ROW}));
     }
     return 0;
@@ -113,21 +109,15 @@ static const char *mode_of(const struct model_row *row, const struct access_orde
 
 static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place)
 {
-    struct arena arena = {0};
-    struct loops_seq seq;
     r->is_first = rank_place == 0;
-    int stop = model_instance(r->model, family, r->part, 0, rank_place, &arena, &seq);
-    if (!stop) stop = loops_walk(&seq, take_row, r);
-    arena_free(&arena);
-    return stop;
+    return model_walk(&(struct model_process){r->model, family, r->part, 0, rank_place}, take_row, r);
 }
 
 static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
 {
     r->part = part;
     r->first = r->count;
-    r->leaves = 0;
-    FORWARD(find_leaves(r, &part->items));
+    FORWARD(list_leaves(r, &part->items));
     int stop = 0;
     for (r->detail = OF_SIZE; !stop; r->detail++) {
         r->count = r->first;
@@ -192,12 +182,7 @@ int model_count_others(const struct model *model, const struct model_family *fam
         const struct model_part *part = &family->other[i];
         size_t place = model_place(part->ph, part->phs, ph);
         for (size_t r = 0; place != SIZE_MAX && r < part->ranks; r++) {
-            struct arena arena = {0};
-            struct loops_seq seq;
-            int code = model_instance(model, family, part, place, r, &arena, &seq);
-            if (!code) code = loops_walk(&seq, count_other, &counting);
-            arena_free(&arena);
-            FORWARD(code);
+            FORWARD(model_walk(&(struct model_process){model, family, part, place, r}, count_other, &counting));
         }
     }
     return 0;
@@ -231,12 +216,8 @@ int model_files_used(const struct model *model, const struct model_family *famil
     int code = 0;
     for (size_t i = 0; i < family->parts; i++) {
         for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
-            struct arena arena = {0};
-            struct loops_seq seq;
             t.rank = family->part[i].rank[r];
-            code = model_instance(model, family, &family->part[i], 0, r, &arena, &seq);
-            if (!code) code = loops_walk(&seq, touch, &t);
-            arena_free(&arena);
+            code = model_walk(&(struct model_process){model, family, &family->part[i], 0, r}, touch, &t);
         }
     }
     lookup_free(&t.by);

@@ -173,10 +173,8 @@ static int widen_types(struct scaling *s)
 static int scale_items(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
                        struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) FORWARD(scale_items(s, part, ranks, &body));
+    struct model_leaves leaves = model_leaves(items);
+    for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_LIST) FORWARD(scale_list(s, part, ranks, item));
         if (item->type == LOOPS_OP && s->model->kind[item->kind].etype_bytes) {
             FORWARD(scale_view(s, part, ranks, item));

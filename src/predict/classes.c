@@ -25,7 +25,7 @@ static void add_pauses(const struct model_items *items, double *seconds, double 
 {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        if (item->type == LOOPS_LOOP) add_pauses(&(struct model_items){item->body, item->length}, seconds, count);
+        if (item->type == LOOPS_LOOP) add_pauses(&item->body, seconds, count);
         if (!item->think) continue;
         *seconds += (double)item->think->quantile_ns[2] / 1e9 * (double)item->think->count;
         *count += (double)item->think->count;

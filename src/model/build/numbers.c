@@ -39,11 +39,9 @@ static uint32_t number_kind(struct numbering *n, uint32_t kind)
 
 static void number_items(struct numbering *n, struct model_items *items, size_t tables)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
+    struct model_leaves leaves = model_leaves(items);
+    for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_OP) item->kind = number_kind(n, item->kind);
-        if (item->type == LOOPS_LOOP) number_items(n, &body, tables);
         for (size_t t = 0; item->type == LOOPS_LIST && t < tables; t++) {
             for (uint64_t k = 0; k < item->count; k++) item->list[t][k].kind = number_kind(n, item->list[t][k].kind);
         }

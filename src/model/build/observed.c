@@ -85,34 +85,12 @@ static int take_think(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static size_t count_leaves(const struct model_items *items, struct model_item **leaf)
+static size_t count_leaves(const struct model_items *items)
 {
+    struct model_leaves leaves = model_leaves(items);
     size_t count = 0;
-    for (size_t i = 0; i < items->count; i++) {
-        struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) {
-            count += count_leaves(&body, leaf ? leaf + count : NULL);
-        } else {
-            if (leaf) leaf[count] = item;
-            count++;
-        }
-    }
+    while (model_next_leaf(&leaves)) count++;
     return count;
-}
-
-// How often a leaf occurs in one process and phase.
-static void count_ops(const struct model_items *items, uint64_t around, uint64_t *ops, size_t *next)
-{
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) {
-            count_ops(&body, around * item->count, ops, next);
-        } else {
-            ops[(*next)++] = around * item->count;
-        }
-    }
 }
 
 static bool has_async(const struct building *b)
@@ -123,13 +101,17 @@ static bool has_async(const struct building *b)
     return false;
 }
 
-static int make_room(struct thinking *t, size_t leaves, const uint64_t *ops, size_t count)
+// Room for as many times as each leaf occurs in `count` processes and phases.
+static int make_room(struct thinking *t, const struct model_items *items, size_t count)
 {
-    for (size_t i = 0; i < leaves; i++) {
-        t->think_ns[i] = malloc(ops[i] * count * sizeof **t->think_ns);
+    struct model_leaves leaves = model_leaves(items);
+    const struct model_item *item;
+    for (size_t i = 0; (item = model_next_leaf(&leaves)); i++) {
+        uint64_t times = leaves.level[leaves.depth].times * item->count * count;
+        t->think_ns[i] = malloc(times * sizeof **t->think_ns);
         RETURN_IF(!t->think_ns[i], -ENOMEM);
         if (!t->ahead) continue;
-        t->ahead[i] = malloc(ops[i] * count * sizeof **t->ahead);
+        t->ahead[i] = malloc(times * sizeof **t->ahead);
         RETURN_IF(!t->ahead[i], -ENOMEM);
     }
     return 0;
@@ -170,29 +152,22 @@ static void free_thinking(struct thinking *t, size_t leaves)
 
 int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
 {
-    size_t leaves = count_leaves(&part->items, NULL), next = 0;
+    size_t leaves = count_leaves(&part->items);
     bool async = !others && has_async(b);
-    struct model_item **leaf = calloc(leaves + 1, sizeof *leaf);
-    uint64_t *ops = calloc(leaves + 1, sizeof *ops);
     struct thinking t = {.think_ns = calloc(leaves + 1, sizeof *t.think_ns),
                          .count = calloc(leaves + 1, sizeof *t.count),
                          .ahead = async ? calloc(leaves + 1, sizeof *t.ahead) : NULL,
                          .overlap_ns = calloc(leaves + 1, sizeof *t.overlap_ns)};
-    int code = leaf && ops && t.think_ns && t.count && t.overlap_ns && (t.ahead || !async) ? 0 : -ENOMEM;
-    if (!code) {
-        count_leaves(&part->items, leaf);
-        count_ops(&part->items, 1, ops, &next);
-        code = make_room(&t, leaves, ops, count);
-    }
+    int code = t.think_ns && t.count && t.overlap_ns && (t.ahead || !async) ? 0 : -ENOMEM;
+    if (!code) code = make_room(&t, &part->items, count);
     for (size_t i = 0; i < count && !code; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
         const struct lane *lane = &b->lanes.lane[pieces[i].lane];
         t.time = others ? &lane->other_time[segment->other_first] : &lane->time[segment->first];
         loops_walk(others ? &segment->others : &segment->ops, take_think, &t);
     }
-    for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, leaf[i]);
+    struct model_leaves at = model_leaves(&part->items);
+    for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, model_next_leaf(&at));
     free_thinking(&t, leaves);
-    free(leaf);
-    free(ops);
     return code;
 }

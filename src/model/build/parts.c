@@ -159,11 +159,8 @@ static int make_items(struct fitting *f, const struct loops **at, size_t count, 
             item->step = arena_copy(arena, from->step, from->steps * sizeof *from->step);
             code = item->step ? fit_op(f, item) : -ENOMEM;
         } else {
-            struct model_items body;
             for (size_t i = 0; i < f->count; i++) inner[i] = at[i][k].body;
-            item->length = from->length;
-            code = make_items(f, inner, from->length, &body);
-            item->body = body.item;
+            code = make_items(f, inner, from->length, &item->body);
         }
     }
     free(inner);

@@ -110,9 +110,8 @@ static uint64_t hash_items(struct digesting *d, struct part_digest *to, const st
     uint64_t hash = mix(2, items->count);
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
         hash = mix(mix(hash, item->type), item->count);
-        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_items(d, to, &body));
+        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_items(d, to, &item->body));
         if (item->type != LOOPS_OP) continue;
         hash = mix_kind(d, hash, item->kind);
         for (unsigned s = 0; s < item->steps; s++) {
@@ -139,8 +138,7 @@ static uint64_t hash_tables(struct digesting *d, const struct model_items *items
     uint64_t hash = 3;
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_tables(d, &body, first, ranks));
+        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_tables(d, &item->body, first, ranks));
         for (size_t r = 0; item->type == LOOPS_LIST && r < ranks; r++) {
             hash = mix_list(d, hash, item->list[first + r], item->count);
         }
@@ -171,11 +169,10 @@ static void look_at_items(const struct model *model, struct look *look, const st
 {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
         const struct model_value *size = &item->at[AT_SIZE];
         look->loops = mix(mix(look->loops, item->type), item->count);
         if (item->type == LOOPS_LOOP) {
-            look_at_items(model, look, &body, count * item->count, reps);
+            look_at_items(model, look, &item->body, count * item->count, reps);
         } else if (item->type == LOOPS_LIST) {
             if (item->count) look_at_op(model, look, item->list[0][0].kind, 0, count * item->count, reps);
         } else {

@@ -50,13 +50,8 @@ static int collect_part(struct collecting *c, const struct model_family *family,
     size_t place = model_place(part->ph, part->phs, ph);
     c->thread = part->thread;
     for (size_t i = 0; i < part->ranks; i++) {
-        struct arena arena = {0};
-        struct loops_seq seq;
         c->rank = part->rank[i];
-        int code = model_instance(c->model, family, part, place, i, &arena, &seq);
-        if (!code) code = loops_walk(&seq, take_other, c);
-        arena_free(&arena);
-        FORWARD(code);
+        FORWARD(model_walk(&(struct model_process){c->model, family, part, place, i}, take_other, c));
     }
     return 0;
 }

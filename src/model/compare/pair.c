@@ -161,12 +161,11 @@ static unsigned compare_items(const struct side *a, const struct model_items *xs
     if (xs->count != ys->count) return ASPECT_LOOPS;
     for (size_t i = 0; i < xs->count; i++) {
         const struct model_item *x = &xs->item[i], *y = &ys->item[i];
-        struct model_items x_body = {x->body, x->length}, y_body = {y->body, y->length};
         if (x->type != y->type) return aspects | ASPECT_LOOPS;
         if (x->count != y->count) aspects |= ASPECT_LOOPS;
         if (x->type == LOOPS_OP) aspects |= compare_ops(a, x, b, y);
         if (x->type == LOOPS_LIST) aspects |= compare_lists(a, x, b, y);
-        if (x->type == LOOPS_LOOP) aspects |= compare_items(a, &x_body, b, &y_body);
+        if (x->type == LOOPS_LOOP) aspects |= compare_items(a, &x->body, b, &y->body);
     }
     return aspects;
 }

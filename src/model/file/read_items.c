@@ -91,7 +91,6 @@ static int read_op(struct reading *r, const struct json_value *value, struct mod
 static int read_loop(struct reading *r, const struct json_value *value, struct model_item *item)
 {
     const struct json_value *body;
-    struct model_items inner = {0};
     item->type = LOOPS_LOOP;
     FORWARD(read_count(r, value, "loop", 1, INT64_MAX, &item->count));
     FORWARD(json_in_need_array(value, "body", &body, r->error));
@@ -104,11 +103,9 @@ static int read_loop(struct reading *r, const struct json_value *value, struct m
         return json_in_fail(r->error, value, "more repetitions than 63 bits count");
     }
     r->loop[r->depth++] = item->count;
-    int code = read_items(r, body, &inner);
+    int code = read_items(r, body, &item->body);
     r->depth--;
     r->times = times;
-    item->body = inner.item;
-    item->length = (uint32_t)inner.count;
     return code;
 }
 
@@ -131,8 +128,7 @@ static int read_item(struct reading *r, const struct json_value *value, struct m
     if (json_in_member(value, "list")) return read_list(r, value, item);
     if (!json_in_member(value, "loop")) return json_in_fail(r->error, value, "neither \"op\", \"loop\" nor \"list\"");
     FORWARD(read_loop(r, value, item));
-    struct model_items body = {item->body, item->length};
-    return add_ops(r, value, &body, item->count, &item->ops);
+    return add_ops(r, value, &item->body, item->count, &item->ops);
 }
 
 int read_items(struct reading *r, const struct json_value *items, struct model_items *out)

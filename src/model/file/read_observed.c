@@ -138,17 +138,13 @@ static int read_phases(struct reading *r)
 
 // --- families
 
-// The operation with this number in a part, from 1; counts down *number on the way.
-static struct model_item *find_leaf(const struct model_items *items, uint64_t *number)
+// The operation with this number in a part, from 1, or NULL.
+static struct model_item *leaf_at(const struct model_items *items, uint64_t number)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type != LOOPS_LOOP && !--*number) return item;
-        struct model_item *inside = item->type == LOOPS_LOOP ? find_leaf(&body, number) : NULL;
-        if (inside) return inside;
-    }
-    return NULL;
+    struct model_leaves leaves = model_leaves(items);
+    struct model_item *item = NULL;
+    for (uint64_t i = 0; i < number && (item = model_next_leaf(&leaves)); i++) continue;
+    return item;
 }
 
 static int read_think(struct reading *r, const struct json_value *value, const struct model_part *parts, size_t count)
@@ -158,7 +154,7 @@ static int read_think(struct reading *r, const struct json_value *value, const s
     const struct json_value *quartiles;
     FORWARD(read_count(r, value, "part", 1, count, &part));
     FORWARD(read_count(r, value, "op", 1, UINT32_MAX, &op));
-    struct model_item *item = find_leaf(&parts[part - 1].items, &op);
+    struct model_item *item = leaf_at(&parts[part - 1].items, op);
     if (!item) return json_in_fail(r->error, value, "there is no such operation in part %" PRIu64, part);
     struct model_pause *think = item->think = arena_alloc(&r->model->arena, sizeof *think);
     RETURN_IF(!think, -ENOMEM);

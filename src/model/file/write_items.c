@@ -116,7 +116,7 @@ static int write_op(struct writing *w, const struct model_item *item, size_t tab
 // A loop over one operation goes on a line, so does a loop over that.
 static bool fits_line(const struct model_item *item)
 {
-    while (item->type == LOOPS_LOOP && item->length == 1) item = item->body;
+    while (item->type == LOOPS_LOOP && item->body.count == 1) item = item->body.item;
     return item->type == LOOPS_OP;
 }
 
@@ -125,7 +125,6 @@ static int write_each(struct writing *w, const struct model_items *items, size_t
     struct json_out *json = w->json;
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
         if (fits_line(item)) json_fold(json);
         if (item->type == LOOPS_OP) FORWARD(write_op(w, item, tables));
         if (item->type == LOOPS_LIST) FORWARD(write_list(w, item, tables));
@@ -134,7 +133,7 @@ static int write_each(struct writing *w, const struct model_items *items, size_t
         write_unsigned(w, "loop", item->count);
         json_key(json, "body");
         json_array(json);
-        FORWARD(write_each(w, &body, tables));
+        FORWARD(write_each(w, &item->body, tables));
         json_close(json);
         json_close(json);
     }

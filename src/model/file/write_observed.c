@@ -114,21 +114,16 @@ static bool has_something(const struct model_item *item)
 }
 
 // The pauses before the operations of a part, in the order in which it names them.
-static void write_think(struct writing *w, size_t part, const struct model_items *items, size_t *op)
+static void write_think(struct writing *w, size_t part, const struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP) {
-            write_think(w, part, &body, op);
-            continue;
-        }
-        ++*op;
+    struct model_leaves leaves = model_leaves(items);
+    const struct model_item *item;
+    for (size_t op = 1; (item = model_next_leaf(&leaves)); op++) {
         if (!has_something(item)) continue;
         json_fold(w->json);
         json_object(w->json);
         write_unsigned(w, "part", part);
-        write_unsigned(w, "op", *op);
+        write_unsigned(w, "op", op);
         write_unsigned(w, "count", item->think->count);
         write_ns(w, "mean", item->think->total_ns / (int64_t)item->think->count);
         json_key(w->json, "quartiles");
@@ -143,20 +138,13 @@ static void write_think(struct writing *w, size_t part, const struct model_items
     }
 }
 
-static bool has_think(const struct model_items *items)
-{
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LOOP ? has_think(&body) : has_something(item)) return true;
-    }
-    return false;
-}
-
 static bool parts_think(const struct model_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (has_think(&parts[i].items)) return true;
+        struct model_leaves leaves = model_leaves(&parts[i].items);
+        for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
+            if (has_something(item)) return true;
+        }
     }
     return false;
 }
@@ -166,10 +154,7 @@ static void write_parts_think(struct writing *w, const char *key, const struct m
     if (!parts_think(parts, count)) return;
     json_key(w->json, key);
     json_array(w->json);
-    for (size_t i = 0; i < count; i++) {
-        size_t op = 0;
-        write_think(w, i + 1, &parts[i].items, &op);
-    }
+    for (size_t i = 0; i < count; i++) write_think(w, i + 1, &parts[i].items);
     json_close(w->json);
 }
 

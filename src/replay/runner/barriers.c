@@ -27,13 +27,8 @@ static int add_part_barriers(const struct runner *runner, const struct model_fam
 {
     size_t place = model_place(part->ph, part->phs, ph);
     for (size_t i = 0; place != SIZE_MAX && !part->thread && i < part->ranks; i++) {
-        struct arena arena = {0};
-        struct loops_seq seq;
         struct barrier_count barriers = {.model = &runner->model};
-        int code = model_instance(&runner->model, family, part, place, i, &arena, &seq);
-        if (!code) loops_walk(&seq, count_barriers, &barriers);
-        arena_free(&arena);
-        FORWARD(code);
+        FORWARD(model_walk(&(struct model_process){&runner->model, family, part, place, i}, count_barriers, &barriers));
         count[part->rank[i]] += barriers.count;
     }
     return 0;

@@ -28,11 +28,9 @@ static int look_for_open(const struct op *op, size_t leaf, void *context)
 
 static bool items_open(const struct model *model, const struct model_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        const struct model_item *item = &items->item[i];
-        struct model_items body = {item->body, item->length};
-        if (item->type == LOOPS_LIST || (item->type == LOOPS_LOOP && items_open(model, &body))) return true;
-        if (item->type == LOOPS_OP && model->kind[item->kind].class == CLASS_OPEN) return true;
+    struct model_leaves leaves = model_leaves(items);
+    for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
+        if (item->type == LOOPS_LIST || model->kind[item->kind].class == CLASS_OPEN) return true;
     }
     return false;
 }
@@ -44,11 +42,8 @@ static void find_openers(struct openers *o, const struct model_family *family)
         if (!items_open(o->model, &part->items)) continue;
         for (size_t p = 0; p < part->phs; p++) {
             for (size_t r = 0; r < part->ranks; r++) {
-                struct arena arena = {0};
-                struct loops_seq seq;
                 o->rank = part->rank[r];
-                if (!model_instance(o->model, family, part, p, r, &arena, &seq)) loops_walk(&seq, look_for_open, o);
-                arena_free(&arena);
+                model_walk(&(struct model_process){o->model, family, part, p, r}, look_for_open, o);
             }
         }
     }
