@@ -1,12 +1,15 @@
 #include "measure/benchmark.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "base/json_keys.h"
-#include "model/file/read.h"
+#include "calls.h"
+#include "model/builder.h"
+#include "model/file/keywords.h"
 
 uint64_t benchmark_bytes(const struct benchmark *benchmark, size_t count, uint32_t np)
 {
@@ -15,157 +18,155 @@ uint64_t benchmark_bytes(const struct benchmark *benchmark, size_t count, uint32
     return bytes;
 }
 
-// --- the model's text
+// Each benchmark has these kinds of operations, in this order, behind the barrier that all share.
+enum action { DO_WRITE, DO_READ, DO_CREATE, DO_OPEN, DO_SYNC, DO_CLOSE, ACTIONS };
 
-struct writing {
-    struct json_out *json;
+static const struct {
+    uint16_t posix, mpi, collective; // places in call_table
+    const char *posix_flags, *mpi_flags;
+} actions[ACTIONS] = {
+    [DO_WRITE] = {CALL_pwrite, CALL_MPI_File_write_at, CALL_MPI_File_write_at_all, NULL, NULL},
+    [DO_READ] = {CALL_pread, CALL_MPI_File_read_at, CALL_MPI_File_read_at_all, NULL, NULL},
+    [DO_CREATE] = {CALL_open, CALL_MPI_File_open, CALL_MPI_File_open, "O_WRONLY|O_CREAT",
+                   "MPI_MODE_WRONLY|MPI_MODE_CREATE"},
+    [DO_OPEN] = {CALL_open, CALL_MPI_File_open, CALL_MPI_File_open, "O_RDONLY", "MPI_MODE_RDONLY"},
+    [DO_SYNC] = {CALL_fsync, CALL_MPI_File_sync, CALL_MPI_File_sync, NULL, NULL},
+    [DO_CLOSE] = {CALL_close, CALL_MPI_File_close, CALL_MPI_File_close, NULL, NULL},
+};
+
+enum { KIND_BARRIER };
+
+// One benchmark that is being made.
+struct making {
+    struct model_builder b;
     const struct benchmark *benchmark;
-    size_t count;
+    size_t number;
     uint32_t np;
-    bool is_mpi;
 };
 
-struct name {
+static uint32_t kind_of(const struct making *m, enum action action)
+{
+    return (uint32_t)(KIND_BARRIER + 1 + m->number * ACTIONS + action);
+}
+
+// --- files and kinds
+
+static int add_file(struct making *m)
+{
+    struct file_set *set = &m->b.model->sets.set[m->number];
+    bool shared = m->benchmark->shared;
+    m->b.model->sets.set_count = m->number + 1;
+    RETURN_IF(asprintf(&set->pattern, shared ? "benchmark-%zu.dat" : "benchmark-%zu.*.dat", m->number) < 0, -ENOMEM);
+    set->member_count = shared ? 1 : m->np;
+    if (!shared) {
+        set->number = calloc(1, sizeof *set->number);
+        RETURN_IF(!set->number, -ENOMEM);
+        *set->number = (struct file_set_number){.step = 1, .every = 1, .count = m->np, .width = 1};
+        set->number_count = 1;
+    }
+    return builder_add_file(&m->b, set);
+}
+
+static int add_kind(struct making *m, enum action action)
+{
+    const struct benchmark *benchmark = m->benchmark;
+    uint16_t id = benchmark->collective ? actions[action].collective
+                  : benchmark->mpiio    ? actions[action].mpi
+                                        : actions[action].posix;
+    const char *flags = benchmark->mpiio ? actions[action].mpi_flags : actions[action].posix_flags;
+    struct op_kind kind = {.call = call_table[id].name,
+                           .call_id = id,
+                           .layer = call_table[id].layer,
+                           .class = call_table[id].class,
+                           .collective = call_table[id].traits & CALL_COLLECTIVE,
+                           .has_offset = action == DO_WRITE || action == DO_READ,
+                           .set = (uint32_t)m->number,
+                           .set2 = OP_NO_SET};
+    if (benchmark->mpiio && kind.class == CLASS_OPEN) kind.hints = 1; // the only hints, which are empty
+    if (flags) FORWARD(model_flags_parse(kind.layer, flags, &kind.flags));
+    if (flags && !benchmark->mpiio && benchmark->direct) kind.flags |= O_DIRECT;
+    return builder_add_kind(&m->b, &kind);
+}
+
+// --- operations
+
+// All coordinates are 0, but for the member where each process has a file of its own.
+static int make_op(struct making *m, struct model_item *item, uint32_t kind)
+{
+    FORWARD(builder_make_op(&m->b, item, kind));
+    for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(builder_set_number(&m->b, &item->at[c], 0));
+    bool own = kind != KIND_BARRIER && !m->benchmark->shared;
+    return own ? builder_set_expression(&m->b, &item->at[AT_MEMBER], "idP") : 0;
+}
+
+static int replace(struct making *m, struct model_value *value, const char *format, uint64_t number)
+{
     char text[64];
-};
-
-static struct name name_of(const char *front, size_t number)
-{
-    struct name name;
-    snprintf(name.text, sizeof name.text, "%s %zu", front, number);
-    return name;
+    snprintf(text, sizeof text, format, (unsigned long long)number);
+    expr_free(value->expr);
+    return builder_set_expression(&m->b, value, text);
 }
 
-static struct name file_of(const struct writing *w, size_t i)
+static int make_other(struct making *m, struct model_items *items, enum action action, uint64_t after)
 {
-    struct name name;
-    snprintf(name.text, sizeof name.text, w->benchmark[i].shared ? "benchmark-%zu.dat" : "benchmark-%zu.*.dat", i);
-    return name;
+    struct model_item *item = &items->item[items->count++];
+    FORWARD(make_op(m, item, kind_of(m, action)));
+    FORWARD(replace(m, &item->at[AT_POSITION], "%llu", after));
+    return builder_check_op(&m->b, item);
 }
 
-static void write_file(struct writing *w, size_t i)
+static int make_barrier(struct making *m, struct model_items *items)
 {
-    struct json_out *json = w->json;
-    json_object(json);
-    key_text(json, "file", file_of(w, i).text);
-    if (!w->benchmark[i].shared) {
-        key_number(json, "members", w->np);
-        json_key(json, "numbers");
-        json_array(json);
-        json_object(json);
-        key_number(json, "first", 0);
-        key_signed(json, "step", 1);
-        key_number(json, "count", w->np);
-        json_close(json);
-        json_close(json);
-    }
-    json_close(json);
+    struct model_item *item = &items->item[items->count++];
+    FORWARD(make_op(m, item, KIND_BARRIER));
+    FORWARD(replace(m, &item->at[AT_SIZE], "%llu", 1));
+    return builder_check_op(&m->b, item);
 }
 
-static void write_kind(struct writing *w, size_t i, const char *front, const char *call, const char *layer,
-                       const char *class, const char *flags)
+static int begin_loop(struct making *m, struct model_items *items, uint64_t count)
 {
-    struct json_out *json = w->json;
-    bool is_transfer = !strcmp(class, "read") || !strcmp(class, "write"), is_mpi = !strcmp(layer, "mpiio");
-    json_object(json);
-    key_text(json, "kind", name_of(front, i).text);
-    key_text(json, "call", call);
-    key_text(json, "layer", layer);
-    key_text(json, "class", class);
-    key_text(json, "file", file_of(w, i).text);
-    if (is_transfer) key_text(json, "pointer", "explicit");
-    if (is_transfer) key_bool(json, "has_offset", true);
-    if (is_mpi && (!is_transfer || w->benchmark[i].collective)) key_bool(json, "collective", true);
-    if (is_mpi && !strcmp(class, "open")) key_number(json, "hints", 0);
-    if (flags) key_text(json, "flags", flags);
-    json_close(json);
+    FORWARD(builder_make_items(&m->b, items, 1));
+    FORWARD(builder_begin_loop(&m->b, count));
+    items->item->type = LOOPS_LOOP;
+    items->item->count = count;
+    return 0;
 }
 
-static void write_kinds(struct writing *w, size_t i)
+static int end_loop(struct making *m, struct model_items *items)
 {
-    const struct benchmark *b = &w->benchmark[i];
-    if (b->mpiio) {
-        write_kind(w, i, "write", b->collective ? "MPI_File_write_at_all" : "MPI_File_write_at", "mpiio", "write",
-                   NULL);
-        write_kind(w, i, "read", b->collective ? "MPI_File_read_at_all" : "MPI_File_read_at", "mpiio", "read", NULL);
-        write_kind(w, i, "create", "MPI_File_open", "mpiio", "open", "MPI_MODE_WRONLY|MPI_MODE_CREATE");
-        write_kind(w, i, "open", "MPI_File_open", "mpiio", "open", "MPI_MODE_RDONLY");
-        write_kind(w, i, "sync", "MPI_File_sync", "mpiio", "sync", NULL);
-        write_kind(w, i, "close", "MPI_File_close", "mpiio", "close", NULL);
-    } else {
-        write_kind(w, i, "write", "pwrite", "posix", "write", NULL);
-        write_kind(w, i, "read", "pread", "posix", "read", NULL);
-        write_kind(w, i, "create", "open", "posix", "open",
-                   b->direct ? "O_WRONLY|O_CREAT|O_DIRECT" : "O_WRONLY|O_CREAT");
-        write_kind(w, i, "open", "open", "posix", "open", b->direct ? "O_RDONLY|O_DIRECT" : "O_RDONLY");
-        write_kind(w, i, "sync", "fsync", "posix", "sync", NULL);
-        write_kind(w, i, "close", "close", "posix", "close", NULL);
-    }
+    builder_end_loop(&m->b);
+    return builder_count_ops(&m->b, &items->item->body, items->item->count, &items->item->ops);
 }
 
-static void write_other(struct writing *w, size_t i, const char *front, uint64_t after)
+static int make_request(struct making *m, struct model_item *item, bool write)
 {
-    struct json_out *json = w->json;
-    json_object(json);
-    key_text(json, "op", name_of(front, i).text);
-    if (!w->benchmark[i].shared) key_text(json, "member", "idP");
-    if (after) key_number(json, "after", after);
-    json_close(json);
-}
-
-static void write_barrier(struct writing *w)
-{
-    json_object(w->json);
-    key_text(w->json, "op", "barrier");
-    key_number(w->json, "times", 1);
-    json_close(w->json);
-}
-
-static void write_step(struct writing *w, uint64_t offset)
-{
-    json_object(w->json);
-    if (offset) key_number(w->json, "offset", offset);
-    json_close(w->json);
-}
-
-static void open_loop(struct writing *w, uint64_t count)
-{
-    json_object(w->json);
-    key_number(w->json, "loop", count);
-    json_key(w->json, "body");
-    json_array(w->json);
-}
-
-static void close_loop(struct writing *w)
-{
-    json_close(w->json);
-    json_close(w->json);
+    const struct benchmark *benchmark = m->benchmark;
+    bool turns = benchmark->shared && benchmark->mode == MODE_STRIDED;
+    FORWARD(make_op(m, item, kind_of(m, write ? DO_WRITE : DO_READ)));
+    FORWARD(replace(m, &item->at[AT_SIZE], "%llu", benchmark->size));
+    if (turns) FORWARD(replace(m, &item->at[AT_OFFSET], "idP*rs", 0));
+    if (benchmark->shared && !turns) FORWARD(replace(m, &item->at[AT_OFFSET], "idP*%llu*rs", benchmark->count));
+    bool twice = m->b.depth == 2;
+    item->step[0].at[AT_OFFSET] = (int64_t)(benchmark->size * (twice ? 2 : turns ? m->np : 1));
+    if (twice) item->step[1].at[AT_OFFSET] = (int64_t)benchmark->size;
+    return builder_check_op(&m->b, item);
 }
 
 // A loop over requests. In one process's own file, strided ones go over it twice, every second request at a time.
-static void write_loop(struct writing *w, size_t i, bool write)
+static int make_loop(struct making *m, struct model_items *items, bool write)
 {
-    const struct benchmark *b = &w->benchmark[i];
-    bool twice = b->mode == MODE_STRIDED && !b->shared && b->count % 2 == 0;
-    char offset[64] = "0";
-    if (b->shared && b->mode == MODE_STRIDED) snprintf(offset, sizeof offset, "idP*rs");
-    if (b->shared && b->mode != MODE_STRIDED)
-        snprintf(offset, sizeof offset, "idP*%llu*rs", (unsigned long long)b->count);
-    if (twice) open_loop(w, 2);
-    open_loop(w, twice ? b->count / 2 : b->count);
-    json_object(w->json);
-    key_text(w->json, "op", name_of(write ? "write" : "read", i).text);
-    if (!b->shared) key_text(w->json, "member", "idP");
-    key_text(w->json, "offset", offset);
-    key_number(w->json, "size", b->size);
-    json_key(w->json, "steps");
-    json_array(w->json);
-    write_step(w, twice ? 2 * b->size : b->shared && b->mode == MODE_STRIDED ? b->size * w->np : b->size);
-    if (twice) write_step(w, b->size);
-    json_close(w->json);
-    json_close(w->json);
-    close_loop(w);
-    if (twice) close_loop(w);
+    const struct benchmark *benchmark = m->benchmark;
+    bool twice = benchmark->mode == MODE_STRIDED && !benchmark->shared && benchmark->count % 2 == 0;
+    struct model_items *inner = items;
+    if (twice) {
+        FORWARD(begin_loop(m, items, 2));
+        inner = &items->item->body;
+    }
+    FORWARD(begin_loop(m, inner, twice ? benchmark->count / 2 : benchmark->count));
+    FORWARD(builder_make_items(&m->b, &inner->item->body, 1));
+    FORWARD(make_request(m, inner->item->body.item, write));
+    FORWARD(end_loop(m, inner));
+    return twice ? end_loop(m, items) : 0;
 }
 
 // Each process's requests in an order of its own, the same in every run.
@@ -181,188 +182,115 @@ static void shuffle(uint64_t *order, uint64_t count, uint64_t seed)
     }
 }
 
-static int write_list(struct writing *w, size_t i, bool write)
+static int make_list(struct making *m, struct model_items *items, bool write)
 {
-    const struct benchmark *b = &w->benchmark[i];
-    uint64_t *order = malloc(b->count * sizeof *order);
-    RETURN_IF(!order, -ENOMEM);
-    json_object(w->json);
-    key_number(w->json, "list", b->count);
-    key_number(w->json, "lists", w->np);
-    json_key(w->json, "ops");
-    json_array(w->json);
-    for (uint32_t rank = 0; rank < w->np; rank++) {
-        shuffle(order, b->count, (uint64_t)rank * 2 + write);
-        for (uint64_t k = 0; k < b->count; k++) {
-            uint64_t block = b->shared ? rank * b->count + order[k] : order[k];
-            json_object(w->json);
-            key_text(w->json, "op", name_of(write ? "write" : "read", i).text);
-            if (!b->shared && rank) key_number(w->json, "member", rank);
-            if (block) key_number(w->json, "offset", block * b->size);
-            key_number(w->json, "size", b->size);
-            json_close(w->json);
+    const struct benchmark *benchmark = m->benchmark;
+    uint64_t count = benchmark->count, *order = malloc(count * sizeof *order);
+    struct op *ops = arena_alloc(&m->b.model->arena, (m->np * count + 1) * sizeof *ops);
+    int code = order && ops ? builder_make_items(&m->b, items, 1) : -ENOMEM;
+    if (!code) code = builder_make_list(&m->b, items->item, count);
+    for (uint32_t rank = 0; rank < m->np && !code; rank++) {
+        struct op *op = items->item->list[rank] = ops + rank * count;
+        shuffle(order, count, (uint64_t)rank * 2 + write);
+        for (uint64_t k = 0; k < count; k++) {
+            uint64_t block = benchmark->shared ? rank * count + order[k] : order[k];
+            op[k] = (struct op){.kind = kind_of(m, write ? DO_WRITE : DO_READ)};
+            op[k].at[AT_MEMBER] = benchmark->shared ? 0 : rank;
+            op[k].at[AT_OFFSET] = (int64_t)(block * benchmark->size);
+            op[k].at[AT_SIZE] = (int64_t)benchmark->size;
         }
+        code = builder_check_list(&m->b, op, count, 1);
     }
-    json_close(w->json);
-    json_close(w->json);
     free(order);
+    return code;
+}
+
+// --- families: one phase each
+
+// A part of all processes.
+static int begin_part(struct making *m, struct model_part **parts, size_t *count, bool others)
+{
+    struct arena *arena = &m->b.model->arena;
+    struct model_part *part = *parts = arena_alloc(arena, sizeof *part);
+    RETURN_IF(!part, -ENOMEM);
+    *part = (struct model_part){.rank = arena_alloc(arena, m->np * sizeof *part->rank),
+                                .ranks = m->np,
+                                .ph = arena_alloc(arena, sizeof *part->ph),
+                                .phs = 1};
+    RETURN_IF(!part->rank || !part->ph, -ENOMEM);
+    for (uint32_t i = 0; i < m->np; i++) part->rank[i] = i;
+    part->ph[0] = 1;
+    *count = 1;
+    builder_begin_part(&m->b, part, others);
     return 0;
 }
 
-static void open_part(struct writing *w)
+static int make_pause(struct making *m, struct model_part *part, bool write)
 {
-    char ranks[32];
-    snprintf(ranks, sizeof ranks, w->np > 1 ? "0-%u" : "%u", w->np - 1);
-    json_array(w->json);
-    json_object(w->json);
-    key_text(w->json, "ranks", ranks);
-    json_key(w->json, "items");
-    json_array(w->json);
+    double seconds = m->benchmark->pause[!write];
+    struct model_leaves leaves = model_leaves(&part->items);
+    if (seconds <= 0) return 0;
+    int64_t ns = llround(seconds * 1e9);
+    struct model_pause pause = {.count = m->benchmark->count * m->np};
+    pause.total_ns = ns * (int64_t)pause.count;
+    for (unsigned q = 0; q < 5; q++) pause.quantile_ns[q] = ns;
+    return builder_set_pause(&m->b, model_next_leaf(&leaves), &pause);
 }
 
-static void close_part(struct writing *w)
+static int add_family(struct making *m, bool write)
 {
-    json_close(w->json);
-    json_close(w->json);
-    json_close(w->json);
+    enum { MOST_OTHERS = 4 };
+    const struct benchmark *benchmark = m->benchmark;
+    struct model_family to = {.count = 1,
+                              .cut = m->number || !write ? CUT_PATTERN : CUT_START,
+                              .weight = benchmark->size * benchmark->count * m->np};
+    FORWARD(builder_add_family(&m->b, &to));
+    struct model_family *family = &m->b.model->family[m->b.model->families - 1];
+    FORWARD(begin_part(m, &family->part, &family->parts, false));
+    struct model_items *items = &family->part->items;
+    FORWARD(benchmark->mode == MODE_RANDOM ? make_list(m, items, write) : make_loop(m, items, write));
+    FORWARD(make_pause(m, family->part, write));
+    FORWARD(begin_part(m, &family->other, &family->others, true));
+    items = &family->other->items;
+    FORWARD(builder_make_items(&m->b, items, MOST_OTHERS));
+    items->count = 0;
+    FORWARD(make_other(m, items, write ? DO_CREATE : DO_OPEN, 0));
+    FORWARD(make_barrier(m, items));
+    if (benchmark->sync && write) FORWARD(make_other(m, items, DO_SYNC, benchmark->count));
+    FORWARD(make_other(m, items, DO_CLOSE, benchmark->count));
+    return builder_end_family(&m->b);
 }
 
-static int write_family(struct writing *w, size_t i, bool write)
+static int add_all(struct making *m, const struct benchmark *benchmark, size_t count)
 {
-    const struct benchmark *b = &w->benchmark[i];
-    struct json_out *json = w->json;
-    json_object(json);
-    key_number(json, "family", 2 * i + !write + 1);
-    key_number(json, "program", 0);
-    key_number(json, "phases", 1);
-    key_text(json, "separator", i || !write ? "pattern" : "start");
-    key_number(json, "weight", b->size * b->count * w->np);
-    json_key(json, "parts");
-    open_part(w);
-    int code = 0;
-    if (b->mode == MODE_RANDOM)
-        code = write_list(w, i, write);
-    else
-        write_loop(w, i, write);
-    close_part(w);
-    json_key(json, "others");
-    open_part(w);
-    write_other(w, i, write ? "create" : "open", 0);
-    write_barrier(w);
-    if (b->sync && write) write_other(w, i, "sync", b->count);
-    write_other(w, i, "close", b->count);
-    close_part(w);
-    json_close(json);
-    return code;
-}
-
-static int write_structure(struct writing *w)
-{
-    struct json_out *json = w->json;
-    int code = 0;
-    json_object(json);
-    json_key(json, "programs");
-    json_array(json);
-    json_object(json);
-    key_bool(json, "mpi", w->is_mpi);
-    key_number(json, "np", w->np);
-    json_key(json, "order");
-    json_array(json);
-    for (size_t i = 0; i < 2 * w->count; i++) json_unsigned(json, i + 1);
-    json_close(json);
-    json_close(json);
-    json_close(json);
-    json_key(json, "files");
-    json_array(json);
-    for (size_t i = 0; i < w->count; i++) write_file(w, i);
-    json_close(json);
-    json_key(json, "hints");
-    json_array(json);
-    json_array(json);
-    json_close(json);
-    json_close(json);
-    json_key(json, "kinds");
-    json_array(json);
-    json_object(json);
-    key_text(json, "kind", "barrier");
-    json_close(json);
-    for (size_t i = 0; i < w->count; i++) write_kinds(w, i);
-    json_close(json);
-    json_key(json, "families");
-    json_array(json);
-    for (size_t i = 0; i < w->count && !code; i++) {
-        code = write_family(w, i, true);
-        if (!code) code = write_family(w, i, false);
+    struct model *model = m->b.model;
+    model->sets.set = calloc(count + 1, sizeof *model->sets.set);
+    model->hints = arena_alloc(&model->arena, sizeof *model->hints);
+    RETURN_IF(!model->sets.set || !model->hints, -ENOMEM);
+    model->hints_count = 1;
+    FORWARD(builder_add_kind(&m->b, &(struct op_kind){.call = "barrier", .set = OP_NO_SET, .set2 = OP_NO_SET}));
+    for (m->number = 0; m->number < count; m->number++) {
+        m->benchmark = &benchmark[m->number];
+        FORWARD(add_file(m));
+        for (enum action action = 0; action < ACTIONS; action++) FORWARD(add_kind(m, action));
     }
-    json_close(json);
-    json_close(json);
-    return code;
-}
-
-// --- what a run of it would have seen: the pauses
-
-static void write_think(struct writing *w, size_t i, bool write)
-{
-    struct json_out *json = w->json;
-    const struct benchmark *b = &w->benchmark[i];
-    double pause = b->pause[!write];
-    if (pause <= 0) return;
-    json_object(json);
-    key_number(json, "family", 2 * i + !write + 1);
-    json_key(json, "think");
-    json_array(json);
-    json_object(json);
-    key_number(json, "part", 1);
-    key_number(json, "op", 1);
-    key_number(json, "count", b->count * w->np);
-    key_double(json, "mean", pause);
-    json_key(json, "quartiles");
-    json_array(json);
-    for (unsigned q = 0; q < 5; q++) json_double(json, pause);
-    json_close(json);
-    json_close(json);
-    json_close(json);
-    json_close(json);
-}
-
-static void write_observed(struct writing *w)
-{
-    json_object(w->json);
-    json_key(w->json, "families");
-    json_array(w->json);
-    for (size_t i = 0; i < w->count; i++) {
-        write_think(w, i, true);
-        write_think(w, i, false);
+    for (m->number = 0; m->number < count; m->number++) {
+        m->benchmark = &benchmark[m->number];
+        FORWARD(add_family(m, true));
+        FORWARD(add_family(m, false));
     }
-    json_close(w->json);
-    json_close(w->json);
-}
-
-static int write_model(struct writing *w)
-{
-    json_object(w->json);
-    key_number(w->json, "ioseer_model", MODEL_VERSION);
-    json_key(w->json, "structure");
-    int code = write_structure(w);
-    json_key(w->json, "observed");
-    write_observed(w);
-    json_close(w->json);
-    int ended = json_out_end(w->json);
-    return code ? code : ended;
+    for (uint32_t i = 0; i < 2 * count; i++) FORWARD(builder_add_phase(&m->b, i));
+    return 0;
 }
 
 int benchmark_model(struct model *model, const struct benchmark *benchmark, size_t count, uint32_t np, bool is_mpi)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    RETURN_IF(!out, -ENOMEM);
-    struct writing w = {
-        .json = json_out_begin(out, 3), .benchmark = benchmark, .count = count, .np = np, .is_mpi = is_mpi};
-    int code = w.json ? write_model(&w) : -ENOMEM;
-    if (fclose(out) && !code) code = -errno;
-    struct json_in_error error;
-    if (!code) code = model_parse(model, text, length, &error);
-    free(text);
+    struct making m = {.np = np};
+    *model = (struct model){.gap_ns = MODEL_GAP_NS};
+    builder_begin(&m.b, model);
+    int code = builder_add_program(&m.b, is_mpi, np);
+    if (!code) code = add_all(&m, benchmark, count);
+    builder_end(&m.b);
+    if (code) model_free(model);
     return code;
 }

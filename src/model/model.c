@@ -26,6 +26,9 @@ void model_free(struct model *model)
         for (size_t k = 0; k < family->parts; k++) free_items(&family->part[k].items);
         for (size_t k = 0; k < family->others; k++) free_items(&family->other[k].items);
     }
+    free(model->program);
+    free(model->file);
+    free(model->kind);
     free(model->family);
     free(model->phase);
     free(model->stay);

@@ -24,20 +24,12 @@ static int make_family(struct building *b, uint32_t id)
 static int copy_programs(struct building *b)
 {
     struct model *model = b->model;
-    model->programs = b->lanes.programs;
-    model->program = arena_alloc(&model->arena, (model->programs + 1) * sizeof *model->program);
-    RETURN_IF(!model->program, -ENOMEM);
-    for (size_t i = 0; i < model->programs; i++) {
+    for (size_t i = 0; i < b->lanes.programs; i++) {
         const struct lane_program *from = &b->lanes.program[i];
-        model->program[i] = (struct model_program){.is_mpi = from->is_mpi, .np = from->np};
+        FORWARD(builder_add_program(&b->builder, from->is_mpi, from->np));
         if (!from->name) continue;
         model->program[i].name = arena_text(&model->arena, from->name);
         RETURN_IF(!model->program[i].name, -ENOMEM);
-    }
-    for (size_t i = 0; i < b->align.count; i++) {
-        struct model_program *program = &model->program[b->align.phase[i].program];
-        if (program->first == program->end) program->first = i;
-        program->end = i + 1;
     }
     return 0;
 }
@@ -100,6 +92,7 @@ int model_from_log(struct model *model, struct log *log, const struct model_opti
 {
     struct building b = {.model = model};
     *model = (struct model){.layer = options->layer, .gap_ns = options->gap_ns ? options->gap_ns : MODEL_GAP_NS};
+    builder_begin(&b.builder, model);
     int code = build(&b, log, options);
     if (!code) code = observe_job(model, log);
     for (size_t i = 0; i < model->families && b.family; i++) free(b.family[i].piece);
@@ -107,6 +100,7 @@ int model_from_log(struct model *model, struct log *log, const struct model_opti
     free(b.segments.segment);
     free(b.of_lane);
     align_free(&b.align);
+    builder_end(&b.builder);
     lanes_free(&b.lanes);
     if (code) model_free(model);
     return code;

@@ -3,7 +3,7 @@
 
 #include "base/mix.h"
 #include "model/build/align.h"
-#include "model/model.h"
+#include "model/builder.h"
 
 // One lane in one phase of a family.
 struct piece {
@@ -22,6 +22,7 @@ struct pieces {
 
 struct building {
     struct model *model;
+    struct model_builder builder;
     struct lanes lanes;
     struct segments segments;
     struct lane_segments *of_lane;

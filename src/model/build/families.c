@@ -70,13 +70,10 @@ static void observe_phase(const struct building *b, const struct align_phase *fr
 
 static int add_family(struct building *b, uint32_t program, enum segment_cut cut, uint32_t *id)
 {
-    struct model *model = b->model;
-    *id = (uint32_t)model->families;
-    FORWARD(array_room(model->family, model->families));
-    FORWARD(array_room(b->family, model->families));
-    b->family[model->families] = (struct pieces){0};
-    model->family[model->families++] = (struct model_family){.program = program, .cut = cut};
-    return 0;
+    *id = (uint32_t)b->model->families;
+    FORWARD(array_room(b->family, b->model->families));
+    b->family[*id] = (struct pieces){0};
+    return builder_add_family(&b->builder, &(struct model_family){.program = program, .cut = cut});
 }
 
 static int add_pieces(struct building *b, struct pieces *to, const struct align_phase *from, uint32_t ph)
@@ -138,10 +135,10 @@ int build_families(struct building *b)
         }
         struct model_family *family = &model->family[id];
         if (family->count == 1) family->cut = cut; // what lies before the first is not what parts them
-        code = array_room(model->phase, model->phases);
+        code = builder_add_phase(&b->builder, id);
         if (code) break;
-        struct model_phase *phase = &model->phase[model->phases++];
-        *phase = (struct model_phase){.family = id, .ph = ++family->count};
+        struct model_phase *phase = &model->phase[model->phases - 1];
+        family->count = phase->ph;
         observe_phase(b, from, phase);
         code = add_pieces(b, &b->family[id], from, phase->ph);
         if (!code) code = add_stays(b, from, (uint32_t)model->phases - 1);

@@ -10,31 +10,30 @@ struct numbering {
     struct building *b;
     uint32_t *kind_of; // old -> new
     uint32_t *file_of;
-    struct op_kind *kind;
+    int error; // the first
 };
 
 static uint32_t number_file(struct numbering *n, uint32_t set)
 {
     struct model *model = n->b->model;
-    if (set == OP_NO_SET) return set;
+    if (set == OP_NO_SET || n->error) return set;
     if (n->file_of[set] == OP_NO_SET) {
         n->file_of[set] = (uint32_t)model->files;
-        model->file[model->files++].set = &model->sets.set[set];
+        n->error = builder_add_file(&n->b->builder, &model->sets.set[set]);
     }
     return n->file_of[set];
 }
 
-static uint32_t number_kind(struct numbering *n, uint32_t kind)
+static uint32_t number_kind(struct numbering *n, uint32_t id)
 {
-    struct model *model = n->b->model;
-    if (n->kind_of[kind] == UINT32_MAX) {
-        n->kind_of[kind] = (uint32_t)model->kinds;
-        struct op_kind *to = &model->kind[model->kinds++];
-        *to = n->b->lanes.kind[kind];
-        to->set = number_file(n, to->set);
-        to->set2 = number_file(n, to->set2);
+    if (n->kind_of[id] == UINT32_MAX && !n->error) {
+        struct op_kind kind = n->b->lanes.kind[id];
+        n->kind_of[id] = (uint32_t)n->b->model->kinds;
+        kind.set = number_file(n, kind.set);
+        kind.set2 = number_file(n, kind.set2);
+        if (!n->error) n->error = builder_add_kind(&n->b->builder, &kind);
     }
-    return n->kind_of[kind];
+    return n->kind_of[id];
 }
 
 static void number_items(struct numbering *n, struct model_items *items, size_t tables)
@@ -136,10 +135,8 @@ int build_numbers(struct building *b, struct log *log)
     model->sets = b->lanes.sets;
     b->lanes.sets = (struct file_sets){0};
     size_t sets = model->sets.set_count, kinds = b->lanes.kinds;
-    model->kind = arena_alloc(&model->arena, (kinds + 1) * sizeof *model->kind);
-    model->file = arena_alloc(&model->arena, (sets + 1) * sizeof *model->file);
     struct numbering n = {.b = b, .kind_of = malloc((kinds + 1) * 4), .file_of = malloc((sets + 1) * 4)};
-    int code = model->kind && model->file && n.kind_of && n.file_of ? 0 : -ENOMEM;
+    int code = n.kind_of && n.file_of ? 0 : -ENOMEM;
     if (!code) {
         memset(n.kind_of, 0xff, (kinds + 1) * 4);
         memset(n.file_of, 0xff, (sets + 1) * 4);
@@ -147,6 +144,7 @@ int build_numbers(struct building *b, struct log *log)
             number_parts(&n, model->family[i].part, model->family[i].parts);
             number_parts(&n, model->family[i].other, model->family[i].others);
         }
+        code = n.error;
     }
     free(n.kind_of);
     free(n.file_of);

@@ -130,8 +130,7 @@ static bool is_async(const struct building *b, const struct model_item *item)
 static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item)
 {
     struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
-    item->think = arena_copy(&b->model->arena, &pause, sizeof pause);
-    RETURN_IF(!item->think, -ENOMEM);
+    FORWARD(builder_set_pause(&b->builder, item, &pause));
     if (!t->ahead || !t->count[leaf] || !is_async(b, item)) return 0;
     struct model_pause ahead = pause_of(t->ahead[leaf], t->count[leaf]);
     struct model_async async = {.ahead = (uint64_t)ahead.quantile_ns[2],

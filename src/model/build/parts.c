@@ -71,7 +71,7 @@ static const struct loops_seq *seq_of(const struct building *b, const struct pie
 
 // What is being fitted: the pieces of one part, all with the same tree.
 struct fitting {
-    const struct building *b;
+    struct building *b;
     struct model *model;
     const struct piece *piece;
     size_t count;
@@ -85,16 +85,12 @@ struct fitting {
 
 static int fit(struct fitting *f, int64_t rs, struct model_value *value)
 {
-    struct arena *arena = &f->model->arena;
     char text[FIT_TEXT_BYTES];
     struct fit_input input = {.point = f->point, .count = f->count, .np = f->np, .rs = rs};
     int code = fit_expression(&input, text);
-    if (code == 0) {
-        value->text = arena_text(arena, text);
-        return value->text ? expr_parse(value->text, &value->expr) : -ENOMEM;
-    }
+    if (code == 0) return builder_set_expression(&f->b->builder, value, text);
     if (code != ERR_NOTHING && code != ERR_USAGE) return code;
-    value->table = arena_alloc(arena, f->count * sizeof *value->table);
+    value->table = arena_alloc(&f->model->arena, f->count * sizeof *value->table);
     RETURN_IF(!value->table, -ENOMEM);
     for (size_t i = 0; i < f->count; i++) value->table[i] = f->point[i].value;
     return 0;

@@ -11,22 +11,17 @@
 
 // --- programs
 
-int read_programs(struct reading *r)
+static int read_programs(struct reading *r)
 {
-    struct model *model = r->model;
     const struct json_value *programs;
     FORWARD(json_in_need_array(r->structure, "programs", &programs, r->error));
-    size_t count = json_in_length(programs);
-    model->program = arena_alloc(&model->arena, (count + 1) * sizeof *model->program);
-    RETURN_IF(!model->program, -ENOMEM);
-    model->programs = count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < json_in_length(programs); i++) {
         const struct json_value *value = json_in_at(programs, i);
-        struct model_program *program = &model->program[i];
+        bool is_mpi;
         uint64_t np;
-        FORWARD(json_in_need_bool(value, "mpi", &program->is_mpi, r->error));
+        FORWARD(json_in_need_bool(value, "mpi", &is_mpi, r->error));
         FORWARD(read_count(r, value, "np", 1, INT32_MAX, &np));
-        program->np = (uint32_t)np;
+        FORWARD(builder_add_program(&r->b, is_mpi, (uint32_t)np));
     }
     return 0;
 }
@@ -116,7 +111,7 @@ static int read_file(struct reading *r, const struct json_value *value, const ch
     return 0;
 }
 
-int read_files(struct reading *r)
+static int read_files(struct reading *r)
 {
     struct model *model = r->model;
     const struct json_value *files;
@@ -124,13 +119,12 @@ int read_files(struct reading *r)
     FORWARD(name_files(r, files));
     size_t count = json_in_length(files);
     const char **directory = arena_alloc(&r->scratch, (count + 1) * sizeof *directory);
-    model->file = arena_alloc(&model->arena, (count + 1) * sizeof *model->file);
     model->sets.set = calloc(count + 1, sizeof *model->sets.set);
-    RETURN_IF(!directory || !model->file || !model->sets.set, -ENOMEM);
+    RETURN_IF(!directory || !model->sets.set, -ENOMEM);
     FORWARD(read_directories(r, directory));
     model->sets.set_count = count;
     for (size_t i = 0; i < count; i++) {
-        model->file[model->files++].set = &model->sets.set[i];
+        FORWARD(builder_add_file(&r->b, &model->sets.set[i]));
         FORWARD(read_file(r, json_in_at(files, i), directory[i], r->files.text[i], &model->sets.set[i]));
     }
     return 0;
@@ -215,19 +209,16 @@ static int read_mpi(struct reading *r, const struct json_value *value, struct op
     return read_place(r, value, "hints", r->model->hints_count, &kind->hints);
 }
 
-static int read_kind(struct reading *r, const struct json_value *value, struct op_kind *kind)
+static int read_kind(struct reading *r, const struct json_value *value)
 {
-    const char *id, *call;
+    struct op_kind found = {0}, *kind = &found;
+    const char *id;
     FORWARD(json_in_need_text(value, "kind", &id, NULL, r->error));
     int code = names_add(&r->kinds, id);
     if (code == ERR_EXISTS) return json_in_fail(r->error, value, "a second kind \"%s\"", id);
     FORWARD(code);
-    call = id;
-    FORWARD(read_optional_text(r, value, "call", &call));
-    code = names_add(&r->calls, call);
-    if (code && code != ERR_EXISTS) return code;
-    kind->call = r->calls.text[names_find(&r->calls, call)];
-    kind->call_id = call_find(kind->call, 0);
+    kind->call = id;
+    FORWARD(read_optional_text(r, value, "call", &kind->call));
     FORWARD(read_class(r, value, kind));
     FORWARD(read_file_of_kind(r, value, "file", &kind->set));
     FORWARD(read_file_of_kind(r, value, "file2", &kind->set2));
@@ -236,20 +227,15 @@ static int read_kind(struct reading *r, const struct json_value *value, struct o
     FORWARD(read_optional_bool(r, value, "collective", &kind->collective));
     FORWARD(read_optional_bool(r, value, "nonblocking", &kind->nonblocking));
     FORWARD(read_mpi(r, value, kind));
-    return read_constants(r, value, kind);
+    FORWARD(read_constants(r, value, kind));
+    return builder_add_kind(&r->b, kind);
 }
 
-int read_kinds(struct reading *r)
+static int read_kinds(struct reading *r)
 {
-    struct model *model = r->model;
     const struct json_value *kinds;
     FORWARD(json_in_need_array(r->structure, "kinds", &kinds, r->error));
-    size_t count = json_in_length(kinds);
-    model->kind = arena_alloc(&model->arena, (count + 1) * sizeof *model->kind);
-    RETURN_IF(!model->kind, -ENOMEM);
-    for (; model->kinds < count; model->kinds++) {
-        FORWARD(read_kind(r, json_in_at(kinds, model->kinds), &model->kind[model->kinds]));
-    }
+    for (size_t i = 0; i < json_in_length(kinds); i++) FORWARD(read_kind(r, json_in_at(kinds, i)));
     return 0;
 }
 
@@ -289,13 +275,13 @@ static int read_tree(struct model *model, struct json_in *in, struct json_in_err
     struct reading r = {.model = model, .error = error, .numbers_left = MODEL_READ_NUMBERS};
     *model = (struct model){.gap_ns = MODEL_GAP_NS};
     r.files.arena = r.kinds.arena = &r.scratch;
-    r.calls.arena = &model->arena;
+    builder_begin(&r.b, model);
     *error = (struct json_in_error){0};
     int code = read_root(&r, in->root);
     if (code && !error->message[0]) snprintf(error->message, sizeof error->message, "%s", err_text(code));
     names_free(&r.files);
     names_free(&r.kinds);
-    names_free(&r.calls);
+    builder_end(&r.b);
     arena_free(&r.scratch);
     json_in_free(in);
     if (code) model_free(model);

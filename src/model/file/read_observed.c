@@ -156,8 +156,8 @@ static int read_think(struct reading *r, const struct json_value *value, const s
     FORWARD(read_count(r, value, "op", 1, UINT32_MAX, &op));
     struct model_item *item = leaf_at(&parts[part - 1].items, op);
     if (!item) return json_in_fail(r->error, value, "there is no such operation in part %" PRIu64, part);
-    struct model_pause *think = item->think = arena_alloc(&r->model->arena, sizeof *think);
-    RETURN_IF(!think, -ENOMEM);
+    FORWARD(builder_set_pause(&r->b, item, &(struct model_pause){0}));
+    struct model_pause *think = item->think;
     FORWARD(read_count(r, value, "count", 1, INT64_MAX, &think->count));
     FORWARD(read_ns(r, json_in_member(value, "mean"), "mean", &mean_ns));
     if (__builtin_mul_overflow(mean_ns, (int64_t)think->count, &think->total_ns)) {

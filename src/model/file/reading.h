@@ -3,8 +3,7 @@
 #pragma once
 
 #include "base/json_in.h"
-#include "model/model.h"
-#include "model/string_table.h"
+#include "model/builder.h"
 
 struct reading {
     struct model *model;
@@ -14,35 +13,15 @@ struct reading {
     struct arena scratch;
     struct names files;
     struct names kinds;
-    struct names calls; // their texts are the model's
     uint64_t numbers_left;
-    // Of the part that is being read:
-    const struct model_family *family;
-    const struct model_part *part;
-    bool others;
-    size_t tables;                  // ranks * phases
-    uint64_t loop[LOOPS_MAX_DEPTH]; // counts of the loops around the item, the outermost first
-    unsigned depth;
-    uint64_t times;          // their product
-    unsigned __int128 bytes; // that the family's transfers move
+    struct model_builder b;
 };
 
-int read_programs(struct reading *r);
-int read_files(struct reading *r);
-int read_kinds(struct reading *r);
-int read_types(struct reading *r);                                                          // read_types.c
-int read_hints(struct reading *r);                                                          // so too
-int read_families(struct reading *r);                                                       // read_families.c
-int read_order(struct reading *r);                                                          // read_order.c
-int read_items(struct reading *r, const struct json_value *items, struct model_items *out); // read_items.c
-int read_list(struct reading *r, const struct json_value *value, struct model_item *item);  // read_list.c
-int read_observed(struct reading *r);                                                       // read_observed.c
-
-// Operations with their coordinates, and with steps for the loops around them: read_check.c.
-int read_check_op(struct reading *r, const struct json_value *value, const struct model_item *item);
-int read_check_list(struct reading *r, const struct json_value *value, const struct op *op, uint64_t count,
-                    uint64_t times);
-int read_check_kind(struct reading *r, const struct json_value *value, uint32_t kind);
+int read_types(struct reading *r);    // read_datatypes.c
+int read_hints(struct reading *r);    // read_datatypes.c
+int read_families(struct reading *r); // read_families.c
+int read_order(struct reading *r);    // read_families.c
+int read_observed(struct reading *r); // read_observed.c
 
 // --- small things (read_small.c)
 
