@@ -8,7 +8,7 @@
 
 enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
 
-// Communication that waits to be written goes along.
+// Communication that is not written yet moves to the new tally.
 static void change_tally(struct thread *thread, struct spill_tally *tally)
 {
     memcpy(tally->comm, thread->comm, sizeof tally->comm);
@@ -17,7 +17,7 @@ static void change_tally(struct thread *thread, struct spill_tally *tally)
     thread->comm = tally->comm;
 }
 
-// Counters only from here on. What is left out is still tallied, in a chunk without events.
+// From here on there are only counters. Left-out bytes are still counted, in a chunk without events.
 static void end_trace(struct thread *thread, enum loss_reason reason)
 {
     uint32_t none = LOSS_NONE;
@@ -27,7 +27,7 @@ static void end_trace(struct thread *thread, enum loss_reason reason)
     if (thread->chunk) change_tally(thread, &thread->chunk->tally);
 }
 
-// A new chunk stands alone, so calls that are still open are named again.
+// Each chunk stands alone, so a new one names the calls that are still open.
 static void reopen_frames(struct stream_writer *writer, const struct call_frame *frame)
 {
     if (!frame) return;
@@ -71,13 +71,13 @@ static void define_slot(struct thread *thread, unsigned slot, uint64_t key, cons
     uint32_t callsite = recorder.callsites ? callsites_number(e->caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
-    // With call sites the key never matches in emit(): every event comes here, where the caller is compared too.
+    // With call sites no key may match in emit(): every event must come here, where the caller is compared, too.
     if (recorder.callsites) key = 0;
     stream_put_slot(&thread->writer, slot, key, e->call, e->file ? e->file->id : 0, e->serial, flags, callsite);
 }
 
-// Whether the slot's last definition was for this key and caller, in this chunk; from now on it is.
-static bool same_site(struct thread *thread, unsigned slot, uint64_t key, uintptr_t caller)
+// Sets the slot's key and caller; returns whether they were the same before, in this chunk.
+static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr_t caller)
 {
     bool same = thread->site[slot].caller == caller && thread->site[slot].key == key &&
                 thread->site[slot].chunk == thread->chunks;
@@ -89,7 +89,7 @@ static bool same_site(struct thread *thread, unsigned slot, uint64_t key, uintpt
 
 static struct counters *file_counters(struct file *file, unsigned layer)
 {
-    static struct spill_chunk *chunk; // under the records of one generation; guarded by its own lock
+    static struct spill_chunk *chunk; // of one generation; guarded by its own lock
     static uint32_t chunk_generation;
     static _Atomic uint32_t lock;
     if (file->counters_generation != recorder.generation) {
@@ -137,7 +137,7 @@ static void count_in(struct file *file, unsigned layer, const struct counters_in
     spin_unlock(&file->counters_lock);
 }
 
-// A call inside another is part of its time; what was only submitted takes the time inside calls.
+// Adds the time in calls. A call inside another is part of that; asynchronous transfers count their time inside calls.
 static void tally_time(struct thread *thread, const struct emission *e)
 {
     const struct call_frame *around = thread->frame;
@@ -147,12 +147,12 @@ static void tally_time(struct thread *thread, const struct emission *e)
     thread->tally->io_units += is_async ? attribute(e, ATTRIBUTE_CALL_TIME) : e->end - e->start;
 }
 
-// Past the trace cap: the event leaves its mark on the counters of its file (and of a rename's target).
+// After the end of the trace an event only changes the counters of its file (and of a rename's target).
 static void count(struct thread *thread, const struct emission *e)
 {
     const struct call_info *call = &call_table[e->call];
     tally_time(thread, e);
-    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // --no-trace loses nothing it was asked for
+    if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
     struct counters_input input = {.call = e->call,
                                    .offset = e->offset,
                                    .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
@@ -179,7 +179,7 @@ static void count(struct thread *thread, const struct emission *e)
     }
 }
 
-// How far the process's tick has come, and communication since the last event.
+// Writes the process's tick and the communication since the last event.
 static void write_comm(struct thread *thread)
 {
     struct stream_writer *writer = &thread->writer;
@@ -201,9 +201,9 @@ static void write_comm(struct thread *thread)
     stream_put_commit(writer, at);
 }
 
-// Where the chunk is full, or seems so because there is something to attend to; false once the trace has ended. A new
+// Called if the chunk is full, or emit_next_slowly() has made it look so. Returns false if the trace has ended. A new
 // chunk's clock begins at `base`, 0: now.
-static __attribute__((noinline)) bool attend(struct thread *thread, uint64_t base)
+static __attribute__((noinline)) bool make_room(struct thread *thread, uint64_t base)
 {
     struct stream_writer *writer = &thread->writer;
     if (thread->saved_limit) {
@@ -216,11 +216,11 @@ static __attribute__((noinline)) bool attend(struct thread *thread, uint64_t bas
     return true;
 }
 
-// Room for a record, and everything written that must come before it; false once the trace has ended.
+// Makes room for a record and writes what must come before it. Returns false if the trace has ended.
 static inline bool make_ready(struct thread *thread)
 {
     struct stream_writer *writer = &thread->writer;
-    if (writer->at >= writer->limit) return attend(thread, 0);
+    if (writer->at >= writer->limit) return make_room(thread, 0);
     uint64_t tick = recorder_tick();
     if (tick != thread->tick_written) stream_put_tick(writer, tick - thread->tick_written);
     thread->tick_written = tick;
@@ -236,7 +236,7 @@ bool emit_next_slowly(struct thread *thread)
     return thread->ready;
 }
 
-// Takes the announcement of a call back if nothing came behind it; whether it was.
+// Withdraws the announcement of a call if nothing was written behind it; returns whether it did.
 static inline bool withdraw(struct stream_writer *writer, struct call_frame *frame)
 {
     if (writer->at != frame->behind) return false;
@@ -246,14 +246,14 @@ static inline bool withdraw(struct stream_writer *writer, struct call_frame *fra
     return true;
 }
 
-// Under a wait for several transfers: the one that a call on these bytes serves becomes the parent of what follows.
+// Inside a wait for several transfers: the one that a call on these bytes serves becomes the parent of what follows.
 static void choose(struct thread *thread, const struct file *file, uint64_t offset, uint64_t size)
 {
     struct stream_writer *writer = &thread->writer;
     struct call_frame *frame = thread->frame;
     struct pending *chosen = pending_choose(frame->choices, frame->choice_count, file, offset, size);
     bool elsewhere = chosen && chosen->own_number != STREAM_NO_PARENT && chosen->own_stream != thread->stream;
-    if (elsewhere) chosen = NULL; // numbers mean something in their own stream only
+    if (elsewhere) chosen = NULL; // numbers are valid in their own stream only
     if (chosen == frame->chosen) return;
     if (frame->chosen) stream_put_control(writer, KIND_LEAVE, NULL, 0);
     frame->chosen = chosen;
@@ -272,7 +272,7 @@ static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(writer->at >= writer->limit)) {
-        if (!attend(thread, e->start)) {
+        if (!make_room(thread, e->start)) {
             count(thread, e);
             return;
         }
@@ -287,7 +287,7 @@ static void write_event(struct thread *thread, struct emission *e)
     uint64_t subject = emit_subject(e->serial, e->file);
     unsigned slot = emit_slot(subject, e->call);
     uint64_t key = emit_key(subject, e->call, e->unaligned);
-    if (recorder.callsites ? !same_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
+    if (recorder.callsites ? !set_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
         define_slot(thread, slot, key, e);
     }
     if (e->file2) {
@@ -301,14 +301,14 @@ static void write_event(struct thread *thread, struct emission *e)
     }
 }
 
-// A handler interrupted its own thread, and another handler may interrupt this one: each takes a place before it fills
-// it.
+// Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each takes
+// its place before it fills it.
 static void defer_event(struct thread *thread, const struct emission *emission)
 {
     for (unsigned i = 0; thread->deferred_events && i < EMIT_DEFERRED_MOST; i++) {
         if (atomic_flag_test_and_set(&thread->deferred_events[i].taken)) continue;
         thread->deferred_events[i].emission = *emission;
-        thread->deferred_events[i].emission.ends_frame = false; // a frame ends when its call does
+        thread->deferred_events[i].emission.ends_frame = false; // emit_finish ends the frame
         atomic_signal_fence(memory_order_seq_cst);
         thread->deferred_events[i].full = true;
         thread->deferred = true;
@@ -345,14 +345,13 @@ void emit_slowly(struct thread *thread, struct emission *emission)
     emit_unclaim(thread);
 }
 
-void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
-                       uint64_t size, uint64_t start, uint64_t end, uintptr_t caller)
+void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event)
 {
     struct emission e;
-    emit_start(&e, call, handle->file, handle->serial, start, end, caller);
-    e.unaligned = unaligned;
-    e.offset = offset;
-    e.size = size;
+    emit_start(&e, event.call, handle->file, handle->serial, event.start, event.end, event.caller);
+    e.unaligned = event.unaligned;
+    e.offset = event.offset;
+    e.size = event.size;
     emit_slowly(thread, &e);
 }
 

@@ -1,5 +1,5 @@
-// From a completed call to bytes in the thread's stream. emit() is the hot path: the call continues a run or opens a
-// new one; whatever is rare goes to emit_slowly().
+// Writes completed calls as events into the thread's stream. emit() is the hot path: the call continues a run or opens
+// a new one. Everything rare goes to emit_slowly().
 #pragma once
 
 #include "rec/event_clock.h"
@@ -7,7 +7,7 @@
 #include "rec/handles.h"
 #include "rec/recorder.h"
 
-// Whom a slot stands for: an open handle, or a file by name.
+// What a slot stands for: an open handle, or a file by name.
 static inline uint64_t emit_subject(uint32_t serial, const struct file *file)
 {
     return serial ? serial : (uint64_t)1 << 33 | (file ? file->id : 0);
@@ -23,14 +23,14 @@ static inline unsigned emit_slot(uint64_t subject, uint32_t call)
     return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
 }
 
-// Everything there is to say about one event.
+// Everything that the log says about one event.
 struct emission {
     uint32_t call;
     uint32_t serial; // of the handle, 0 without
     struct file *file;
     struct file *file2; // the target of rename and link, or NULL
-    bool ends_frame;    // of the thread's innermost frame
-    bool is_child;      // was submitted inside another call, which need not be under way any more
+    bool ends_frame;    // the event belongs to the thread's innermost frame
+    bool is_child;      // it was submitted inside another call, which may be over by now
     bool unaligned;
     uint64_t offset;
     uint64_t size;
@@ -40,7 +40,18 @@ struct emission {
     struct stream_put_extra extra;
 };
 
-// An event without offset, size and anything special. The places for attributes are not touched: there are many.
+// A transfer with its expected result: the size for transfers, else 0.
+struct plain_event {
+    uint32_t call;
+    bool unaligned;
+    uint64_t offset;
+    uint64_t size;
+    uint64_t start;
+    uint64_t end;
+    uintptr_t caller;
+};
+
+// Starts an event without offset and size. Does not touch the attributes' places: there are many.
 static inline void emit_start(struct emission *e, uint32_t call, struct file *file, uint32_t serial, uint64_t start,
                               uint64_t end, uintptr_t caller)
 {
@@ -61,9 +72,9 @@ static inline void emit_start(struct emission *e, uint32_t call, struct file *fi
     e->extra.attributes = 0;
 }
 
-enum { EMIT_DEFERRED_MOST = 8 }; // events of signal handlers that a thread can put aside
+enum { EMIT_DEFERRED_MOST = 8 }; // events of signal handlers that a thread can defer
 
-struct pending; // async.h
+struct pending; // async/pending.h
 
 struct deferred_event {
     atomic_flag taken;
@@ -72,11 +83,10 @@ struct deferred_event {
 };
 
 void emit_slowly(struct thread *thread, struct emission *emission);
-void emit_plain_slowly(struct thread *thread, uint32_t call, struct handle *handle, bool unaligned, uint64_t offset,
-                       uint64_t size, uint64_t start, uint64_t end, uintptr_t caller);
+void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event);
 
-// Claims the thread's state for a short while. False: a signal handler came while its thread had claimed it; the
-// handler must neither write into the stream nor wait for a lock.
+// Claims the thread's state for a short time. Returns false in a signal handler that has interrupted a claim of its own
+// thread: the handler must neither write into the stream nor wait for a lock.
 static inline bool emit_claim(struct thread *thread)
 {
     if (UNLIKELY(thread->busy)) return false;
@@ -85,7 +95,7 @@ static inline bool emit_claim(struct thread *thread)
     return true;
 }
 
-// Writes the events that signal handlers put aside.
+// Writes the deferred events of signal handlers.
 void emit_deferred(struct thread *thread);
 
 static inline void emit_unclaim(struct thread *thread)
@@ -95,46 +105,48 @@ static inline void emit_unclaim(struct thread *thread)
     if (UNLIKELY(thread->deferred)) emit_deferred(thread);
 }
 
-// An event on an open file with its expected result (the size for transfers, else 0).
-static inline __attribute__((always_inline)) void emit(struct thread *thread, uint32_t call, struct handle *handle,
-                                                       unsigned unaligned, uint64_t offset, uint64_t size,
-                                                       uint64_t start, uint64_t end, uintptr_t caller)
+// Writes an event on an open file.
+static inline __attribute__((always_inline)) void emit(struct thread *thread, const struct handle *handle,
+                                                       struct plain_event event)
 {
     uint64_t subject = handle->serial;
-    uint64_t key = emit_key(subject, call, unaligned);
-    unsigned slot = emit_slot(subject, call);
+    uint64_t key = emit_key(subject, event.call, event.unaligned);
+    unsigned slot = emit_slot(subject, event.call);
     struct stream_writer *writer = &thread->writer;
     if (LIKELY(emit_claim(thread))) {
-        // A full chunk, an ended trace, call sites and open frames all make the limit 0 or the key differ.
-        if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && start >= writer->clock)) {
-            stream_put_plain(writer, slot, offset, size, start, end);
+        // With a full chunk or an ended trace the limit is NULL or passed; with call sites no key matches.
+        if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && event.start >= writer->clock)) {
+            stream_put_plain(writer, slot, event.offset, event.size, event.start, event.end);
             emit_unclaim(thread);
             return;
         }
         thread->busy = false;
     }
-    emit_plain_slowly(thread, call, handle, unaligned, offset, size, start, end, caller);
+    // A copy for the slow path, so that the compiler keeps `event` itself in registers.
+    emit_plain_slowly(thread, handle,
+                      (struct plain_event){event.call, event.unaligned, event.offset, event.size, event.start,
+                                           event.end, event.caller});
 }
 
-// Writes down the communication that no event has come after.
+// Writes the communication since the last event.
 void emit_flush_comm(struct thread *thread);
 
-// Gives the thread its next chunk; false once the trace has ended (it then has a place for its tallies at least).
+// Gives the thread its next chunk. Returns false if the trace has ended; the thread then still has a tally.
 bool emit_next_chunk(struct thread *thread, uint64_t base);
 
-// Sends the next event of the thread the slow way, where communication is written down. The hot path needs no check
-// for it: it finds the chunk full. False where the thread has no state any more, as in emit_left_out.
+// Makes the thread's next event take the slow path, which writes communication first. The hot path needs no check for
+// this: it finds the chunk full. Returns false if the thread has no state any more, as in emit_left_out.
 bool emit_next_slowly(struct thread *thread);
 
-// A call that may have children: what is written between the two is below it, and `emission` is its own event. `known`
-// is the number of the call that this one carries on, or CALL_FRAME_SILENT. The announcement is written at once, so
-// that children find nothing to attend to; where none comes it is taken back.
+// Begins a call that may have children: events between emit_push and emit_finish are its children, and `emission` is
+// its own event. `known` is the number of the call that this one continues, or CALL_FRAME_SILENT. The announcement is
+// written at once, so that children can take the hot path; it is withdrawn if no child comes.
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known);
-// A wait for transfers that were submitted earlier: what comes inside is below the one that it serves.
+// Begins a wait for transfers that were submitted earlier: each child belongs to the transfer that it serves.
 void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count);
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
 
-// emit_push where there is nothing to attend to but the tick of the call itself.
+// emit_push if only the tick of the call itself is to be written.
 static inline __attribute__((always_inline)) void emit_push_plain(struct thread *thread, struct call_frame *frame,
                                                                   uint64_t tick)
 {
@@ -157,32 +169,31 @@ static inline __attribute__((always_inline)) void emit_push_plain(struct thread 
     emit_push(thread, frame, CALL_FRAME_SILENT);
 }
 
-// emit_finish for a transfer through a handle, with its expected result and at most one attribute (ATTRIBUTE_LIMIT:
-// none). False where there is more to say; nothing was done then.
+// emit_finish for a transfer through a handle, with at most one attribute (ATTRIBUTE_LIMIT: none). Returns false, and
+// has done nothing, if there is more to write.
 static inline __attribute__((always_inline)) bool emit_finish_plain(struct thread *thread, struct call_frame *frame,
-                                                                    uint32_t call, uint32_t serial, uint64_t offset,
-                                                                    uint64_t size, uint64_t start, uint64_t end,
+                                                                    uint32_t serial, struct plain_event event,
                                                                     enum event_attribute attribute, uint64_t value)
 {
     struct stream_writer *writer = &thread->writer;
-    unsigned slot = emit_slot(serial, call);
-    uint64_t key = emit_key(serial, call, 0);
+    unsigned slot = emit_slot(serial, event.call);
+    uint64_t key = emit_key(serial, event.call, 0);
     if (UNLIKELY(frame->number == CALL_FRAME_SILENT || !emit_claim(thread))) return false;
-    // A thread without a state any more has no room either.
+    // A thread that has lost its state has no room either.
     bool is_plain = LIKELY(writer->at < writer->limit && writer->at != frame->behind && writer->slot[slot].key == key &&
-                           writer->slot[slot].size == size);
+                           writer->slot[slot].size == event.size);
     if (is_plain) {
-        stream_put_end(writer, slot, offset, start, end, attribute, value);
+        stream_put_end(writer, slot, event.offset, event.start, event.end, attribute, value);
         thread->frame = frame->up;
     }
     emit_unclaim(thread);
     return is_plain;
 }
 
-// The call is over but its event comes later: frame->number then says which number it has, if children gave it one.
+// Ends a call whose event comes later. frame->number is then the number of its announcement, if children needed one.
 void emit_leave(struct thread *thread, struct call_frame *frame);
-// What the innermost frame submits, on that file, is its child wherever it completes: the announcement stays. Returns
-// its number.
+// The innermost frame submits a transfer on this file, its child wherever it completes: the announcement must stay.
+// Returns its number.
 uint64_t emit_announce(struct thread *thread, const struct file *file);
 
 static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value)
@@ -190,7 +201,7 @@ static inline void emit_attribute(struct emission *emission, uint32_t id, uint64
     stream_put_attribute(&emission->extra, id, value);
 }
 
-// Sets result and errno as they differ from what is expected.
+// Sets result and errno if they differ from what is expected.
 static inline void emit_result(struct emission *emission, int64_t result, int64_t expected, int error)
 {
     if (error) {
@@ -204,10 +215,10 @@ static inline void emit_result(struct emission *emission, int64_t result, int64_
     }
 }
 
-// Bytes that moved but are left out of the record on purpose.
+// Counts bytes that are left out of the record on purpose.
 static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes)
 {
-    if (UNLIKELY(!thread->tally)) return; // a handler forked inside the call, and this is the child
+    if (UNLIKELY(!thread->tally)) return; // a signal handler forked inside the call: this is the child
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;
 }

@@ -1,4 +1,4 @@
-// Probes of calls that move bytes between two descriptors inside the kernel: a read of one and a write of the other.
+// Probes of calls that copy between two descriptors inside the kernel: a read of one and a write of the other.
 #include <errno.h>
 
 #include "rec/probe/probe.h"
@@ -7,10 +7,8 @@ bool enter_copy(struct probe *p, int in, int out)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
-    p->handle = probe_handle(in);
     p->out = probe_handle(out);
-    p->start = event_clock_now();
-    return true;
+    return probe_start(p, probe_handle(in));
 }
 
 static uint32_t side(uint32_t call, bool writes)
@@ -22,28 +20,30 @@ static uint32_t side(uint32_t call, bool writes)
     }
 }
 
-// Where the copy began. A given offset has been moved on by what was copied; after a failure it may be unreadable.
+// Where the copy began. The kernel has advanced a given offset by what was copied; after a failure it may be
+// unreadable.
 static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
 {
     if (!given) return probe_advance_position(handle, fd, result, writes, NULL);
     return error ? -1 : *given - (result > 0 ? result : 0);
 }
 
-static void emit_side(struct probe *p, uint32_t call, struct handle *handle, int fd, const off_t *given, size_t len,
-                      ssize_t result, int error, uint64_t end)
+// `event` has the size and the end time.
+static void emit_side(struct probe *p, struct plain_event event, struct handle *handle, int fd, const off_t *given,
+                      ssize_t result)
 {
-    struct probe one = {.thread = p->thread, .handle = handle, .start = p->start, .caller = p->caller};
+    int error = result < 0 ? errno : 0;
+    off_t offset = copied_from(handle, fd, given, call_table[event.call].class == CLASS_WRITE, result, error);
     struct emission e;
-    probe_emission(&e, &one, call, end);
-    off_t offset = copied_from(handle, fd, given, call_table[call].class == CLASS_WRITE, result, error);
+    emit_start(&e, event.call, handle->file, handle->serial, event.start, event.end, event.caller);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
     e.offset = (uint64_t)offset;
-    e.size = len;
-    emit_result(&e, result, (int64_t)len, error);
+    e.size = event.size;
+    emit_result(&e, result, (int64_t)event.size, error);
     emit_slowly(p->thread, &e);
 }
 
-// Splices are not in the kernel's count, so they are not tallied against it either.
+// The kernel's count of I/O does not contain splices, so neither do the left-out bytes.
 static void tally(struct probe *p, uint32_t call, struct handle *handle, bool writes, ssize_t result)
 {
     if (call != CALL_splice) emit_left_out(p->thread, writes, handle->left_out, result);
@@ -60,8 +60,8 @@ void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, 
     if (!reads) tally(p, call, p->handle, false, result);
     if (!writes) tally(p, call, p->out, true, result);
     if (reads && writes) emit_push(p->thread, &frame, CALL_FRAME_SILENT);
-    if (reads) emit_side(p, side(call, false), p->handle, in, in_offset, len, result, error, end);
-    if (writes) emit_side(p, side(call, true), p->out, out, out_offset, len, result, error, end);
+    if (reads) emit_side(p, probe_event(p, side(call, false), 0, len, end), p->handle, in, in_offset, result);
+    if (writes) emit_side(p, probe_event(p, side(call, true), 0, len, end), p->out, out, out_offset, result);
     if (reads && writes) {
         struct emission e;
         probe_emission_of_file(&e, p, call, NULL, end);

@@ -1,3 +1,4 @@
+// Probes of calls on descriptors: transfers, seeks, dup, close; and what all probes share.
 #include "rec/probe/probe.h"
 
 #include <errno.h>
@@ -23,6 +24,20 @@ void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t 
     emit_start(e, call, file, 0, p->start, end, p->caller);
 }
 
+void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end)
+{
+    struct emission e;
+    probe_emission(&e, p, call, end);
+    emit_result(&e, result, 0, error);
+    emit_slowly(p->thread, &e);
+}
+
+void probe_emit_without_file(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end)
+{
+    struct probe unnamed = {.thread = p->thread, .handle = &handles_all[0], .start = p->start, .caller = p->caller};
+    probe_emit(&unnamed, call, result, error, end);
+}
+
 // --- transfers
 
 void begin_shared_transfer(struct probe *p)
@@ -35,7 +50,7 @@ void begin_shared_transfer(struct probe *p)
     p->start = event_clock_now();
 }
 
-// Whether no other transfer on the handle was under way at any time since the beginning.
+// Whether no other transfer on the handle was under way at any time since this one began.
 static bool was_alone(const struct probe *p)
 {
     return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
@@ -49,7 +64,7 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
     if (ask) {
         long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
         if (now < 0) return -1;
-        // The answer is of use to a transfer that was alone until now; several at once share out what they moved.
+        // The answer is right for a transfer that was alone. Several at once divide among them what they moved.
         bool alone = !asking || !asking->asks || was_alone(asking);
         if (alone && atomic_compare_exchange_strong(&handle->position, &position, (uint64_t)now)) {
             return now - (off_t)bytes;
@@ -65,28 +80,29 @@ static off_t appended_at(int fd, ssize_t moved)
     return cpu_syscall(SYS_fstat, fd, &data) == 0 ? data.st_size - moved : -1;
 }
 
-void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned, uint64_t len, off_t offset,
-                         ssize_t result, uint64_t end)
+void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result)
 {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
+    bool writes = is_write(event.call);
+    off_t offset = (off_t)event.offset;
     if (handle->flags & HANDLE_LEFT_OUT) {
-        emit_left_out(p->thread, is_write(call), handle->left_out, result);
+        emit_left_out(p->thread, writes, handle->left_out, result);
         return;
     }
-    struct emission e;
-    probe_emission(&e, p, call, end);
     if (offset < 0 && !(handle->flags & HANDLE_UNKNOWN)) {
-        offset = probe_advance_position(handle, fd, result, is_write(call), p);
-    } else if (handle->flags & HANDLE_APPEND && is_write(call) && result > 0) {
+        offset = probe_advance_position(handle, fd, result, writes, p);
+    } else if (handle->flags & HANDLE_APPEND && writes && result > 0) {
         offset = appended_at(fd, result);
     }
     if (p->asks) atomic_fetch_sub(&handle->transfers, 1);
+    struct emission e;
+    probe_emission(&e, p, event.call, event.end);
     if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
-    e.unaligned = unaligned;
+    e.unaligned = event.unaligned;
     e.offset = (uint64_t)offset;
-    e.size = len;
-    emit_result(&e, result, (int64_t)len, error);
+    e.size = event.size;
+    emit_result(&e, result, (int64_t)event.size, error);
     emit_slowly(p->thread, &e);
 }
 
@@ -97,7 +113,7 @@ bool probe_copy_memory(void *out, const void *from, size_t len)
     return cpu_syscall6(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == (long)len;
 }
 
-// Length and alignment of a vector. After a failure nobody knows whether the kernel could read it.
+// Length and alignment of a vector. After a failure it may be unreadable.
 static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
 {
     uint64_t bytes = 0;
@@ -118,10 +134,9 @@ static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result,
 void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                      ssize_t result)
 {
-    uint64_t end = event_clock_now();
-    bool unaligned;
-    uint64_t bytes = vector_bytes(iov, count, result, &unaligned);
-    leave_rare_transfer(p, call, fd, unaligned, bytes, off, result, end);
+    struct plain_event event = probe_event(p, call, (uint64_t)off, 0, event_clock_now());
+    event.size = vector_bytes(iov, count, result, &event.unaligned);
+    leave_rare_transfer(p, fd, event, result);
 }
 
 void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result)
@@ -151,7 +166,7 @@ void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
     if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
         atomic_store_explicit(&p->handle->position, (uint64_t)result, memory_order_relaxed);
-        emit(p->thread, call, p->handle, false, (uint64_t)result, 0, p->start, end, p->caller);
+        emit(p->thread, p->handle, probe_event(p, call, (uint64_t)result, 0, end));
         return;
     }
     struct emission e;
@@ -201,9 +216,7 @@ void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off
 
 void leave_everything(struct probe *p, uint32_t call)
 {
-    struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
-    emit_slowly(p->thread, &e);
+    probe_emit_without_file(p, call, 0, 0, event_clock_now());
 }
 
 void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result)
@@ -231,21 +244,15 @@ void leave_dup(struct probe *p, uint32_t call, int fd, int result)
     int error = result < 0 ? errno : 0;
     (void)fd;
     if (result >= 0) handles_dup(p->handle, result);
-    if (p->handle->flags & HANDLE_LEFT_OUT) return;
-    struct emission e;
-    probe_emission(&e, p, call, end);
-    emit_result(&e, result, 0, error);
-    emit_slowly(p->thread, &e);
+    if (!(p->handle->flags & HANDLE_LEFT_OUT)) probe_emit(p, call, result, error, end);
 }
 
 bool enter_dup2(struct probe *p, int fd, int fd2)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
-    p->handle = probe_handle(fd);
     p->target = fd == fd2 ? NULL : handles_begin_close(fd2);
-    p->start = event_clock_now();
-    return true;
+    return probe_start(p, probe_handle(fd));
 }
 
 void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
@@ -277,19 +284,17 @@ void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
 bool enter_close(struct probe *p, int fd)
 {
     p->thread = recorder_thread();
-    if (!p->thread) return false;
-    p->handle = handles_begin_close(fd);
-    p->start = event_clock_now();
-    return true;
+    return p->thread && probe_start(p, handles_begin_close(fd));
 }
 
-// A number that is not open is nobody's file: programs that close everything up to the limit would fill the log.
+// To close a number that is not open is not recorded: programs that close everything up to the limit would fill the
+// log.
 void leave_close(struct probe *p, uint32_t call, int fd, int result)
 {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct emission e;
-    probe_emission(&e, p, call, end);
+    probe_emission(&e, p, call, end); // before the handle is freed
     bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
     emit_result(&e, result, 0, error);
     handles_end_close(fd, error != EBADF, p->handle);
@@ -301,21 +306,14 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
     uint64_t end = event_clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
     if (result < 0) {
-        struct emission e;
-        probe_emission_of_file(&e, p, call, NULL, end);
-        emit_result(&e, result, 0, errno);
-        emit_slowly(p->thread, &e);
+        probe_emit_without_file(p, call, result, errno, end);
         return;
     }
     if (flags & only_close_on_exec) return;
     unsigned highest = (unsigned)handles_highest_fd();
     for (unsigned fd = first; fd <= last && fd <= highest; fd++) {
         p->handle = handles_get((int)fd);
-        if (p->handle->file) {
-            struct emission e;
-            probe_emission(&e, p, call, end);
-            emit_slowly(p->thread, &e);
-        }
+        if (p->handle->file) probe_emit(p, call, 0, 0, end);
         handles_forget((int)fd);
     }
 }
@@ -327,7 +325,7 @@ void leave_closefrom(struct probe *p, uint32_t call, int first)
 
 // --- limits
 
-// Without a limit prlimit only asks.
+// Without a new limit prlimit only asks for the old one.
 bool enter_limit(struct probe *p, int resource, const void *limit)
 {
     p->thread = recorder_thread();

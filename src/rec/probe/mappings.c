@@ -1,5 +1,5 @@
-// Probes of memory mappings of files. The program's loads and stores cannot be seen; what is mapped, synced and
-// unmapped can. Anonymous mappings pass through untouched.
+// Probes of memory mappings of files. They see what is mapped, synced and unmapped, not the program's loads and stores.
+// Anonymous mappings pass through.
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ static struct mapping {
     uint32_t serial;
     uint64_t offset;
 } mappings[MAPPINGS];
-static _Atomic unsigned mapping_count; // entries in use at the front of the table, free ones among them
+static _Atomic unsigned mapping_count; // length of the used part of the table, free entries included
 static _Atomic uint32_t lock;
 
 static void add(struct mapping fresh)
@@ -32,7 +32,7 @@ static void add(struct mapping fresh)
     if (at == count) atomic_store(&mapping_count, count + 1);
 }
 
-static struct mapping *find(uintptr_t address)
+static struct mapping *mapping_at(uintptr_t address)
 {
     unsigned count = atomic_load(&mapping_count);
     for (unsigned i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ static struct mapping *find(uintptr_t address)
     return NULL;
 }
 
-// Takes [start, end) out of every mapping; one cut in the middle becomes two.
+// Removes [start, end) from every mapping; one that is cut in the middle becomes two.
 static void cut(uintptr_t start, uintptr_t end)
 {
     unsigned count = atomic_load(&mapping_count);
@@ -67,9 +67,7 @@ bool enter_mmap(struct probe *p, int fd, int flags)
     p->thread = recorder_thread();
     if (!p->thread) return false;
     if (flags & MAP_ANONYMOUS && atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
-    p->handle = flags & MAP_ANONYMOUS ? &handles_all[LEFT_OUT_OTHER] : probe_handle(fd);
-    p->start = event_clock_now();
-    return true;
+    return probe_start(p, flags & MAP_ANONYMOUS ? &handles_all[LEFT_OUT_OTHER] : probe_handle(fd));
 }
 
 void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, int protection, int flags, void *result)
@@ -104,7 +102,7 @@ bool enter_mapping(struct probe *p, const void *address)
     if (!p->thread || atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
     if (!emit_claim(p->thread)) return false;
     spin_lock(&lock);
-    struct mapping *found = find((uintptr_t)address);
+    struct mapping *found = mapping_at((uintptr_t)address);
     p->file = found ? found->file : NULL;
     p->serial = found ? found->serial : 0;
     p->offset = found ? found->offset + ((uintptr_t)address - found->start) : 0;
@@ -125,7 +123,7 @@ static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, 
     emit_slowly(p->thread, &e);
 }
 
-// The entries must go before the kernel lets another thread map the same addresses.
+// Removes the entries before the call: after it another thread may map the same addresses.
 bool enter_munmap(struct probe *p, const void *address, size_t len)
 {
     if (!enter_mapping(p, address)) return false;
@@ -146,8 +144,7 @@ void leave_munmap(struct probe *p, uint32_t call, const void *address, size_t le
 
 void leave_msync(struct probe *p, uint32_t call, const void *address, size_t len, int result)
 {
-    (void)address;
-    emit_mapping(p, call, len, result < 0 ? errno : 0, event_clock_now());
+    leave_munmap(p, call, address, len, result);
 }
 
 void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result)

@@ -1,4 +1,4 @@
-// Probes of calls that name a file: opening, asking, renaming, directories.
+// Probes of calls that name a file: open, stat, rename and the like, and calls on directories.
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -6,7 +6,7 @@
 #include "rec/probe/probe.h"
 #include "rec/spill.h"
 
-// Whether a string of the program's can be read, found out by the kernel in pieces that lie within a page.
+// Whether a string of the program can be read. The kernel tries, in pieces that lie within a page.
 static bool is_readable(const char *text)
 {
     enum { PIECE = 64 };
@@ -20,7 +20,7 @@ static bool is_readable(const char *text)
     return false;
 }
 
-// Whether the path of a call that failed so may be looked at: some errors come before the kernel has.
+// Whether the path of a call that failed with this error can be read: some errors come before the kernel reads it.
 static bool can_read_path(const char *path, int error)
 {
     switch (error) {
@@ -46,7 +46,7 @@ struct file *probe_file(int dirfd, const char *path, bool *left_out)
     return file;
 }
 
-// The file that a descriptor was opened on. A path with ".." may lead through symbolic links: the kernel tells.
+// The file that a descriptor was opened on. A path with ".." may go through symbolic links: only the kernel knows it.
 static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_out)
 {
     if (path && (dirfd == FILES_SHM_DIRFD || !files_has_dotdot(path))) return probe_file(dirfd, path, left_out);
@@ -56,8 +56,8 @@ static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_
     return handle->file;
 }
 
-// Gives a new descriptor its handle and returns it; NULL where it is left out.
-static struct handle *adopt(int fd, int dirfd, const char *path, int flags, struct stat *data)
+// Makes the handle of a new descriptor; NULL if it is left out.
+static struct handle *handle_of_new(int fd, int dirfd, const char *path, int flags, struct stat *data)
 {
     bool left_out;
     struct file *file = opened_file(fd, dirfd, path, &left_out);
@@ -75,7 +75,6 @@ static struct handle *adopt(int fd, int dirfd, const char *path, int flags, stru
     return handles_open(fd, file, flags);
 }
 
-// O_TMPFILE's path is a directory; the file itself never gets a name.
 static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, int error,
                                     uint64_t end)
 {
@@ -99,13 +98,13 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
     int error = result < 0 ? errno : 0;
     struct stat data;
     p->handle = NULL;
-    bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
-    if (!error) p->handle = adopt(result, dirfd, unnamed ? NULL : path, flags, &data);
+    bool unnamed = (flags & O_TMPFILE) == O_TMPFILE; // its path is a directory
+    if (!error) p->handle = handle_of_new(result, dirfd, unnamed ? NULL : path, flags, &data);
     if (!p->handle) {
         open_failed_or_left_out(p, call, dirfd, path, flags, error, end);
         return;
     }
-    if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // just opened: nobody else has it
+    if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // it is new: no other process has it
     struct emission e;
     probe_emission(&e, p, call, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
@@ -196,7 +195,7 @@ void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
         files_forget_cwd();
         if (call == CALL_chroot) recorder.new_root = true;
     }
-    if (moved) file = probe_file(AT_FDCWD, "", &left_out); // the kernel knows best where we are now
+    if (moved) file = probe_file(AT_FDCWD, "", &left_out); // only the kernel knows where that is
     leave_named(p, call, file, left_out, 0, result, error, end);
 }
 
@@ -219,10 +218,7 @@ void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result)
 bool enter_dir(struct probe *p, DIR *dir)
 {
     p->thread = recorder_thread();
-    if (!p->thread || !dir) return false;
-    p->handle = probe_handle(dirfd(dir));
-    p->start = event_clock_now();
-    return true;
+    return p->thread && dir && probe_start(p, probe_handle(dirfd(dir)));
 }
 
 void leave_dir(struct probe *p, uint32_t call, DIR *dir, int result)
@@ -251,9 +247,7 @@ bool enter_closedir(struct probe *p, DIR *dir)
     p->thread = recorder_thread();
     if (!p->thread || !dir) return false;
     p->serial = (uint32_t)dirfd(dir);
-    p->handle = handles_begin_close((int)p->serial);
-    p->start = event_clock_now();
-    return true;
+    return probe_start(p, handles_begin_close((int)p->serial));
 }
 
 void leave_closedir(struct probe *p, uint32_t call, int result)

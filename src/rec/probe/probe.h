@@ -1,5 +1,6 @@
-// The probes: what the shims do before (enter_…) and after (leave_…) the real call. Which probe a call uses, and which
-// of its parameters go there, is in calls/*.calls. The two that programs call millions of times are inline.
+// The probes: what the shims do before (enter_…) and after (leave_…) the real call. calls/*.calls says which probe a
+// call uses and which of its parameters the probe gets. The caller's address is set by the shim. The probes of
+// transfers are inline: programs call them millions of times.
 #pragma once
 
 #include "calls.h"
@@ -18,14 +19,14 @@ struct probe {
             uint32_t serial;
             uint64_t offset; // in the file, of the address
         };
-        struct {              // streams
+        struct {              // stdio
             uint64_t left;    // bytes in the read buffer before the call
             uint64_t pending; // bytes in the write buffer before the call
             const char *read_end;
             const char *read_base;
             off_t file_offset; // as the stream knows it
             bool had_error;
-            FILE *locked; // by us, for the time of the call
+            FILE *locked; // by the shim, for the time of the call
         };
         struct handle *target; // dup2: what the new number stood for
         struct {               // transfers that must ask the kernel for their position
@@ -49,6 +50,54 @@ static inline bool open_has_mode(int flags)
     return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+// --- what probes share
+
+// The handle of a descriptor that another thread or an unseen library may have made.
+static inline struct handle *probe_handle(int fd)
+{
+    struct handle *handle = handles_get(fd);
+    return UNLIKELY(handle->flags & HANDLE_UNKNOWN) ? handles_resolve(fd) : handle;
+}
+
+// Sets the handle, and then the start time.
+PROBE_INLINE bool probe_start(struct probe *p, struct handle *handle)
+{
+    p->handle = handle;
+    p->start = event_clock_now();
+    return true;
+}
+
+PROBE_INLINE struct plain_event probe_transfer(const struct probe *p, uint32_t call, bool unaligned, uint64_t offset,
+                                               uint64_t size, uint64_t end)
+{
+    return (struct plain_event){call, unaligned, offset, size, p->start, end, p->caller};
+}
+
+PROBE_INLINE struct plain_event probe_event(const struct probe *p, uint32_t call, uint64_t offset, uint64_t size,
+                                            uint64_t end)
+{
+    return probe_transfer(p, call, false, offset, size, end);
+}
+
+// Starts an event on the probe's handle, or on a file by name.
+void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end);
+void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end);
+// Writes an event on the probe's handle without offset and size.
+void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end);
+// The same without a file.
+void probe_emit_without_file(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end);
+
+// Copies memory of the program that may not be mapped; returns false if it is not.
+bool probe_copy_memory(void *out, const void *from, size_t len);
+// Returns the file position at which `moved` bytes were transferred, and advances it; -1 if it is not known. After a
+// transfer on a shared descriptor, and after an append, only the kernel knows it. `asking` is the probe of the
+// transfer, or NULL if nobody noted whether others ran at the same time.
+off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
+// The entry for a name relative to a directory descriptor; NULL if it is left out (*left_out) or has no known name.
+struct file *probe_file(int dirfd, const char *path, bool *left_out);
+
+// --- any call
+
 PROBE_INLINE bool enter(struct probe *p)
 {
     p->thread = recorder_thread();
@@ -57,7 +106,7 @@ PROBE_INLINE bool enter(struct probe *p)
     return true;
 }
 
-// In a shim written by hand.
+// For shims written by hand.
 PROBE_INLINE bool enter_by_hand(struct probe *p)
 {
     p->caller = (uintptr_t)__builtin_return_address(0);
@@ -67,22 +116,19 @@ PROBE_INLINE bool enter_by_hand(struct probe *p)
 PROBE_INLINE bool enter_fd(struct probe *p, int fd)
 {
     p->thread = recorder_thread();
-    if (UNLIKELY(!p->thread)) return false;
-    p->handle = handles_get(fd);
-    if (UNLIKELY(p->handle->flags & HANDLE_UNKNOWN)) p->handle = handles_resolve(fd);
-    p->start = event_clock_now();
-    return true;
+    return LIKELY(p->thread) && probe_start(p, probe_handle(fd));
 }
 
-// Before a limit on address space the recorder gives back what it holds in reserve; there is nothing to record.
+// Before a limit on address space is set the recorder releases its reserves. Nothing is recorded.
 bool enter_limit(struct probe *p, int resource, const void *limit);
 static inline void leave_nothing(struct probe *p, uint32_t call, int result)
 {
     (void)p, (void)call, (void)result;
 }
 
-// For transfers. Where the position must be asked for afterwards, another thread's transfer may come in between: who
-// was there at the same time is noted.
+// --- transfers
+
+// If the position must be asked for afterwards, another thread's transfer may come in between: notes who else runs.
 void begin_shared_transfer(struct probe *p);
 
 PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
@@ -91,7 +137,7 @@ PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
     if (UNLIKELY(!p->thread)) return false;
     p->handle = handles_get(fd);
     p->asks = false;
-    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | asking_flags))) { // one look at the flags for both
+    if (UNLIKELY(p->handle->flags & (HANDLE_UNKNOWN | asking_flags))) { // one test for both
         if (p->handle->flags & HANDLE_UNKNOWN) p->handle = handles_resolve(fd);
         if (p->handle->flags & asking_flags) begin_shared_transfer(p);
     }
@@ -109,31 +155,30 @@ PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd)
     return enter_asking(p, fd, HANDLE_APPEND);
 }
 
-// A transfer that is short, failed, on a special descriptor … `offset` -1: at the file position.
-void leave_rare_transfer(struct probe *p, uint32_t call, int fd, bool unaligned, uint64_t len, off_t offset,
-                         ssize_t result, uint64_t end);
+// A transfer that is short, has failed, or is on a special descriptor. event.offset -1: at the file position.
+void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result);
 
 PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, off_t off,
                                     ssize_t result)
 {
     uint64_t end = event_clock_now();
-    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
+    bool unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
-        emit(p->thread, call, p->handle, unaligned, (uint64_t)off, len, p->start, end, p->caller);
+        emit(p->thread, p->handle, probe_transfer(p, call, unaligned, (uint64_t)off, len, end));
     } else {
-        leave_rare_transfer(p, call, fd, unaligned, len, off, result, end);
+        leave_rare_transfer(p, fd, probe_transfer(p, call, unaligned, (uint64_t)off, len, end), result);
     }
 }
 
 PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result)
 {
     uint64_t end = event_clock_now();
-    unsigned unaligned = ((uintptr_t)buf & 7) != 0;
+    bool unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE))) {
         uint64_t offset = atomic_fetch_add_explicit(&p->handle->position, len, memory_order_relaxed);
-        emit(p->thread, call, p->handle, unaligned, offset, len, p->start, end, p->caller);
+        emit(p->thread, p->handle, probe_transfer(p, call, unaligned, offset, len, end));
     } else {
-        leave_rare_transfer(p, call, fd, unaligned, len, -1, result, end);
+        leave_rare_transfer(p, fd, probe_transfer(p, call, unaligned, UINT64_MAX, len, end), result);
     }
 }
 
@@ -143,25 +188,7 @@ void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec 
 void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                         int flags, ssize_t result);
 
-// Copies program memory that may not be there; false where it is not.
-bool probe_copy_memory(void *out, const void *from, size_t len);
-
-// The handle of a descriptor that a call of another thread or library may have made.
-static inline struct handle *probe_handle(int fd)
-{
-    struct handle *handle = handles_get(fd);
-    return handle->flags & HANDLE_UNKNOWN ? handles_resolve(fd) : handle;
-}
-
-// An emission on the probe's handle, or on a file by name; times and caller filled in.
-void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end);
-void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end);
-// The file's position for a transfer that moved `moved` bytes at it; -1 where it cannot be told. Where the kernel alone
-// knows it, it is asked: after a shared descriptor's transfer, and after an append. `asking`: the transfer's own probe,
-// or NULL where nobody noted who else was there.
-off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
-// The entry for a name relative to a directory descriptor; NULL where it is left out (*left_out) or cannot be told.
-struct file *probe_file(int dirfd, const char *path, bool *left_out);
+// --- the others (descriptors.c, paths.c, mappings.c, copies.c)
 
 bool enter_close(struct probe *p, int fd);
 bool enter_dup2(struct probe *p, int fd, int fd2);

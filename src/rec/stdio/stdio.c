@@ -6,16 +6,12 @@
 
 #include "rec/spill.h"
 
-enum {
-    FLAG_NO_READS = 0x4,
-    FLAG_EOF = 0x10,
-    FLAG_ERROR = 0x20,
-    FLAG_IN_BACKUP = 0x100
-}; // of FILE._flags, fixed by glibc's ABI
+// Bits of FILE._flags, fixed by glibc's ABI.
+enum { FLAG_NO_READS = 0x4, FLAG_EOF = 0x10, FLAG_ERROR = 0x20, FLAG_IN_BACKUP = 0x100 };
 
 // --- the buffer
 
-// After ungetc the main buffer may be set aside; it then lies in the save area.
+// After ungetc the main buffer may be in the save area.
 static uint64_t bytes_left(const FILE *stream)
 {
     int64_t left = stream->_IO_read_end - stream->_IO_read_ptr;
@@ -31,10 +27,15 @@ static uint64_t bytes_pending(const FILE *stream)
 
 static void remember(struct handle *handle, FILE *stream)
 {
-    // Relaxed: the stream's own lock orders them, and two streams on one open file only blur each other's account.
+    // Relaxed: the stream's own lock orders them. Two streams on one open file cannot be told apart anyway.
     atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
     atomic_store_explicit(&handle->stream_left, bytes_left(stream), memory_order_relaxed);
     atomic_store_explicit(&handle->stream_pending, bytes_pending(stream), memory_order_relaxed);
+}
+
+static uint64_t position_of(const struct handle *handle)
+{
+    return atomic_load_explicit(&handle->position, memory_order_relaxed);
 }
 
 static void move_position(struct handle *handle, int64_t bytes)
@@ -42,10 +43,10 @@ static void move_position(struct handle *handle, int64_t bytes)
     atomic_fetch_add_explicit(&handle->position, (uint64_t)bytes, memory_order_relaxed);
 }
 
-// Where the bytes are added that stdio read from the kernel (0) and wrote to it (1).
+// The count of bytes that stdio read from the kernel (0) or wrote to it (1).
 static uint64_t *kernel_bytes(struct probe *p, unsigned writes)
 {
-    static uint64_t nowhere; // a handler forked inside the call, and this is the child
+    static uint64_t nowhere; // a signal handler forked inside the call: this is the child
     return p->thread->tally ? &p->thread->tally->stdio_kernel[writes] : &nowhere;
 }
 
@@ -56,7 +57,7 @@ static void kernel_wrote(struct probe *p, uint64_t bytes)
     *kernel_bytes(p, 1) += bytes;
 }
 
-// The kernel's true position, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
+// Asks the kernel, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
 static void ask_position(struct handle *handle, int fd)
 {
     long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
@@ -72,7 +73,7 @@ static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t
                        uint64_t end)
 {
     if (LIKELY(moved == (int64_t)asked)) {
-        emit(p->thread, call, p->handle, false, offset, asked, p->start, end, p->caller);
+        emit(p->thread, p->handle, probe_event(p, call, offset, asked, end));
         return;
     }
     struct emission e;
@@ -83,8 +84,8 @@ static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t
     emit_slowly(p->thread, &e);
 }
 
-// Somebody flushed all streams. Macros may have put bytes before and after, as the kernel's position tells; where
-// others move that too, only those after are known.
+// All streams were flushed unseen. Macros may have put bytes into the buffer before and after that. The kernel's
+// position tells how many; if other processes move it, only those after the flush are known.
 static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
                                  uint64_t pending)
 {
@@ -92,18 +93,16 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
     uint64_t put = pending;
     kernel_wrote(p, pending_before);
     ask_position(p->handle, stream->_fileno);
-    if (position_is_ours(p->handle)) {
-        uint64_t now = atomic_load_explicit(&p->handle->position, memory_order_relaxed);
-        if (now > end_before) {
-            *kernel_bytes(p, 1) += now - end_before;
-            put += now - end_before;
-        }
+    uint64_t now = position_of(p->handle);
+    if (position_is_ours(p->handle) && now > end_before) {
+        *kernel_bytes(p, 1) += now - end_before;
+        put += now - end_before;
     }
     if (put) emit_bytes(p, CALL_putc_unlocked, end_before, put, (int64_t)put, 0, p->start);
 }
 
-// What happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of all
-// streams.
+// Records what happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of
+// all streams.
 static void catch_up(struct probe *p, FILE *stream)
 {
     struct handle *handle = p->handle;
@@ -111,7 +110,7 @@ static void catch_up(struct probe *p, FILE *stream)
         if (!position_is_ours(handle) || !handle->stream) ask_position(handle, stream->_fileno);
         return;
     }
-    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t position = position_of(handle);
     uint64_t left = bytes_left(stream);
     uint64_t pending = bytes_pending(stream);
     uint64_t left_before = atomic_load_explicit(&handle->stream_left, memory_order_relaxed);
@@ -129,14 +128,14 @@ static void catch_up(struct probe *p, FILE *stream)
 
 // --- entering
 
-// Also what unwinding runs when the thread is cancelled inside the real call.
+// Unwinding runs this, too, when the thread is cancelled inside the real call.
 void stdio_unlock(struct probe *p)
 {
     if (p->locked) funlockfile(p->locked);
     p->locked = NULL;
 }
 
-// A program with one thread takes no lock either, and may leave by siglongjmp.
+// A program with one thread never waits for the lock: a signal handler may have left a call by siglongjmp.
 extern char __libc_single_threaded __attribute__((weak));
 
 enum stdio_lock {
@@ -156,14 +155,9 @@ static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
-    if (!stream) { // fflush(NULL)
-        p->handle = NULL;
-        p->start = event_clock_now();
-        return true;
-    }
-    if (stream->_fileno < 0) return false; // lives in memory
-    p->handle = probe_handle(stream->_fileno);
-    p->start = event_clock_now();
+    if (!stream) return probe_start(p, NULL); // fflush(NULL)
+    if (stream->_fileno < 0) return false;    // in memory
+    probe_start(p, probe_handle(stream->_fileno));
     if (!lock_stream(stream, lock)) return false;
     p->locked = stream;
     if (p->handle->file) catch_up(p, stream);
@@ -187,7 +181,7 @@ bool enter_stdio_unlocked(struct probe *p, FILE *stream)
     return enter_locked(p, stream, STDIO_TRY);
 }
 
-// Why a read brought nothing; 0 at the end of the file. The flag of an earlier error may still be up.
+// Why a read got nothing; 0 at the end of the file. The flag of an earlier error may still be set.
 static int read_error(const struct probe *p, const FILE *stream)
 {
     if (stream->_flags & FLAG_NO_READS) return EBADF;
@@ -197,7 +191,7 @@ static int read_error(const struct probe *p, const FILE *stream)
 
 // --- moving bytes
 
-// How far a read got that does not say: on through the buffer, or through its rest and into a new filling.
+// Bytes that a call took that does not return their number: from the buffer, or from its rest and its next filling.
 static int64_t taken_from_buffer(const struct probe *p, const FILE *stream)
 {
     bool refilled = !p->read_base || stream->_IO_read_end != p->read_end || stream->_IO_read_ptr < p->read_base;
@@ -205,7 +199,7 @@ static int64_t taken_from_buffer(const struct probe *p, const FILE *stream)
     return (int64_t)p->left + (stream->_IO_read_ptr - stream->_IO_read_base);
 }
 
-// Streams on pipes, terminals and left-out files: what moved between buffer and kernel is tallied.
+// On pipes, terminals and left-out files only the bytes between buffer and kernel are counted.
 static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved)
 {
     int64_t bytes = moved > 0 ? moved : 0;
@@ -218,9 +212,9 @@ static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t m
     emit_left_out(p->thread, writes, p->handle->left_out, bytes);
 }
 
-// Bytes that wait in the buffer of a shared or appending descriptor go where the end or the position is at the flush;
-// as it is now is the best guess.
-static void foresee_position(struct probe *p, int fd)
+// Bytes in the buffer of a shared or appending descriptor will go to the position, or to the end, at the time of the
+// flush. The best guess is where that is now.
+static void guess_position(struct probe *p, int fd)
 {
     struct stat data;
     if (!(p->handle->flags & HANDLE_APPEND)) {
@@ -244,16 +238,16 @@ void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     if (moved < 0) moved = 0;
     int64_t written = moved + (int64_t)p->pending - (int64_t)bytes_pending(stream);
     if (moved && !written && !p->pending && !position_is_ours(handle)) {
-        foresee_position(p, stream->_fileno);
+        guess_position(p, stream->_fileno);
     } else if (p->left) {
         move_position(handle, -(int64_t)p->left); // it was reading: libc seeks back to where the program is
     }
-    uint64_t offset = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    uint64_t offset = position_of(handle) + p->pending;
     if (written > 0) {
         kernel_wrote(p, (uint64_t)written);
         if (!position_is_ours(handle)) {
             ask_position(handle, stream->_fileno);
-            uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+            uint64_t now = position_of(handle);
             offset = now + bytes_pending(stream) - (uint64_t)moved;
         }
     }
@@ -262,7 +256,7 @@ void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error ? -1 : moved, error, end);
 }
 
-// Whether the call only took bytes that lay in the buffer. `moved` -1: nobody told how many.
+// Whether the call took bytes from the buffer only. `moved` -1: their number is not known.
 static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved)
 {
     int64_t taken = stream->_IO_read_ptr - p->read_base;
@@ -280,11 +274,11 @@ void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t aske
         return;
     }
     kernel_wrote(p, p->pending); // it was writing: libc flushed first
-    uint64_t position = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t position = position_of(handle);
     uint64_t offset = position - p->left;
     if (!from_buffer(p, stream, moved)) {
         ask_position(handle, stream->_fileno);
-        uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+        uint64_t now = position_of(handle);
         if (!(handle->flags & HANDLE_SHARED) && now > position) *kernel_bytes(p, 0) += now - position;
         int64_t difference = (int64_t)(now - bytes_left(stream)) - (int64_t)offset;
         if (moved < 0 || !(handle->flags & HANDLE_SHARED)) moved = difference > 0 ? difference : 0;
@@ -342,11 +336,8 @@ bool enter_stdio_close(struct probe *p, FILE *stream)
         emit_left_out(p->thread, true, p->handle->left_out, (int64_t)p->pending);
     }
     stdio_unlock(p);
-    struct handle *handle = handles_begin_close(fd);
-    p->handle = handle;
-    p->left = (uint64_t)fd; // the stream is gone when we need it
-    p->start = event_clock_now();
-    return true;
+    p->left = (uint64_t)fd; // for leave_stdio_close: the stream is gone then
+    return probe_start(p, handles_begin_close(fd));
 }
 
 void leave_stdio_close(struct probe *p, uint32_t call, int result)
@@ -358,7 +349,7 @@ void leave_stdio_close(struct probe *p, uint32_t call, int result)
     }
 }
 
-// freopen closes the old file and opens the new one, on the same number if it can; without a path only the mode
+// freopen closes the old file and opens the new one, on the same number if possible. Without a path only the mode
 // changes.
 void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
 {
@@ -374,8 +365,8 @@ void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const 
 
 // --- position and buffer
 
-// A seek may flush, drop the buffer and read a block ahead: what it read is known if the buffer holds another range
-// now.
+// A seek may flush the buffer, drop it and read a block ahead. How much it read is known if the buffer now holds
+// another range.
 void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     uint64_t end = event_clock_now();
@@ -389,17 +380,17 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
         stdio_unlock(p);
         return;
     }
-    uint64_t old_end = atomic_load_explicit(&handle->position, memory_order_relaxed) + p->pending;
+    uint64_t old_end = position_of(handle) + p->pending;
     kernel_wrote(p, p->pending - (bytes_pending(stream) < p->pending ? bytes_pending(stream) : p->pending));
     ask_position(handle, stream->_fileno);
-    uint64_t now = atomic_load_explicit(&handle->position, memory_order_relaxed);
+    uint64_t now = position_of(handle);
     uint64_t buffered = (uint64_t)(stream->_IO_read_end - stream->_IO_read_base);
     if (buffered && now != old_end) *kernel_bytes(p, 0) += buffered;
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
     remember(handle, stream);
     stdio_unlock(p);
     if (!error) {
-        emit(p->thread, call, handle, false, logical, 0, p->start, end, p->caller);
+        emit(p->thread, handle, probe_event(p, call, logical, 0, end));
         return;
     }
     struct emission e;
@@ -419,46 +410,34 @@ static void leave_stdio_event(struct probe *p, uint32_t call, FILE *stream, int 
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
+    uint64_t pending = bytes_pending(stream), flushed = p->pending > pending ? p->pending - pending : 0;
     if (!handle->file) {
-        uint64_t pending = bytes_pending(stream);
-        int64_t flushed = p->pending > pending ? (int64_t)(p->pending - pending) : 0;
-        emit_left_out(p->thread, true, handle->left_out, flushed);
+        emit_left_out(p->thread, true, handle->left_out, (int64_t)flushed);
         stdio_unlock(p);
         return;
     }
-    uint64_t pending = bytes_pending(stream);
-    if (pending < p->pending) kernel_wrote(p, p->pending - pending);
+    kernel_wrote(p, flushed);
     if (p->left && !bytes_left(stream)) move_position(handle, -(int64_t)p->left); // a flushed reader seeks back
     if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
     remember(handle, stream);
     stdio_unlock(p);
-    if (call == CALL_none) return;
-    struct emission e;
-    probe_emission(&e, p, call, end);
-    emit_result(&e, result, 0, error);
-    emit_slowly(p->thread, &e);
+    if (call != CALL_none) probe_emit(p, call, result, error, end);
 }
 
-// fflush(NULL) is one event without a file; each stream finds out at its next call.
+// fflush(NULL) is one event without a file; the next call on each stream sees the flush.
 void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     if (stream) {
         leave_stdio_event(p, call, stream, result);
-        return;
+    } else {
+        probe_emit_without_file(p, call, result, result < 0 ? errno : 0, event_clock_now());
     }
-    struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
-    emit_result(&e, result, 0, result < 0 ? errno : 0);
-    emit_slowly(p->thread, &e);
 }
 
 bool enter_stdio_number(struct probe *p, FILE *stream)
 {
     p->thread = recorder_thread();
-    if (!p->thread || !stream || stream->_fileno < 0) return false;
-    p->handle = probe_handle(stream->_fileno);
-    p->start = event_clock_now();
-    return true;
+    return p->thread && stream && stream->_fileno >= 0 && probe_start(p, probe_handle(stream->_fileno));
 }
 
 void leave_stdio_number(struct probe *p, uint32_t call, FILE *stream, int result)
@@ -488,10 +467,10 @@ void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
 {
     uint64_t end = event_clock_now();
     if (result > 0 && p->handle->file) *kernel_bytes(p, 1) += (uint64_t)result;
-    leave_rare_transfer(p, call, fd, false, result < 0 ? 0 : (uint64_t)result, -1, result, end);
+    leave_rare_transfer(p, fd, probe_event(p, call, UINT64_MAX, result < 0 ? 0 : (uint64_t)result, end), result);
 }
 
-// Only libc's own three streams are sure to be there still; of the others the last look must do.
+// Only libc's own three streams surely still exist; for the others the state at their last call must do.
 static void finish_stream(struct handle *handle)
 {
     FILE *stream = handle->stream;

@@ -1,9 +1,9 @@
-// Probes of stdio streams. libc's own system calls under a stream cannot be seen, but they follow from its buffer:
+// Probes of stdio. libc's own system calls under a stream cannot be seen, but they follow from its buffer:
 //
 //   logical position = kernel's position - bytes left in the read buffer + bytes pending in the write buffer
 //
-// and the kernel's position moves by what went in or out of the buffer. Macros such as getc_unlocked work on the buffer
-// without any call; the next call on the stream finds out how far they got and writes one event for all of them.
+// The kernel's position moves by what went into or out of the buffer. Macros such as getc_unlocked work on the buffer
+// without a call. The next call on the stream sees how far they got and writes one event for all of them.
 #pragma once
 
 #include <stdio.h>
@@ -11,16 +11,15 @@
 
 #include "rec/probe/probe.h"
 
-enum { STDIO_AS_MOVED = -1 }; // the call asks for no number of bytes: what moved is what was asked
+enum { STDIO_AS_MOVED = -1 }; // the call does not ask for a number of bytes: the number that moved counts as asked
 
-// Bytes of a call that counts items; fread takes part of an item at the end of a file, which only the stream can tell.
+// Bytes of a call that counts items; -1 if fread may have taken part of an item, which only the stream shows.
 static inline ssize_t stdio_items(size_t size, size_t count, size_t items)
 {
     return items == count || size == 1 ? (ssize_t)(size * items) : -1;
 }
 
-// Bytes of a line, unless there are zero bytes in it: then only the stream can tell, and finds out by this not being
-// true.
+// Bytes of a line. If it contains zero bytes this is too small, which the stream shows.
 static inline ssize_t stdio_text(const char *line)
 {
     return line ? (ssize_t)strlen(line) : -1;
@@ -36,7 +35,7 @@ void stdio_unlock(struct probe *p);
 void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
 void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
 
-// Integer and pointer results alike: how many bytes moved is all that matters.
+// Macros, because the result may be an integer or a pointer; only the number of bytes matters.
 #define leave_stdio_read(p, call, stream, asked, moved, result)                                                        \
     ((void)(result), stdio_after_read(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
 #define leave_stdio_write(p, call, stream, asked, moved, result)                                                       \
@@ -56,5 +55,5 @@ void leave_stdio_void(struct probe *p, uint32_t call, FILE *stream);
 void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result);
 
-// At exit: what still lies in buffers, and will be written by libc when nobody looks any more.
+// At exit: counts what is still in buffers. libc writes it after the recorder has ended.
 void stdio_finish_all(void);
