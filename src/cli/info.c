@@ -1,7 +1,4 @@
 // `ioseer info`: sums up a log.
-#include <errno.h>
-
-#include "base/err.h"
 #include "cli/info_text.h"
 #include "cli/log_argument.h"
 #include "cli/verb.h"
@@ -13,29 +10,24 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
+    ROW_JSON(&options.json),
     {"all", 'a', OPTION_FLAG, &options.all, NULL, "list all files and processes, not the first ten (JSON has all)"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write to this file instead of to standard output"},
+    ROW_OUTPUT(&options.output),
     {0},
 };
-
-static int print_json(const struct info *info, struct output *output)
-{
-    struct json_out *json = json_out_begin(output->out, 2);
-    RETURN_IF(!json, -ENOMEM);
-    info_json(info, json, SIZE_MAX);
-    output->error = json_out_end(json);
-    return 0;
-}
 
 static int print(const struct info *info, const struct log_argument *argument)
 {
     struct output output;
     int status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
-    int code = options.json ? print_json(info, &output) : info_text(info, options.all, output.out);
-    if (code < 0) cli_fail("info", argument->path, code);
-    return output_close(&output, code < 0);
+    int code = 0;
+    if (options.json) {
+        info_json(info, output_json(&output, 2), SIZE_MAX);
+    } else {
+        code = info_text(info, options.all, output.out);
+    }
+    return output_end(&output, argument->path, code);
 }
 
 static int info_run(int argc, char **argv)

@@ -1,9 +1,6 @@
-// `ioseer report`: what a log tells, as one page, as text, or as the page's data.
-#include <errno.h>
-#include <stdlib.h>
+// `ioseer report`: what a job did and what is wrong with it, as an HTML page, as text or as JSON.
 #include <string.h>
 
-#include "base/err.h"
 #include "cli/log_argument.h"
 #include "cli/verb.h"
 #include "report/page.h"
@@ -17,12 +14,12 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    ROW_OUTPUT(&options.output),
     {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: what FILE ends in, else text)"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
-     "show what ioseer predict --json printed (also LOG.predict.json)"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "say nothing about parts that cannot be read"},
+     "show the output of ioseer predict --json (LOG.predict.json is shown anyway)"},
+    ROW_QUIET_LOG(&options.quiet),
     {0},
 };
 
@@ -36,7 +33,7 @@ static const struct format {
     {"html", ".html", page_html}, {"json", ".json", page_json}, {"text", ".txt", page_text}, // the default
 };
 
-static const struct format *find_format(void)
+static const struct format *chosen_format(void)
 {
     size_t len = options.output ? strlen(options.output) : 0;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
@@ -70,9 +67,9 @@ static int write_report(struct page *page, const struct log_argument *argument, 
 
 static int report_run(int argc, char **argv)
 {
-    if (options.json && options.format) return cli_usage("report", "--json", "--format says the same, or another");
+    if (options.json && options.format) return cli_usage("report", "--json", "cannot be combined with --format");
     if (options.json) options.format = "json";
-    const struct format *format = find_format();
+    const struct format *format = chosen_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
     struct log_argument argument;
     int status = log_argument_open(&argument, "report", argc, argv);
@@ -93,11 +90,10 @@ static int report_run(int argc, char **argv)
 
 const struct verb verb_report = {
     .name = "report",
-    .summary = "say what a job did and what is wrong with it, as a page or as text",
+    .summary = "say what a job did and what is wrong with it, as HTML or as text",
     .usage = "[OPTION]... LOG",
-    .about =
-        "Says what the job did, what is wrong with its I/O, ranked by the time at stake, and shows when and where\n"
-        "it happened. With -o X.html the report is one file for a browser, which needs nothing else.",
+    .about = "Says what the job did and what is wrong with its I/O, the most time at stake first, and shows when and\n"
+             "where it happened. With -o X.html the report is one HTML file that needs nothing else.",
     .options = rows,
     .run = report_run,
 };

@@ -22,7 +22,7 @@ static const struct option_row rows[] = {
     {"port", 'p', OPTION_NUMBER, &options.port, "PORT", "listen on this port (default: any free port)"},
     {"address", 0, OPTION_TEXT, &options.address, "IPv4",
      "listen on this address instead of 127.0.0.1: anybody with the token can then read the logs"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print the address only"},
+    ROW_QUIET(&options.quiet, "print the address only"),
     {0},
 };
 
