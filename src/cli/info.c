@@ -16,16 +16,16 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int print(const struct info *info, const struct log_argument *argument)
+static int print(const struct summary *summary, const struct log_argument *argument)
 {
     struct output output;
     int status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = 0;
     if (options.json) {
-        info_json(info, output_json(&output, 2), SIZE_MAX);
+        summary_json(summary, output_json(&output, 2), SIZE_MAX);
     } else {
-        code = info_text(info, options.all, output.out);
+        code = info_text(summary, options.all, output.out);
     }
     return output_end(&output, argument->path, code);
 }
@@ -35,11 +35,11 @@ static int info_run(int argc, char **argv)
     struct log_argument argument;
     int status = log_argument_open(&argument, "info", argc, argv);
     if (status != STATUS_OK) return status;
-    const struct info_source source = {argument.log, argument.path, argument.is_directory};
-    struct info info;
-    int code = info_gather(&info, &source);
-    status = code < 0 ? cli_fail("info", argument.path, code) : print(&info, &argument);
-    info_free(&info);
+    const struct summary_source source = {argument.log, argument.path, argument.is_directory};
+    struct summary summary;
+    int code = summary_gather(&summary, &source);
+    status = code < 0 ? cli_fail("info", argument.path, code) : print(&summary, &argument);
+    summary_free(&summary);
     log_argument_close(&argument);
     return status;
 }

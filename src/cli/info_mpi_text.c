@@ -52,7 +52,7 @@ static void add_use(struct table *lines, struct log *log, const struct mpi_use *
     table_row(lines);
 }
 
-static int print_file(FILE *out, const struct info *info, const struct log_file *file, bool all,
+static int print_file(FILE *out, const struct summary *summary, const struct log_file *file, bool all,
                       const struct log_hints **shown)
 {
     enum { SHORT_LIST = 3 };
@@ -66,9 +66,9 @@ static int print_file(FILE *out, const struct info *info, const struct log_file 
     fputc('\n', out);
     for (enum mpi_use_kind kind = 0; kind < MPI_USE_KINDS; kind++) {
         size_t count;
-        const struct mpi_use *use = mpi_files_uses(&info->mpi_files, file, kind, &count);
+        const struct mpi_use *use = mpi_files_uses(&summary->mpi_files, file, kind, &count);
         size_t some = all || count < SHORT_LIST ? count : SHORT_LIST;
-        for (size_t i = 0; i < some; i++) add_use(&lines, info->log, &use[i], shown);
+        for (size_t i = 0; i < some; i++) add_use(&lines, summary->log, &use[i], shown);
         if (some == count) continue;
         table_text(&lines, "");
         table_printf(&lines, "... and %s more", human_count(count - some, nouns[kind]).text);
@@ -77,16 +77,17 @@ static int print_file(FILE *out, const struct info *info, const struct log_file 
     return table_end(&lines);
 }
 
-int info_mpi_text(const struct info *info, bool all, FILE *out)
+int info_mpi_text(const struct summary *summary, bool all, FILE *out)
 {
     const struct log_hints *shown_hints = NULL;
     size_t files = 0, shown = 0;
-    for (size_t i = 0; i < info->file_count; i++) files += mpi_files_has(&info->mpi_files, info->files[i].file);
+    for (size_t i = 0; i < summary->file_count; i++)
+        files += mpi_files_has(&summary->mpi_files, summary->files[i].file);
     if (files) fprintf(out, "\nMPI files  %s\n", human_count(files, "").text);
-    for (size_t i = 0; i < info->file_count && (all || shown < INFO_SHORT_LIST); i++) {
-        const struct log_file *file = info->files[i].file;
-        if (!mpi_files_has(&info->mpi_files, file)) continue;
-        FORWARD(print_file(out, info, file, all, &shown_hints));
+    for (size_t i = 0; i < summary->file_count && (all || shown < INFO_SHORT_LIST); i++) {
+        const struct log_file *file = summary->files[i].file;
+        if (!mpi_files_has(&summary->mpi_files, file)) continue;
+        FORWARD(print_file(out, summary, file, all, &shown_hints));
         shown++;
     }
     info_print_more(shown, files, out);

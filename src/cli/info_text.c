@@ -44,10 +44,10 @@ static char *command_text(const struct log_strings *words, size_t most)
 
 // --- the job
 
-static void add_run(struct table *lines, const struct info *info)
+static void add_run(struct table *lines, const struct summary *summary)
 {
-    const struct log_job *job = log_job(info->log);
-    int64_t run_ns = log_run_ns(info->log);
+    const struct log_job *job = log_job(summary->log);
+    int64_t run_ns = log_run_ns(summary->log);
     time_t seconds = (time_t)(job->start_ns / 1000000000);
     int status = job->exit_status;
     struct tm local;
@@ -67,27 +67,28 @@ static void add_run(struct table *lines, const struct info *info)
     table_row(lines);
 }
 
-static int print_job(const struct info *info, FILE *out)
+static int print_job(const struct summary *summary, FILE *out)
 {
     static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
-    const struct log_job *job = log_job(info->log);
-    size_t worlds = log_world_count(info->log);
+    const struct log_job *job = log_job(summary->log);
+    size_t worlds = log_world_count(summary->log);
     char *command = command_text(&job->command, LONG_COMMAND);
     struct table lines = table_begin(out, columns);
     lines.has_header = true;
     table_text(&lines, "Command  "), table_text(&lines, command), table_row(&lines);
     free(command);
-    add_run(&lines, info);
+    add_run(&lines, summary);
     if (job->cwd) table_text(&lines, "In"), table_text(&lines, job->cwd), table_row(&lines);
-    if (info->rank_count) {
+    if (summary->rank_count) {
         table_text(&lines, "MPI");
-        table_printf(&lines, "%s, %s", info->mpi ? info->mpi : "unknown", human_count(info->nprocs, "rank").text);
+        table_printf(&lines, "%s, %s", summary->mpi ? summary->mpi : "unknown",
+                     human_count(summary->nprocs, "rank").text);
         if (worlds > 1) table_append(&lines, ", the largest of %s", human_count(worlds, "job").text);
         table_row(&lines);
     }
     // The log has only the names of most variables.
-    for (size_t i = 0; i < log_setting_count(info->log); i++) {
-        const struct log_setting *setting = log_setting_at(info->log, i);
+    for (size_t i = 0; i < log_setting_count(summary->log); i++) {
+        const struct log_setting *setting = log_setting_at(summary->log, i);
         table_text(&lines, i ? "" : "Settings");
         table_printf(&lines, "%s%s%s", setting->name, setting->value ? "=" : "",
                      setting->value ? setting->value : " is set");
@@ -116,23 +117,23 @@ static void add_process(struct table *table, const struct log_process *process, 
     free(command);
 }
 
-static int print_processes(const struct info *info, bool all, FILE *out)
+static int print_processes(const struct summary *summary, bool all, FILE *out)
 {
     static const struct table_column columns[] = {
         {"RANK", TABLE_NUMBER}, {"PID", TABLE_NUMBER}, {"END", TABLE_TEXT}, {"COMMAND", TABLE_TEXT}, {0}};
-    size_t count = log_process_count(info->log), shown = 0, launchers = 0;
-    uint64_t processes = log_job(info->log)->nprocs;
+    size_t count = log_process_count(summary->log), shown = 0, launchers = 0;
+    uint64_t processes = log_job(summary->log)->nprocs;
     fprintf(out, "\nProcesses  %s", human_count(processes ? processes : count, "").text);
     // The table has a row for each program that a process executed.
     if (processes && processes != count) fprintf(out, " (%s)", human_count(count, "program image").text);
     fputc('\n', out);
     if (!count) return 0;
-    struct table table = begin_table(out, info->rank_count ? columns : columns + 1);
+    struct table table = begin_table(out, summary->rank_count ? columns : columns + 1);
     for (size_t i = 0; i < count; i++) {
-        if (info->processes[i]->is_launcher && info->rank_count && !all) {
+        if (summary->processes[i]->is_launcher && summary->rank_count && !all) {
             launchers++;
         } else if (all || shown < INFO_SHORT_LIST) {
-            add_process(&table, info->processes[i], info->rank_count, all);
+            add_process(&table, summary->processes[i], summary->rank_count, all);
             shown++;
         }
     }
@@ -142,7 +143,7 @@ static int print_processes(const struct info *info, bool all, FILE *out)
     return 0;
 }
 
-static void add_times(struct table *table, const struct info_rank *rank)
+static void add_times(struct table *table, const struct summary_rank *rank)
 {
     for (unsigned i = 0; i < RANK_TIMES; i++)
         table_text(table, i == RANK_RUN || rank->known ? human_seconds(rank->ns[i]).text : "unknown");
@@ -150,12 +151,12 @@ static void add_times(struct table *table, const struct info_rank *rank)
 }
 
 // For many ranks: the least, the mean and the most of each time.
-static void add_range(struct table *table, const struct info *info)
+static void add_range(struct table *table, const struct summary *summary)
 {
-    struct info_rank least = info->ranks[0], mean = least, most = least;
+    struct summary_rank least = summary->ranks[0], mean = least, most = least;
     double sum[RANK_TIMES] = {0};
-    for (size_t i = 0; i < info->rank_count; i++) {
-        const struct info_rank *rank = &info->ranks[i];
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        const struct summary_rank *rank = &summary->ranks[i];
         least.known = most.known = mean.known = mean.known && rank->known;
         for (unsigned k = 0; k < RANK_TIMES; k++) {
             if (rank->ns[k] < least.ns[k]) least.ns[k] = rank->ns[k];
@@ -163,41 +164,41 @@ static void add_range(struct table *table, const struct info *info)
             sum[k] += (double)rank->ns[k];
         }
     }
-    for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)info->rank_count);
+    for (unsigned k = 0; k < RANK_TIMES; k++) mean.ns[k] = (int64_t)(sum[k] / (double)summary->rank_count);
     table_text(table, "least"), add_times(table, &least);
     table_text(table, "mean"), add_times(table, &mean);
     table_text(table, "most"), add_times(table, &most);
 }
 
-static int print_ranks(const struct info *info, bool all, FILE *out)
+static int print_ranks(const struct summary *summary, bool all, FILE *out)
 {
     static const struct table_column columns[] = {{"RANK", TABLE_NUMBER}, {"RUN", TABLE_UNIT},
                                                   {"I/O", TABLE_UNIT},    {"COMMUNICATION", TABLE_UNIT},
                                                   {"REST", TABLE_UNIT},   {0}};
-    if (!info->rank_count) return 0;
-    fprintf(out, "\nRanks      %s\n", human_count(info->rank_count, "").text);
+    if (!summary->rank_count) return 0;
+    fprintf(out, "\nRanks      %s\n", human_count(summary->rank_count, "").text);
     struct table table = begin_table(out, columns);
-    bool is_short = !all && info->rank_count > INFO_SHORT_LIST;
-    if (is_short) add_range(&table, info);
-    for (size_t i = 0; i < info->rank_count && !is_short; i++) {
-        table_printf(&table, "%" PRId64, info->ranks[i].process->rank);
-        add_times(&table, &info->ranks[i]);
+    bool is_short = !all && summary->rank_count > INFO_SHORT_LIST;
+    if (is_short) add_range(&table, summary);
+    for (size_t i = 0; i < summary->rank_count && !is_short; i++) {
+        table_printf(&table, "%" PRId64, summary->ranks[i].process->rank);
+        add_times(&table, &summary->ranks[i]);
     }
     return table_end(&table);
 }
 
 // --- files and devices
 
-static int print_files(const struct info *info, bool all, FILE *out)
+static int print_files(const struct summary *summary, bool all, FILE *out)
 {
     static const struct table_column columns[] = {
         {"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT}, {"OPENS", TABLE_NUMBER}, {"FILE", TABLE_NAME}, {0}};
-    size_t shown = all || info->file_count < INFO_SHORT_LIST ? info->file_count : INFO_SHORT_LIST;
-    fprintf(out, "\nFiles      %s%s\n", human_count(info->file_count, "").text, shown ? ", most bytes first" : "");
+    size_t shown = all || summary->file_count < INFO_SHORT_LIST ? summary->file_count : INFO_SHORT_LIST;
+    fprintf(out, "\nFiles      %s%s\n", human_count(summary->file_count, "").text, shown ? ", most bytes first" : "");
     if (!shown) return 0;
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < shown; i++) {
-        const struct info_file *file = &info->files[i];
+        const struct summary_file *file = &summary->files[i];
         table_bytes(&table, file->bytes[DIRECTION_READ]);
         table_bytes(&table, file->bytes[DIRECTION_WRITE]);
         table_number(&table, file->opens);
@@ -205,7 +206,7 @@ static int print_files(const struct info *info, bool all, FILE *out)
         table_row(&table);
     }
     FORWARD(table_end(&table));
-    info_print_more(shown, info->file_count, out);
+    info_print_more(shown, summary->file_count, out);
     return 0;
 }
 
@@ -248,13 +249,13 @@ static const char *loss_noun(unsigned reason)
 }
 
 // One line per reason, whatever the number of processes.
-static void print_losses(const struct info *info, FILE *out)
+static void print_losses(const struct summary *summary, FILE *out)
 {
     enum { REASONS = 16 };
     uint64_t count[REASONS] = {0};
     uint64_t bytes[REASONS] = {0};
-    for (size_t i = 0; i < log_loss_count(info->log); i++) {
-        const struct log_loss *loss = log_loss_at(info->log, i);
+    for (size_t i = 0; i < log_loss_count(summary->log); i++) {
+        const struct log_loss *loss = log_loss_at(summary->log, i);
         unsigned reason = loss->reason < REASONS ? loss->reason : 0;
         count[reason] += loss->count;
         bytes[reason] += loss->bytes;
@@ -271,35 +272,35 @@ static void print_losses(const struct info *info, FILE *out)
         if (count[reason] && bytes[reason]) fprintf(out, " (%s)", human_bytes(bytes[reason]).text);
         fprintf(out, " %s\n", describe_loss(reason));
     }
-    uint64_t damaged = log_health(info->log)->events_damaged;
+    uint64_t damaged = log_health(summary->log)->events_damaged;
     if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", human_count(damaged, "event").text);
 }
 
-static void print_events(const struct info *info, FILE *out)
+static void print_events(const struct summary *summary, FILE *out)
 {
     const char *separator = "";
     fputs("\nLayers     ", out);
     for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
-        if (!info->layer_used[layer]) continue;
+        if (!summary->layer_used[layer]) continue;
         fprintf(out, "%s%s", separator, call_layer_name(layer));
         separator = ", ";
     }
-    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", human_count(log_events(info->log), "").text);
-    if (info->lost_events) {
-        const char *least = info->may_lack_events ? "at least " : "";
-        fprintf(out, "and %s%s lost:\n", least, human_count(info->lost_events, "").text);
+    fprintf(out, "%s\nEvents     %s, ", *separator ? "" : "none", human_count(log_events(summary->log), "").text);
+    if (summary->lost_events) {
+        const char *least = summary->may_lack_events ? "at least " : "";
+        fprintf(out, "and %s%s lost:\n", least, human_count(summary->lost_events, "").text);
     } else {
-        fputs(info->may_lack_events ? "and an unknown number lost to damage\n" : "none lost\n", out);
+        fputs(summary->may_lack_events ? "and an unknown number lost to damage\n" : "none lost\n", out);
     }
-    print_losses(info, out);
+    print_losses(summary, out);
 }
 
-static int print_coverage(const struct info *info, FILE *out)
+static int print_coverage(const struct summary *summary, FILE *out)
 {
     static const struct table_column columns[] = {
         {"", TABLE_TEXT}, {"", TABLE_UNIT}, {"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
     static const char *const directions[] = {"read", "written"}, *const kinds[] = {"recorded", "left out", "unseen"};
-    const struct coverage *coverage = &info->coverage;
+    const struct coverage *coverage = &summary->coverage;
     struct coverage_parts parts;
     fputs("Coverage   ", out);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -311,7 +312,7 @@ static int print_coverage(const struct info *info, FILE *out)
     if (coverage->uncounted[DIRECTION_READ] || coverage->uncounted[DIRECTION_WRITE])
         fputs(", without asynchronous I/O", out);
     fputs(coverage->known ? "\n" : " (what the kernel counted is not known)\n", out);
-    coverage_list(coverage, info->is_damaged, &parts);
+    coverage_list(coverage, summary->is_damaged, &parts);
     struct table table = begin_table(out, columns);
     table.has_header = true; // the columns need none
     for (size_t i = 0; i < parts.count; i++) {
@@ -325,29 +326,29 @@ static int print_coverage(const struct info *info, FILE *out)
     return table_end(&table);
 }
 
-static void print_log(const struct info *info, FILE *out)
+static void print_log(const struct summary *summary, FILE *out)
 {
-    fprintf(out, "Log        %s", human_bytes(log_size_bytes(info->log)).text);
-    if (info->source.from_spills) fputs(", packed for this from the directory of spill files", out);
-    if (!log_job(info->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
-    fputs(info->is_damaged ? "\nDamage     " : ", no damage", out);
-    int parts = describe_health(out, log_health(info->log));
-    if (info->spill_damaged_bytes)
+    fprintf(out, "Log        %s", human_bytes(log_size_bytes(summary->log)).text);
+    if (summary->source.from_spills) fputs(", packed for this from the directory of spill files", out);
+    if (!log_job(summary->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
+    fputs(summary->is_damaged ? "\nDamage     " : ", no damage", out);
+    int parts = describe_health(out, log_health(summary->log));
+    if (summary->spill_damaged_bytes)
         fprintf(out, "%s%s of its spill files could not be read", parts ? ", " : "",
-                human_bytes(info->spill_damaged_bytes).text);
+                human_bytes(summary->spill_damaged_bytes).text);
     fputc('\n', out);
 }
 
-int info_text(const struct info *info, bool all, FILE *out)
+int info_text(const struct summary *summary, bool all, FILE *out)
 {
-    FORWARD(print_job(info, out));
-    FORWARD(print_processes(info, all, out));
-    FORWARD(print_ranks(info, all, out));
-    FORWARD(print_files(info, all, out));
-    FORWARD(info_mpi_text(info, all, out));
-    FORWARD(print_devices(info->log, out));
-    print_events(info, out);
-    FORWARD(print_coverage(info, out));
-    print_log(info, out);
+    FORWARD(print_job(summary, out));
+    FORWARD(print_processes(summary, all, out));
+    FORWARD(print_ranks(summary, all, out));
+    FORWARD(print_files(summary, all, out));
+    FORWARD(info_mpi_text(summary, all, out));
+    FORWARD(print_devices(summary->log, out));
+    print_events(summary, out);
+    FORWARD(print_coverage(summary, out));
+    print_log(summary, out);
     return 0;
 }

@@ -78,7 +78,7 @@ static int report_run(int argc, char **argv)
         log_argument_close(&argument);
         return cli_usage("report", "html", PAGE_MISSING);
     }
-    const struct info_source source = {argument.log, argument.path, argument.is_directory};
+    const struct summary_source source = {argument.log, argument.path, argument.is_directory};
     struct page page;
     int code = page_gather(&page, &source);
     status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, &argument, format);

@@ -26,12 +26,12 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int open_source(struct info_source *source, char *path)
+static int open_source(struct summary_source *source, char *path)
 {
     struct log_argument argument;
     char *words[] = {"view", path, NULL};
     int status = log_argument_open(&argument, "view", 2, words);
-    if (status == STATUS_OK) *source = (struct info_source){argument.log, argument.path, argument.is_directory};
+    if (status == STATUS_OK) *source = (struct summary_source){argument.log, argument.path, argument.is_directory};
     return status;
 }
 

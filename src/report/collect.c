@@ -5,6 +5,15 @@
 
 #include "base/err.h"
 
+static void add_transfer(struct collect *collect, const struct log_event *event)
+{
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (!event->moves || event->process->is_launcher || end_ns <= collect->transfer_until_ns) return;
+    bool overlaps = event->start_ns < collect->transfer_until_ns;
+    collect->transfer_ns += end_ns - (overlaps ? collect->transfer_until_ns : event->start_ns);
+    collect->transfer_until_ns = end_ns;
+}
+
 // What needs the events of all processes in their order.
 static int add_events(void *context, const struct log_event *const *events, size_t count)
 {
@@ -12,7 +21,7 @@ static int add_events(void *context, const struct log_event *const *events, size
     for (size_t i = 0; i < count; i++) {
         const struct log_event *event = events[i];
         collect->own_events += !event->has_parent;
-        summary_add(&collect->summary, event);
+        add_transfer(collect, event);
         FORWARD(space_add(&collect->space, event));
         FORWARD(facts_add(collect->facts, event));
         FORWARD(timeline_add(&collect->timeline, event));
@@ -25,7 +34,6 @@ int collect_begin(struct collect *collect, struct log *log, struct log_consumer 
 {
     const struct timeline_window window = timeline_whole(log);
     *collect = (struct collect){.log = log};
-    FORWARD(summary_init(&collect->summary, log));
     FORWARD(timeline_init(&collect->timeline, log, &window));
     FORWARD(layers_init(&collect->layers, log));
     FORWARD(space_init(&collect->space, log));
@@ -33,11 +41,10 @@ int collect_begin(struct collect *collect, struct log *log, struct log_consumer 
     collect->facts = malloc(sizeof *collect->facts);
     RETURN_IF(!collect->facts, -ENOMEM);
     FORWARD(facts_init(collect->facts, log));
-    consumer[0] = summary_consumer(&collect->summary);
-    consumer[1] = layers_consumer(&collect->layers);
-    consumer[2] = files_consumer(&collect->files);
-    consumer[3] = facts_consumer(collect->facts);
-    consumer[4] = (struct log_consumer){.context = collect, .ordered = add_events};
+    consumer[0] = layers_consumer(&collect->layers);
+    consumer[1] = files_consumer(&collect->files);
+    consumer[2] = facts_consumer(collect->facts);
+    consumer[3] = (struct log_consumer){.context = collect, .ordered = add_events};
     return 0;
 }
 
@@ -48,15 +55,13 @@ int collect_record(struct collect *collect, const struct log_stats_record *recor
 
 int collect_finish(struct collect *collect)
 {
-    FORWARD(summary_finish(&collect->summary));
-    collect->facts->run_ns = collect->summary.run_ns;
+    collect->facts->run_ns = log_run_ns(collect->log);
     facts_finish(collect->facts);
     return files_finish(&collect->files);
 }
 
 void collect_free(struct collect *collect)
 {
-    summary_free(&collect->summary);
     timeline_free(&collect->timeline);
     layers_free(&collect->layers);
     space_free(&collect->space);

@@ -6,12 +6,12 @@
 #include "report/files.h"
 #include "report/layers.h"
 #include "report/space.h"
-#include "report/summary.h"
 #include "report/timeline.h"
 
 struct collect {
     struct log *log;
-    struct summary summary;
+    int64_t transfer_ns; // during which any process was in a transfer
+    int64_t transfer_until_ns;
     struct timeline timeline;
     struct layers layers;
     struct space space;
@@ -21,7 +21,7 @@ struct collect {
     uint64_t seen;       // events so far, for other threads to look at
 };
 
-enum { COLLECT_CONSUMERS = 5 };
+enum { COLLECT_CONSUMERS = 4 };
 
 int collect_begin(struct collect *collect, struct log *log, struct log_consumer consumer[COLLECT_CONSUMERS]);
 // Adds one record of log_stats, during the visit.

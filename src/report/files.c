@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "report/summary.h"
+#include "summary/summary.h"
 
 // --- columns of the heat map
 
@@ -36,7 +36,7 @@ static int find_positions(struct files *files)
         if (process->has_rank) {
             files->position[i] = (uint32_t)process->rank;
             if ((uint64_t)process->rank + 1 > files->positions) files->positions = (uint64_t)process->rank + 1;
-        } else if (summary_counts(log, process)) {
+        } else if (summary_counts_process(log, process)) {
             order[others++] = (struct process_order){i, process->start_ns};
         }
     }

@@ -32,16 +32,16 @@ static int make_model(struct page *page)
     return code;
 }
 
-int page_gather(struct page *page, const struct info_source *source)
+int page_gather(struct page *page, const struct summary_source *source)
 {
     *page = (struct page){.source = *source};
-    struct log_consumer consumer[COLLECT_CONSUMERS + INFO_CONSUMERS];
+    struct log_consumer consumer[COLLECT_CONSUMERS + SUMMARY_CONSUMERS];
     FORWARD(collect_begin(&page->collect, source->log, consumer));
-    FORWARD(info_begin(&page->info, source, add_record, page, consumer + COLLECT_CONSUMERS));
+    FORWARD(summary_begin(&page->summary, source, add_record, page, consumer + COLLECT_CONSUMERS));
     FORWARD(log_visit(&(struct log_visit){
-        .log = source->log, .consumer = consumer, .consumers = COLLECT_CONSUMERS + INFO_CONSUMERS}));
+        .log = source->log, .consumer = consumer, .consumers = COLLECT_CONSUMERS + SUMMARY_CONSUMERS}));
     FORWARD(collect_finish(&page->collect));
-    FORWARD(info_finish(&page->info));
+    FORWARD(summary_finish(&page->summary));
     FORWARD(make_model(page));
     FORWARD(findings_make(&page->findings, page->collect.facts, page->has_model ? &page->model : NULL, source->path));
     return page_add_sentences(page);
@@ -49,7 +49,7 @@ int page_gather(struct page *page, const struct info_source *source)
 
 void page_free(struct page *page)
 {
-    info_free(&page->info);
+    summary_free(&page->summary);
     collect_free(&page->collect);
     findings_free(&page->findings);
     if (page->has_model) model_free(&page->model);

@@ -10,8 +10,8 @@
 #include "summary/summary.h"
 
 struct page {
-    struct info_source source;
-    struct info info;
+    struct summary_source source;
+    struct summary summary;
     struct collect collect;
     struct model model;
     bool has_model;
@@ -23,7 +23,7 @@ struct page {
 };
 
 // Reads the log. 0 or a negative code; page_free in either case.
-int page_gather(struct page *page, const struct info_source *source);
+int page_gather(struct page *page, const struct summary_source *source);
 void page_free(struct page *page);
 
 // Adds a document of `ioseer predict --json`. ERR_FORMAT where the file is something else.
@@ -40,7 +40,7 @@ const char *page_base_name(const char *path);
 // The whole document.
 int page_json(struct page *page, FILE *out);
 // The document while the log is being read: what its index tells. `done` is the part that has been read, 0 to 1.
-int page_pending_json(const struct info_source *source, double done, FILE *out);
+int page_pending_json(const struct summary_source *source, double done, FILE *out);
 
 // The HTML page with its data. A build without Node and its libraries has no template (web/meson.build).
 #define PAGE_MISSING                                                                                                   \

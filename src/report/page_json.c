@@ -48,7 +48,7 @@ static int write_findings(struct page *page, struct json_out *json, size_t most)
 
 static int write_job(struct page *page, struct json_out *json, size_t most)
 {
-    info_json(&page->info, json, most);
+    summary_json(&page->summary, json, most);
     return 0;
 }
 
@@ -95,22 +95,22 @@ static void key_texts(struct json_out *json, const char *key, const struct text_
 
 static int write_summary(struct page *page, struct json_out *json, size_t most)
 {
-    const struct summary *summary = &page->collect.summary;
-    uint64_t bytes = summary->bytes[0] + summary->bytes[1];
-    double transfer = (double)summary->transfer_ns / 1e9;
+    const struct summary_totals *totals = &page->summary.totals;
+    uint64_t bytes = totals->bytes[0] + totals->bytes[1];
+    double transfer = (double)page->collect.transfer_ns / 1e9;
     (void)most;
     json_object(json);
     key_texts(json, "sentences", &page->sentences);
-    key_double_if(json, "io_share", summary->io_share >= 0, summary->io_share);
-    key_seconds(json, "io_seconds", summary->io_mean_ns);
-    key_seconds(json, "io_seconds_max", summary->io_most_ns);
-    key_seconds(json, "run_seconds", summary->run_ns);
-    key_number(json, "processes", summary->processes);
-    key_number(json, "calls", summary->calls);
-    key_number(json, "bytes_read", summary->bytes[0]);
-    key_number(json, "bytes_written", summary->bytes[1]);
+    key_double_if(json, "io_share", totals->io_share >= 0, totals->io_share);
+    key_seconds(json, "io_seconds", totals->io_mean_ns);
+    key_seconds(json, "io_seconds_max", totals->io_most_ns);
+    key_seconds(json, "run_seconds", totals->run_ns);
+    key_number(json, "processes", totals->processes);
+    key_number(json, "calls", totals->calls);
+    key_number(json, "bytes_read", totals->bytes[0]);
+    key_number(json, "bytes_written", totals->bytes[1]);
     key_double_if(json, "bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0);
-    key_seconds(json, "transfer_seconds", summary->transfer_ns);
+    key_seconds(json, "transfer_seconds", page->collect.transfer_ns);
     key_texts(json, "not_captured", &page->not_captured);
     key_texts(json, "cut", &page->cut);
     json_close(json);
@@ -212,16 +212,14 @@ static int gather_pending(struct page *page, double done)
 {
     struct log *log = page->source.log;
     const struct timeline_window window = timeline_whole(log);
-    FORWARD(summary_init(&page->collect.summary, log));
-    FORWARD(summary_finish(&page->collect.summary));
     FORWARD(timeline_init(&page->collect.timeline, log, &window));
     FORWARD(timeline_from_index(&page->collect.timeline, log));
-    FORWARD(info_gather_records(&page->info, &page->source));
+    FORWARD(summary_gather_index(&page->summary, &page->source));
     return text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
                          human_count(log_events(log), "event").text);
 }
 
-int page_pending_json(const struct info_source *source, double done, FILE *out)
+int page_pending_json(const struct summary_source *source, double done, FILE *out)
 {
     struct page page = {.source = *source};
     fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);

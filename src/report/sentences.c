@@ -34,37 +34,36 @@ static const char *program_path(const struct log *log)
 static int add_run(struct page *page)
 {
     enum { LONGEST_NAME = 60 };
-    const struct summary *summary = &page->collect.summary;
-    uint64_t processes = page->info.nprocs;
-    struct human run = human_seconds(summary->run_ns);
-    struct human count = human_count(processes, page->info.rank_count ? "rank" : "process");
+    const struct summary_totals *totals = &page->summary.totals;
+    uint64_t processes = page->summary.nprocs;
+    struct human run = human_seconds(totals->run_ns);
+    struct human count = human_count(processes, page->summary.rank_count ? "rank" : "process");
     char times[400] = ".", some[160] = "", *name = short_name(program_path(page->source.log), LONGEST_NAME);
     RETURN_IF(!name, -ENOMEM);
-    if (summary->processes < processes)
-        snprintf(some, sizeof some, " over the %s that did any", human_count(summary->processes, "").text);
+    if (totals->processes < processes)
+        snprintf(some, sizeof some, " over the %s that did any", human_count(totals->processes, "").text);
     if (processes != 1)
         snprintf(times, sizeof times, " on average%s, %s in the process with the most.", some,
-                 human_seconds(summary->io_most_ns).text);
-    int code = summary->io_share < 0
+                 human_seconds(totals->io_most_ns).text);
+    int code = totals->io_share < 0
                    ? text_list_add(&page->sentences, "%s ran for %s; no I/O on files was recorded.", name, run.text)
                    : text_list_add(&page->sentences, "%s ran for %s as %s and spent %s of that in I/O: %s%s", name,
-                                   run.text, count.text, human_percent(summary->io_share).text,
-                                   human_seconds(summary->io_mean_ns).text, times);
+                                   run.text, count.text, human_percent(totals->io_share).text,
+                                   human_seconds(totals->io_mean_ns).text, times);
     free(name);
     return code;
 }
 
 static int add_bytes(struct page *page)
 {
-    const struct summary *summary = &page->collect.summary;
-    uint64_t bytes = summary->bytes[0] + summary->bytes[1];
-    double rate = summary->transfer_ns > 0 ? (double)bytes * 1e9 / (double)summary->transfer_ns : 0;
+    const struct summary_totals *totals = &page->summary.totals;
+    uint64_t bytes = totals->bytes[0] + totals->bytes[1];
+    double rate = page->collect.transfer_ns > 0 ? (double)bytes * 1e9 / (double)page->collect.transfer_ns : 0;
     if (!bytes) return 0;
-    return text_list_add(&page->sentences,
-                         "It read %s and wrote %s with %s, at %s while any transfer was in progress (%s).",
-                         human_bytes(summary->bytes[0]).text, human_bytes(summary->bytes[1]).text,
-                         human_count(summary->calls, "call").text, human_bandwidth(rate < 1e18 ? rate : 1e18).text,
-                         human_seconds(summary->transfer_ns).text);
+    return text_list_add(
+        &page->sentences, "It read %s and wrote %s with %s, at %s while any transfer was in progress (%s).",
+        human_bytes(totals->bytes[0]).text, human_bytes(totals->bytes[1]).text, human_count(totals->calls, "call").text,
+        human_bandwidth(rate < 1e18 ? rate : 1e18).text, human_seconds(page->collect.transfer_ns).text);
 }
 
 // --- how the program uses the file with the most bytes
@@ -105,7 +104,7 @@ static int add_pattern(struct page *page)
 static int add_coverage(struct page *page, unsigned direction)
 {
     static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
-    const struct coverage *coverage = &page->info.coverage;
+    const struct coverage *coverage = &page->summary.coverage;
     uint64_t unseen = coverage_remainder(coverage, direction);
     double fraction;
     if (!unseen || !coverage_fraction(coverage, direction, &fraction) || fraction > 0.9995) return 0;
@@ -138,14 +137,14 @@ static int add_losses(struct page *page)
     uint64_t ended = 0;
     for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
     const struct counted losses[] = {
-        {page->info.lost_events, "event", "%s were lost; the section about the job says why."},
+        {page->summary.lost_events, "event", "%s were lost; the section about the job says why."},
         {ended, "process", "The trace of %s ended early: timeline, phases and findings stop there, counters do not."},
-        {page->info.coverage.mappings, "mapping",
+        {page->summary.coverage.mappings, "mapping",
          "Memory accesses to mapped files (mmap) are not seen: the program made %s."},
-        {page->info.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
+        {page->summary.coverage.raw_rings, "ring", "io_uring without liburing is not seen: the program made %s."},
     };
     FORWARD(add_counted(&page->not_captured, losses, sizeof losses / sizeof losses[0]));
-    return page->info.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
+    return page->summary.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
 }
 
 static int add_cuts(struct page *page)

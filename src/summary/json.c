@@ -20,18 +20,18 @@ static void key_words(struct json_out *json, const char *key, const struct log_s
     json_close(json);
 }
 
-static void write_job(struct json_out *json, const struct info *info, size_t most)
+static void write_job(struct json_out *json, const struct summary *summary, size_t most)
 {
-    const struct log_job *job = log_job(info->log);
+    const struct log_job *job = log_job(summary->log);
     int status = job->exit_status;
-    int64_t run_ns = log_run_ns(info->log);
+    int64_t run_ns = log_run_ns(summary->log);
     key_object(json, "job");
     key_words(json, "command", &job->command, most);
     key_seconds(json, "start", (int64_t)job->start_ns);
     key_seconds_if(json, "end", job->end_ns || (job->start_ns && run_ns), (int64_t)job->start_ns + run_ns);
-    key_number(json, "nprocs", info->nprocs);
-    key_text(json, "mpi", info->mpi);
-    key_number(json, "host_count", info->host_count);
+    key_number(json, "nprocs", summary->nprocs);
+    key_text(json, "mpi", summary->mpi);
+    key_number(json, "host_count", summary->host_count);
     key_text(json, "host", job->host);
     key_text(json, "cwd", job->cwd);
     key_text(json, "id", job->id);
@@ -91,7 +91,7 @@ static void write_worlds(struct json_out *json, const struct log *log)
     json_close(json);
 }
 
-static void write_rank(struct json_out *json, const struct info_rank *rank)
+static void write_rank(struct json_out *json, const struct summary_rank *rank)
 {
     json_object(json);
     key_signed(json, "rank", rank->process->rank);
@@ -127,34 +127,34 @@ static void write_use(struct json_out *json, struct log *log, const struct mpi_u
     json_close(json);
 }
 
-static void write_mpi(struct json_out *json, const struct info *info, const struct log_file *file)
+static void write_mpi(struct json_out *json, const struct summary *summary, const struct log_file *file)
 {
     enum { MOST = 100 };
     static const char *const keys[] = {"access", "hints", "views"};
     size_t count = 0;
     json_object(json);
     for (enum mpi_use_kind kind = 0; kind < MPI_USE_KINDS; kind++) {
-        const struct mpi_use *use = mpi_files_uses(&info->mpi_files, file, kind, &count);
+        const struct mpi_use *use = mpi_files_uses(&summary->mpi_files, file, kind, &count);
         key_array(json, keys[kind]);
-        for (size_t i = 0; i < count && i < MOST; i++) write_use(json, info->log, &use[i]);
+        for (size_t i = 0; i < count && i < MOST; i++) write_use(json, summary->log, &use[i]);
         json_close(json);
     }
     key_number(json, "view_count", count);
     json_close(json);
 }
 
-static void write_file(struct json_out *json, const struct info *info, const struct info_file *file)
+static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file)
 {
     json_object(json);
     key_text(json, "name", file->file->name);
     key_number(json, "bytes_read", file->bytes[DIRECTION_READ]);
     key_number(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
     key_number(json, "opens", file->opens);
-    key_number_if(json, "ranks", info->rank_count, file->ranks);
+    key_number_if(json, "ranks", summary->rank_count, file->ranks);
     key_number(json, "processes", file->processes);
     json_key(json, "mpi");
-    if (mpi_files_has(&info->mpi_files, file->file)) {
-        write_mpi(json, info, file->file);
+    if (mpi_files_has(&summary->mpi_files, file->file)) {
+        write_mpi(json, summary, file->file);
     } else {
         json_null(json);
     }
@@ -218,9 +218,9 @@ static void write_parts(struct json_out *json, const char *key, enum coverage_ki
     json_close(json);
 }
 
-static void write_coverage(struct json_out *json, const struct info *info)
+static void write_coverage(struct json_out *json, const struct summary *summary)
 {
-    const struct coverage *coverage = &info->coverage;
+    const struct coverage *coverage = &summary->coverage;
     const struct {
         const char *key[DIRECTION_COUNT];
         const uint64_t *bytes;
@@ -239,7 +239,7 @@ static void write_coverage(struct json_out *json, const struct info *info)
         bool known = coverage_fraction(coverage, direction, &fraction);
         key_double_if(json, direction_names[direction], known, fraction);
     }
-    coverage_list(coverage, info->is_damaged, &parts);
+    coverage_list(coverage, summary->is_damaged, &parts);
     write_parts(json, "unseen", COVERAGE_UNSEEN, &parts);
     write_parts(json, "left_out", COVERAGE_LEFT_OUT, &parts);
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
@@ -249,10 +249,10 @@ static void write_coverage(struct json_out *json, const struct info *info)
     json_close(json);
 }
 
-static void write_damage(struct json_out *json, const struct info *info)
+static void write_damage(struct json_out *json, const struct summary *summary)
 {
-    const struct log_health *health = log_health(info->log);
-    if (!info->is_damaged) {
+    const struct log_health *health = log_health(summary->log);
+    if (!summary->is_damaged) {
         key_null(json, "damage");
         return;
     }
@@ -264,39 +264,39 @@ static void write_damage(struct json_out *json, const struct info *info)
     key_number(json, "blocks_damaged", health->blocks_damaged);
     key_number(json, "events_damaged", health->events_damaged);
     key_number(json, "records_damaged", health->records_damaged);
-    key_number(json, "spill_bytes_damaged", info->spill_damaged_bytes);
+    key_number(json, "spill_bytes_damaged", summary->spill_damaged_bytes);
     json_close(json);
 }
 
-void info_json(const struct info *info, struct json_out *json, size_t most)
+void summary_json(const struct summary *summary, struct json_out *json, size_t most)
 {
-    const struct log *log = info->log;
+    const struct log *log = summary->log;
     json_object(json);
-    write_job(json, info, most);
+    write_job(json, summary, most);
     write_settings(json, log);
     key_array(json, "processes");
-    for (size_t i = 0; i < log_process_count(log) && i < most; i++) write_process(json, info->processes[i], most);
+    for (size_t i = 0; i < log_process_count(log) && i < most; i++) write_process(json, summary->processes[i], most);
     json_close(json);
     write_worlds(json, log);
     key_array(json, "ranks");
-    for (size_t i = 0; i < info->rank_count && i < most; i++) write_rank(json, &info->ranks[i]);
+    for (size_t i = 0; i < summary->rank_count && i < most; i++) write_rank(json, &summary->ranks[i]);
     json_close(json);
     key_array(json, "files");
-    for (size_t i = 0; i < info->file_count && i < most; i++) write_file(json, info, &info->files[i]);
+    for (size_t i = 0; i < summary->file_count && i < most; i++) write_file(json, summary, &summary->files[i]);
     json_close(json);
     key_array(json, "devices");
     for (size_t i = 0; i < log_device_count(log); i++) write_device(json, log_device_at(log, i));
     json_close(json);
     key_array(json, "layers");
     for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
-        if (info->layer_used[layer]) json_text(json, call_layer_name(layer));
+        if (summary->layer_used[layer]) json_text(json, call_layer_name(layer));
     }
     json_close(json);
     key_number(json, "events", log_events(log));
-    key_number(json, "lost_events", info->lost_events);
+    key_number(json, "lost_events", summary->lost_events);
     write_losses(json, log, most);
-    write_coverage(json, info);
-    write_damage(json, info);
-    key_bool(json, "spill_directory", info->source.from_spills);
+    write_coverage(json, summary);
+    write_damage(json, summary);
+    key_bool(json, "spill_directory", summary->source.from_spills);
     json_close(json);
 }

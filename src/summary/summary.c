@@ -8,12 +8,12 @@
 
 static int add_record(const struct log_stats_record *record, void *context)
 {
-    struct info *info = context;
-    if (info->also) FORWARD(info->also(record, info->also_context));
-    coverage_add(&info->coverage, record);
-    info->layer_used[record->layer] = true; // past the end of a trace only the counters show which layers were used
+    struct summary *summary = context;
+    if (summary->also) FORWARD(summary->also(record, summary->also_context));
+    coverage_add(&summary->coverage, record);
+    summary->layer_used[record->layer] = true; // past the end of a trace only the counters show which layers were used
     if (!record->file) return 0;
-    struct info_file *file = &info->files[log_file_index(info->log, record->file)];
+    struct summary_file *file = &summary->files[log_file_index(summary->log, record->file)];
     file->file = record->file;
     if (!record->process || file->last != record->process) {
         file->processes++;
@@ -30,116 +30,119 @@ static int add_record(const struct log_stats_record *record, void *context)
 
 static int compare_files(const void *a, const void *b)
 {
-    const struct info_file *left = a;
-    const struct info_file *right = b;
+    const struct summary_file *left = a;
+    const struct summary_file *right = b;
     uint64_t left_bytes = left->bytes[DIRECTION_READ] + left->bytes[DIRECTION_WRITE];
     uint64_t right_bytes = right->bytes[DIRECTION_READ] + right->bytes[DIRECTION_WRITE];
     if (left_bytes != right_bytes) return left_bytes < right_bytes ? 1 : -1;
     return strcmp(left->file->name, right->file->name);
 }
 
-static void list_files(struct info *info)
+static void list_files(struct summary *summary)
 {
-    size_t count = log_file_count(info->log);
+    size_t count = log_file_count(summary->log);
     for (size_t i = 0; i < count; i++) {
-        if (info->files[i].file) info->files[info->file_count++] = info->files[i];
+        if (summary->files[i].file) summary->files[summary->file_count++] = summary->files[i];
     }
-    qsort(info->files, info->file_count, sizeof *info->files, compare_files);
+    qsort(summary->files, summary->file_count, sizeof *summary->files, compare_files);
 }
 
 // There are few hosts, and the processes of one are mostly adjacent.
-static void count_hosts(struct info *info)
+static void count_hosts(struct summary *summary)
 {
     enum { MOST = 65536 };
     const char **hosts = malloc(MOST * sizeof *hosts);
-    for (size_t i = 0; hosts && i < log_process_count(info->log); i++) {
-        const char *host = log_process_at(info->log, i)->host;
-        size_t at = info->host_count;
+    for (size_t i = 0; hosts && i < log_process_count(summary->log); i++) {
+        const char *host = log_process_at(summary->log, i)->host;
+        size_t at = summary->host_count;
         while (host && at > 0 && strcmp(hosts[at - 1], host) != 0) at--;
-        if (host && at == 0 && info->host_count < MOST) hosts[info->host_count++] = host;
+        if (host && at == 0 && summary->host_count < MOST) hosts[summary->host_count++] = host;
     }
     free(hosts);
 }
 
-static void gather_losses(struct info *info)
+static void gather_losses(struct summary *summary)
 {
-    const struct log_health *health = log_health(info->log);
-    for (size_t i = 0; i < log_loss_count(info->log); i++) {
-        const struct log_loss *loss = log_loss_at(info->log, i);
-        if (loss_is_of_events(loss->reason)) info->lost_events += loss->count;
-        if (loss->reason == LOSS_DAMAGED) info->spill_damaged_bytes += loss->bytes;
+    const struct log_health *health = log_health(summary->log);
+    for (size_t i = 0; i < log_loss_count(summary->log); i++) {
+        const struct log_loss *loss = log_loss_at(summary->log, i);
+        if (loss_is_of_events(loss->reason)) summary->lost_events += loss->count;
+        if (loss->reason == LOSS_DAMAGED) summary->spill_damaged_bytes += loss->bytes;
     }
-    info->lost_events += health->events_damaged;
-    info->may_lack_events =
-        health->truncated || health->bytes_skipped || health->records_damaged || info->spill_damaged_bytes;
-    info->is_damaged =
-        info->may_lack_events || health->index_missing || health->header_damaged || health->blocks_damaged;
+    summary->lost_events += health->events_damaged;
+    summary->may_lack_events =
+        health->truncated || health->bytes_skipped || health->records_damaged || summary->spill_damaged_bytes;
+    summary->is_damaged =
+        summary->may_lack_events || health->index_missing || health->header_damaged || health->blocks_damaged;
 }
 
-static void gather_job(struct info *info)
+static void gather_job(struct summary *summary)
 {
-    const struct log *log = info->log;
-    info->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
+    const struct log *log = summary->log;
+    summary->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
     // The largest of several MPI jobs counts; the processes around it are not part of the job.
     for (size_t i = 0, most = 0; i < log_world_count(log); i++) {
         const struct log_world *world = log_world_at(log, i);
         uint64_t size = world->size ? world->size : world->ranks;
         if (size <= most) continue;
-        info->nprocs = most = size;
-        info->mpi = world->mpi;
+        summary->nprocs = most = size;
+        summary->mpi = world->mpi;
     }
     for (uint32_t id = 0; id < log_call_ids(log); id++) {
         const struct log_call *call = log_call_seen(log, id);
-        if (call) info->layer_used[call->layer] = true;
+        if (call) summary->layer_used[call->layer] = true;
     }
-    gather_losses(info);
-    count_hosts(info);
+    gather_losses(summary);
+    count_hosts(summary);
 }
 
-int info_begin(struct info *info, const struct info_source *source, log_stats_take *also, void *context,
-               struct log_consumer consumer[INFO_CONSUMERS])
+int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_take *also, void *context,
+                  struct log_consumer consumer[SUMMARY_CONSUMERS])
 {
     struct log *log = source->log;
-    *info = (struct info){.source = *source, .log = log, .also = also, .also_context = context};
-    info->stats = (struct log_stats_request){.log = log, .take = add_record, .context = info};
-    mpi_files_init(&info->mpi_files);
-    info->files = calloc(log_file_count(log) + 1, sizeof *info->files);
-    RETURN_IF(!info->files, -ENOMEM);
-    consumer[0] = log_stats_consumer(&info->stats);
-    return info_begin_ranks(info, &consumer[1]);
+    *summary = (struct summary){.source = *source, .log = log, .also = also, .also_context = context};
+    summary->stats = (struct log_stats_request){.log = log, .take = add_record, .context = summary};
+    mpi_files_init(&summary->mpi_files);
+    summary->files = calloc(log_file_count(log) + 1, sizeof *summary->files);
+    RETURN_IF(!summary->files, -ENOMEM);
+    consumer[0] = log_stats_consumer(&summary->stats);
+    return summary_begin_processes(summary, &consumer[1]);
 }
 
-int info_finish(struct info *info)
+int summary_finish(struct summary *summary)
 {
-    list_files(info);
-    info_finish_ranks(info);
-    FORWARD(coverage_finish(&info->coverage, info->log));
+    list_files(summary);
+    FORWARD(summary_finish_processes(summary));
+    FORWARD(coverage_finish(&summary->coverage, summary->log));
     // Last: damaged blocks are known only after all blocks have been read.
-    gather_job(info);
+    gather_job(summary);
     return 0;
 }
 
-int info_gather(struct info *info, const struct info_source *source)
+int summary_gather(struct summary *summary, const struct summary_source *source)
 {
-    struct log_consumer consumer[INFO_CONSUMERS];
-    FORWARD(info_begin(info, source, NULL, NULL, consumer));
-    FORWARD(log_visit(&(struct log_visit){.log = source->log, .consumer = consumer, .consumers = INFO_CONSUMERS}));
-    return info_finish(info);
+    struct log_consumer consumer[SUMMARY_CONSUMERS];
+    FORWARD(summary_begin(summary, source, NULL, NULL, consumer));
+    FORWARD(log_visit(&(struct log_visit){.log = source->log, .consumer = consumer, .consumers = SUMMARY_CONSUMERS}));
+    return summary_finish(summary);
 }
 
-int info_gather_records(struct info *info, const struct info_source *source)
+int summary_gather_index(struct summary *summary, const struct summary_source *source)
 {
-    *info = (struct info){.source = *source, .log = source->log};
-    FORWARD(info_list_ranks(info));
-    gather_job(info);
+    *summary = (struct summary){.source = *source, .log = source->log};
+    struct log_consumer unused;
+    FORWARD(summary_begin_processes(summary, &unused));
+    FORWARD(summary_finish_processes(summary));
+    for (size_t i = 0; i < summary->rank_count; i++) summary->ranks[i].known = false;
+    gather_job(summary);
     return 0;
 }
 
-void info_free(struct info *info)
+void summary_free(struct summary *summary)
 {
-    free(info->files);
-    free(info->processes);
-    free(info->ranks);
-    free(info->reading);
-    mpi_files_free(&info->mpi_files);
+    free(summary->files);
+    free(summary->processes);
+    free(summary->ranks);
+    free(summary->process);
+    mpi_files_free(&summary->mpi_files);
 }

@@ -3,17 +3,18 @@
 #pragma once
 
 #include "base/json_out.h"
+#include "log/visit.h"
 #include "summary/coverage.h"
 #include "summary/mpi_files.h"
 
 // An open log and where it comes from.
-struct info_source {
+struct summary_source {
     struct log *log;
     const char *path;
     bool from_spills; // `path` is a directory of spill files, packed on the fly
 };
 
-struct info_file {
+struct summary_file {
     const struct log_file *file;
     uint64_t bytes[DIRECTION_COUNT];
     uint64_t opens;
@@ -22,24 +23,47 @@ struct info_file {
     const struct log_process *last; // the last process counted: the records of a process are adjacent
 };
 
+// What the events of a process say, as far as its trace goes.
+struct summary_process {
+    int64_t io_ns; // in calls that the program made; simultaneous calls of several threads count once
+    int64_t busy_until_ns;
+    int64_t last_end_ns;
+    int64_t comm_ns;
+    uint64_t calls; // that the program made
+    uint64_t bytes[DIRECTION_COUNT];
+    uint64_t uncounted[DIRECTION_COUNT]; // bytes of calls that the kernel does not count
+};
+
 // How a rank spent the time of its run.
 enum rank_time { RANK_RUN, RANK_IO, RANK_COMMUNICATION, RANK_REST, RANK_TIMES };
 
-struct info_rank {
+struct summary_rank {
     const struct log_process *process;
     int64_t ns[RANK_TIMES];
-    bool known; // all times are, not just that of the run; a log of an early version lacks them past the end of the
-                // trace
+    bool known; // all of `ns`, not just RANK_RUN; a log of an early version lacks them past the end of the trace
 };
 
-struct info {
-    struct info_source source;
-    struct log *log;         // source.log
-    struct info_file *files; // the files that were used, most bytes first
+// The application's I/O in a few numbers.
+struct summary_totals {
+    uint64_t bytes[DIRECTION_COUNT];
+    uint64_t calls;
+    uint64_t processes; // that did I/O; a process that executes another program counts once
+    int64_t run_ns;
+    int64_t io_mean_ns; // per process
+    int64_t io_most_ns;
+    double io_share; // mean divided by run time; below 0 where it is unknown
+};
+
+struct summary {
+    struct summary_source source;
+    struct log *log;            // source.log
+    struct summary_file *files; // the files that were used, most bytes first
     size_t file_count;
+    struct summary_process *process;      // by index in the log's table
     const struct log_process **processes; // ranks first
-    struct info_rank *ranks;              // by world, then rank
+    struct summary_rank *ranks;           // by world, then rank
     size_t rank_count;
+    struct summary_totals totals;
     struct mpi_files mpi_files;
     bool layer_used[LAYER_COUNT];
     uint64_t lost_events;
@@ -53,28 +77,28 @@ struct info {
     log_stats_take *also; // or NULL
     void *also_context;
     struct log_stats_request stats;
-    struct info_reading *reading; // by process, while the events are read
 };
 
-// Reads all events and counters. info_free in any case.
-int info_gather(struct info *info, const struct info_source *source);
+// Reads all events and counters. summary_free in any case.
+int summary_gather(struct summary *summary, const struct summary_source *source);
 
-// The same as part of a visit that has other consumers as well (log/visit.h): its consumers, and what is to be done
-// after it. `also` (or NULL) gets the counters, too.
-enum { INFO_CONSUMERS = 2 };
-int info_begin(struct info *info, const struct info_source *source, log_stats_take *also, void *context,
-               struct log_consumer consumer[INFO_CONSUMERS]);
-int info_finish(struct info *info);
+// The same as part of a visit with other consumers (log/visit.h). summary_begin makes two consumers, summary_finish
+// follows the visit. `also` (or NULL) gets the counters, too.
+enum { SUMMARY_CONSUMERS = 2 };
+int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_take *also, void *context,
+                  struct log_consumer consumer[SUMMARY_CONSUMERS]);
+int summary_finish(struct summary *summary);
 
-// Reads no events: leaves the files and the times of the ranks unknown.
-int info_gather_records(struct info *info, const struct info_source *source);
-void info_free(struct info *info);
+// Reads no events: files, the times of the ranks and most totals stay unknown.
+int summary_gather_index(struct summary *summary, const struct summary_source *source);
+void summary_free(struct summary *summary);
 
-// Fills processes, ranks and rank_count; reads no events.
-int info_list_ranks(struct info *info);
-// The consumer that fills in the times of the ranks and mpi_files, and what is to be done after the visit.
-int info_begin_ranks(struct info *info, struct log_consumer *consumer);
-void info_finish_ranks(struct info *info);
+// Whether the process belongs to the application: with MPI its ranks do, without MPI all processes but launchers.
+bool summary_counts_process(const struct log *log, const struct log_process *process);
 
 // One object. No list has more than `most` members; with SIZE_MAX long words are not cut either.
-void info_json(const struct info *info, struct json_out *json, size_t most);
+void summary_json(const struct summary *summary, struct json_out *json, size_t most);
+
+// The part of summary_begin and summary_finish that is about processes (processes.c).
+int summary_begin_processes(struct summary *summary, struct log_consumer *consumer);
+int summary_finish_processes(struct summary *summary);

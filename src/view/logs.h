@@ -16,8 +16,8 @@ struct view_answer {
 
 // One log, opened twice: a struct log serves one thread at a time.
 struct view_source {
-    struct info_source requests; // answers requests while and after the log is read
-    struct info_source reader;   // for the reading thread, which closes it
+    struct summary_source requests; // answers requests while and after the log is read
+    struct summary_source reader;   // for the reading thread, which closes it
 };
 
 // Starts to read the logs. The sources are copied; what they point to must stay. There is no end: the thread and its
