@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
 struct lookup_entry {
     uint64_t key;
@@ -14,9 +15,7 @@ struct lookup_entry {
 
 static size_t home_of(uint64_t key, size_t capacity)
 {
-    key ^= key >> 32;
-    key *= 0x9e3779b97f4a7c15u; // spreads neighbouring numbers
-    return (size_t)(key >> 32) & (capacity - 1);
+    return (size_t)hash_add(0, key) & (capacity - 1);
 }
 
 static struct lookup_entry *find_entry(const struct lookup *lookup, uint64_t key)

@@ -18,15 +18,15 @@ enum {
 static uint64_t shape_of(struct loops *item)
 {
     // Far from the counts that occur: mixing what is equal gives 0, and 0 with 0 gives 0 again.
-    uint64_t hash = mix(UINT64_C(0x6e65737400) + item->type, item->count);
+    uint64_t hash = hash_add(UINT64_C(0x6e65737400) + item->type, item->count);
     if (item->type == LOOPS_OP) {
-        hash = mix(hash, item->op.kind);
+        hash = hash_add(hash, item->op.kind);
         for (unsigned s = 0; s < item->steps; s++) {
-            for (unsigned c = 0; c < AT_COUNT; c++) hash = mix(hash, (uint64_t)item->step[s].at[c]);
+            for (unsigned c = 0; c < AT_COUNT; c++) hash = hash_add(hash, (uint64_t)item->step[s].at[c]);
         }
     } else if (item->type == LOOPS_LOOP) {
         for (uint32_t i = 0; i < item->length; i++) {
-            hash = mix(hash, item->body[i].shape = shape_of(&item->body[i]));
+            hash = hash_add(hash, item->body[i].shape = shape_of(&item->body[i]));
         }
     }
     return hash;
@@ -284,13 +284,13 @@ static uint64_t likeness_key(const struct folding *f, size_t at, enum reason rea
     const struct loops *item = &f->item[at];
     if (reason == SAME_SHAPE) return item->shape;
     const struct op *op = loops_first(item);
-    uint64_t key = mix(item->shape, (uint64_t)op->at[AT_SIZE]);
-    key = mix(key, reason);
-    if (reason == SAME_SIZE) return mix(key, (uint64_t)op->at[AT_MEMBER]);
+    uint64_t key = hash_add(item->shape, (uint64_t)op->at[AT_SIZE]);
+    key = hash_add(key, reason);
+    if (reason == SAME_SIZE) return hash_add(key, (uint64_t)op->at[AT_MEMBER]);
     if (at + 1 == f->count) return key;
     struct loops_step step = step_between(op, loops_first(item + 1));
-    for (unsigned c = 0; c < AT_COUNT; c++) key = mix(key, (uint64_t)step.at[c]);
-    return mix(key, item[1].shape);
+    for (unsigned c = 0; c < AT_COUNT; c++) key = hash_add(key, (uint64_t)step.at[c]);
+    return hash_add(key, item[1].shape);
 }
 
 static unsigned octave_of(size_t period)

@@ -28,7 +28,7 @@ struct content {
 static void add_leaf(struct content *content, const struct op *op)
 {
     const struct op *last = content->last;
-    content->kinds |= UINT64_C(1) << (mix(1, op->kind) & 63);
+    content->kinds |= UINT64_C(1) << (hash_add(1, op->kind) & 63);
     if (!last) content->kind = op->kind;
     content->is_of_kind = content->kind == op->kind && (content->is_of_kind || !last);
     content->changes += last && (last->kind != op->kind || last->at[AT_SIZE] != op->at[AT_SIZE] ||
@@ -111,7 +111,7 @@ static int take_into_list(const struct op *op, size_t leaf, void *context)
 static void set_list(struct loops *list, struct op *ops, size_t count)
 {
     *list = (struct loops){.type = LOOPS_LIST, .count = count, .ops = count, .list = ops};
-    list->shape = mix(mix(LOOPS_LIST + 1, count), content_of(list).kinds);
+    list->shape = hash_add(hash_add(LOOPS_LIST + 1, count), content_of(list).kinds);
 }
 
 static int make_list(struct folding *f, const struct loops *items, size_t count, uint64_t ops, struct loops *list)

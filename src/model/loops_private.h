@@ -1,7 +1,7 @@
 // What the parts of folding share: nest.c makes loops, loops_list.c makes lists of what is left.
 #pragma once
 
-#include "base/mix.h"
+#include "base/hash.h"
 #include "model/loops.h"
 
 struct folding {

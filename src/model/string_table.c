@@ -7,18 +7,12 @@
 
 #include "base/array.h"
 #include "base/err.h"
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash;
-}
+#include "base/hash.h"
 
 // The number of the text, or LOOKUP_NONE with the key under which it may be put.
 static uint32_t find(const struct names *names, const char *text, uint64_t *key)
 {
-    for (*key = hash_of(text);; ++*key) {
+    for (*key = hash_text(0, text);; ++*key) {
         uint32_t found = lookup_find(&names->place, *key);
         if (found == LOOKUP_NONE || !strcmp(names->text[found], text)) return found;
     }

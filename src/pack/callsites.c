@@ -1,5 +1,7 @@
 #include "pack/callsites.h"
 
+#include "base/err.h"
+#include "base/hash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,9 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-#include "base/err.h"
 
 enum { MAX_LINE_BYTES = 512, MAX_MODULES = 1 << 12 };
 
@@ -157,7 +156,7 @@ static int add_line(struct callsites *sites, struct callsites_module *module, ui
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address)
 {
     const uint64_t place[2] = {module, address};
-    uint64_t key = XXH64(place, sizeof place, 0);
+    uint64_t key = hash_bytes(0, place, sizeof place);
     bool known = lookup_find(&sites->known, key) != LOOKUP_NONE;
     if (!known && add_line(sites, &sites->module[module], key, address) < 0) return NULL;
     return (const char *)sites->text.data + lookup_find(&sites->known, key);

@@ -1,13 +1,12 @@
 #include "pack/file_table.h"
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "fmt/records.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-#include "base/err.h"
-#include "fmt/records.h"
 
 enum { FILE_KEYS = FILE_TYPE + 1, FILE_ROOM = 128, MAX_NAME_BYTES = 1 << 16 };
 
@@ -88,7 +87,7 @@ static bool has_name(const struct file_table *table, uint32_t global, const stru
 // Two names may share a hash; the second then lives under the next free key.
 static int find_or_add(struct file_table *table, const struct statement *statement, uint32_t *global)
 {
-    uint64_t key = XXH64(statement->name, statement->name_len, 0);
+    uint64_t key = hash_bytes(0, statement->name, statement->name_len);
     while ((*global = lookup_find(&table->by_name, key)) != LOOKUP_NONE) {
         if (has_name(table, *global, statement)) return 0;
         key++;

@@ -1,5 +1,9 @@
 #include "pack/pack.h"
 
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "pack/private.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +12,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "pack/private.h"
 
 static int add_process(struct pack *pack, struct pack_process **process)
 {
@@ -142,7 +141,7 @@ static int with_spill_open(struct pack *pack, struct pack_process *process,
 uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid)
 {
     if (!host[0]) host = pack->host;
-    return XXH64(host, strlen(host), pid);
+    return hash_bytes(pid, host, strlen(host));
 }
 
 static int count_processes(struct pack *pack)

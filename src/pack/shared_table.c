@@ -1,12 +1,11 @@
 #include "pack/shared_table.h"
 
+#include "base/array.h"
+#include "base/err.h"
+#include "base/hash.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
-
-#include "base/array.h"
-#include "base/err.h"
 
 enum { KEY_ID = 1, ID_ROOM = 16 };
 
@@ -55,7 +54,7 @@ static int add_row(struct shared_table *table, const struct shared_row *row, uin
 // Two descriptions may share a hash; the second then lives under the next free key.
 static int find_or_add(struct shared_table *table, const struct shared_row *row, uint32_t *global)
 {
-    uint64_t key = XXH64(table->fields.data + row->at, row->len, 0);
+    uint64_t key = hash_bytes(0, table->fields.data + row->at, row->len);
     while ((*global = lookup_find(&table->by_fields, key)) != LOOKUP_NONE) {
         if (are_equal(table, &table->row[*global - 1], row)) return 0;
         key++;

@@ -4,13 +4,13 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "base/mix.h"
+#include "base/hash.h"
 
 static uint64_t hash_use(const struct mpi_use *use)
 {
-    uint64_t hash = mix((uint64_t)use->kind + 1, (uint64_t)(uintptr_t)use->file);
-    hash = mix(mix(hash, use->number), use->comm_size);
-    return mix(mix(hash, (uint64_t)(uintptr_t)use->first), (uint64_t)(uintptr_t)use->second);
+    uint64_t hash = hash_add((uint64_t)use->kind + 1, (uint64_t)(uintptr_t)use->file);
+    hash = hash_add(hash_add(hash, use->number), use->comm_size);
+    return hash_add(hash_add(hash, (uint64_t)(uintptr_t)use->first), (uint64_t)(uintptr_t)use->second);
 }
 
 static bool are_alike(const struct mpi_use *one, const struct mpi_use *other)

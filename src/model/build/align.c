@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
-#include "base/mix.h"
 
 enum {
     LIKE_SIZES = 16, // equal loops and sizes
@@ -66,9 +66,9 @@ static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_l
     a->classes = 0;
     for (size_t i = first_lane; i < end_lane && !code; i++) {
         const struct lane_segments *of = &a->of_lane[i];
-        uint64_t hash = mix(of->end - of->first, a->lanes->lane[i].comm_calls);
+        uint64_t hash = hash_add(of->end - of->first, a->lanes->lane[i].comm_calls);
         for (size_t s = of->first; s < of->end; s++) {
-            hash = mix(mix(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
+            hash = hash_add(hash_add(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
         }
         uint32_t at = lookup_find(&found, hash);
         if (at == LOOKUP_NONE) {

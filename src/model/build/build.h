@@ -1,7 +1,7 @@
 // What the steps from aligned phases to a model share (build.c calls them in order).
 #pragma once
 
-#include "base/mix.h"
+#include "base/hash.h"
 #include "model/build/align.h"
 #include "model/builder.h"
 

@@ -8,14 +8,14 @@
 // Phases of one family have the same ranks doing the same loops with the same sizes, and move as many bytes.
 static uint64_t signature(const struct building *b, const struct align_phase *phase)
 {
-    uint64_t hash = mix(1, phase->program);
+    uint64_t hash = hash_add(1, phase->program);
     for (size_t i = 0; i < phase->parts; i++) {
         const struct lane *lane = &b->lanes.lane[phase->part[i].lane];
         const struct segment *segment = &b->segments.segment[phase->part[i].segment];
         if (!segment->ops.count) continue;
-        hash = mix(hash, lookup_pair(lane->rank, lane->thread));
-        hash = mix(hash, segment->sizes);
-        hash = mix(hash, segment->bytes);
+        hash = hash_add(hash, lookup_pair(lane->rank, lane->thread));
+        hash = hash_add(hash, segment->sizes);
+        hash = hash_add(hash, segment->bytes);
     }
     return hash;
 }

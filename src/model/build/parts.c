@@ -9,8 +9,8 @@
 
 static uint64_t others_shape(const struct segment *segment)
 {
-    uint64_t shape = mix(0, segment->others.count);
-    for (size_t i = 0; i < segment->others.count; i++) shape = mix(shape, segment->others.item[i].shape);
+    uint64_t shape = hash_add(0, segment->others.count);
+    for (size_t i = 0; i < segment->others.count; i++) shape = hash_add(shape, segment->others.item[i].shape);
     return shape;
 }
 
@@ -48,8 +48,8 @@ static void sort_pieces(struct piece *pieces, size_t count)
     qsort(pieces, count, sizeof *pieces, compare_pieces);
     for (size_t first = 0, n; first < count; first += n) {
         n = pieces_of_phase(&pieces[first], count - first);
-        uint64_t shape = mix(pieces[first].shape, n);
-        for (size_t i = 0; i < n; i++) shape = mix(shape, pieces[first + i].rank);
+        uint64_t shape = hash_add(pieces[first].shape, n);
+        for (size_t i = 0; i < n; i++) shape = hash_add(shape, pieces[first + i].rank);
         for (size_t i = 0; i < n; i++) pieces[first + i].shape = shape;
     }
     qsort(pieces, count, sizeof *pieces, compare_pieces);

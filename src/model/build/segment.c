@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "base/mix.h"
+#include "base/hash.h"
 
 enum {
     USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
@@ -106,7 +106,7 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
     uint64_t left = sum_of(op, AT_SHORT, step, count, steps, &most_left);
     item->bytes += asked - left;
     if (largest > item->largest) item->largest = largest;
-    item->sizes = mix(item->sizes, (uint64_t)op->at[AT_SIZE]);
+    item->sizes = hash_add(item->sizes, (uint64_t)op->at[AT_SIZE]);
     if (kind->set != item->set) item->is_of_set = false;
     if (kind->class != item->class) item->class = CLASS_NONE;
 }
@@ -237,12 +237,12 @@ static void hash_op(const struct op *op, const struct loops_step *step, const ui
     struct hashing *h = context;
     uint64_t size = (uint64_t)op->at[AT_SIZE];
     (void)step, (void)steps;
-    h->look |= UINT64_C(1) << (mix(1, op->kind) & 63);
+    h->look |= UINT64_C(1) << (hash_add(1, op->kind) & 63);
     if (h->lanes->kind[op->kind].collective) h->is_collective = true;
     if (count)
-        h->sizes = mix(h->sizes, size);
+        h->sizes = hash_add(h->sizes, size);
     else
-        h->list_sizes |= UINT64_C(1) << (mix(1, size) & 63);
+        h->list_sizes |= UINT64_C(1) << (hash_add(1, size) & 63);
 }
 
 static void hash_segment(const struct cutting *c, struct segment *segment)
@@ -251,9 +251,10 @@ static void hash_segment(const struct cutting *c, struct segment *segment)
     loops_visit(&segment->ops, hash_op, &h);
     segment->look = h.look;
     segment->is_collective = h.is_collective;
-    segment->shape = mix(0, segment->ops.count);
-    for (size_t i = 0; i < segment->ops.count; i++) segment->shape = mix(segment->shape, segment->ops.item[i].shape);
-    segment->sizes = mix(mix(segment->shape, h.sizes), h.list_sizes);
+    segment->shape = hash_add(0, segment->ops.count);
+    for (size_t i = 0; i < segment->ops.count; i++)
+        segment->shape = hash_add(segment->shape, segment->ops.item[i].shape);
+    segment->sizes = hash_add(hash_add(segment->shape, h.sizes), h.list_sizes);
 }
 
 static int add_segment(struct cutting *c, struct segment *segment)

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
 #include "log/comm.h"
 #include "log/iter.h"
@@ -163,18 +164,10 @@ static bool is_chosen(struct loading *l, const struct log_event *event)
 
 // --- kinds
 
-static uint64_t kind_hash(const struct op_kind *kind)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    const unsigned char *bytes = (const unsigned char *)kind;
-    for (size_t i = 0; i < sizeof *kind; i++) hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static int find_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
 {
     struct lanes *lanes = l->lanes;
-    uint64_t hash = kind_hash(kind);
+    uint64_t hash = hash_bytes(0, kind, sizeof *kind);
     for (;; hash++) {
         *id = lookup_find(&l->kind_of, hash);
         if (*id == LOOKUP_NONE) break;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mix.h"
+#include "base/hash.h"
 
 #define LAST_RANK UINT64_MAX
 
@@ -28,11 +28,11 @@ struct digesting {
 
 static uint64_t hash_type(const struct model_type *type)
 {
-    uint64_t hash = mix(mix(type->bytes, (uint64_t)type->extent), type->cut);
+    uint64_t hash = hash_add(hash_add(type->bytes, (uint64_t)type->extent), type->cut);
     for (uint32_t i = 0; i < type->flat.items; i++) {
         const struct datatype_item *item = &type->flat.item[i];
-        hash = mix(mix(hash, (uint64_t)item->offset), item->count);
-        hash = mix(mix(mix(hash, (uint64_t)item->stride), item->bytes), item->span);
+        hash = hash_add(hash_add(hash, (uint64_t)item->offset), item->count);
+        hash = hash_add(hash_add(hash_add(hash, (uint64_t)item->stride), item->bytes), item->span);
     }
     return hash;
 }
@@ -41,7 +41,7 @@ static uint64_t hash_hints(const struct model_hints *hints)
 {
     uint64_t hash = 0; // a sum: the order does not count
     for (size_t i = 0; i < hints->asked_count; i++)
-        hash += mix_text(mix_text(6, hints->asked[i].name), hints->asked[i].value);
+        hash += hash_text(hash_text(6, hints->asked[i].name), hints->asked[i].value);
     return hash;
 }
 
@@ -51,14 +51,14 @@ static struct kind_digest fingerprint_kind(const struct fingerprint *digest, con
     struct kind_digest to = {0};
     if (kind->memory) to.memory = digest->type[kind->memory - 1];
     if (kind->hints) to.hints = hash_hints(&digest->model->hints[kind->hints - 1]);
-    uint64_t hash = mix_text(kind->class, kind->call);
-    hash = mix(hash, kind->layer);
-    hash = mix(hash, (uint64_t)kind->collective | (uint64_t)kind->nonblocking << 1 | (uint64_t)kind->has_offset << 2 |
-                         (uint64_t)kind->has_view << 3);
-    hash = mix(hash, (uint64_t)kind->flags << 32 | kind->whence);
-    hash = mix(mix(hash, to.memory), to.hints);
-    if (kind->etype_bytes) hash = mix(mix(hash, kind->etype_bytes), digest->types);
-    to.whole = mix(hash, (uint64_t)fingerprint_error(kind));
+    uint64_t hash = hash_text(kind->class, kind->call);
+    hash = hash_add(hash, kind->layer);
+    hash = hash_add(hash, (uint64_t)kind->collective | (uint64_t)kind->nonblocking << 1 |
+                              (uint64_t)kind->has_offset << 2 | (uint64_t)kind->has_view << 3);
+    hash = hash_add(hash, (uint64_t)kind->flags << 32 | kind->whence);
+    hash = hash_add(hash_add(hash, to.memory), to.hints);
+    if (kind->etype_bytes) hash = hash_add(hash_add(hash, kind->etype_bytes), digest->types);
+    to.whole = hash_add(hash, (uint64_t)fingerprint_error(kind));
     return to;
 }
 
@@ -76,9 +76,9 @@ static uint64_t local_file(struct digesting *d, uint32_t file)
 static uint64_t mix_kind(struct digesting *d, uint64_t hash, uint32_t id)
 {
     const struct op_kind *kind = &d->model->kind[id];
-    hash = mix(hash, d->digest->kind[id].whole);
-    hash = mix(hash, local_file(d, kind->set));
-    return mix(hash, local_file(d, kind->set2));
+    hash = hash_add(hash, d->digest->kind[id].whole);
+    hash = hash_add(hash, local_file(d, kind->set));
+    return hash_add(hash, local_file(d, kind->set2));
 }
 
 // --- what does not change with ph
@@ -93,29 +93,29 @@ static uint64_t hash_ranks(const struct model_part *part, uint32_t np)
             if (first == last && first) first = LAST_RANK;
             last = LAST_RANK;
         }
-        hash = mix(mix(hash, first), last);
+        hash = hash_add(hash_add(hash, first), last);
     }
     return hash;
 }
 
 static uint64_t mix_value(struct part_digest *to, uint64_t hash, const struct model_value *value)
 {
-    if (!value->text) return mix(hash, value->table != NULL);
+    if (!value->text) return hash_add(hash, value->table != NULL);
     if (strstr(value->text, "ph")) to->uses_ph = true;
-    return mix_text(hash, value->text);
+    return hash_text(hash, value->text);
 }
 
 static uint64_t hash_items(struct digesting *d, struct part_digest *to, const struct model_items *items)
 {
-    uint64_t hash = mix(2, items->count);
+    uint64_t hash = hash_add(2, items->count);
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        hash = mix(mix(hash, item->type), item->count);
-        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_items(d, to, &item->body));
+        hash = hash_add(hash_add(hash, item->type), item->count);
+        if (item->type == LOOPS_LOOP) hash = hash_add(hash, hash_items(d, to, &item->body));
         if (item->type != LOOPS_OP) continue;
         hash = mix_kind(d, hash, item->kind);
         for (unsigned s = 0; s < item->steps; s++) {
-            for (unsigned c = 0; c < AT_COUNT; c++) hash = mix(hash, (uint64_t)item->step[s].at[c]);
+            for (unsigned c = 0; c < AT_COUNT; c++) hash = hash_add(hash, (uint64_t)item->step[s].at[c]);
         }
         for (unsigned c = 0; c < AT_COUNT; c++) hash = mix_value(to, hash, &item->at[c]);
     }
@@ -128,7 +128,7 @@ static uint64_t mix_list(struct digesting *d, uint64_t hash, const struct op *op
 {
     for (uint64_t i = 0; i < count; i++) {
         hash = mix_kind(d, hash, ops[i].kind);
-        for (unsigned c = 0; c < AT_COUNT; c++) hash = mix(hash, (uint64_t)ops[i].at[c]);
+        for (unsigned c = 0; c < AT_COUNT; c++) hash = hash_add(hash, (uint64_t)ops[i].at[c]);
     }
     return hash;
 }
@@ -138,14 +138,14 @@ static uint64_t hash_tables(struct digesting *d, const struct model_items *items
     uint64_t hash = 3;
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
-        if (item->type == LOOPS_LOOP) hash = mix(hash, hash_tables(d, &item->body, first, ranks));
+        if (item->type == LOOPS_LOOP) hash = hash_add(hash, hash_tables(d, &item->body, first, ranks));
         for (size_t r = 0; item->type == LOOPS_LIST && r < ranks; r++) {
             hash = mix_list(d, hash, item->list[first + r], item->count);
         }
         for (unsigned c = 0; item->type == LOOPS_OP && c < AT_COUNT; c++) {
             const struct model_value *value = &item->at[c];
             for (size_t r = 0; !value->text && value->table && r < ranks; r++)
-                hash = mix(hash, (uint64_t)value->table[first + r]);
+                hash = hash_add(hash, (uint64_t)value->table[first + r]);
         }
     }
     return hash;
@@ -158,9 +158,9 @@ static void look_at_op(const struct model *model, struct look *look, uint32_t id
 {
     const struct op_kind *kind = &model->kind[id];
     look->classes |= 1u << kind->class;
-    look->sizes += mix(mix(4, kind->class), size);
-    look->calls |= UINT64_C(1) << (mix_text(5, kind->call) & 63);
-    look->loops = mix(look->loops, kind->class);
+    look->sizes += hash_add(hash_add(4, kind->class), size);
+    look->calls |= UINT64_C(1) << (hash_text(5, kind->call) & 63);
+    look->loops = hash_add(look->loops, kind->class);
     reps[kind->class] += count;
 }
 
@@ -170,13 +170,13 @@ static void look_at_items(const struct model *model, struct look *look, const st
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         const struct model_value *size = &item->at[AT_SIZE];
-        look->loops = mix(mix(look->loops, item->type), item->count);
+        look->loops = hash_add(hash_add(look->loops, item->type), item->count);
         if (item->type == LOOPS_LOOP) {
             look_at_items(model, look, &item->body, count * item->count, reps);
         } else if (item->type == LOOPS_LIST) {
             if (item->count) look_at_op(model, look, item->list[0][0].kind, 0, count * item->count, reps);
         } else {
-            uint64_t hash = size->text ? mix_text(0, size->text) : size->table ? (uint64_t)size->table[0] : 0;
+            uint64_t hash = size->text ? hash_text(0, size->text) : size->table ? (uint64_t)size->table[0] : 0;
             look_at_op(model, look, item->kind, hash, count, reps);
         }
     }
@@ -190,14 +190,14 @@ static void look_at_parts(const struct model *model, struct look *look, const st
         struct look one = {0};
         uint64_t reps[CLASS_COUNT] = {0};
         look_at_items(model, &one, &parts[i].items, 1, reps);
-        uint64_t hash = mix(mix(one.loops, one.sizes), one.calls);
+        uint64_t hash = hash_add(hash_add(one.loops, one.sizes), one.calls);
         if (hash == last) continue;
         last = hash;
-        for (unsigned class = 0; class < CLASS_COUNT; class ++) look->reps = mix(look->reps, reps[class]);
+        for (unsigned class = 0; class < CLASS_COUNT; class ++) look->reps = hash_add(look->reps, reps[class]);
         look->classes |= one.classes;
         look->sizes += one.sizes;
         look->calls |= one.calls;
-        look->loops = mix(look->loops, one.loops);
+        look->loops = hash_add(look->loops, one.loops);
     }
 }
 
@@ -226,15 +226,15 @@ static int fingerprint_part(struct digesting *d, uint32_t family, const struct m
     *to = (struct part_digest){.part = part, .is_other = is_other};
     d->part_number = (uint32_t)d->parts;
     d->files = 0;
-    to->fixed = mix(hash_ranks(part, np), hash_items(d, to, &part->items));
-    to->fixed = mix(to->fixed, (uint64_t)part->thread << 1 | is_other);
+    to->fixed = hash_add(hash_ranks(part, np), hash_items(d, to, &part->items));
+    to->fixed = hash_add(to->fixed, (uint64_t)part->thread << 1 | is_other);
     uint64_t ops = count_ops(part);
     for (size_t i = 0; i < part->phs; i++) {
         RETURN_IF(part->ph[i] < 1 || part->ph[i] > count, ERR_FORMAT);
         struct phase_digest *phase = &d->digest->phase[d->phase_at[d->first_phase[family] + part->ph[i] - 1]];
-        uint64_t hash = mix(phase->structure, to->fixed);
-        if (to->uses_ph) hash = mix(hash, part->ph[i]);
-        phase->structure = mix(hash, hash_tables(d, &part->items, i * part->ranks, part->ranks));
+        uint64_t hash = hash_add(phase->structure, to->fixed);
+        if (to->uses_ph) hash = hash_add(hash, part->ph[i]);
+        phase->structure = hash_add(hash, hash_tables(d, &part->items, i * part->ranks, part->ranks));
         phase->part[phase->parts++] = to;
         uint64_t *sum = is_other ? &phase->others : &phase->ops;
         if (__builtin_add_overflow(*sum, ops, sum)) *sum = UINT64_MAX;
@@ -300,13 +300,13 @@ static int fingerprint_all(struct digesting *d)
     const struct model *model = d->model;
     FORWARD(place_phases(d));
     for (size_t i = 0; i < model->types.count; i++)
-        d->digest->types = mix(d->digest->types, d->digest->type[i] = hash_type(&model->types.type[i]));
+        d->digest->types = hash_add(d->digest->types, d->digest->type[i] = hash_type(&model->types.type[i]));
     for (size_t i = 0; i < model->kinds; i++) d->digest->kind[i] = fingerprint_kind(d->digest, &model->kind[i]);
     for (uint32_t i = 0; i < model->families; i++) FORWARD(fingerprint_family(d, i));
     for (size_t i = 0; i < model->programs; i++) {
         const struct model_program *program = &model->program[i];
-        uint64_t hash = mix(program->np, program->is_mpi);
-        for (size_t k = program->first; k < program->end; k++) hash = mix(hash, d->digest->phase[k].structure);
+        uint64_t hash = hash_add(program->np, program->is_mpi);
+        for (size_t k = program->first; k < program->end; k++) hash = hash_add(hash, d->digest->phase[k].structure);
         d->digest->program[i] = hash;
     }
     for (size_t i = 0; i < model->phases && !d->digest->has_times; i++)

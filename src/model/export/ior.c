@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
-#include "base/mix.h"
 #include "model/export/job.h"
 
 enum { IOR_SIZE_BYTES = 8 }; // sizes must be multiples of this
@@ -130,7 +130,7 @@ static void write_line(struct writing *w, const struct line *line, bool reads, b
 
 static int find_extent(struct writing *w, const struct line *line, uint64_t **extent)
 {
-    uint64_t key = mix(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
+    uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
     uint32_t at = lookup_find(&w->extent_of, key);
     if (at == LOOKUP_NONE) {
         FORWARD(array_room(w->extent, w->extents));

@@ -6,8 +6,8 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
-#include "base/mix.h"
 
 // With more sizes than this in a file, their mean must do.
 enum { MOST_SIZES = 8 };
@@ -75,7 +75,7 @@ static unsigned notes_of(const struct op_kind *kind)
 
 static uint64_t file_key(const struct op_kind *kind, uint32_t member)
 {
-    return mix(mix(mix(1, kind->class), kind->set), member);
+    return hash_add(hash_add(hash_add(1, kind->class), kind->set), member);
 }
 
 static int find_tally(struct lane_load *lane, uint64_t key, size_t *place)
@@ -94,7 +94,7 @@ static int find_tally(struct lane_load *lane, uint64_t key, size_t *place)
 static int find_strand(struct lane_load *lane, const struct op_kind *kind, uint32_t member, uint64_t size,
                        struct strand **strand)
 {
-    uint64_t key = mix(file_key(kind, member), size);
+    uint64_t key = hash_add(file_key(kind, member), size);
     uint32_t at = lookup_find(&lane->strand_of, key);
     if (at == LOOKUP_NONE) {
         size_t tally;
@@ -201,9 +201,9 @@ static bool ends_by_itself(const struct load_job *job)
 
 static uint64_t shape_of(const struct load_job *job)
 {
-    uint64_t hash = mix(mix(mix(mix(2, job->class), job->kind->set), job->size), job->count);
-    hash = mix(mix(mix(hash, job->run), (uint64_t)job->jump), (uint64_t)job->first);
-    return mix(hash, job->notes);
+    uint64_t hash = hash_add(hash_add(hash_add(hash_add(2, job->class), job->kind->set), job->size), job->count);
+    hash = hash_add(hash_add(hash_add(hash, job->run), (uint64_t)job->jump), (uint64_t)job->first);
+    return hash_add(hash, job->notes);
 }
 
 static int add_member(struct load_job *job, uint32_t member)

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/lookup.h"
 #include "model/access_order.h"
 #include "model/file/keywords.h"
@@ -40,11 +41,8 @@ static uint64_t hash_list(const struct op *op, uint64_t count)
 {
     uint64_t hash = count;
     for (uint64_t i = 0; i < count; i++) {
-        hash = (hash ^ op[i].kind) * UINT64_C(0x9e3779b97f4a7c15);
-        for (unsigned c = 0; c < AT_COUNT; c++) {
-            hash = (hash ^ (uint64_t)op[i].at[c]) * UINT64_C(0x9e3779b97f4a7c15);
-            hash ^= hash >> 29;
-        }
+        hash = hash_add(hash, op[i].kind);
+        hash = hash_bytes(hash, op[i].at, sizeof op[i].at);
     }
     return hash;
 }

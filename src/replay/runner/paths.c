@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "base/mix.h"
+#include "base/hash.h"
 
 // Names of members that were recorded; others, of more processes than there were, have none.
 static bool name_of(const struct paths *paths, uint32_t set, uint32_t member, char name[PATH_MAX])
@@ -32,14 +32,14 @@ static int add_known(struct paths *paths, uint32_t set, uint32_t member)
     if (!name_of(paths, set, member, name)) return 0;
     FORWARD(array_room(paths->known, paths->count));
     paths->known[paths->count] = (struct paths_known){.set = set, .member = member};
-    return lookup_set(&paths->known_of, mix_text(0, name), (uint32_t)paths->count++);
+    return lookup_set(&paths->known_of, hash_text(0, name), (uint32_t)paths->count++);
 }
 
 static int add_folder(struct paths *paths, const struct paths_known *of)
 {
     char name[PATH_MAX];
     if (!name_of(paths, of->set, of->member, name) || !cut_to_folder(name)) return 0;
-    uint64_t hash = mix_text(0, name);
+    uint64_t hash = hash_text(0, name);
     uint32_t at = lookup_find(&paths->known_of, hash);
     if (at != LOOKUP_NONE) {
         paths->known[at].has_files = true;
@@ -78,7 +78,7 @@ static char *folder_of(const struct paths *paths, uint32_t set, uint32_t member)
 {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name) || !cut_to_folder(name)) return strdup(paths->folder);
-    uint64_t hash = mix_text(0, name);
+    uint64_t hash = hash_text(0, name);
     uint32_t at = lookup_find(&paths->known_of, hash);
     if (at != LOOKUP_NONE) return paths_of(paths, paths->known[at].set, paths->known[at].member);
     at = lookup_find(&paths->outside_of, hash);
@@ -99,6 +99,6 @@ bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member)
 {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name)) return false;
-    uint32_t at = lookup_find(&paths->known_of, mix_text(0, name));
+    uint32_t at = lookup_find(&paths->known_of, hash_text(0, name));
     return at != LOOKUP_NONE && paths->known[at].has_files;
 }

@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "target/emulate/server.h"
 
 // One call of a program becomes several requests: look-ups of names, checks of permissions, then the operation itself.
@@ -39,8 +40,8 @@ static double attributes_last(const struct emulate *emulate, const struct stat *
 
 static struct node **bucket_of(struct emulate *emulate, dev_t device, ino_t inode)
 {
-    uint64_t hash = ((uint64_t)inode ^ (uint64_t)device << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    return &emulate->bucket[hash >> 32 & (NODE_BUCKETS - 1)];
+    uint64_t hash = hash_add(device, inode);
+    return &emulate->bucket[hash & (NODE_BUCKETS - 1)];
 }
 
 struct node *emulate_node(fuse_req_t request, fuse_ino_t number)
