@@ -1,18 +1,19 @@
+// The counters under Darshan's names.
 #include <string.h>
 
 #include "fmt/counters.h"
 
 // Where a listed value comes from: an enum counter or one of these.
 enum value_source {
-    SOURCE_EIGHT = COUNTER_COUNT,
-    SOURCE_FASTEST_RANK, // these are 0 where there are no ranks to compare
-    SOURCE_FASTEST_BYTES,
+    SOURCE_MEM_ALIGNMENT = COUNTER_COUNT, // always 8
+    SOURCE_FASTEST_RANK,                  // from here to the variances: 0 if there are no ranks to compare
+    SOURCE_FASTEST_RANK_BYTES,
     SOURCE_SLOWEST_RANK,
-    SOURCE_SLOWEST_BYTES,
-    SOURCE_FASTEST_TIME,
-    SOURCE_SLOWEST_TIME,
-    SOURCE_VARIANCE_TIME,
-    SOURCE_VARIANCE_BYTES,
+    SOURCE_SLOWEST_RANK_BYTES,
+    SOURCE_FASTEST_RANK_TIME,
+    SOURCE_SLOWEST_RANK_TIME,
+    SOURCE_VARIANCE_RANK_TIME,
+    SOURCE_VARIANCE_RANK_BYTES,
     SOURCE_STRIDE,
     SOURCE_STRIDE_COUNT = SOURCE_STRIDE + COUNTERS_TOP,
     SOURCE_ACCESS = SOURCE_STRIDE_COUNT + COUNTERS_TOP,
@@ -25,222 +26,29 @@ struct value_row {
     uint8_t source;
 };
 
-static const struct value_row posix_rows[] = {
-    {"POSIX_OPENS", COUNTER_OPENS},
-    {"POSIX_FILENOS", COUNTER_FILENOS},
-    {"POSIX_DUPS", COUNTER_DUPS},
-    {"POSIX_READS", COUNTER_READS},
-    {"POSIX_WRITES", COUNTER_WRITES},
-    {"POSIX_SEEKS", COUNTER_SEEKS},
-    {"POSIX_STATS", COUNTER_STATS},
-    {"POSIX_MMAPS", COUNTER_MMAPS},
-    {"POSIX_FSYNCS", COUNTER_FSYNCS},
-    {"POSIX_FDSYNCS", COUNTER_FDSYNCS},
-    {"POSIX_RENAME_SOURCES", COUNTER_RENAME_SOURCES},
-    {"POSIX_RENAME_TARGETS", COUNTER_RENAME_TARGETS},
-    {"POSIX_RENAMED_FROM", COUNTER_RENAMED_FROM},
-    {"POSIX_MODE", COUNTER_MODE},
-    {"POSIX_BYTES_READ", COUNTER_BYTES_READ},
-    {"POSIX_BYTES_WRITTEN", COUNTER_BYTES_WRITTEN},
-    {"POSIX_MAX_BYTE_READ", COUNTER_MAX_BYTE_READ},
-    {"POSIX_MAX_BYTE_WRITTEN", COUNTER_MAX_BYTE_WRITTEN},
-    {"POSIX_CONSEC_READS", COUNTER_CONSEC_READS},
-    {"POSIX_CONSEC_WRITES", COUNTER_CONSEC_WRITES},
-    {"POSIX_SEQ_READS", COUNTER_SEQ_READS},
-    {"POSIX_SEQ_WRITES", COUNTER_SEQ_WRITES},
-    {"POSIX_RW_SWITCHES", COUNTER_RW_SWITCHES},
-    {"POSIX_MEM_NOT_ALIGNED", COUNTER_MEM_NOT_ALIGNED},
-    {"POSIX_MEM_ALIGNMENT", SOURCE_EIGHT},
-    {"POSIX_FILE_NOT_ALIGNED", COUNTER_FILE_NOT_ALIGNED},
-    {"POSIX_FILE_ALIGNMENT", COUNTER_FILE_ALIGNMENT},
-    {"POSIX_MAX_READ_TIME_SIZE", COUNTER_MAX_READ_TIME_SIZE},
-    {"POSIX_MAX_WRITE_TIME_SIZE", COUNTER_MAX_WRITE_TIME_SIZE},
-    {"POSIX_SIZE_READ_0_100", COUNTER_SIZE_READ},
-    {"POSIX_SIZE_READ_100_1K", COUNTER_SIZE_READ + 1},
-    {"POSIX_SIZE_READ_1K_10K", COUNTER_SIZE_READ + 2},
-    {"POSIX_SIZE_READ_10K_100K", COUNTER_SIZE_READ + 3},
-    {"POSIX_SIZE_READ_100K_1M", COUNTER_SIZE_READ + 4},
-    {"POSIX_SIZE_READ_1M_4M", COUNTER_SIZE_READ + 5},
-    {"POSIX_SIZE_READ_4M_10M", COUNTER_SIZE_READ + 6},
-    {"POSIX_SIZE_READ_10M_100M", COUNTER_SIZE_READ + 7},
-    {"POSIX_SIZE_READ_100M_1G", COUNTER_SIZE_READ + 8},
-    {"POSIX_SIZE_READ_1G_PLUS", COUNTER_SIZE_READ + 9},
-    {"POSIX_SIZE_WRITE_0_100", COUNTER_SIZE_WRITE},
-    {"POSIX_SIZE_WRITE_100_1K", COUNTER_SIZE_WRITE + 1},
-    {"POSIX_SIZE_WRITE_1K_10K", COUNTER_SIZE_WRITE + 2},
-    {"POSIX_SIZE_WRITE_10K_100K", COUNTER_SIZE_WRITE + 3},
-    {"POSIX_SIZE_WRITE_100K_1M", COUNTER_SIZE_WRITE + 4},
-    {"POSIX_SIZE_WRITE_1M_4M", COUNTER_SIZE_WRITE + 5},
-    {"POSIX_SIZE_WRITE_4M_10M", COUNTER_SIZE_WRITE + 6},
-    {"POSIX_SIZE_WRITE_10M_100M", COUNTER_SIZE_WRITE + 7},
-    {"POSIX_SIZE_WRITE_100M_1G", COUNTER_SIZE_WRITE + 8},
-    {"POSIX_SIZE_WRITE_1G_PLUS", COUNTER_SIZE_WRITE + 9},
-    {"POSIX_STRIDE1_STRIDE", SOURCE_STRIDE},
-    {"POSIX_STRIDE2_STRIDE", SOURCE_STRIDE + 1},
-    {"POSIX_STRIDE3_STRIDE", SOURCE_STRIDE + 2},
-    {"POSIX_STRIDE4_STRIDE", SOURCE_STRIDE + 3},
-    {"POSIX_STRIDE1_COUNT", SOURCE_STRIDE_COUNT},
-    {"POSIX_STRIDE2_COUNT", SOURCE_STRIDE_COUNT + 1},
-    {"POSIX_STRIDE3_COUNT", SOURCE_STRIDE_COUNT + 2},
-    {"POSIX_STRIDE4_COUNT", SOURCE_STRIDE_COUNT + 3},
-    {"POSIX_ACCESS1_ACCESS", SOURCE_ACCESS},
-    {"POSIX_ACCESS2_ACCESS", SOURCE_ACCESS + 1},
-    {"POSIX_ACCESS3_ACCESS", SOURCE_ACCESS + 2},
-    {"POSIX_ACCESS4_ACCESS", SOURCE_ACCESS + 3},
-    {"POSIX_ACCESS1_COUNT", SOURCE_ACCESS_COUNT},
-    {"POSIX_ACCESS2_COUNT", SOURCE_ACCESS_COUNT + 1},
-    {"POSIX_ACCESS3_COUNT", SOURCE_ACCESS_COUNT + 2},
-    {"POSIX_ACCESS4_COUNT", SOURCE_ACCESS_COUNT + 3},
-    {"POSIX_FASTEST_RANK", SOURCE_FASTEST_RANK},
-    {"POSIX_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
-    {"POSIX_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
-    {"POSIX_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
-    {"POSIX_F_OPEN_START_TIMESTAMP", COUNTER_OPEN_START},
-    {"POSIX_F_READ_START_TIMESTAMP", COUNTER_READ_START},
-    {"POSIX_F_WRITE_START_TIMESTAMP", COUNTER_WRITE_START},
-    {"POSIX_F_CLOSE_START_TIMESTAMP", COUNTER_CLOSE_START},
-    {"POSIX_F_OPEN_END_TIMESTAMP", COUNTER_OPEN_END},
-    {"POSIX_F_READ_END_TIMESTAMP", COUNTER_READ_END},
-    {"POSIX_F_WRITE_END_TIMESTAMP", COUNTER_WRITE_END},
-    {"POSIX_F_CLOSE_END_TIMESTAMP", COUNTER_CLOSE_END},
-    {"POSIX_F_READ_TIME", COUNTER_READ_TIME},
-    {"POSIX_F_WRITE_TIME", COUNTER_WRITE_TIME},
-    {"POSIX_F_META_TIME", COUNTER_META_TIME},
-    {"POSIX_F_MAX_READ_TIME", COUNTER_MAX_READ_TIME},
-    {"POSIX_F_MAX_WRITE_TIME", COUNTER_MAX_WRITE_TIME},
-    {"POSIX_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
-    {"POSIX_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
-    {"POSIX_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
-    {"POSIX_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
-};
-
-static const struct value_row stdio_rows[] = {
-    {"STDIO_OPENS", COUNTER_OPENS},
-    {"STDIO_FDOPENS", COUNTER_FDOPENS},
-    {"STDIO_READS", COUNTER_READS},
-    {"STDIO_WRITES", COUNTER_WRITES},
-    {"STDIO_SEEKS", COUNTER_SEEKS},
-    {"STDIO_FLUSHES", COUNTER_FLUSHES},
-    {"STDIO_BYTES_WRITTEN", COUNTER_BYTES_WRITTEN},
-    {"STDIO_BYTES_READ", COUNTER_BYTES_READ},
-    {"STDIO_MAX_BYTE_READ", COUNTER_MAX_BYTE_READ},
-    {"STDIO_MAX_BYTE_WRITTEN", COUNTER_MAX_BYTE_WRITTEN},
-    {"STDIO_FASTEST_RANK", SOURCE_FASTEST_RANK},
-    {"STDIO_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
-    {"STDIO_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
-    {"STDIO_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
-    {"STDIO_F_META_TIME", COUNTER_META_TIME},
-    {"STDIO_F_WRITE_TIME", COUNTER_WRITE_TIME},
-    {"STDIO_F_READ_TIME", COUNTER_READ_TIME},
-    {"STDIO_F_OPEN_START_TIMESTAMP", COUNTER_OPEN_START},
-    {"STDIO_F_CLOSE_START_TIMESTAMP", COUNTER_CLOSE_START},
-    {"STDIO_F_WRITE_START_TIMESTAMP", COUNTER_WRITE_START},
-    {"STDIO_F_READ_START_TIMESTAMP", COUNTER_READ_START},
-    {"STDIO_F_OPEN_END_TIMESTAMP", COUNTER_OPEN_END},
-    {"STDIO_F_CLOSE_END_TIMESTAMP", COUNTER_CLOSE_END},
-    {"STDIO_F_WRITE_END_TIMESTAMP", COUNTER_WRITE_END},
-    {"STDIO_F_READ_END_TIMESTAMP", COUNTER_READ_END},
-    {"STDIO_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
-    {"STDIO_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
-    {"STDIO_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
-    {"STDIO_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
-};
-
-static const struct value_row mpiio_rows[] = {
-    {"MPIIO_INDEP_OPENS", COUNTER_INDEP_OPENS},
-    {"MPIIO_COLL_OPENS", COUNTER_COLL_OPENS},
-    {"MPIIO_INDEP_READS", COUNTER_INDEP_READS},
-    {"MPIIO_INDEP_WRITES", COUNTER_INDEP_WRITES},
-    {"MPIIO_COLL_READS", COUNTER_COLL_READS},
-    {"MPIIO_COLL_WRITES", COUNTER_COLL_WRITES},
-    {"MPIIO_SPLIT_READS", COUNTER_SPLIT_READS},
-    {"MPIIO_SPLIT_WRITES", COUNTER_SPLIT_WRITES},
-    {"MPIIO_NB_READS", COUNTER_NB_READS},
-    {"MPIIO_NB_WRITES", COUNTER_NB_WRITES},
-    {"MPIIO_SYNCS", COUNTER_SYNCS},
-    {"MPIIO_HINTS", COUNTER_HINTS},
-    {"MPIIO_VIEWS", COUNTER_VIEWS},
-    {"MPIIO_MODE", COUNTER_MODE},
-    {"MPIIO_BYTES_READ", COUNTER_BYTES_READ},
-    {"MPIIO_BYTES_WRITTEN", COUNTER_BYTES_WRITTEN},
-    {"MPIIO_RW_SWITCHES", COUNTER_RW_SWITCHES},
-    {"MPIIO_MAX_READ_TIME_SIZE", COUNTER_MAX_READ_TIME_SIZE},
-    {"MPIIO_MAX_WRITE_TIME_SIZE", COUNTER_MAX_WRITE_TIME_SIZE},
-    {"MPIIO_SIZE_READ_AGG_0_100", COUNTER_SIZE_READ},
-    {"MPIIO_SIZE_READ_AGG_100_1K", COUNTER_SIZE_READ + 1},
-    {"MPIIO_SIZE_READ_AGG_1K_10K", COUNTER_SIZE_READ + 2},
-    {"MPIIO_SIZE_READ_AGG_10K_100K", COUNTER_SIZE_READ + 3},
-    {"MPIIO_SIZE_READ_AGG_100K_1M", COUNTER_SIZE_READ + 4},
-    {"MPIIO_SIZE_READ_AGG_1M_4M", COUNTER_SIZE_READ + 5},
-    {"MPIIO_SIZE_READ_AGG_4M_10M", COUNTER_SIZE_READ + 6},
-    {"MPIIO_SIZE_READ_AGG_10M_100M", COUNTER_SIZE_READ + 7},
-    {"MPIIO_SIZE_READ_AGG_100M_1G", COUNTER_SIZE_READ + 8},
-    {"MPIIO_SIZE_READ_AGG_1G_PLUS", COUNTER_SIZE_READ + 9},
-    {"MPIIO_SIZE_WRITE_AGG_0_100", COUNTER_SIZE_WRITE},
-    {"MPIIO_SIZE_WRITE_AGG_100_1K", COUNTER_SIZE_WRITE + 1},
-    {"MPIIO_SIZE_WRITE_AGG_1K_10K", COUNTER_SIZE_WRITE + 2},
-    {"MPIIO_SIZE_WRITE_AGG_10K_100K", COUNTER_SIZE_WRITE + 3},
-    {"MPIIO_SIZE_WRITE_AGG_100K_1M", COUNTER_SIZE_WRITE + 4},
-    {"MPIIO_SIZE_WRITE_AGG_1M_4M", COUNTER_SIZE_WRITE + 5},
-    {"MPIIO_SIZE_WRITE_AGG_4M_10M", COUNTER_SIZE_WRITE + 6},
-    {"MPIIO_SIZE_WRITE_AGG_10M_100M", COUNTER_SIZE_WRITE + 7},
-    {"MPIIO_SIZE_WRITE_AGG_100M_1G", COUNTER_SIZE_WRITE + 8},
-    {"MPIIO_SIZE_WRITE_AGG_1G_PLUS", COUNTER_SIZE_WRITE + 9},
-    {"MPIIO_ACCESS1_ACCESS", SOURCE_ACCESS},
-    {"MPIIO_ACCESS2_ACCESS", SOURCE_ACCESS + 1},
-    {"MPIIO_ACCESS3_ACCESS", SOURCE_ACCESS + 2},
-    {"MPIIO_ACCESS4_ACCESS", SOURCE_ACCESS + 3},
-    {"MPIIO_ACCESS1_COUNT", SOURCE_ACCESS_COUNT},
-    {"MPIIO_ACCESS2_COUNT", SOURCE_ACCESS_COUNT + 1},
-    {"MPIIO_ACCESS3_COUNT", SOURCE_ACCESS_COUNT + 2},
-    {"MPIIO_ACCESS4_COUNT", SOURCE_ACCESS_COUNT + 3},
-    {"MPIIO_FASTEST_RANK", SOURCE_FASTEST_RANK},
-    {"MPIIO_FASTEST_RANK_BYTES", SOURCE_FASTEST_BYTES},
-    {"MPIIO_SLOWEST_RANK", SOURCE_SLOWEST_RANK},
-    {"MPIIO_SLOWEST_RANK_BYTES", SOURCE_SLOWEST_BYTES},
-    {"MPIIO_F_OPEN_START_TIMESTAMP", COUNTER_OPEN_START},
-    {"MPIIO_F_READ_START_TIMESTAMP", COUNTER_READ_START},
-    {"MPIIO_F_WRITE_START_TIMESTAMP", COUNTER_WRITE_START},
-    {"MPIIO_F_CLOSE_START_TIMESTAMP", COUNTER_CLOSE_START},
-    {"MPIIO_F_OPEN_END_TIMESTAMP", COUNTER_OPEN_END},
-    {"MPIIO_F_READ_END_TIMESTAMP", COUNTER_READ_END},
-    {"MPIIO_F_WRITE_END_TIMESTAMP", COUNTER_WRITE_END},
-    {"MPIIO_F_CLOSE_END_TIMESTAMP", COUNTER_CLOSE_END},
-    {"MPIIO_F_READ_TIME", COUNTER_READ_TIME},
-    {"MPIIO_F_WRITE_TIME", COUNTER_WRITE_TIME},
-    {"MPIIO_F_META_TIME", COUNTER_META_TIME},
-    {"MPIIO_F_MAX_READ_TIME", COUNTER_MAX_READ_TIME},
-    {"MPIIO_F_MAX_WRITE_TIME", COUNTER_MAX_WRITE_TIME},
-    {"MPIIO_F_FASTEST_RANK_TIME", SOURCE_FASTEST_TIME},
-    {"MPIIO_F_SLOWEST_RANK_TIME", SOURCE_SLOWEST_TIME},
-    {"MPIIO_F_VARIANCE_RANK_TIME", SOURCE_VARIANCE_TIME},
-    {"MPIIO_F_VARIANCE_RANK_BYTES", SOURCE_VARIANCE_BYTES},
-};
-
-static const struct {
+struct module {
     const struct value_row *rows;
     size_t count;
-} modules[LAYER_COUNT] = {
-    [LAYER_POSIX] = {posix_rows, sizeof posix_rows / sizeof *posix_rows},
-    [LAYER_STDIO] = {stdio_rows, sizeof stdio_rows / sizeof *stdio_rows},
-    [LAYER_MPIIO] = {mpiio_rows, sizeof mpiio_rows / sizeof *mpiio_rows},
 };
+
+#include "counter_rows.h" // made from calls/darshan.counters: `modules`, by layer
+
 _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
 _Static_assert(sizeof posix_rows / sizeof *posix_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
 
-// More often first, then the smaller value.
+// Frequent values come first, smaller ones first among equals.
 static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b)
 {
     if (common->count[a] != common->count[b]) return common->count[a] > common->count[b];
     return common->value[a] < common->value[b];
 }
 
-// The most frequent values and their counts; 0 and 0 where there are fewer.
-static void find_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP])
+// The most frequent values and their counts; 0 and 0 if there are fewer.
+static void select_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP])
 {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
     for (unsigned i = 0; i < used; i++) {
-        unsigned place = 0; // how many rank before it
+        unsigned place = 0; // how many values rank before it
         for (unsigned j = 0; j < used; j++) place += j != i && ranks_before(common, j, i);
         if (place >= COUNTERS_TOP || common->count[i] == 0) continue;
         value[place] = common->value[i];
@@ -248,19 +56,19 @@ static void find_top(const struct counters_common *common, uint64_t value[COUNTE
     }
 }
 
-static void take_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE_END])
+static void set_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE_END])
 {
     values[SOURCE_FASTEST_RANK] = (uint64_t)ranks->fastest.rank;
-    values[SOURCE_FASTEST_BYTES] = ranks->fastest.bytes;
-    values[SOURCE_FASTEST_TIME] = ranks->fastest.time;
+    values[SOURCE_FASTEST_RANK_BYTES] = ranks->fastest.bytes;
+    values[SOURCE_FASTEST_RANK_TIME] = ranks->fastest.time;
     values[SOURCE_SLOWEST_RANK] = (uint64_t)ranks->slowest.rank;
-    values[SOURCE_SLOWEST_BYTES] = ranks->slowest.bytes;
-    values[SOURCE_SLOWEST_TIME] = ranks->slowest.time;
+    values[SOURCE_SLOWEST_RANK_BYTES] = ranks->slowest.bytes;
+    values[SOURCE_SLOWEST_RANK_TIME] = ranks->slowest.time;
 }
 
 static bool is_time(unsigned source)
 {
-    return source == SOURCE_FASTEST_TIME || source == SOURCE_SLOWEST_TIME || counter_is_moment(source) ||
+    return source == SOURCE_FASTEST_RANK_TIME || source == SOURCE_SLOWEST_RANK_TIME || counter_is_moment(source) ||
            counter_is_span(source);
 }
 
@@ -269,8 +77,8 @@ static struct counters_value list_value(const struct value_row *row, const uint6
 {
     struct counters_value value = {.name = row->name, .is_real = true};
     switch (row->source) {
-    case SOURCE_VARIANCE_TIME: value.real = ranks ? ranks->variance_time : 0; break;
-    case SOURCE_VARIANCE_BYTES: value.real = ranks ? ranks->variance_bytes : 0; break;
+    case SOURCE_VARIANCE_RANK_TIME: value.real = ranks ? ranks->variance_time : 0; break;
+    case SOURCE_VARIANCE_RANK_BYTES: value.real = ranks ? ranks->variance_bytes : 0; break;
     default:
         value.is_real = is_time(row->source);
         if (value.is_real)
@@ -285,11 +93,11 @@ size_t counters_list(const struct counters *c, const struct counters_ranks *rank
                      struct counters_value out[COUNTERS_MAX_VALUES])
 {
     if (layer >= LAYER_COUNT) return 0;
-    uint64_t values[SOURCE_END] = {[SOURCE_EIGHT] = 8};
+    uint64_t values[SOURCE_END] = {[SOURCE_MEM_ALIGNMENT] = 8};
     memcpy(values, c->value, sizeof c->value);
-    find_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
-    find_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
-    if (ranks) take_ranks(ranks, values);
+    select_top(&c->strides, &values[SOURCE_STRIDE], &values[SOURCE_STRIDE_COUNT]);
+    select_top(&c->sizes, &values[SOURCE_ACCESS], &values[SOURCE_ACCESS_COUNT]);
+    if (ranks) set_ranks(ranks, values);
     for (size_t i = 0; i < modules[layer].count; i++) out[i] = list_value(&modules[layer].rows[i], values, ranks);
     return modules[layer].count;
 }

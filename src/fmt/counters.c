@@ -9,7 +9,7 @@
 
 enum { READING, WRITING };
 
-// The sums of time; added to COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
+// The sums of time: offsets from COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
 enum time_sum { TIME_READ, TIME_WRITE, TIME_META };
 
 static enum call_count count_of(uint32_t call, uint32_t flags)
@@ -55,7 +55,7 @@ static void add_moments(uint64_t *first, uint64_t *last, uint64_t start, uint64_
     if (end > *last) *last = end;
 }
 
-// Adds the part of a call that lies after the end of the last one of its kind.
+// Adds the part of a call that lies after the end of the last call of its kind.
 static void add_time(uint64_t *v, enum time_sum sum, uint64_t start, uint64_t end)
 {
     uint64_t *busy_until = &v[COUNTER_READ_BUSY_UNTIL + sum];
@@ -80,12 +80,12 @@ static unsigned size_bin(uint64_t size)
 
 static bool is_multiple(uint64_t offset, uint32_t of)
 {
-    if ((of & (of - 1)) == 0) return (offset & (of - 1)) == 0; // spares the division
+    if ((of & (of - 1)) == 0) return (offset & (of - 1)) == 0; // saves the division
     return offset % of == 0;
 }
 
-// What the last access of the same kind makes of the next one's offset. Signed: an empty access at the start of a file
-// ends at -1.
+// Compares the offset of an access with the last byte of the access before it, and returns the gap between them. The
+// offsets are signed: an empty access at the start of a file ends at -1.
 static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int64_t offset)
 {
     if (offset > last) v[COUNTER_SEQ_READS + kind]++;
@@ -136,7 +136,7 @@ static unsigned add_access(struct counters *c, const struct counters_input *in, 
         v[COUNTER_MAX_READ_TIME_SIZE + kind] = size;
     }
     unsigned missed = counters_common_add(&c->sizes, size, 1) ? 0 : MISSED_SIZE;
-    // A transfer of MPI-IO may lie scattered over the file: where its last byte is, nobody knows.
+    // A transfer of MPI-IO may be scattered over the file: its last byte is unknown.
     if (call_table[in->call].layer == LAYER_MPIIO) {
         v[mpiio_access(&call_table[in->call]) + kind]++;
         return missed;
@@ -175,7 +175,7 @@ static void add_rename(uint64_t *v, const struct counters_input *in)
     }
 }
 
-// As in Darshan, making data durable is time of writing and a mapping takes none.
+// As in Darshan, syncs count as time of writing, and the time of mappings does not count.
 static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
 {
     static const uint8_t counter[] = {
@@ -241,8 +241,8 @@ static uint64_t merge_value(enum merge_rule rule, uint64_t earlier, uint64_t lat
     }
 }
 
-// The later part compared its first access with a last byte of 0; here it meets its true neighbour. Returns the stride
-// between the two, 0 where there is nothing to add.
+// The later part compared its first access with a last byte of 0. This compares it with the access that came before.
+// Returns the stride between the two, 0 if there is nothing to add.
 static uint64_t mend_position(const struct counters *c, struct counters *later, unsigned kind)
 {
     uint64_t *v = later->value;
@@ -341,7 +341,8 @@ void counters_to_ns(struct counters *c, const struct clock_map *clock)
     }
 }
 
-// Counters that often have the value of another one, which is stored; the order is that of the bits of COUNTERS_SAME.
+// Counters that often have the same value as another one, which is written instead. The order is that of the bits of
+// COUNTERS_SAME.
 static const struct {
     uint8_t counter;
     uint8_t as;

@@ -1,6 +1,6 @@
-// Counters of one file in one process and layer, with the meaning of Darshan's, counter for counter.
-// One accumulator serves the reader, which feeds it events, and the recorder, which feeds it calls past the trace cap;
-// it never allocates. Times are in whatever unit the caller uses throughout; 0 means never.
+// Counters of one file in one process and layer. Each means exactly what Darshan's counter of that name means.
+// The reader adds events to them, the recorder adds calls that it does not trace any more; they never allocate memory.
+// Times have the unit that the caller uses; 0 means never.
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +13,7 @@
 
 enum { COUNTERS_BINS = 10, COUNTERS_CANDIDATES = 32, COUNTERS_TOP = 4 };
 
-// Where there is a pair, reading comes first and writing is the next one. Numbers are stored in logs: new ones go at
-// the end.
+// In a pair, reading comes first and writing follows it. Logs hold the numbers: new counters go to the end.
 enum counter {
     COUNTER_OPENS,
     COUNTER_FILENOS,
@@ -28,7 +27,7 @@ enum counter {
     COUNTER_FDSYNCS,
     COUNTER_RENAME_SOURCES,
     COUNTER_RENAME_TARGETS,
-    COUNTER_RENAMED_FROM, // what input.renamed_from said
+    COUNTER_RENAMED_FROM, // input.renamed_from
     COUNTER_MODE,
     COUNTER_BYTES_READ,
     COUNTER_BYTES_WRITTEN,
@@ -68,10 +67,10 @@ enum counter {
     COUNTER_LAST_BYTE_WRITTEN,
     COUNTER_LAST_KIND, // 0 none, 1 read, 2 write
     COUNTER_LAST_STRIDE,
-    COUNTER_READ_BUSY_UNTIL, // the latest end of a call of that kind: later ones add to the sums from there
+    COUNTER_READ_BUSY_UNTIL, // when the last call of that kind ended: sums count the time of later calls from there
     COUNTER_WRITE_BUSY_UNTIL,
     COUNTER_META_BUSY_UNTIL,
-    // What the first call was, for joining this part to the one before it.
+    // The first call, for joining this part to the one before it.
     COUNTER_READ_SEAM, // enum counters_seam
     COUNTER_WRITE_SEAM,
     COUNTER_READ_SEAM_OFFSET,
@@ -83,7 +82,7 @@ enum counter {
     COUNTER_READ_FIRST_END,
     COUNTER_WRITE_FIRST_END,
     COUNTER_META_FIRST_END,
-    // Of MPI-IO, which also uses those above that it shares with POSIX.
+    // For MPI-IO, which also uses those counters above that it shares with POSIX.
     COUNTER_INDEP_OPENS,
     COUNTER_COLL_OPENS,
     COUNTER_INDEP_READS,
@@ -114,11 +113,11 @@ static inline bool counter_is_span(unsigned counter)
 
 enum counters_seam {
     SEAM_NONE,   // no access and no open yet
-    SEAM_ACCESS, // the first access came before any open: its neighbour is in the part before
-    SEAM_RESET,  // an open came first
+    SEAM_ACCESS, // an access came before any open: the access before it is in the part before
+    SEAM_RESET,  // an open came before any access
 };
 
-// The first distinct values that were seen, each with its exact count.
+// The first distinct values, each with its exact count.
 struct counters_common {
     uint64_t value[COUNTERS_CANDIDATES];
     uint64_t count[COUNTERS_CANDIDATES];
@@ -133,16 +132,16 @@ struct counters { // plain data, all zero at the start
 
 struct counters_input {
     uint32_t call;       // this build's id
-    uint32_t block_size; // of the file; 0 where it is not known
+    uint32_t block_size; // of the file; 0: unknown
     uint64_t offset;
     bool has_offset;
-    bool unaligned; // memory
-    bool is_target; // of a rename: the file is the new name, not the old one
-    int64_t result; // bytes moved, or what the call returned; failed calls are not to be fed
+    bool unaligned; // the memory
+    bool is_target; // renames: the file has the new name, not the old one
+    int64_t result; // bytes moved, or what the call returned; failed calls do not count
     uint64_t start;
     uint64_t duration;
-    uint32_t mode;         // of opens, where known
-    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command says whether it is a dup; MPI-IO's mode of opening
+    uint32_t mode;         // opens: 0 if unknown
+    uint32_t flags;        // ATTRIBUTE_FLAGS or 0: fcntl's command (is it a dup?); the mode of an open of MPI-IO
     uint32_t comm_size;    // ATTRIBUTE_COMM_SIZE or 0
     bool has_hints;        // ATTRIBUTE_HINTS
     uint64_t renamed_from; // with is_target: the old name; a file number in the recorder, a record id in the reader
@@ -150,34 +149,34 @@ struct counters_input {
 
 enum counters_missed { MISSED_SIZE = 1 << 0, MISSED_STRIDE = 1 << 1 };
 
-// The layer whose record a call counts in (fileno counts as a reference in the POSIX one, as Darshan has it);
-// LAYER_NONE for calls that do not count: a file that saw only these has no record. `flags` as in counters_input.
+// The layer whose counters a call adds to. As in Darshan, fileno adds to those of POSIX. LAYER_NONE: the call does not
+// count; a file that had only such calls has no counters. `flags` as in counters_input.
 unsigned counters_layer(uint32_t call, uint32_t flags);
-// Whether the call counts for its second file too, as a target (renames).
+// Whether the call also counts for its second file, as a target (renames).
 bool counters_has_target(uint32_t call);
 
-// Returns which of the access's values (its result, value[COUNTER_LAST_STRIDE]) found no room among the candidates,
-// as enum counters_missed; the recorder lets them go, the reader keeps them aside.
+// Returns which values of the access (its result, value[COUNTER_LAST_STRIDE]) found no room among the candidates, as
+// enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
-// False where there is no room for a new value.
+// False if there is no room for a new value.
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count);
 
-// Adds what happened later, as if one accumulator had seen all of it. Exact but for times: where several calls run at
-// once across the seam, only the overlap of the first of each kind (read, write, metadata) is left out of the sums.
+// Adds the counters of a later part, as if all had been counted together. Times are not exact: if several calls run at
+// once across the seam, the sums leave out only the overlap of the first call of each kind (read, write, metadata).
 // Values that find no room go to `left_out` (sizes, strides), which may be NULL.
 void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2]);
 
-// Adds what another rank did: neither calls nor times of the two are neighbours.
+// Adds the counters of another rank: its calls and times do not follow those of the first.
 void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]);
 
-// Read, write and metadata time, what a rank's speed is measured by.
+// Read, write and metadata time: what the fastest and slowest rank are found by.
 static inline uint64_t counters_time(const struct counters *c)
 {
     return c->value[COUNTER_READ_TIME] + c->value[COUNTER_WRITE_TIME] + c->value[COUNTER_META_TIME];
 }
 
-// Opens proper: Darshan's counters include what was derived from an open file.
+// Opens without fileno, dup and fdopen, which Darshan's counters of opens include.
 static inline uint64_t counters_true_opens(const struct counters *c, unsigned layer)
 {
     uint64_t derived =
@@ -190,7 +189,7 @@ static inline uint64_t counters_bytes(const struct counters *c)
     return c->value[COUNTER_BYTES_READ] + c->value[COUNTER_BYTES_WRITTEN];
 }
 
-// How the ranks of a reduced record compare; times are nanoseconds.
+// How ranks compare whose counters were added up; times are nanoseconds.
 struct counters_ranks {
     struct {
         int64_t rank;
@@ -205,7 +204,7 @@ struct counters_ranks {
 void counters_to_ns(struct counters *c, const struct clock_map *clock);
 
 struct counters_value {
-    const char *name; // with its module's prefix
+    const char *name; // with the prefix of its module
     bool is_real;
     int64_t integer;
     double real; // seconds
@@ -213,26 +212,26 @@ struct counters_value {
 
 enum { COUNTERS_MAX_VALUES = 128 };
 
-// The counters of a layer under Darshan's names, in its order; times are taken as nanoseconds. `ranks` is NULL for what
-// is not reduced. Returns their number, 0 for a layer that has none.
+// The counters of a layer under Darshan's names, in Darshan's order (calls/darshan.counters); times are nanoseconds.
+// `ranks` is NULL for the counters of one rank. Returns how many there are, 0 for a layer without counters.
 size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
                      struct counters_value out[COUNTERS_MAX_VALUES]);
 
-// How the recorder keeps them in a chunk of kind CHUNK_COUNTERS; times are clock units.
+// In a chunk of kind CHUNK_COUNTERS; times are clock units.
 struct spill_counters {
-    uint32_t file; // the process's own number; 0: the entry is not in use
+    uint32_t file; // the number that the process gave it; 0: the entry is not in use
     uint32_t layer;
     struct counters counters;
 };
 
-// RECORD_COUNTERS in a log; times are nanoseconds. A counter that is 0 is left out.
+// RECORD_COUNTERS in a log; times are nanoseconds. Counters that are 0 are not written.
 enum counters_key {
     COUNTERS_PROCESS = 1,
-    COUNTERS_FILE = 2, // the process's own number
+    COUNTERS_FILE = 2, // the number that the process gave it
     COUNTERS_LAYER = 3,
     COUNTERS_SIZES = 4, // bytes: varint value, varint count, and so on
     COUNTERS_STRIDES = 5,
-    COUNTERS_SAME = 6,  // counters that are left out because another one has the same value, a bit each (counters.c)
+    COUNTERS_SAME = 6,  // one bit per counter that is not written because another has the same value (counters.c)
     COUNTERS_FIRST = 16 // + enum counter
 };
 

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Makes the lists of Darshan's counters from calls/darshan.counters, which explains itself.
+
+    gen_counters.py FILE OUTPUT.h
+"""
+import pathlib
+import sys
+
+CHOICES = {'BINS': '0_100 100_1K 1K_10K 10K_100K 100K_1M 1M_4M 4M_10M 10M_100M 100M_1G 1G_PLUS'.split(),
+           'TOP': '1 2 3 4'.split()}
+# What is not a sum of its own (src/fmt/counter_names.c).
+SOURCES = {'MEM_ALIGNMENT', 'STRIDE', 'STRIDE_COUNT', 'ACCESS', 'ACCESS_COUNT', 'FASTEST_RANK', 'FASTEST_RANK_BYTES',
+           'SLOWEST_RANK', 'SLOWEST_RANK_BYTES', 'FASTEST_RANK_TIME', 'SLOWEST_RANK_TIME', 'VARIANCE_RANK_TIME',
+           'VARIANCE_RANK_BYTES'}
+
+
+def rows(word):
+    """(Darshan's name without its prefix, the enumerator that holds its value)"""
+    name, _, other = word.partition('=')
+    source = other or name.removeprefix('F_').removesuffix('_TIMESTAMP')
+    source = f"{'SOURCE' if source in SOURCES else 'COUNTER'}_{source}"
+    for choice, words in CHOICES.items():
+        if f'{{{choice}}}' in name:
+            return [(name.replace(f'{{{choice}}}', text), f'{source} + {place}') for place, text in enumerate(words)]
+    return [(name, source)]
+
+
+def read(path):
+    """{layer: (prefix, rows)}"""
+    layers = {}
+    for line in path.read_text().splitlines():
+        words = line.split('#')[0].split()
+        if words[:1] == ['layer']:
+            current = layers[words[1]] = (words[2], [])
+        else:
+            current_rows = [row for word in words for row in rows(word)]
+            if current_rows:
+                current[1].extend(current_rows)
+    return layers
+
+
+def write(layers):
+    for layer, (prefix, listed) in layers.items():
+        yield f'static const struct value_row {layer}_rows[] = {{'
+        yield from (f'    {{"{prefix}_{name}", {source}}},' for name, source in listed)
+        yield '};\n'
+    yield 'static const struct module modules[LAYER_COUNT] = {'
+    yield from (f'    [LAYER_{layer.upper()}] = {{{layer}_rows, {len(listed)}}},' for layer, (_, listed) in layers.items())
+    yield '};'
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    pathlib.Path(sys.argv[2]).write_text('\n'.join(write(read(pathlib.Path(sys.argv[1])))) + '\n')
