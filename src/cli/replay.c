@@ -53,31 +53,20 @@ static const struct option_row rows[] = {
 
 struct printing {
     const struct model *model;
-    uint32_t program;
     const struct replay_outcome *outcome;
     double *scratch; // a value per run
 };
 
-static double phase_time(const struct replay_result *run, size_t phase)
-{
-    return run->phase[phase].time;
-}
+enum value { PHASE_TIME, PHASE_OTHERS, TOTAL_TIME };
 
-static double phase_others(const struct replay_result *run, size_t phase)
+static struct interval median_of(const struct printing *p, enum value value, size_t phase)
 {
-    return run->phase[phase].others;
-}
-
-static double total_time(const struct replay_result *run, size_t phase)
-{
-    (void)phase;
-    return run->total;
-}
-
-static struct interval median_of(const struct printing *p, double (*value)(const struct replay_result *run, size_t),
-                                 size_t phase)
-{
-    for (size_t i = 0; i < p->outcome->runs; i++) p->scratch[i] = value(&p->outcome->run[i], phase);
+    for (size_t i = 0; i < p->outcome->runs; i++) {
+        const struct replay_result *run = &p->outcome->run[i];
+        p->scratch[i] = value == TOTAL_TIME   ? run->total
+                        : value == PHASE_TIME ? run->phase[phase].time
+                                              : run->phase[phase].others;
+    }
     return statistics_median(p->scratch, p->outcome->runs);
 }
 
@@ -88,19 +77,19 @@ static double share(uint64_t part, uint64_t all)
 
 static void write_phases(const struct printing *p, struct json_out *json)
 {
-    const struct model_program *program = &p->model->program[p->program];
+    const struct model_program *program = &p->model->program[p->outcome->program];
     json_key(json, "phases");
     json_array(json);
     for (size_t i = program->first; i < program->end; i++) {
         if (!phase_list_has(options.phases, i + 1)) continue;
-        struct interval time = median_of(p, phase_time, i);
+        struct interval time = median_of(p, PHASE_TIME, i);
         json_object(json);
         key_number(json, "id", i + 1);
         key_double(json, "time", time.middle);
         key_double(json, "low", time.low);
         key_double(json, "high", time.high);
         key_double(json, "recorded", (double)p->model->phase[i].duration_ns / 1e9);
-        key_double(json, "other", median_of(p, phase_others, i).middle);
+        key_double(json, "other", median_of(p, PHASE_OTHERS, i).middle);
         key_double(json, "other_recorded", (double)p->model->phase[i].other_ns / 1e9);
         json_close(json);
     }
@@ -110,9 +99,9 @@ static void write_phases(const struct printing *p, struct json_out *json)
 static int print_json(const struct printing *p, FILE *out)
 {
     const struct replay_outcome *o = p->outcome;
-    const struct model_program *program = &p->model->program[p->program];
+    const struct model_program *program = &p->model->program[p->outcome->program];
     const struct similarity *similarity = &o->similarity;
-    struct interval total = median_of(p, total_time, 0);
+    struct interval total = median_of(p, TOTAL_TIME, 0);
     struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
     json_object(json);
@@ -137,11 +126,11 @@ static int print_phases(const struct printing *p, FILE *out)
 {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_TEXT}, {"TIME", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER}, {"RECORDED", TABLE_UNIT}, {0}};
-    const struct model_program *program = &p->model->program[p->program];
+    const struct model_program *program = &p->model->program[p->outcome->program];
     struct table table = table_begin(out, columns);
     for (size_t i = program->first; i < program->end; i++) {
         if (!phase_list_has(options.phases, i + 1)) continue;
-        struct interval time = median_of(p, phase_time, i);
+        struct interval time = median_of(p, PHASE_TIME, i);
         table_number(&table, i + 1);
         table_text(&table, human_time(time.middle).text);
         table_printf(&table, p->outcome->runs > 1 ? "%s - %s" : "", human_time(time.low).text,
@@ -150,7 +139,7 @@ static int print_phases(const struct printing *p, FILE *out)
         table_row(&table);
     }
     table_text(&table, "total");
-    table_text(&table, human_time(median_of(p, total_time, 0).middle).text);
+    table_text(&table, human_time(median_of(p, TOTAL_TIME, 0).middle).text);
     table_row(&table);
     return table_end(&table);
 }
@@ -159,7 +148,7 @@ static int print_text(const struct printing *p, FILE *out)
 {
     const struct similarity *similarity = &p->outcome->similarity;
     const struct replay_result *last = &p->outcome->run[p->outcome->runs - 1];
-    model_argument_print_program(out, p->model, p->program, "replayed");
+    model_argument_print_program(out, p->model, p->outcome->program, "replayed");
     FORWARD(print_phases(p, out));
     if (p->outcome->compared) {
         fprintf(out, "\n%s of the operations are as recorded",
@@ -192,15 +181,10 @@ static int print_outcome(struct printing *p)
 
 // --- the verb
 
-static size_t last_phase; // of the program
-
-static void show_progress(size_t run, unsigned phase)
+static void show_progress(size_t run, unsigned phase, size_t phases)
 {
     fprintf(stderr, "\rreplay %zu of %zu: ", run, (size_t)options.repeat);
-    if (phase)
-        fprintf(stderr, "phase %u of %zu\033[K", phase, last_phase);
-    else
-        fprintf(stderr, "making files\033[K");
+    fprintf(stderr, phase ? "phase %u of %zu\033[K" : "making files\033[K", phase, phases);
 }
 
 static int check_log(void)
@@ -239,19 +223,13 @@ static int parse_options(int argc, struct replay_job *job)
     return status == STATUS_OK ? output_check("replay", options.output) : status;
 }
 
-static int replay_model(struct model *model, const char *name, struct replay_settings *settings)
+static int replay_model(const struct replay_settings *settings, struct model *model, const char *name)
 {
-    struct replay_job *job = &settings->job;
-    struct replay_outcome outcome = {0};
+    struct replay_outcome outcome;
     struct problem problem = {0};
-    int code = replay_check_model(model, name, "replay", &problem);
-    if (code < 0) return cli_problem("replay", name, &problem, code);
-    job->program = replay_main_program(model);
-    job->np = options.np ? (uint32_t)options.np : model->program[job->program].np;
-    last_phase = model->program[job->program].end;
-    code = replay_repeat(settings, model, &outcome, &problem);
+    int code = replay_repeat(*settings, model, name, &outcome, &problem);
     if (settings->progress) fputs("\r\033[K", stderr);
-    struct printing printing = {.model = model, .program = job->program, .outcome = &outcome};
+    struct printing printing = {.model = model, .outcome = &outcome};
     int status = code < 0 ? cli_problem("replay", options.on, &problem, code) : print_outcome(&printing);
     if (outcome.kept && !options.quiet) fprintf(stderr, "ioseer replay: the files are in %s\n", outcome.kept);
     replay_outcome_free(&outcome);
@@ -261,20 +239,22 @@ static int replay_model(struct model *model, const char *name, struct replay_set
 static int replay_verb(int argc, char **argv)
 {
     struct model_argument argument;
-    struct replay_settings settings = {
-        .target = options.on,
-        .launcher = options.launcher,
-        .job = {.phases = options.phases, .verify = options.verify, .think = !options.no_think},
-        .repeat = (size_t)options.repeat,
-        .compare = !options.no_similarity && !options.null,
-        .log = options.log,
-        .keep = options.keep,
-        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
+    struct replay_settings settings = {.target = options.on,
+                                       .launcher = options.launcher,
+                                       .job = {.phases = options.phases,
+                                               .np = (uint32_t)options.np,
+                                               .verify = options.verify,
+                                               .think = !options.no_think},
+                                       .repeat = (size_t)options.repeat,
+                                       .compare = !options.no_similarity && !options.null,
+                                       .log = options.log,
+                                       .keep = options.keep,
+                                       .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
     int status = parse_options(argc, &settings.job);
     if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     if (!options.quiet) model_argument_warn(&argument);
-    status = replay_model(&argument.model, argv[1], &settings);
+    status = replay_model(&settings, &argument.model, argv[1]);
     model_argument_close(&argument);
     return status;
 }

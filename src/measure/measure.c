@@ -18,29 +18,29 @@
 enum {
     RUNS_MOST = 15,
     RUNS_LEAST = 3,
-    COUNT_LEAST = 8,          // requests of a process
-    COUNT_MOST_RANDOM = 2048, // which are listed one by one
+    COUNT_LEAST = 8,          // requests per process
+    COUNT_MOST_RANDOM = 2048, // the model lists them one by one
     COUNT_MOST = 1 << 18,
     PILOT_COUNT = 8,
     NP_MOST_DEFAULT = 16,
 };
 
-static const uint64_t GROUP_BYTES = UINT64_C(4) << 30; // on the storage at a time
+static const uint64_t GROUP_BYTES = UINT64_C(4) << 30; // at most on the storage at a time
 
-// What one mode of measuring is content with.
+// How long and how exactly to measure.
 struct effort {
-    double seconds;     // of one phase
-    double uncertainty; // half of the 95 % interval
-    double total;       // seconds of everything; 0: as long as it takes
+    double seconds;     // per phase
+    double uncertainty; // half of the 95 % interval, as a fraction
+    double total;       // seconds; 0: no limit
 };
 static const struct effort quick_effort = {0.15, 0.05, 85}, full_effort = {0.6, 0.02, 0};
 
-// A benchmark, which is two points of the system: writing and reading.
+// A benchmark gives two points of the system: writing and reading.
 struct pair {
     struct benchmark benchmark;
     uint32_t np;
     bool warm;
-    size_t rested; // place of the pair that this one is with pauses before its requests, + 1; or 0
+    size_t rested; // this pair repeats another with pauses between requests: place of that one + 1; else 0
     unsigned runs;
     double seconds[2][RUNS_MOST]; // writing, reading
     double latency_p50[2], latency_p99[2];
@@ -60,7 +60,7 @@ struct measuring {
 
 // --- what is measured
 
-// Whether the smallest benchmark of it leaves most of the storage free, and the largest is as large as asked for.
+// Whether the first look leaves most of the storage free and, for twice_memory, random requests can fill the memory.
 static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np)
 {
     const struct storage *storage = &m->system->storage;
@@ -83,7 +83,7 @@ static int add_pair(struct measuring *m, struct pair pair)
     return 0;
 }
 
-// The last pair again, with pauses.
+// Adds the last pair again, with pauses.
 static int add_rested(struct measuring *m)
 {
     FORWARD(array_room(m->pair, m->pairs));
@@ -124,7 +124,7 @@ static int choose_pairs(struct measuring *m)
     if (!most) most = m->system->storage.processors < 2 ? 2 : m->system->storage.processors;
     if (!m->settings->np && most > NP_MOST_DEFAULT) most = NP_MOST_DEFAULT;
     for (uint32_t np = 1; np <= most;) {
-        bool is_few = m->settings->quick && !m->settings->sizes; // then two sizes must do
+        bool is_few = m->settings->quick && !m->settings->sizes; // then two sizes are enough
         for (size_t i = 0; i < count; i++) FORWARD(add_modes(m, sizes[i], np, !is_few || i == 1 || i == 2));
         for (size_t i = 0; i < count && (m->direct || m->drop); i++) {
             if (is_few && sizes[i] != 4 << 10 && sizes[i] != 1 << 20) continue;
@@ -165,11 +165,11 @@ static int run_group(struct measuring *m, struct pair *const *group, size_t coun
     return code;
 }
 
-static void take_times(struct pair *pair, const struct replay_phase phase[2])
+static void add_times(struct pair *pair, const struct replay_phase phase[2])
 {
     for (unsigned k = 0; k < 2; k++) {
         pair->seconds[k][pair->runs] = phase[k].time;
-        // Of the last run: quantiles of many requests vary little.
+        // From the last run: quantiles of many requests vary little.
         pair->latency_p50[k] = phase[k].latency_p50;
         pair->latency_p99[k] = phase[k].latency_p99;
     }
@@ -191,12 +191,12 @@ static uint64_t bytes_of(const struct pair *pair)
 typedef bool choose_pair(const struct measuring *m, const struct pair *pair);
 typedef void use_times(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]);
 
-static bool is_alike(const struct pair *a, const struct pair *b)
+static bool can_share_run(const struct pair *a, const struct pair *b)
 {
     return a->np == b->np && a->warm == b->warm;
 }
 
-// Runs the chosen pairs, in groups that are alike and fit the storage.
+// Runs the chosen pairs, in groups with one number of processes and cache state that fit the storage.
 static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
 {
     uint64_t room = m->system->storage.free_bytes / 2 < GROUP_BYTES ? m->system->storage.free_bytes / 2 : GROUP_BYTES;
@@ -205,7 +205,7 @@ static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
     for (size_t i = 0; i < m->pairs && !code;) {
         uint64_t bytes = 0;
         size_t count = 0;
-        for (; i < m->pairs && (!count || (is_alike(&m->pair[i], group[0]) && bytes < room)); i++) {
+        for (; i < m->pairs && (!count || (can_share_run(&m->pair[i], group[0]) && bytes < room)); i++) {
             if (!choose(m, &m->pair[i])) continue;
             group[count++] = &m->pair[i];
             bytes += bytes_of(&m->pair[i]);
@@ -228,7 +228,7 @@ static bool choose_unrested(const struct measuring *m, const struct pair *pair)
     return !pair->rested;
 }
 
-// As many as fill the time that a phase should take, by a first look.
+// As many requests as fill the time that a phase should take, from the first look.
 static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
 {
     struct benchmark *b = &pair->benchmark;
@@ -252,7 +252,7 @@ static bool choose_unsure(const struct measuring *m, const struct pair *pair)
     return !is_sure(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
 }
 
-// Pauses are as long as the requests take without them, which the first round has told.
+// Pauses are as long as the requests take without them in the first round.
 static void set_pauses(struct measuring *m)
 {
     for (size_t i = 0; i < m->pairs; i++) {
@@ -270,7 +270,7 @@ static void set_pauses(struct measuring *m)
 static void note_times(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
 {
     (void)m;
-    take_times(pair, phase);
+    add_times(pair, phase);
 }
 
 static size_t count_unsure(const struct measuring *m)
@@ -302,12 +302,12 @@ static int run_rounds(struct measuring *m)
 
 // --- names and messages
 
-static int run_probe(struct measuring *m)
+static int run_microbench(struct measuring *m)
 {
     uint32_t np = m->pair[m->pairs - 1].np;
     struct benchmark any = {.size = 1, .count = 1};
     struct replay_result result = {0};
-    int code = run_model(m, &any, 1, (struct replay_job){.np = np, .task = TASK_PROBE}, &result);
+    int code = run_model(m, &any, 1, (struct replay_job){.np = np, .task = TASK_MICROBENCH}, &result);
     m->system->metadata = (struct system_metadata){np, result.create, result.stat, result.open, result.unlink};
     m->system->messages.np = np;
     m->system->messages.latency = result.message_latency;
@@ -387,7 +387,7 @@ static int measure(struct measuring *m)
     tell(m, (struct measure_progress){.step = MEASURE_FIRST_LOOK});
     FORWARD(run_round(m, choose_unrested, set_count));
     FORWARD(run_rounds(m));
-    FORWARD(run_probe(m));
+    FORWARD(run_microbench(m));
     return make_points(m);
 }
 

@@ -39,7 +39,7 @@ static double deviation_of(const double *value, size_t count)
     return sqrt(sum / (double)(count - 1));
 }
 
-// Student's t that 95 % lie within, by degrees of freedom.
+// Student's t for 95 %, by degrees of freedom.
 static double student(size_t freedom)
 {
     static const double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,

@@ -1,4 +1,4 @@
-// What a few repeated measurements say.
+// Statistics of a few repeated measurements.
 #pragma once
 
 #include <stddef.h>
@@ -7,11 +7,12 @@ struct interval {
     double middle, low, high;
 };
 
-// The median and its 95 % interval by order statistics; of fewer than six values all of them. Sorts the values.
+// The median and its 95 % interval by order statistics; of fewer than six values, their range. Sorts the values.
 struct interval statistics_median(double *value, size_t count);
 
-// Where 95 % of further values lie if all come from one normal distribution (Student's t), around the median. What
-// measurements have in common by mistake is `systematic`, a fraction of the median, and adds to it. Sorts the values.
+// The median, and an interval that contains 95 % of further values if all come from one normal distribution (Student's
+// t). `systematic` is an error that all values share, as a fraction of the median; it widens the interval. Sorts the
+// values.
 struct interval statistics_next(double *value, size_t count, double systematic);
 
 // Half of the mean's 95 % interval, as a fraction of the mean; infinite for fewer than two values.

@@ -9,9 +9,9 @@
 #include "base/json_in.h"
 
 enum replay_task {
-    TASK_RUN,     // the model's operations
-    TASK_PREPARE, // make the files that the program found; in one process
-    TASK_PROBE,   // no model: time calls for names, and messages
+    TASK_RUN,        // the model's operations
+    TASK_PREPARE,    // make the files that the program found; in one process
+    TASK_MICROBENCH, // no model: time calls for names, and messages
     TASK_COUNT
 };
 
@@ -54,7 +54,7 @@ struct replay_result {
     uint64_t skipped;     // operations that no back end can do
     char first_failure[256];
     char first_skipped[64];            // name of the call
-    double create, stat, open, unlink; // calls per second, of TASK_PROBE
+    double create, stat, open, unlink; // calls per second, of TASK_MICROBENCH
     double message_latency;            // seconds; 0 without MPI
     double message_bandwidth;          // bytes per second
 };

@@ -40,7 +40,7 @@ static unsigned signal_all(const char *word, int signal)
     return found;
 }
 
-// Launchers clean up after themselves when they are asked politely; the rest is not asked.
+// Launchers clean up after SIGTERM; what is still there after half a second gets SIGKILL.
 void replay_end_processes(const char *work)
 {
     for (unsigned i = 0; i < ALL_POLLS; i++) {
@@ -78,9 +78,9 @@ static void guard(int end, const char *folder, const char *work)
     ssize_t got;
     while ((got = read(GUARD_FD, &word, 1)) < 0 && errno == EINTR) continue;
     if (got == 1) _exit(0);
-    if (work) replay_end_processes(work);
-    if (folder) replay_remove_tree(folder);
-    if (work) replay_remove_tree(work);
+    replay_end_processes(work);
+    replay_remove_tree(folder);
+    replay_remove_tree(work);
     _exit(0);
 }
 
@@ -93,7 +93,7 @@ void replay_guard_start(struct replay_guard *to, const char *folder, const char 
     if (between == 0) {
         close(ends[1]);
         if (fork() == 0) guard(ends[0], folder, work);
-        _exit(0); // the guard is nobody's child
+        _exit(0); // so that the guard is not our child
     }
     close(ends[0]);
     if (between > 0) waitpid(between, NULL, 0);

@@ -63,7 +63,7 @@ static void watch_phase(void *context)
     FILE *in = fopen(session->workspace.file[WORKSPACE_PHASE], "re");
     if (in && fscanf(in, "%u", &phase) != 1) phase = 0;
     if (in) fclose(in);
-    session->settings->progress(session->run, phase);
+    session->settings->progress(session->run, phase, session->model->program[session->settings->job.program].end);
 }
 
 static int save_model(const char *path, const struct model *model)
@@ -86,7 +86,7 @@ static int read_result(const struct session *session, struct replay_result *resu
     struct json_in_error error = {0};
     int code = contract_read_result(result, session->workspace.file[WORKSPACE_RESULT], &error);
     if (code < 0) return problem_json(session->problem, code, "the result of the runner", &error);
-    bool complete = result->phases == session->model->phases || session->settings->job.task == TASK_PROBE;
+    bool complete = result->phases == session->model->phases || session->settings->job.task == TASK_MICROBENCH;
     return complete ? 0 : problem_code(session->problem, ERR_FORMAT, "the result of the runner");
 }
 
@@ -224,22 +224,25 @@ static int run_all(struct session *session, bool scaled, struct replay_outcome *
     return 0;
 }
 
-int replay_repeat(const struct replay_settings *settings, struct model *model, struct replay_outcome *outcome,
-                  struct problem *problem)
+int replay_repeat(struct replay_settings settings, struct model *model, const char *name,
+                  struct replay_outcome *outcome, struct problem *problem)
 {
-    struct session session = {.settings = settings, .model = model, .problem = problem};
-    const struct replay_job *job = &settings->job;
-    uint32_t np = model->program[job->program].np;
-    *outcome = (struct replay_outcome){0};
+    struct session session = {.settings = &settings, .model = model, .problem = problem};
+    struct replay_job *job = &settings.job;
+    *outcome = (struct replay_outcome){.program = replay_main_program(model)};
+    FORWARD(replay_check_model(model, name, "replay", problem));
+    uint32_t np = model->program[outcome->program].np;
+    job->program = outcome->program;
+    if (!job->np) job->np = np;
     FORWARD(replay_check_phases(model, job->program, job->phases, problem));
-    int code = job->null ? 0 : check_space(model, settings->target, (double)job->np / np, problem);
-    if (code < 0) return problem_code(problem, code, settings->target);
+    int code = job->null ? 0 : check_space(model, settings.target, (double)job->np / np, problem);
+    if (code < 0) return problem_code(problem, code, settings.target);
     code = session_start(&session);
     if (!code) code = model_scale(model, job->program, job->np);
     if (!code) code = run_all(&session, job->np != np, outcome);
-    if (settings->keep && session.workspace.folder) outcome->kept = strdup(session.workspace.folder);
-    workspace_remove(&session.workspace, settings->keep);
-    return code < 0 ? problem_code(problem, code, settings->target) : 0;
+    if (settings.keep && session.workspace.folder) outcome->kept = strdup(session.workspace.folder);
+    workspace_remove(&session.workspace, settings.keep);
+    return code < 0 ? problem_code(problem, code, settings.target) : 0;
 }
 
 void replay_outcome_free(struct replay_outcome *outcome)

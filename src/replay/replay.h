@@ -11,9 +11,9 @@ enum { REPLAY_MOST_RUNS = 1000, REPLAY_MOST_PROCESSES = 1 << 20 };
 struct replay_settings {
     const char *target;    // directory in which the replay makes its own
     const char *launcher;  // with {np}; NULL: that of the MPI that was recorded
-    struct replay_job job; // for the runner; its files are filled in here
+    struct replay_job job; // for the runner; files and task are filled in here
     // Called several times a second; the phase counts from 1, and is 0 while files are made. Or NULL.
-    void (*progress)(size_t run, unsigned phase);
+    void (*progress)(size_t run, unsigned phase, size_t phases);
     // The following are for replay_repeat:
     size_t repeat;   // runs
     bool compare;    // record the first run and compare it with the model
@@ -33,6 +33,7 @@ int replay_once(const struct replay_settings *settings, const struct model *mode
                 struct problem *problem);
 
 struct replay_outcome {
+    uint32_t program; // the one that moved the most bytes
     struct replay_result *run;
     size_t runs;
     bool compared;
@@ -40,8 +41,9 @@ struct replay_outcome {
     char *kept; // folder with the files that were left, or NULL
 };
 
-// Runs settings->repeat times and compares. Scales the model to the number of processes. The outcome is to be freed,
-// whatever is returned.
-int replay_repeat(const struct replay_settings *settings, struct model *model, struct replay_outcome *outcome,
-                  struct problem *problem);
+// Runs settings->repeat times and compares. Chooses the program; job.np is 0 for as many processes as were recorded,
+// and the model is scaled to them. `name` is that of the model, for messages. The outcome is to be freed, whatever is
+// returned.
+int replay_repeat(struct replay_settings settings, struct model *model, const char *name,
+                  struct replay_outcome *outcome, struct problem *problem);
 void replay_outcome_free(struct replay_outcome *outcome);

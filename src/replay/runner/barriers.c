@@ -1,4 +1,4 @@
-// Which of a phase's barriers are done: those that every process comes to, lest some wait for ever.
+// Chooses how many barriers of each phase are done: only those that every process reaches, so that none waits for ever.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,26 +51,26 @@ static int count_phase(const struct runner *runner, const struct model_phase *ph
 
 // --- where processes have different numbers
 
-// A process's barriers, by the number of its collective calls before them: these wait for others too.
-struct places {
+// The barriers of a process, by the number of collective calls before them, which wait for other processes too.
+struct barrier_places {
     int64_t *barriers;
     size_t count;
 };
 
-static int add_place(struct places *places)
+static int add_place(struct barrier_places *places)
 {
     return array_push(places->barriers, places->count, 0);
 }
 
-static int take_step(const struct model_step *step, void *context)
+static int count_step(const struct model_step *step, void *context)
 {
-    struct places *places = context;
+    struct barrier_places *places = context;
     if (step->kind->class == CLASS_NONE) places->barriers[places->count - 1] += step->op->at[AT_SIZE];
     return step->kind->collective ? add_place(places) : 0;
 }
 
-// Up to where the two differ.
-static void keep_common(struct places *common, const struct places *other)
+// Shortens `common` to where the two differ.
+static void keep_common(struct barrier_places *common, const struct barrier_places *other)
 {
     for (size_t i = 0; i < common->count; i++) {
         int64_t there = i < other->count ? other->barriers[i] : 0;
@@ -82,13 +82,13 @@ static void keep_common(struct places *common, const struct places *other)
 
 static int find_common(const struct runner *runner, uint32_t phase, int64_t *barriers)
 {
-    struct places common = {0}, other = {0};
+    struct barrier_places common = {0}, other = {0};
     int code = 0;
     for (uint32_t rank = 0; rank < runner->np && !code; rank++) {
-        struct places *places = rank ? &other : &common;
+        struct barrier_places *places = rank ? &other : &common;
         places->count = 0;
         code = add_place(places);
-        if (!code) code = model_expand_phase(&runner->model, phase, rank, 0, take_step, places);
+        if (!code) code = model_expand_phase(&runner->model, phase, rank, 0, count_step, places);
         if (!code && rank) keep_common(&common, &other);
     }
     *barriers = 0;

@@ -6,7 +6,8 @@
 static uint64_t word_at(uint64_t file, uint64_t index)
 {
     uint64_t word = (file << 48 ^ index) * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x2545f4914f6cdd1d);
-    return (word ^ word >> 31) | UINT64_C(0x8080808080808080); // text for stdio too: no zeros, no ends of lines
+    return (word ^ word >> 31) |
+           UINT64_C(0x8080808080808080); // no zeros and no newlines, so that stdio can use it as text
 }
 
 static uint64_t file_key(uint32_t set, uint32_t member)
@@ -32,7 +33,7 @@ void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint6
     }
 }
 
-// Zeros are right too: where nothing was written a file reads as zeros.
+// Zeros are right too: a file reads as zeros where nothing was written.
 uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes)
 {
     const unsigned char *from = data;
@@ -73,7 +74,7 @@ static uint64_t contiguous_data(void *data, const struct replay_file *file, cons
     return wrong;
 }
 
-// Copies between memory with holes and the bytes that are moved, one after the other.
+// Copies between memory with holes and contiguous bytes.
 static void scatter(unsigned char *memory, unsigned char *moved, const struct model_type *type, uint64_t bytes,
                     bool back)
 {

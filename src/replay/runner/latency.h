@@ -1,4 +1,4 @@
-// How long single transfers took: counts by logarithm, 2 % apart, so that those of many processes add up.
+// A histogram of latencies: logarithmic buckets 2 % apart, which processes can add up.
 #pragma once
 
 #include <stdint.h>
@@ -11,4 +11,4 @@ struct latency {
 
 void latency_note(struct latency *latency, double seconds);
 void latency_add(struct latency *latency, const struct latency *other);
-double latency_quantile(const struct latency *latency, double share); // seconds; 0 where nothing was noted
+double latency_quantile(const struct latency *latency, double share); // seconds; 0 for an empty one

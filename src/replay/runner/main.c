@@ -26,7 +26,7 @@ static int fail_json(const char *path, int code, const struct json_in_error *err
 static int run_task(struct runner *runner)
 {
     FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world_size()));
-    return runner->job->task == TASK_PROBE ? probe_run(runner->job) : runner_run(runner);
+    return runner->job->task == TASK_MICROBENCH ? microbench_run(runner->job) : runner_run(runner);
 }
 
 int main(int argc, char **argv)

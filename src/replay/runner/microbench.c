@@ -15,28 +15,28 @@
 #include "replay/runner/world.h"
 
 enum { FEWEST_FILES = 16, MOST_FILES = 4096, SMALL_BYTES = 8, LARGE_BYTES = 1 << 20, ROUNDS = 200, LARGE_ROUNDS = 20 };
-static const double PROBE_SECONDS = 0.5; // of each kind of call, about
+static const double CALL_SECONDS = 0.5; // about, for each kind of call
 
-enum probe_call { PROBE_CREATE, PROBE_STAT, PROBE_OPEN, PROBE_UNLINK, PROBE_CALLS };
+enum name_call { NAME_CREATE, NAME_STAT, NAME_OPEN, NAME_UNLINK, NAME_CALLS };
 
 // --- names
 
-static int do_call(enum probe_call call, const char *path)
+static int do_call(enum name_call call, const char *path)
 {
     struct stat about;
-    if (call == PROBE_STAT) return stat(path, &about);
-    if (call == PROBE_UNLINK) return unlink(path);
-    int fd = open(path, call == PROBE_CREATE ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
+    if (call == NAME_STAT) return stat(path, &about);
+    if (call == NAME_UNLINK) return unlink(path);
+    int fd = open(path, call == NAME_CREATE ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
     return fd < 0 ? -1 : close(fd);
 }
 
-// Seconds that `count` calls took.
-static int time_calls(const char *directory, enum probe_call call, unsigned count, double *seconds)
+// Seconds of `count` calls.
+static int time_calls(const char *directory, enum name_call call, unsigned count, double *seconds)
 {
     char path[PATH_MAX];
     double start = clock_seconds();
     for (unsigned i = 0; i < count; i++) {
-        int length = snprintf(path, sizeof path, "%s/file-probe.%d.%u", directory, world_rank(), i);
+        int length = snprintf(path, sizeof path, "%s/file-names.%d.%u", directory, world_rank(), i);
         RETURN_IF(length >= (int)sizeof path, -ENAMETOOLONG);
         RETURN_IF(do_call(call, path) < 0, -errno);
     }
@@ -45,25 +45,25 @@ static int time_calls(const char *directory, enum probe_call call, unsigned coun
 }
 
 // Calls per second of all processes together.
-static int measure_names(const char *directory, double rate[PROBE_CALLS])
+static int measure_names(const char *directory, double rate[NAME_CALLS])
 {
     double seconds = 0;
-    FORWARD(time_calls(directory, PROBE_CREATE, FEWEST_FILES, &seconds));
-    FORWARD(time_calls(directory, PROBE_UNLINK, FEWEST_FILES, &seconds));
-    double fitting = seconds > 0 ? PROBE_SECONDS / seconds * FEWEST_FILES : MOST_FILES;
+    FORWARD(time_calls(directory, NAME_CREATE, FEWEST_FILES, &seconds));
+    FORWARD(time_calls(directory, NAME_UNLINK, FEWEST_FILES, &seconds));
+    double fitting = seconds > 0 ? CALL_SECONDS / seconds * FEWEST_FILES : MOST_FILES;
     uint64_t mine = fitting < FEWEST_FILES ? FEWEST_FILES : fitting > MOST_FILES ? MOST_FILES : (uint64_t)fitting;
-    double *slowest = malloc((size_t)world_size() * sizeof *slowest);
-    RETURN_IF(!slowest, -ENOMEM);
+    double *all = malloc((size_t)world_size() * sizeof *all);
+    RETURN_IF(!all, -ENOMEM);
     int code = 0;
-    for (unsigned call = 0; call < PROBE_CALLS; call++) {
+    for (unsigned call = 0; call < NAME_CALLS; call++) {
         world_barrier();
         if (!code) code = time_calls(directory, call, (unsigned)mine, &seconds);
         double per_second = code || seconds <= 0 ? 0 : (double)mine / seconds;
-        world_gather(&per_second, sizeof per_second, slowest);
+        world_gather(&per_second, sizeof per_second, all);
         rate[call] = 0;
-        for (int i = 0; i < world_size() && !world_rank(); i++) rate[call] += slowest[i];
+        for (int i = 0; i < world_size() && !world_rank(); i++) rate[call] += all[i];
     }
-    free(slowest);
+    free(all);
     return code;
 }
 
@@ -72,7 +72,7 @@ static int measure_names(const char *directory, double rate[PROBE_CALLS])
 // Seconds of one message from one process to another.
 static double time_message(void *data, size_t bytes, unsigned rounds)
 {
-    world_exchange(data, bytes); // the first one sets up more than itself
+    world_exchange(data, bytes); // the first one also sets up the connection
     world_barrier();
     double start = clock_seconds();
     for (unsigned i = 0; i < rounds; i++) world_exchange(data, bytes);
@@ -81,9 +81,9 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
     return seconds / rounds / 2;
 }
 
-int probe_run(const struct replay_job *job)
+int microbench_run(const struct replay_job *job)
 {
-    double rate[PROBE_CALLS] = {0};
+    double rate[NAME_CALLS] = {0};
     struct replay_result result = {0};
     FORWARD(measure_names(job->directory, rate));
     void *data = calloc(1, LARGE_BYTES);
@@ -94,9 +94,9 @@ int probe_run(const struct replay_job *job)
         result.message_bandwidth = large > 0 ? LARGE_BYTES / large : 0;
     }
     free(data);
-    result.create = rate[PROBE_CREATE];
-    result.stat = rate[PROBE_STAT];
-    result.open = rate[PROBE_OPEN];
-    result.unlink = rate[PROBE_UNLINK];
+    result.create = rate[NAME_CREATE];
+    result.stat = rate[NAME_STAT];
+    result.open = rate[NAME_OPEN];
+    result.unlink = rate[NAME_UNLINK];
     return world_rank() ? 0 : contract_write_result(&result, job->result);
 }

@@ -5,4 +5,4 @@
 
 // Runs in all processes. Makes files in the directory of the job and removes them. Rank 0 writes the result: the calls
 // per second of all processes together, and latency and bandwidth of messages between two of them.
-int probe_run(const struct replay_job *job);
+int microbench_run(const struct replay_job *job);

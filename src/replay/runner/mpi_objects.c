@@ -7,7 +7,7 @@
 
 // --- communicators
 
-// Which processes open a file, as the model says.
+// Which processes open a file in the model.
 struct openers {
     const struct model *model;
     uint32_t set, member, rank;
@@ -91,7 +91,7 @@ MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind)
     return info;
 }
 
-// The type of items [first, end), which stand in one body.
+// The datatype of items [first, end) of one body.
 static int make_body(const struct datatype *flat, uint32_t first, uint32_t end, MPI_Datatype *out)
 {
     int count = 0, made = 0, code = MPI_SUCCESS;
@@ -135,15 +135,15 @@ static int make_type(const struct model_type *from, MPI_Datatype *out)
     return code;
 }
 
-int mpi_set_view(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
-    const struct model *model = &lane->runner->model;
+    const struct model *model = &thread->runner->model;
     struct mpi_open *open = file->mpi;
     MPI_Datatype etype = MPI_BYTE, filetype;
     int64_t place = step->op->at[AT_SECOND];
     uint32_t etype_bytes = step->kind->etype_bytes;
     if (!etype_bytes || place < 0 || (uint64_t)place >= model->types.count || model->types.type[place].cut) {
-        runner_skip(lane->runner, step);
+        operations_skip(thread->runner, step);
         return MPI_SUCCESS;
     }
     const struct model_type *type = &model->types.type[place];
@@ -167,10 +167,10 @@ int mpi_set_view(struct lane_run *lane, struct replay_file *file, const struct m
 
 // --- memory
 
-// Types are made once and kept, as programs do: MPI takes them apart when it first sees them.
+// Datatypes are made once and kept, as programs do: MPI analyses a datatype when it first sees it.
 struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step)
 {
-    const struct model_type *type = runner_memory_type(runner, step);
+    const struct model_type *type = transfers_memory_type(runner, step);
     struct mpi_memory bytes = {MPI_BYTE, (int)step->op->at[AT_SIZE]};
     if (!type) return bytes;
     uint32_t place = step->kind->memory - 1;

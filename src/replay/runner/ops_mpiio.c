@@ -44,13 +44,13 @@ static int64_t mpi_error(int code)
     }
 }
 
-static int64_t mpiio_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     struct mpi_open *open = malloc(sizeof *open);
     if (!open) return -ENOMEM;
     open->etype_bytes = 1;
-    MPI_Comm comm = mpi_comm_of(lane->runner, file);
-    MPI_Info info = mpi_hints_of(&lane->runner->model, step->kind);
+    MPI_Comm comm = mpi_comm_of(thread->runner, file);
+    MPI_Info info = mpi_hints_of(&thread->runner->model, step->kind);
     int code = MPI_File_open(comm, file->path, (int)step->kind->flags, info, &open->handle);
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     if (comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) MPI_Comm_free(&comm);
@@ -59,13 +59,13 @@ static int64_t mpiio_open(struct lane_run *lane, struct replay_file *file, const
         return mpi_error(code);
     }
     file->mpi = open;
-    runner_opened(lane->runner, file);
+    files_opened(thread->runner, file);
     return 0;
 }
 
-static int64_t mpiio_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t mpiio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
-    (void)lane, (void)step;
+    (void)thread, (void)step;
     struct mpi_open *open = file->mpi;
     if (!open) return 0;
     int code = MPI_File_close(&open->handle);
@@ -99,49 +99,49 @@ static int64_t mpiio_complete(void *request)
     return moved;
 }
 
-static int64_t begin(struct lane_run *lane, const struct mpi_call *call, const struct mpi_arguments *a)
+static int64_t begin(struct replay_thread *thread, const struct mpi_call *call, const struct mpi_arguments *a)
 {
     struct begun *begun = malloc(sizeof *begun);
     if (!begun) return -ENOMEM;
     *begun = (struct begun){call, *a};
     int code = call->run(&begun->a);
     if (code == MPI_SUCCESS)
-        lane->submitted = begun;
+        thread->submitted = begun;
     else
         free(begun);
     return code == MPI_SUCCESS ? a->size : mpi_error(code);
 }
 
-static int64_t mpiio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
+static int64_t mpiio_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
     const struct mpi_call *call = &mpi_calls[step->kind->call_id];
     struct mpi_arguments a = arguments_of(file, step);
     if (a.file == MPI_FILE_NULL) return -EBADF;
     if (!call->run) {
-        runner_skip(lane->runner, step);
+        operations_skip(thread->runner, step);
         return a.size;
     }
-    struct mpi_memory memory = mpi_memory_of(lane->runner, step);
+    struct mpi_memory memory = mpi_memory_of(thread->runner, step);
     a.data = data;
     a.count = memory.count;
     a.type = memory.type;
-    if (call_table[step->kind->call_id].form != FORM_BLOCKING) return begin(lane, call, &a);
+    if (call_table[step->kind->call_id].form != FORM_BLOCKING) return begin(thread, call, &a);
     return moved_bytes(call->run(&a), &a.status, a.size);
 }
 
 // --- other calls
 
-static int64_t mpiio_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     unsigned form = replay_call_of(step)->form;
     bool is_open = file && file->mpi;
-    if (form == REPLAY_MPI_VIEW && is_open) return mpi_error(mpi_set_view(lane, file, step));
+    if (form == REPLAY_MPI_VIEW && is_open) return mpi_error(mpi_set_view(thread, file, step));
     if ((form == REPLAY_MPI && is_open) || (form == REPLAY_NAME && file)) {
         struct mpi_arguments a = arguments_of(file, step);
         return mpi_error(mpi_calls[step->kind->call_id].run(&a));
     }
-    runner_skip(lane->runner, step);
+    operations_skip(thread->runner, step);
     return 0;
 }
 

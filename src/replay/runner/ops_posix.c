@@ -8,7 +8,7 @@ static int descriptor_of(const struct replay_file *file)
 {
     if (file->fd >= 0) return file->fd;
     if (file->directory) return dirfd(file->directory);
-    return file->stream ? file->stream->_fileno : file->spare; // a recorder would see fileno()
+    return file->stdio ? file->stdio->_fileno : file->spare; // a recorder would see fileno()
 }
 
 static struct replay_arguments arguments_of(const struct replay_file *file, int fd, const struct model_step *step)
@@ -23,14 +23,14 @@ static struct replay_arguments arguments_of(const struct replay_file *file, int 
 
 // --- open and close
 
-static int64_t open_directory(struct lane_run *lane, struct replay_file *file, bool adopts)
+static int64_t open_directory(struct replay_thread *thread, struct replay_file *file, bool adopts)
 {
     DIR *directory = adopts ? fdopendir(file->fd) : opendir(file->path);
     if (!directory) return -errno;
     if (adopts) file->fd = -1;
     if (file->directory) closedir(file->directory);
     file->directory = directory;
-    runner_opened(lane->runner, file);
+    files_opened(thread->runner, file);
     return 0;
 }
 
@@ -38,18 +38,18 @@ static int64_t open_directory(struct lane_run *lane, struct replay_file *file, b
 // redirects its standard output.
 static void redirect_stream(struct replay_file *file, int fd, int flags)
 {
-    if (!file->stream || !file->stream_is_on) return;
+    if (!file->stdio || !file->stdio_is_adopted) return;
     bool fits = (flags & O_ACCMODE) == (file->flags & O_ACCMODE);
-    if (fits && unseen_dup2(fd, file->stream->_fileno) >= 0) return;
-    file->stream = NULL; // ends with the process
+    if (fits && unrecorded_dup2(fd, file->stdio->_fileno) >= 0) return;
+    file->stdio = NULL; // ends with the process
 }
 
-static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t posix_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = arguments_of(file, -1, step);
     if (call->form == REPLAY_OPENDIR || call->form == REPLAY_FDOPENDIR) {
-        return open_directory(lane, file, call->form == REPLAY_FDOPENDIR && file->fd >= 0);
+        return open_directory(thread, file, call->form == REPLAY_FDOPENDIR && file->fd >= 0);
     }
     if (call_table[step->kind->call_id].effect == EFFECT_CREATE) a.flags = O_WRONLY | O_CREAT | O_TRUNC;
     if (file->fd >= 0 && file->spare < 0) file->spare = file->fd; // opened twice: no call names the older descriptor
@@ -60,11 +60,11 @@ static int64_t posix_open(struct lane_run *lane, struct replay_file *file, const
     file->flags = a.flags;
     file->uses_own = false;
     file->position = 0;
-    runner_opened(lane->runner, file);
+    files_opened(thread->runner, file);
     return 0;
 }
 
-static int64_t posix_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t posix_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     int fd = file->fd;
     if (replay_call_of(step)->form == REPLAY_CLOSEDIR) {
@@ -74,21 +74,21 @@ static int64_t posix_close(struct lane_run *lane, struct replay_file *file, cons
     }
     if (fd < 0) return 0;
     file->uses_own = false;
-    bool threads = model_threads(&lane->runner->model, lane->runner->job->program) > 1;
+    bool threads = model_threads(&thread->runner->model, thread->runner->job->program) > 1;
     if (file->duplicated || !threads) { // the file stays open if it has another descriptor
         file->duplicated = false;
         file->fd = file->spare;
         file->spare = -1;
         return close(fd) < 0 ? -errno : 0;
     }
-    if (file->spare < 0) file->spare = unseen_dup(fd);
+    if (file->spare < 0) file->spare = unrecorded_dup(fd);
     file->fd = -1;
     return close(fd) < 0 ? -errno : 0;
 }
 
 // --- transfers
 
-static int64_t submit(struct lane_run *lane, int fd, const struct model_step *step, void *data)
+static int64_t submit(struct replay_thread *thread, int fd, const struct model_step *step, void *data)
 {
     struct aiocb *block = calloc(1, sizeof *block);
     if (!block) return -ENOMEM;
@@ -101,7 +101,7 @@ static int64_t submit(struct lane_run *lane, int fd, const struct model_step *st
         free(block);
         return -error;
     }
-    lane->submitted = block;
+    thread->submitted = block;
     return step->op->at[AT_SIZE];
 }
 
@@ -119,7 +119,7 @@ static int64_t posix_complete(void *request)
 // Duplicates the descriptor to a number that stays the file's own.
 static void use_own(struct replay_file *file, int fd)
 {
-    int own = file->own < 0 ? unseen_dup(fd) : unseen_dup2(fd, file->own);
+    int own = file->own < 0 ? unrecorded_dup(fd) : unrecorded_dup2(fd, file->own);
     file->uses_own = own >= 0;
     if (own >= 0) file->own = own;
 }
@@ -129,7 +129,7 @@ static void use_own(struct replay_file *file, int fd)
 static void seek_unseen(struct replay_file *file, int fd, off_t offset)
 {
     if (!file->uses_own) use_own(file, fd);
-    file->position = file->uses_own ? unseen_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
+    file->position = file->uses_own ? unrecorded_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
 }
 
 static int64_t transfer_at_position(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
@@ -143,14 +143,14 @@ static int64_t transfer_at_position(struct replay_file *file, const struct model
     return moved;
 }
 
-static int64_t posix_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
+static int64_t posix_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = arguments_of(file, file->uses_own ? file->own : descriptor_of(file), step);
     a.buf = data;
     if (a.fd < 0) return -EBADF;
-    if (step->kind->nonblocking) return submit(lane, a.fd, step, data);
+    if (step->kind->nonblocking) return submit(thread, a.fd, step, data);
     if (call->form == REPLAY_POSITION) return transfer_at_position(file, step, &a);
     int64_t moved = call->form == REPLAY_AT            ? call->run(&a)
                     : step->kind->class == CLASS_WRITE ? pwrite(a.fd, data, a.len, a.off)
@@ -186,21 +186,21 @@ static void posix_make_ready(const struct runner *runner, struct replay_file *fi
 {
     int open = descriptor_of(file), flags = file->flags;
     if (open >= 0 && lacks_access(file, step->kind->class)) {
-        int fd = runner_open_inherited(runner, file, step);
+        int fd = files_open_inherited(runner, file, step);
         file->flags = flags;
         if (fd < 0) return;
         use_own(file, fd);
-        unseen_close(fd);
+        unrecorded_close(fd);
         return;
     }
-    file->fd = open < 0 ? runner_open_inherited(runner, file, step) : unseen_dup(open);
+    file->fd = open < 0 ? files_open_inherited(runner, file, step) : unrecorded_dup(open);
 }
 
 // --- copies inside the kernel: one operation for the call, one for what it read, one for what it wrote
 
-bool posix_copies(const struct lane_run *lane, const struct model_step *step)
+bool posix_copies(const struct replay_thread *thread, const struct model_step *step)
 {
-    return lane->copies && replay_call_of(step)->form == REPLAY_COPY_HALF;
+    return thread->copies && replay_call_of(step)->form == REPLAY_COPY_HALF;
 }
 
 // NULL where the descriptor has that position already.
@@ -227,19 +227,19 @@ static int64_t copy(uint16_t call, struct replay_file *source, off_t from, struc
     return moved;
 }
 
-static int64_t copy_half(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t copy_half(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     if (step->kind->class == CLASS_READ) {
-        lane->source = file;
-        lane->source_offset = step->op->at[AT_OFFSET];
-        lane->source_phase = step->phase;
+        thread->source = file;
+        thread->source_offset = step->op->at[AT_OFFSET];
+        thread->source_phase = step->phase;
         return 0;
     }
-    struct replay_file *source = lane->source;
-    uint16_t call = lane->copies;
-    lane->copies = 0;
-    lane->source = NULL;
-    return source ? copy(call, source, lane->source_offset, file, step) : -EINVAL;
+    struct replay_file *source = thread->source;
+    uint16_t call = thread->copies;
+    thread->copies = 0;
+    thread->source = NULL;
+    return source ? copy(call, source, thread->source_offset, file, step) : -EINVAL;
 }
 
 // --- other calls: each gives 0 or more, or -1 with errno
@@ -247,7 +247,7 @@ static int64_t copy_half(struct lane_run *lane, struct replay_file *file, const 
 // dup2 and dup3 get a number that nothing else has.
 static int64_t duplicate(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
 {
-    if (replay_call_of(step)->form == REPLAY_DUP2) a->fd2 = file->spare >= 0 ? file->spare : unseen_dup(a->fd);
+    if (replay_call_of(step)->form == REPLAY_DUP2) a->fd2 = file->spare >= 0 ? file->spare : unrecorded_dup(a->fd);
     file->spare = (int)replay_call_of(step)->run(a);
     file->duplicated = file->spare >= 0;
     return file->spare;
@@ -295,13 +295,13 @@ static int64_t call_on_descriptor(struct replay_file *file, const struct model_s
     }
 }
 
-static int64_t call_on_name(struct lane_run *lane, const struct replay_file *file, const struct model_step *step)
+static int64_t call_on_name(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step)
 {
-    struct runner *runner = lane->runner;
+    struct runner *runner = thread->runner;
     struct replay_arguments a = arguments_of(file, -1, step);
     a.path2 = runner->link_target; // a log does not say where a symbolic link leads: to a file that exists
     if (replay_call_of(step)->form == REPLAY_NAMES) {
-        const struct replay_file *second = runner_file(runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
+        const struct replay_file *second = files_get(runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
         if (!second) return -1;
         a.path2 = second->path;
     }
@@ -312,13 +312,13 @@ static int64_t call_on_name(struct lane_run *lane, const struct replay_file *fil
 }
 
 // Calls without a file. What failed because the descriptor was not open fails again.
-static int64_t call_on_nothing(struct lane_run *lane, const struct model_step *step)
+static int64_t call_on_nothing(struct replay_thread *thread, const struct model_step *step)
 {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = {.fd = -1};
     bool on_descriptor = (call->form >= REPLAY_FD && call->form < REPLAY_MMAP) || call->form == REPLAY_CLOSE;
     if (call->form == REPLAY_EVERYTHING || (on_descriptor && step->kind->error == EBADF)) return call->run(&a);
-    runner_skip(lane->runner, step);
+    operations_skip(thread->runner, step);
     return 0;
 }
 
@@ -333,12 +333,12 @@ static bool can_call(const struct replay_file *file, const struct model_step *st
     }
 }
 
-static int64_t call_on_file(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t call_on_file(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     struct replay_arguments a = {.dir = file->directory};
     switch (can_call(file, step) ? replay_call_of(step)->form : REPLAY_SKIP) {
     case REPLAY_NAME:
-    case REPLAY_NAMES: return call_on_name(lane, file, step);
+    case REPLAY_NAMES: return call_on_name(thread, file, step);
     case REPLAY_FD:
     case REPLAY_SEEK:
     case REPLAY_DUP:
@@ -348,21 +348,21 @@ static int64_t call_on_file(struct lane_run *lane, struct replay_file *file, con
     case REPLAY_MSYNC: return msync(file->mapping, file->mapped_bytes, MS_SYNC);
     case REPLAY_DIR:
     case REPLAY_EVERYTHING: return replay_call_of(step)->run(&a);
-    default: runner_skip(lane->runner, step); return 0;
+    default: operations_skip(thread->runner, step); return 0;
     }
 }
 
-static int64_t posix_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t posix_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     unsigned form = replay_call_of(step)->form;
     if (form == REPLAY_COPY || form == REPLAY_SENDFILE) {
         // A check of the data needs the file's own: it makes the halves one by one.
-        bool copies = !step->kind->error && !lane->runner->job->verify;
-        lane->copies = copies ? step->kind->call_id : 0;
+        bool copies = !step->kind->error && !thread->runner->job->verify;
+        thread->copies = copies ? step->kind->call_id : 0;
         return 0;
     }
-    if (file && posix_copies(lane, step)) return copy_half(lane, file, step);
-    int64_t result = file ? call_on_file(lane, file, step) : call_on_nothing(lane, step);
+    if (file && posix_copies(thread, step)) return copy_half(thread, file, step);
+    int64_t result = file ? call_on_file(thread, file, step) : call_on_nothing(thread, step);
     return result < 0 ? -errno : 0;
 }
 

@@ -21,14 +21,14 @@ static const char *mode_of_open(int flags)
     return (flags & O_ACCMODE) == O_RDWR ? "r+" : "w";
 }
 
-static int64_t stdio_open(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t stdio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     bool adopts = replay_call_of(step)->form == REPLAY_FDOPEN && file->fd >= 0;
     FILE *stream = adopts ? fdopen(file->fd, mode_of_open(file->flags)) : fopen(file->path, mode_of(step->kind->flags));
     if (!stream) return -errno;
-    if (file->stream && !file->stream_is_on) {
-        file->older = file->stream;
-        file->older_position = file->position;
+    if (file->stdio && !file->stdio_is_adopted) {
+        file->older_stdio = file->stdio;
+        file->older_stdio_position = file->position;
     }
     if (adopts) {
         file->fd = -1; // belongs to the stream now
@@ -36,36 +36,36 @@ static int64_t stdio_open(struct lane_run *lane, struct replay_file *file, const
         file->flags = (int)step->kind->flags;
         file->position = 0;
     }
-    file->stream = stream;
-    file->stream_is_on = false;
-    runner_opened(lane->runner, file);
+    file->stdio = stream;
+    file->stdio_is_adopted = false;
+    files_opened(thread->runner, file);
     return 0;
 }
 
-static int64_t stdio_close(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t stdio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
-    (void)lane, (void)step;
-    FILE *stream = file->stream;
-    file->stream = file->older;
-    file->position = file->older ? file->older_position : file->position;
-    file->older = NULL;
-    file->stream_is_on = false;
+    (void)thread, (void)step;
+    FILE *stream = file->stdio;
+    file->stdio = file->older_stdio;
+    file->position = file->older_stdio ? file->older_stdio_position : file->position;
+    file->older_stdio = NULL;
+    file->stdio_is_adopted = false;
     return stream && fclose(stream) ? -errno : 0;
 }
 
 static bool stdio_lacks(const struct replay_file *file, const struct model_step *step)
 {
     (void)step;
-    return !file->stream;
+    return !file->stdio;
 }
 
 // Makes a stream for standard input or output, which no call opens.
 static void stdio_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
 {
     int open = file->fd >= 0 ? file->fd : file->spare;
-    int fd = open >= 0 ? unseen_dup(open) : runner_open_inherited(runner, file, step);
-    file->stream = fd < 0 ? NULL : unseen_fdopen(fd, mode_of_open(file->flags));
-    file->stream_is_on = true;
+    int fd = open >= 0 ? unrecorded_dup(open) : files_open_inherited(runner, file, step);
+    file->stdio = fd < 0 ? NULL : unrecorded_fdopen(fd, mode_of_open(file->flags));
+    file->stdio_is_adopted = true;
 }
 
 // --- transfers
@@ -83,46 +83,46 @@ int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, cons
 static void choose_stream(struct replay_file *file, unsigned class)
 {
     bool writes = class == CLASS_WRITE || class == CLASS_SYNC;
-    if (!file->older || (writes ? __fwritable(file->stream) : __freadable(file->stream))) return;
-    FILE *stream = file->stream;
+    if (!file->older_stdio || (writes ? __fwritable(file->stdio) : __freadable(file->stdio))) return;
+    FILE *stream = file->stdio;
     off_t position = file->position;
-    file->stream = file->older;
-    file->position = file->older_position;
-    file->older = stream;
-    file->older_position = position;
+    file->stdio = file->older_stdio;
+    file->position = file->older_stdio_position;
+    file->older_stdio = stream;
+    file->older_stdio_position = position;
 }
 
-static int64_t stdio_transfer(struct lane_run *lane, struct replay_file *file, const struct model_step *step,
+static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
                               void *data)
 {
-    (void)lane;
+    (void)thread;
     size_t size = (size_t)step->op->at[AT_SIZE];
-    if (!file->stream) return -EBADF;
+    if (!file->stdio) return -EBADF;
     choose_stream(file, step->kind->class);
     int64_t offset = step->op->at[AT_OFFSET];
     bool is_write = step->kind->class == CLASS_WRITE, appends = is_write && file->flags & O_APPEND;
     if (step->kind->has_offset && file->position != offset) {
-        if (!appends && fseeko(file->stream, offset, SEEK_SET) < 0) return -errno;
+        if (!appends && fseeko(file->stdio, offset, SEEK_SET) < 0) return -errno;
         file->position = offset;
     }
     const struct replay_call *call = replay_call_of(step);
     if (call->form != REPLAY_STDIO_TRANSFER) call = &replay_calls[is_write ? CALL_fwrite : CALL_fread];
-    int64_t moved = call->run(&(struct replay_arguments){.stream = file->stream, .buf = data, .len = size});
+    int64_t moved = call->run(&(struct replay_arguments){.stream = file->stdio, .buf = data, .len = size});
     if (moved < 0) moved = 0;
     file->position += moved;
-    if ((size_t)moved < size && ferror(file->stream)) return errno ? -errno : -EIO;
+    if ((size_t)moved < size && ferror(file->stdio)) return errno ? -errno : -EIO;
     return moved;
 }
 
-static int64_t stdio_other(struct lane_run *lane, struct replay_file *file, const struct model_step *step)
+static int64_t stdio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
 {
     const struct replay_call *call = replay_call_of(step);
-    if (!file || !file->stream || (call->form != REPLAY_STDIO && call->form != REPLAY_STDIO_SEEK)) {
-        runner_skip(lane->runner, step);
+    if (!file || !file->stdio || (call->form != REPLAY_STDIO && call->form != REPLAY_STDIO_SEEK)) {
+        operations_skip(thread->runner, step);
         return 0;
     }
     if (step->kind->class == CLASS_SYNC) choose_stream(file, CLASS_SYNC);
-    struct replay_arguments a = {.stream = file->stream, .off = step->op->at[AT_OFFSET]};
+    struct replay_arguments a = {.stream = file->stdio, .off = step->op->at[AT_OFFSET]};
     if (call->run(&a) < 0) return -errno;
     if (call->form == REPLAY_STDIO_SEEK) file->position = a.off;
     return 0;

@@ -10,14 +10,14 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-// Names of members that were recorded; others, of more processes than there were, have none.
+// False for members beyond the recorded ones, which a replay with more processes has.
 static bool name_of(const struct paths *paths, uint32_t set, uint32_t member, char name[PATH_MAX])
 {
     const struct file_set *names = paths->model->file[set].set;
     return member < names->member_count && file_set_member_name(names, member, name, PATH_MAX) >= 0;
 }
 
-// Cuts the name to that of its folder; false where it has none.
+// Cuts the name to that of its directory; false where it has none.
 static bool cut_to_folder(char *name)
 {
     char *slash = strrchr(name, '/');

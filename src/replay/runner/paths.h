@@ -1,5 +1,5 @@
-// Where the replay's files are. Their names are not the program's, but files that shared a folder share one again: what
-// changes names waits for others that do so in the same folder.
+// Paths of the replay's files. Names differ from those of the program, but files of one directory share one again:
+// calls that change names in one directory wait for each other.
 #pragma once
 
 #include <stdbool.h>
@@ -12,18 +12,18 @@ struct paths {
     const char *folder;
     struct paths_known {
         uint32_t set, member;
-        bool has_files; // it is the folder of others
+        bool has_files; // it is the directory of others
     } * known;          // every file that has a name
     size_t count;
-    struct lookup known_of;   // a name's hash -> known
-    struct lookup outside_of; // so too, of folders that the model has only files of -> their number from 0
+    struct lookup known_of;   // hash of a name -> place in known
+    struct lookup outside_of; // hash of a directory that is no file of the model itself -> its number, from 0
     uint32_t outside;         // how many of these
 };
 
 int paths_make(struct paths *paths, const struct model *model, const char *folder);
 void paths_free(struct paths *paths);
 
-// The file's, to be freed: its plain name in the folder, in FOLDER/dir-NUMBER or in a folder with a plain name.
+// The path of a file, to be freed: a plain name in the folder, in FOLDER/dir-NUMBER or in a directory of the model.
 char *paths_of(const struct paths *paths, uint32_t set, uint32_t member);
-char *paths_outside(const struct paths *paths, uint32_t number); // a folder, to be freed; the first is FOLDER itself
+char *paths_outside(const struct paths *paths, uint32_t number); // to be freed; number 0 is FOLDER itself
 bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member);

@@ -1,4 +1,4 @@
-// What was there before the program: files as large as they were, folders, and links.
+// Makes what was there before the program: files with their sizes, directories, and links.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,23 +14,23 @@ enum { PREPARE_BYTES = 1 << 20, MPI_CREATE = 1 }; // MPI_MODE_CREATE of both MPI
 
 // --- what the program does to a set of files
 
-struct use {
+struct set_use {
     bool used;         // by a call that did not fail
-    bool creates;      // some call makes its members
-    bool is_directory; // some call is for directories
-    bool is_link;      // some call is for symbolic links, and none opens it
+    bool creates;      // a call makes its members
+    bool is_directory; // a call is for directories
+    bool is_link;      // a call is for symbolic links
     bool opens;
     bool reads;
 };
 
-static void look_at_kind(const struct op_kind *kind, void *context)
+static void note_kind(const struct op_kind *kind, void *context)
 {
-    struct use *use = context; // by set
+    struct set_use *use = context; // by set
     const struct call_info *call = &call_table[kind->call_id];
     if (kind->error) return;
     if (kind->set2 != OP_NO_SET) use[kind->set2].used = use[kind->set2].creates = true; // renamed or linked
     if (kind->set == OP_NO_SET) return;
-    struct use *of = &use[kind->set];
+    struct set_use *of = &use[kind->set];
     uint32_t create = kind->layer == LAYER_MPIIO ? MPI_CREATE : O_CREAT;
     bool makes = kind->class == CLASS_OPEN && kind->flags & create;
     of->used = true;
@@ -42,18 +42,18 @@ static void look_at_kind(const struct op_kind *kind, void *context)
     of->reads |= kind->class == CLASS_READ;
 }
 
-static struct use *find_uses(const struct runner *runner)
+static struct set_use *uses_by_set(const struct runner *runner)
 {
     const struct replay_job *job = runner->job;
-    struct use *use = calloc(runner->model.files + 1, sizeof *use);
-    if (!use || !model_used_kinds(&runner->model, job->program, job->phases, look_at_kind, use)) return use;
+    struct set_use *use = calloc(runner->model.files + 1, sizeof *use);
+    if (!use || !model_used_kinds(&runner->model, job->program, job->phases, note_kind, use)) return use;
     free(use);
     return NULL;
 }
 
 int runner_find_opened(const struct runner *runner, bool *opened)
 {
-    struct use *use = find_uses(runner);
+    struct set_use *use = uses_by_set(runner);
     RETURN_IF(!use, -ENOMEM);
     for (size_t i = 0; i < runner->model.files; i++) opened[i] = use[i].opens;
     free(use);
@@ -75,8 +75,7 @@ static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes)
         else
             offset += (uint64_t)put;
     }
-    // The data must be on the device: else writing it goes on during the replay, and the page cache cannot let go of
-    // it.
+    // Without this the kernel writes the data during the replay, and cannot drop it from the page cache.
     if (!code && bytes && fsync(fd) < 0) code = -errno;
     free(data);
     return code;
@@ -94,7 +93,7 @@ static int cool_or_warm(int fd, uint64_t bytes, bool cold)
     return code;
 }
 
-// As recorded is cold where most of what the program read of it came from storage.
+// As recorded: cold where the program read more of the file from storage than from memory.
 static bool is_cold(const struct runner *runner, const struct model_file *file)
 {
     if (runner->job->cache != CACHE_AS_RECORDED) return runner->job->cache == CACHE_COLD;
@@ -130,7 +129,7 @@ static int make_link(char *path, const char *folder)
     return code;
 }
 
-// Whatever was there before, so were the folders that it lies in, even where the program makes others like them.
+// What was there before had its directories before, even where the program makes others of the same set.
 static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member)
 {
     char *path = paths_of(&runner->paths, set, member);
@@ -145,7 +144,7 @@ static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t m
     return code;
 }
 
-static int prepare_member(const struct runner *runner, const struct use *use, uint32_t set, uint32_t member,
+static int prepare_member(const struct runner *runner, const struct set_use *use, uint32_t set, uint32_t member,
                           uint64_t bytes)
 {
     const struct paths *paths = &runner->paths;
@@ -155,9 +154,9 @@ static int prepare_member(const struct runner *runner, const struct use *use, ui
     return prepare_file(runner, set, member, bytes);
 }
 
-// Of a set, those that were there before. Where another program of the log made them, or a phase that is left out: all
-// that are only used.
-static int prepare_set(const struct runner *runner, const struct use *use, uint32_t set)
+// Makes the members of a set that were there before; and all members, where another program of the log or a phase that
+// is left out made them.
+static int prepare_set(const struct runner *runner, const struct set_use *use, uint32_t set)
 {
     const struct model_file *file = &runner->model.file[set];
     if (!use->used) return 0;
@@ -168,15 +167,15 @@ static int prepare_set(const struct runner *runner, const struct use *use, uint3
     }
     size_t members = file->set->member_count;
     uint64_t bytes =
-        use->opens || use->reads ? file->size_after : 0; // what a shell opened for it to write to was empty
+        use->opens || use->reads ? file->size_after : 0; // a file that a shell opened for it to write to was empty
     for (uint32_t i = 0; !file->existed && !use->creates && i < members; i++) {
         FORWARD(prepare_member(runner, use, set, i, bytes / members));
     }
     return 0;
 }
 
-// Folders that the program uses and does not make.
-static int prepare_folders(const struct runner *runner, const struct use *use)
+// Directories that the program uses and does not make.
+static int prepare_folders(const struct runner *runner, const struct set_use *use)
 {
     const struct paths *paths = &runner->paths;
     for (uint32_t i = 1; i < paths->outside; i++) FORWARD(make_directory(paths_outside(paths, i)));
@@ -201,7 +200,7 @@ static int make_link_target(const struct runner *runner)
 
 int runner_prepare(struct runner *runner)
 {
-    struct use *use = find_uses(runner);
+    struct set_use *use = uses_by_set(runner);
     int code = use ? paths_make(&runner->paths, &runner->model, runner->job->directory) : -ENOMEM;
     if (!code) code = make_link_target(runner);
     if (!code) code = prepare_folders(runner, use);

@@ -19,7 +19,7 @@ static void fill_phase(const struct runner *runner, const struct phase_time *all
     to->latency_p99 = latency_quantile(&runner->latency[phase], 0.99);
 }
 
-// Rank 0's become those of all.
+// Adds the latencies of the other ranks to rank 0's.
 static int gather_latencies(struct runner *runner)
 {
     struct latency *all = malloc(runner->np * sizeof *all);

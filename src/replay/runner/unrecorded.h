@@ -1,19 +1,20 @@
-// What a replay must do though its program did not, so that a recorder does not see it: files that the program had from
-// its parent are opened, descriptors go on under another number. Descriptors are never closed so: a recorder would go
-// on taking their number for the file.
+// Calls that the program did not make and the replay needs: opening files that the program inherited, using a file
+// under another descriptor. They bypass a recorder, so that the recorded replay has the calls of the program. A
+// descriptor that a recorder knows must not be closed this way: the recorder would take its number for the file further
+// on.
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-enum { UNSEEN_FAR = 256 }; // duplicates have numbers from here on, where no other call puts any
+enum { UNRECORDED_FAR = 256 }; // the smallest number of duplicates: other descriptors are below
 
-// Each as the call that it is named after: -1 on failure; errno stays as it was.
-int unseen_open(const char *path, int flags);
-int unseen_dup(int fd);
-int unseen_dup2(int fd, int to); // `to` is open, and was of the same file
-void unseen_close(int fd);       // that nothing has used
-off_t unseen_seek(int fd, off_t offset);
-FILE *unseen_fdopen(int fd, const char *mode);
-bool unseen_exists(const char *path);
+// Each is like the call that it is named after: -1 on failure; but errno stays as it was.
+int unrecorded_open(const char *path, int flags);
+int unrecorded_dup(int fd);
+int unrecorded_dup2(int fd, int to); // `to` must be open on the same file
+void unrecorded_close(int fd);       // of a descriptor that nothing has used
+off_t unrecorded_seek(int fd, off_t offset);
+FILE *unrecorded_fdopen(int fd, const char *mode);
+bool unrecorded_exists(const char *path);

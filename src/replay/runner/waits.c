@@ -7,23 +7,23 @@
 #include "base/err.h"
 #include "replay/runner/runner.h"
 
-enum { PATIENCE_SECONDS = 10 }; // of MPI programs, where lanes wait for other processes too
+enum { PATIENCE_SECONDS = 10 }; // in MPI programs, whose threads wait for other processes too
 
-static int add_wait(struct lane_run *lane, const struct model_wait *wait)
+static int add_wait(struct replay_thread *thread, const struct model_wait *wait)
 {
-    return array_push(lane->wait, lane->waits, (struct lane_wait){.wait = wait});
+    return array_push(thread->wait, thread->waits, (struct thread_wait){.wait = wait});
 }
 
-int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)
+int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads)
 {
-    runner->lane = lane;
+    runner->thread = thread;
     runner->waits = false;
-    for (uint32_t i = 0; i < lanes; i++) pthread_cond_init(&lane[i].told, NULL);
+    for (uint32_t i = 0; i < threads; i++) pthread_cond_init(&thread[i].told, NULL);
     for (size_t i = 0; i < runner->model.waits; i++) {
         const struct model_wait *wait = &runner->model.wait[i];
         if (wait->program != runner->job->program || wait->rank != runner->rank) continue;
-        if (wait->thread >= lanes || wait->behind >= lanes) continue;
-        FORWARD(add_wait(&lane[wait->thread], wait));
+        if (wait->thread >= threads || wait->behind >= threads) continue;
+        FORWARD(add_wait(&thread[wait->thread], wait));
         runner->waits = true;
     }
     return 0;
@@ -31,17 +31,18 @@ int waits_begin(struct runner *runner, struct lane_run *lane, uint32_t lanes)
 
 // --- waiting
 
-// A model that somebody wrote may have threads that wait for each other for ever.
-static bool is_stuck(const struct lane_run *lane)
+// In a model from a file, threads may wait for each other for ever.
+static bool is_stuck(const struct replay_thread *thread)
 {
-    for (const struct lane_run *at = lane; at->behind && at->behind->done < at->wanted; at = at->behind) {
-        if (at->behind == lane) return true;
+    for (const struct replay_thread *at = thread; at->behind && at->behind->done < at->wanted; at = at->behind) {
+        if (at->behind == thread) return true;
     }
     return false;
 }
 
-// Of a lane in some call of MPI nobody here can say for whom it waits: where nothing is done for long, one goes on.
-static bool wait_a_while(struct runner *runner, struct lane_run *other)
+// A thread inside a call of MPI may wait for any other process. So in an MPI program a thread stops waiting when no
+// operation of the process ends for long: returns false.
+static bool wait_a_while(struct runner *runner, struct replay_thread *other)
 {
     struct timespec until;
     if (!runner->model.program[runner->job->program].is_mpi) {
@@ -54,51 +55,51 @@ static bool wait_a_while(struct runner *runner, struct lane_run *other)
     return pthread_cond_timedwait(&other->told, &runner->wait_lock, &until) != ETIMEDOUT || runner->done != before;
 }
 
-// With the lock held.
-static void wait_for(struct lane_run *lane, struct lane_run *other, uint64_t done)
+// Waits until `other` has done so many operations. Called with wait_lock held.
+static void wait_for(struct replay_thread *thread, struct replay_thread *other, uint64_t done)
 {
     if (other->done >= done) return;
-    lane->behind = other;
-    lane->wanted = done;
-    for (bool goes_on = !is_stuck(lane); goes_on && other->done < done;) {
+    thread->behind = other;
+    thread->wanted = done;
+    for (bool goes_on = !is_stuck(thread); goes_on && other->done < done;) {
         if (done < other->next_wanted) other->next_wanted = done;
-        goes_on = wait_a_while(lane->runner, other);
+        goes_on = wait_a_while(thread->runner, other);
     }
-    lane->behind = NULL;
+    thread->behind = NULL;
 }
 
-void waits_before(struct lane_run *lane)
+void waits_before(struct replay_thread *thread)
 {
-    struct runner *runner = lane->runner;
-    int64_t op = (int64_t)lane->done + 1;
-    for (size_t i = 0; i < lane->waits; i++) {
-        struct lane_wait *at = &lane->wait[i];
+    struct runner *runner = thread->runner;
+    int64_t op = (int64_t)thread->done + 1;
+    for (size_t i = 0; i < thread->waits; i++) {
+        struct thread_wait *at = &thread->wait[i];
         const struct model_wait *wait = at->wait;
         while (at->next < wait->count && wait->op[at->next] < op) at->next++;
         if (at->next == wait->count || wait->op[at->next] != op) continue;
         pthread_mutex_lock(&runner->wait_lock);
-        wait_for(lane, &runner->lane[wait->behind], (uint64_t)wait->done[at->next]);
+        wait_for(thread, &runner->thread[wait->behind], (uint64_t)wait->done[at->next]);
         pthread_mutex_unlock(&runner->wait_lock);
     }
 }
 
 // --- what was done
 
-void waits_after(struct lane_run *lane, uint64_t count)
+void waits_after(struct replay_thread *thread, uint64_t count)
 {
-    struct runner *runner = lane->runner;
+    struct runner *runner = thread->runner;
     if (!runner->waits) return;
     pthread_mutex_lock(&runner->wait_lock);
-    lane->done = count > UINT64_MAX - lane->done ? UINT64_MAX : lane->done + count;
+    thread->done = count > UINT64_MAX - thread->done ? UINT64_MAX : thread->done + count;
     runner->done++;
-    if (lane->done >= lane->next_wanted) {
-        lane->next_wanted = UINT64_MAX; // those that want more say so again
-        pthread_cond_broadcast(&lane->told);
+    if (thread->done >= thread->next_wanted) {
+        thread->next_wanted = UINT64_MAX; // a thread that waits for more sets it again
+        pthread_cond_broadcast(&thread->told);
     }
     pthread_mutex_unlock(&runner->wait_lock);
 }
 
-void waits_end(struct lane_run *lane)
+void waits_end(struct replay_thread *thread)
 {
-    waits_after(lane, UINT64_MAX);
+    waits_after(thread, UINT64_MAX);
 }

@@ -1,18 +1,19 @@
-// The processes that replay together: MPI's, or forked ones where the program had no MPI.
+// The processes that replay together: those of MPI, or forked ones for a program without MPI.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// `np` counts without MPI only. Returns 0 in every process, or a negative code.
+// Only the world without MPI uses `np`. Returns 0 in every process, or a negative code.
 int world_start(int *argc, char ***argv, int np, int threads);
 int world_rank(void);
 int world_size(void);
 void world_barrier(void);
-void world_move(void);                                        // a little data: parts phases as the program did
+// Exchanges one byte between all processes: separates phases as the program's communication did. Nothing without MPI.
+void world_communicate(void);
 void world_gather(const void *mine, size_t bytes, void *all); // to rank 0
-// Whether messages can be timed: MPI, and two processes at least.
+// Whether messages can be timed: with MPI and at least two processes.
 bool world_has_messages(void);
-void world_exchange(void *data, size_t bytes); // from the first process to the second and back
-// All processes' worst status; ends the world.
+void world_exchange(void *data, size_t bytes); // sends from rank 0 to rank 1 and back
+// Ends the world; returns the exit status. A process with a status other than 0 ends the others: they may wait for it.
 int world_end(int status);

@@ -30,7 +30,7 @@ void world_barrier(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-void world_move(void)
+void world_communicate(void)
 {
     char mine = 0, all;
     MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
@@ -56,8 +56,7 @@ void world_exchange(void *data, size_t bytes)
 
 int world_end(int status)
 {
-    int worst;
-    MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (status) MPI_Abort(MPI_COMM_WORLD, status);
     MPI_Finalize();
-    return worst;
+    return status;
 }

@@ -1,4 +1,4 @@
-// Processes without MPI: forked by the first, with a page of memory between them.
+// Processes without MPI: rank 0 forks the others, and shares some memory with them.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "replay/runner/world.h"
 
-enum { GATHER_BYTES = 1 << 20 }; // of one process
+enum { GATHER_BYTES = 1 << 20 }; // per process
 
 static struct shared {
     pthread_barrier_t barrier;
@@ -20,16 +20,19 @@ static struct shared {
 } * shared;
 static int rank, size;
 
-// A process that was killed comes to no barrier: the others must not wait for it.
-static void look_at_child(int signal)
+// The others would wait in a barrier for a process that was killed or failed. They die with rank 0.
+static void check_children(int signal)
 {
-    static const char text[] = "ioseer replay: a process of it was killed\n";
-    siginfo_t about = {0};
+    static const char text[] = "ioseer replay: one of its processes was killed\n";
+    int status, error = errno;
     (void)signal;
-    if (waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) || !about.si_pid || about.si_code == CLD_EXITED) return;
-    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)ignored;
-    _exit(1); // the others die with this one
+    while (waitpid(-1, &status, WNOHANG) > 0) {
+        if (WIFEXITED(status) && !WEXITSTATUS(status)) continue;
+        ssize_t ignored = WIFEXITED(status) ? 0 : write(STDERR_FILENO, text, sizeof text - 1);
+        (void)ignored;
+        _exit(1);
+    }
+    errno = error;
 }
 
 int world_start(int *argc, char ***argv, int np, int threads)
@@ -43,7 +46,7 @@ int world_start(int *argc, char ***argv, int np, int threads)
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&shared->barrier, &attributes, (unsigned)np);
     size = np;
-    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = look_at_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP}, NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = check_children, .sa_flags = SA_RESTART | SA_NOCLDSTOP}, NULL);
     for (int i = 1; i < np; i++) {
         pid_t child = fork();
         RETURN_IF(child < 0, -errno);
@@ -70,7 +73,7 @@ void world_barrier(void)
     pthread_barrier_wait(&shared->barrier);
 }
 
-void world_move(void) {}
+void world_communicate(void) {}
 
 void world_gather(const void *mine, size_t bytes, void *all)
 {
@@ -94,13 +97,10 @@ void world_exchange(void *data, size_t bytes)
 
 int world_end(int status)
 {
-    if (rank) return status;
     int child;
+    if (rank || status) return status;
     while (wait(&child) > 0) {
-        if (!WIFEXITED(child))
-            status = 1;
-        else if (WEXITSTATUS(child) > status)
-            status = WEXITSTATUS(child);
+        if (!WIFEXITED(child) || WEXITSTATUS(child)) return 1;
     }
-    return status;
+    return 0;
 }

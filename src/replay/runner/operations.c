@@ -1,0 +1,147 @@
+// One operation after the other: waits its pause, does it with the back end of its layer, and takes the time.
+#include "replay/runner/operations.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "replay/runner/ops.h"
+#include "replay/runner/transfers.h"
+#include "replay/runner/world.h"
+
+static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind)
+{
+    if (runner->job->null) return &replay_null;
+    switch (kind->layer) {
+    case LAYER_STDIO: return replay_calls[kind->call_id].form == REPLAY_POSITION ? &replay_posix : &replay_stdio;
+#ifdef IOSEER_REPLAY_MPI
+    case LAYER_MPIIO: return &replay_mpiio;
+#endif
+    default: return &replay_posix;
+    }
+}
+
+// --- what came of it
+
+void operations_skip(struct runner *runner, const struct model_step *step)
+{
+    pthread_mutex_lock(&runner->lock);
+    if (!runner->result.skipped++)
+        snprintf(runner->result.first_skipped, sizeof runner->result.first_skipped, "%s", step->kind->call);
+    pthread_mutex_unlock(&runner->lock);
+}
+
+void operations_failed(struct replay_thread *thread, const struct model_step *step, const struct replay_file *file,
+                       int64_t error)
+{
+    struct runner *runner = thread->runner;
+    pthread_mutex_lock(&runner->lock);
+    if (!runner->result.failed++) {
+        snprintf(runner->result.first_failure, sizeof runner->result.first_failure, "%s: %.150s: %s", step->kind->call,
+                 file ? file->path : "", strerror((int)-error));
+    }
+    pthread_mutex_unlock(&runner->lock);
+}
+
+// Threads share the sums of their process.
+void operations_add(struct runner *runner, double *sum, double seconds)
+{
+    pthread_mutex_lock(&runner->lock);
+    *sum += seconds;
+    pthread_mutex_unlock(&runner->lock);
+}
+
+void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
+{
+    struct phase_time *time = &runner->time[step->phase];
+    bool completes = runner->job->durable && step->kind->class == CLASS_SYNC;
+    seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
+    operations_add(runner, transfers || completes ? &time->seconds : &time->others, seconds);
+    if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
+}
+
+// --- barriers
+
+// Where several barriers stand in a row, the pause is before the last of them.
+static void run_barriers(struct replay_thread *thread, const struct model_step *step)
+{
+    int64_t left = thread->number ? 0 : thread->runner->barriers[step->phase] - thread->barriers;
+    int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
+    thread->barriers += count;
+    for (int64_t i = 1; i < count; i++) world_barrier();
+    if (count > 1) thread->free_at = clock_seconds();
+    pauses_wait(thread, step);
+    if (!count) return;
+    world_barrier();
+    thread->free_at = clock_seconds();
+}
+
+// --- operations
+
+static int64_t do_other(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
+                        const struct model_step *step)
+{
+    if (step->kind->class == CLASS_OPEN && file) return backend->open(thread, file, step);
+    if (step->kind->class == CLASS_CLOSE && file) return backend->close(thread, file, step);
+    return backend->other(thread, file, step);
+}
+
+// Writes what the page cache has of a file to the storage, and drops it.
+static void drop_cached(const struct replay_file *file)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    if (fsync(fd) == 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+}
+
+static int run_operation(struct replay_thread *thread, const struct model_step *step)
+{
+    struct runner *runner = thread->runner;
+    const struct op_kind *kind = step->kind;
+    bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
+    struct replay_file *file =
+        kind->set == OP_NO_SET ? NULL : files_get(runner, kind->set, (uint32_t)step->op->at[AT_MEMBER]);
+    if (kind->set != OP_NO_SET && !file) return -ENOMEM;
+    if (transfers && !file) return 0;
+    transfers_complete(thread, kind->class == CLASS_CLOSE ? file : NULL, false);
+    const struct replay_backend *backend = backend_of(runner, kind);
+    if (transfers && !posix_copies(thread, step)) return transfers_run(thread, backend, file, step);
+    if (runner->job->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
+    if (file) files_make_ready(thread, backend, file, step);
+    pauses_wait(thread, step);
+    double start = clock_seconds();
+    int64_t result = do_other(thread, backend, file, step);
+    thread->free_at = clock_seconds();
+    operations_add_time(runner, step, transfers, thread->free_at - start);
+    // The time of a copy is that of both its halves.
+    if (transfers && kind->class == CLASS_WRITE) {
+        operations_add(runner, &runner->time[thread->source_phase].seconds, thread->free_at - start);
+    }
+    // A call that only looks at names may give another result than in the program: the comparison shows that.
+    bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
+    if (result < 0 && !kind->error && counts) operations_failed(thread, step, file, result);
+    return 0;
+}
+
+int operations_run(const struct model_step *step, void *context)
+{
+    struct replay_thread *thread = context;
+    if (step->kind->class == CLASS_NONE) {
+        transfers_complete(thread, NULL, false); // a barrier counts as an operation
+        run_barriers(thread, step);
+        return 0;
+    }
+    waits_before(thread);
+    int code = run_operation(thread, step);
+    waits_after(thread, 1);
+    return code;
+}
+
+int operations_leave_out(const struct model_step *step, void *context)
+{
+    if (step->kind->class != CLASS_NONE) waits_after(context, 1);
+    return 0;
+}

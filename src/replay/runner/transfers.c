@@ -1,0 +1,164 @@
+// Transfers: their memory and data, and those that are not waited for at once.
+#include "replay/runner/transfers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+enum { BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
+
+// --- memory and data
+
+const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step)
+{
+    uint32_t place = step->kind->memory;
+    if (!place || place > runner->model.types.count || step->kind->layer != LAYER_MPIIO) return NULL;
+    const struct model_type *type = &runner->model.types.type[place - 1];
+    bool whole = type->bytes && !(step->op->at[AT_SIZE] % (int64_t)type->bytes);
+    return whole && !type->cut && type->flat.low >= 0 && type->extent > 0 ? type : NULL;
+}
+
+// Memory that a transfer needs: more than it moves where its datatype has holes.
+static size_t memory_bytes(const struct runner *runner, const struct model_step *step)
+{
+    const struct model_type *type = transfers_memory_type(runner, step);
+    int64_t size = step->op->at[AT_SIZE];
+    if (!type || !size) return (size_t)size;
+    return (size_t)(size / (int64_t)type->bytes - 1) * (size_t)type->extent + (size_t)type->flat.high;
+}
+
+// Data begins where malloc would put it, 16 bytes after a page begins: a transfer of pages then touches one page more.
+static int reserve_buffer(struct replay_thread *thread, const struct replay_file *file, size_t bytes)
+{
+    struct buffer *buffer = &thread->buffer;
+    size_t room = (bytes + 2 * BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
+    if (!buffer->memory && thread->spares) *buffer = thread->spare[--thread->spares];
+    if (room > buffer->bytes) {
+        free(buffer->memory);
+        *buffer = (struct buffer){.memory = aligned_alloc(BUFFER_ALIGN, room)};
+        RETURN_IF(!buffer->memory, -ENOMEM);
+        data_fill(buffer->memory, 0, 0, 0, room);
+        buffer->bytes = room;
+    }
+    thread->data = (unsigned char *)buffer->memory + (file->flags & O_DIRECT ? 0 : MALLOC_OFFSET);
+    return 0;
+}
+
+// Filling all of the data may take longer than the pause of the program: unless it is verified, each page gets 8 bytes.
+static void prepare_data(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step)
+{
+    uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
+    if (thread->runner->job->verify) {
+        data_of_step(thread->data, transfers_memory_type(thread->runner, step), file, step, bytes, false);
+        return;
+    }
+    for (uint64_t at = 0; at < bytes; at += BUFFER_ALIGN) {
+        uint64_t part = bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
+        data_fill(thread->data + at, file->set, file->member, offset + at, part);
+    }
+}
+
+static void verify(struct runner *runner, const struct model_step *step, const struct replay_file *file, void *data,
+                   int64_t moved)
+{
+    if (!runner->job->verify || step->kind->class != CLASS_READ || moved <= 0) return;
+    if (!step->kind->has_offset) return; // with a shared file pointer the place is not known
+    uint64_t wrong = data_of_step(data, transfers_memory_type(runner, step), file, step, (uint64_t)moved, true);
+    __atomic_fetch_add(&runner->result.wrong_bytes, wrong, __ATOMIC_RELAXED);
+}
+
+// --- nonblocking transfers
+
+static int keep_pending(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
+                        const struct model_step *step, double start, double end)
+{
+    FORWARD(array_room(thread->pending, thread->pendings));
+    FORWARD(array_room(thread->spare, thread->pendings + thread->spares));
+    bool works = step->async && thread->runner->job->think;
+    thread->pending[thread->pendings++] = (struct pending){
+        .request = thread->submitted,
+        .backend = backend,
+        .file = file,
+        .kind = step->kind,
+        .op = *step->op,
+        .buffer = thread->buffer,
+        .data = thread->data,
+        .start = start,
+        .busy_until = end + (works ? (double)step->async->overlap_ns / 1e9 : 0),
+        .ahead = step->async ? step->async->ahead : 0,
+        .phase = step->phase,
+    };
+    thread->submitted = NULL;
+    thread->buffer = (struct buffer){0};
+    return 0;
+}
+
+static void complete(struct replay_thread *thread, const struct pending *pending)
+{
+    struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
+    while (clock_seconds() < pending->busy_until) continue;
+    int64_t result = pending->backend->complete(pending->request);
+    double end = clock_seconds();
+    operations_add(thread->runner, &thread->runner->time[pending->phase].seconds, end - pending->start);
+    thread->free_at = end;
+    thread->spare[thread->spares++] = pending->buffer;
+    if (result < 0 && !pending->kind->error) operations_failed(thread, &step, pending->file, result);
+    verify(thread->runner, &step, pending->file, pending->data, result);
+}
+
+void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < thread->pendings; i++) {
+        struct pending *pending = &thread->pending[i];
+        if (all || !pending->ahead || pending->file == closed) {
+            complete(thread, pending);
+        } else {
+            pending->ahead--;
+            thread->pending[kept++] = *pending;
+        }
+    }
+    thread->pendings = kept;
+}
+
+// --- a transfer
+
+int transfers_run(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
+                  const struct model_step *step)
+{
+    struct runner *runner = thread->runner;
+    int64_t size = step->op->at[AT_SIZE], moved = size - step->op->at[AT_SHORT];
+    struct op op = *step->op;
+    struct model_step smaller = *step;
+    if (size < 0 || size > LARGEST_BUFFER) { // asked for all that there is: the program got less
+        smaller.op = &op;
+        op.at[AT_SIZE] = moved;
+        op.at[AT_SHORT] = 0;
+        step = &smaller;
+    }
+    files_make_ready(thread, backend, file, step);
+    FORWARD(reserve_buffer(thread, file, memory_bytes(runner, step)));
+    if (step->kind->class == CLASS_WRITE) prepare_data(thread, file, step);
+    pauses_wait(thread, step);
+    double start = clock_seconds();
+    int64_t result = backend->transfer(thread, file, step, thread->data);
+    double end = clock_seconds();
+    thread->free_at = end; // verifying is part of the next pause
+    if (thread->submitted) return keep_pending(thread, backend, file, step, start, end);
+    operations_add_time(runner, step, true, end - start);
+    if (result < 0 && !step->kind->error) operations_failed(thread, step, file, result);
+    verify(runner, step, file, thread->data, result);
+    return 0;
+}
+
+void transfers_free(struct replay_thread *thread)
+{
+    for (size_t i = 0; i < thread->spares; i++) free(thread->spare[i].memory);
+    free(thread->spare);
+    free(thread->pending);
+    free(thread->buffer.memory);
+}
