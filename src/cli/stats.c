@@ -10,6 +10,7 @@
 #include "cli/verb.h"
 #include "log/describe.h"
 #include "log/stats.h"
+#include "summary/summary.h"
 
 static struct {
     struct print_options print;
@@ -40,23 +41,13 @@ static int print_record_json(const struct log_stats_record *record, void *contex
 {
     struct printer *printer = context;
     struct json_out *json = printer->output->json;
-    struct counters_value values[COUNTERS_MAX_VALUES];
-    size_t count = list_values(record, values);
     json_object(json);
     key_text(json, "layer", call_layer_name(record->layer));
     key_signed_if(json, "rank", record->has_rank, record->rank);
     key_text(json, "file", record->file ? record->file->name : NULL);
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
     if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
-    json_key(json, "counters");
-    json_object(json);
-    for (size_t i = 0; i < count; i++) {
-        if (values[i].is_real)
-            key_double(json, values[i].name, values[i].real);
-        else
-            key_signed(json, values[i].name, values[i].integer);
-    }
-    json_close(json);
+    summary_key_counters(json, &record->counters, record->is_reduced ? &record->ranks : NULL, record->layer);
     json_close(json);
     return 0;
 }

@@ -411,6 +411,12 @@ size_t log_process_index(const struct log *log, const struct log_process *proces
     return (size_t)(process - (const struct log_process *)log->processes.item);
 }
 
+int log_process_compare(const struct log_process *left, const struct log_process *right)
+{
+    if (left->world != right->world) return left->world < right->world ? -1 : 1;
+    return left->has_rank ? (left->rank > right->rank) - (left->rank < right->rank) : 0;
+}
+
 size_t log_file_index(const struct log *log, const struct log_file *file)
 {
     return (size_t)(file - (const struct log_file *)log->files.item);

@@ -258,5 +258,8 @@ int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_
 size_t log_file_index(const struct log *log, const struct log_file *file);
 size_t log_process_index(const struct log *log, const struct log_process *process);
 
+// By world, then rank: below, equal to or above 0. Processes without a rank come last and are equal.
+int log_process_compare(const struct log_process *left, const struct log_process *right);
+
 // Reads the block at a place. Replaces what is in `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);

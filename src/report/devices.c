@@ -1,9 +1,7 @@
 #include "report/devices.h"
 
-#include <stdio.h>
-#include <sys/sysmacros.h>
-
 #include "base/json_keys.h"
+#include "summary/summary.h"
 
 static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
 {
@@ -43,19 +41,13 @@ void devices_json(const struct log *log, struct json_out *json, size_t most)
     json_array(json);
     for (size_t i = 0; i < log_device_count(log); i++) {
         const struct log_device *device = log_device_at(log, i);
-        char number[32];
-        snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
         json_object(json);
-        key_text(json, "name", device->name);
-        key_text(json, "host", device->host);
-        key_text(json, "number", number);
+        summary_key_device(json, device);
         key_seconds(json, "start", device->start_ns);
-        json_key(json, "columns");
-        json_array(json);
+        key_array(json, "columns");
         for (size_t k = 0; k < sizeof column / sizeof column[0]; k++) json_text(json, column[k]);
         json_close(json);
-        json_key(json, "samples");
-        json_array(json);
+        key_array(json, "samples");
         samples_json(device, json, most);
         json_close(json);
         json_close(json);

@@ -1,27 +1,15 @@
 #include "base/json_keys.h"
 #include "report/files.h"
+#include "summary/summary.h"
 
 static void counters_json(const struct files_row *row, struct json_out *json)
 {
-    json_key(json, "layers");
-    json_array(json);
+    key_array(json, "layers");
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
-        struct counters_value value[COUNTERS_MAX_VALUES];
-        size_t count = row->of[layer] ? counters_list(row->of[layer], NULL, layer, value) : 0;
-        if (!count) continue;
+        if (!row->of[layer]) continue;
         json_object(json);
         key_text(json, "layer", call_layer_name(layer));
-        json_key(json, "counters");
-        json_object(json);
-        for (size_t i = 0; i < count; i++) {
-            json_key(json, value[i].name);
-            if (value[i].is_real) {
-                json_double(json, value[i].real);
-            } else {
-                json_signed(json, value[i].integer);
-            }
-        }
-        json_close(json);
+        summary_key_counters(json, row->of[layer], NULL, layer);
         json_close(json);
     }
     json_close(json);
@@ -35,15 +23,12 @@ static void sizes_json(const struct counters *counters, struct json_out *json)
         const char *key;
         unsigned first;
     } row[2] = {{"read", COUNTER_SIZE_READ}, {"write", COUNTER_SIZE_WRITE}};
-    json_key(json, "sizes");
-    json_object(json);
-    json_key(json, "labels");
-    json_array(json);
+    key_object(json, "sizes");
+    key_array(json, "labels");
     for (unsigned i = 0; i < COUNTERS_BINS; i++) json_text(json, label[i]);
     json_close(json);
     for (unsigned k = 0; k < 2; k++) {
-        json_key(json, row[k].key);
-        json_array(json);
+        key_array(json, row[k].key);
         for (unsigned i = 0; i < COUNTERS_BINS; i++) json_unsigned(json, counters->value[row[k].first + i]);
         json_close(json);
     }
@@ -54,8 +39,7 @@ static void sizes_json(const struct counters *counters, struct json_out *json)
 static void common_json(const struct counters_common *common, struct json_out *json, const char *key)
 {
     bool shown[COUNTERS_CANDIDATES] = {false};
-    json_key(json, key);
-    json_array(json);
+    key_array(json, key);
     for (unsigned n = 0; n < COUNTERS_TOP; n++) {
         unsigned best = COUNTERS_CANDIDATES;
         for (unsigned i = 0; i < common->used && i < COUNTERS_CANDIDATES; i++) {
@@ -78,18 +62,15 @@ static void heat_json(const struct files *files, const struct files_row *row, st
     uint64_t columns = (files->positions + files->group - 1) / files->group;
     const struct files_heat *heat = row->heat[row->layer];
     static const char *const key[2] = {"read_bytes", "write_bytes"};
-    json_key(json, "heat");
-    json_object(json);
+    key_object(json, "heat");
     key_number(json, "first", 0);
     key_number(json, "ranks", files->group);
     for (unsigned direction = 0; direction < 2; direction++) {
-        json_key(json, key[direction]);
-        json_array(json);
+        key_array(json, key[direction]);
         for (uint64_t i = 0; i < columns; i++) json_unsigned(json, heat[i].bytes[direction]);
         json_close(json);
     }
-    json_key(json, "seconds");
-    json_array(json);
+    key_array(json, "seconds");
     for (uint64_t i = 0; i < columns; i++) json_seconds(json, heat[i].ns);
     json_close(json);
     json_close(json);
@@ -110,8 +91,7 @@ static void row_json(const struct files *files, const struct files_row *row, str
     key_number(json, "processes", row->processes);
     key_signed_if(json, "ranks", log_world_count(files->log), (int64_t)row->ranks);
     key_text(json, "layer", row->layer ? call_layer_name(row->layer) : NULL);
-    json_key(json, "seconds");
-    json_object(json);
+    key_object(json, "seconds");
     key_seconds(json, "read", (int64_t)counters->value[COUNTER_READ_TIME]);
     key_seconds(json, "write", (int64_t)counters->value[COUNTER_WRITE_TIME]);
     key_seconds(json, "meta", (int64_t)counters->value[COUNTER_META_TIME]);

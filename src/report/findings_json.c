@@ -29,8 +29,7 @@ static void finding_json(const struct finding *finding, struct json_out *json)
     key_text(json, "basis", finding->basis);
     key_double_if(json, "share", true, finding->share);
     key_text(json, "severity", finding_severity_name(finding->severity));
-    json_key(json, "evidence");
-    json_array(json);
+    key_array(json, "evidence");
     for (size_t i = 0; i < finding->evidences; i++) evidence_json(&finding->evidence[i], json);
     json_close(json);
     key_text(json, "reason", finding->reason);

@@ -37,18 +37,15 @@ static int compare_times(const void *a, const void *b)
 static int compare_ranks(const void *a, const void *b)
 {
     const struct process_order *left = a, *right = b;
-    if (left->process->world != right->process->world) return left->process->world < right->process->world ? -1 : 1;
-    if (left->process->has_rank && left->process->rank != right->process->rank)
-        return left->process->rank < right->process->rank ? -1 : 1;
-    return left->process < right->process ? -1 : 1;
+    int order = log_process_compare(left->process, right->process);
+    return order ? order : left->process < right->process ? -1 : 1;
 }
 
 static void process_json(const struct process_order *order, struct json_out *json)
 {
     json_object(json);
     who_json(order->process, json);
-    json_key(json, "layers");
-    json_array(json);
+    key_array(json, "layers");
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
         const struct layer_time *time = &order->time->of[layer];
         if (!time->calls) continue;
@@ -76,8 +73,7 @@ static int processes_json(const struct layers *layers, struct json_out *json, si
     if (count > 1) qsort(order, count, sizeof *order, compare_times);
     size_t shown = count < most ? count : most;
     if (shown > 1) qsort(order, shown, sizeof *order, compare_ranks);
-    json_key(json, "ranks");
-    json_array(json);
+    key_array(json, "ranks");
     for (size_t i = 0; i < shown; i++) process_json(&order[i], json);
     json_close(json);
     key_number(json, "ranks_left_out", count - shown);
@@ -112,8 +108,7 @@ static void call_json(const struct call_order *order, struct json_out *json)
     key_seconds(json, "inclusive", sum->inclusive_ns);
     key_seconds(json, "exclusive", not_negative(sum->exclusive_ns));
     key_seconds(json, "longest", sum->longest_ns);
-    json_key(json, "below");
-    json_array(json);
+    key_array(json, "below");
     for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
         if (!sum->below[layer].calls) continue;
         json_object(json);
@@ -138,8 +133,7 @@ static int calls_json(const struct layers *layers, struct json_out *json)
         if (call && layers->call[id].calls) order[count++] = (struct call_order){call, &layers->call[id]};
     }
     if (count > 1) qsort(order, count, sizeof *order, compare_calls);
-    json_key(json, "calls");
-    json_array(json);
+    key_array(json, "calls");
     for (size_t i = 0; i < count && i < MOST; i++) call_json(&order[i], json);
     json_close(json);
     free(order);
@@ -187,8 +181,7 @@ static void begin_tree(struct tree *tree, const struct log_event *event)
     who_json(event->process, json);
     key_seconds(json, "start", event->start_ns);
     key_seconds(json, "duration", event->duration_ns);
-    json_key(json, "tree");
-    json_array(json);
+    key_array(json, "tree");
 }
 
 static int take_event(struct tree *tree, const struct log_event *event)
@@ -247,8 +240,7 @@ int layers_json(const struct layers *layers, struct json_out *json, size_t ranks
     json_object(json);
     FORWARD(processes_json(layers, json, ranks));
     FORWARD(calls_json(layers, json));
-    json_key(json, "slowest");
-    json_array(json);
+    key_array(json, "slowest");
     for (size_t i = 0; i < layers->slow.count && i < trees; i++) {
         const struct layer_slow *slow = &layers->slow.of[i];
         FORWARD(tree_json(layers->log, slow->id, slow->process, slow->start_ns, most, json));

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/json_keys.h"
 
 int report_names_place(struct report_names *names, uint64_t number, const char *text)
 {
@@ -24,8 +25,7 @@ int report_names_place(struct report_names *names, uint64_t number, const char *
 
 void report_names_json(const struct report_names *names, struct json_out *json, const char *key)
 {
-    json_key(json, key);
-    json_array(json);
+    key_array(json, key);
     for (size_t i = 0; i < names->count; i++) json_text(json, names->name[i]);
     json_close(json);
 }

@@ -65,8 +65,7 @@ size_t phases_family_end(const struct model *model, size_t first)
 
 static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count, size_t most)
 {
-    json_key(json, "ranks");
-    json_array(json);
+    key_array(json, "ranks");
     for (size_t i = 0; i < count && i < most; i++) json_unsigned(json, rank[i]);
     json_close(json);
 }
@@ -77,8 +76,7 @@ static void key_offset_table(struct json_out *json, const struct model_row *row,
     const struct model_value *value = &row->item->at[AT_OFFSET];
     size_t place = model_place(row->part->ph, row->part->phs, ph);
     if (value->text || !value->table || place == SIZE_MAX) return;
-    json_key(json, "offset_table");
-    json_array(json);
+    key_array(json, "offset_table");
     for (size_t i = 0; i < row->part->ranks && i < most; i++)
         json_signed(json, value->table[place * row->part->ranks + i]);
     json_close(json);
@@ -117,8 +115,7 @@ static void write_operation(struct json_out *json, const struct model_row *row, 
 
 static void key_others(struct json_out *json, const struct model *model, const struct model_family *family, uint32_t ph)
 {
-    json_key(json, "others");
-    json_object(json);
+    key_object(json, "others");
     uint64_t count[CLASS_COUNT] = {0};
     model_count_others(model, family, ph, count);
     for (unsigned class = CLASS_OPEN; class < CLASS_COUNT; class ++) {
@@ -148,8 +145,7 @@ static void write_phase(struct json_out *json, const struct model *model, size_t
     key_text(json, "access", use->files.files ? use->files.shared ? "shared" : "unique" : NULL);
     key_number(json, "np", use->ranks);
     key_ranks(json, use->rank, use->ranks, most);
-    json_key(json, "ops");
-    json_array(json);
+    key_array(json, "ops");
     for (size_t i = 0; i < rows->count && i < most; i++) write_operation(json, &rows->row[i], use, phase->ph, most);
     json_close(json);
     key_others(json, model, family, phase->ph);
@@ -199,12 +195,10 @@ static void write_family(struct json_out *json, const struct model *model, size_
 int phases_json(const struct model *model, struct json_out *json, size_t most)
 {
     json_object(json);
-    json_key(json, "phases");
-    json_array(json);
+    key_array(json, "phases");
     int code = write_phases(json, model, most);
     json_close(json);
-    json_key(json, "families");
-    json_array(json);
+    key_array(json, "families");
     for (size_t i = 0, shown = 0; i < model->families && shown < most; i++) {
         if (model->family[i].count < 2) continue;
         write_family(json, model, i);
@@ -214,8 +208,7 @@ int phases_json(const struct model *model, struct json_out *json, size_t most)
     key_seconds(json, "gap", model->gap_ns);
     key_number(json, "bytes", model->bytes);
     key_number(json, "unphased_bytes", model->unphased);
-    json_key(json, "unphased");
-    json_object(json);
+    key_object(json, "unphased");
     key_number(json, "launchers", model->unphased_launchers);
     key_number(json, "unnamed", model->unphased_unnamed);
     key_number(json, "untraced", model->unphased_untraced);

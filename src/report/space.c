@@ -116,8 +116,7 @@ int space_json(const struct space *space, const struct model *model, struct json
             count += is_kept(every, space->point[i].thread, space->point[i].number);
     }
     json_object(json);
-    json_key(json, "points");
-    json_array(json);
+    key_array(json, "points");
     for (size_t i = 0; i < space->count && !code; i++) {
         const struct space_point *point = &space->point[i];
         if (!is_kept(every, point->thread, point->number)) continue;

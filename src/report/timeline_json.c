@@ -17,9 +17,8 @@ struct lane_order {
 static int compare_lanes(const void *a, const void *b)
 {
     const struct lane_order *left = a, *right = b;
-    if (left->process->world != right->process->world) return left->process->world < right->process->world ? -1 : 1;
-    if (left->process->has_rank && left->process->rank != right->process->rank)
-        return left->process->rank < right->process->rank ? -1 : 1;
+    int order = log_process_compare(left->process, right->process);
+    if (order) return order;
     if (left->process->start_ns != right->process->start_ns)
         return left->process->start_ns < right->process->start_ns ? -1 : 1;
     if (left->process != right->process) return left->process < right->process ? -1 : 1;
@@ -51,8 +50,7 @@ static int lanes_json(const struct timeline *timeline, struct json_out *json, ui
     RETURN_IF(!order, -ENOMEM);
     for (uint32_t i = 0; i < timeline->lanes; i++) order[i] = (struct lane_order){i, timeline->lane[i].process};
     if (timeline->lanes > 1) qsort(order, timeline->lanes, sizeof *order, compare_lanes);
-    json_key(json, "lanes");
-    json_array(json);
+    key_array(json, "lanes");
     unsigned number = 0;
     for (size_t i = 0; i < timeline->lanes; i++) {
         number = i && order[i].process == order[i - 1].process ? number + 1 : 0;
@@ -126,8 +124,7 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
     int code = gather(timeline, most, &spans);
     for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].lane = place[spans.span[i].lane];
     if (spans.count > 1) qsort(spans.span, spans.count, sizeof *spans.span, compare_spans);
-    json_key(json, "spans");
-    json_array(json);
+    key_array(json, "spans");
     for (size_t i = 0; i < spans.count && !code; i++) {
         const struct timeline_span *span = &spans.span[i];
         const struct log_call *call = log_call_find(timeline->log, span->call);
@@ -152,13 +149,11 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
 static void bins_json(const struct timeline *timeline, struct json_out *json)
 {
     static const char *const key[2] = {"read_bytes", "write_bytes"};
-    json_key(json, "bins");
-    json_object(json);
+    key_object(json, "bins");
     key_double(json, "seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS);
     key_number(json, "count", TIMELINE_BINS);
     for (unsigned i = 0; i < 2; i++) {
-        json_key(json, key[i]);
-        json_array(json);
+        key_array(json, key[i]);
         for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
         json_close(json);
     }
@@ -175,8 +170,7 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
     int code = lanes_json(timeline, json, place);
     key_number(json, "lanes_left_out", timeline->lanes_left_out);
     bins_json(timeline, json);
-    json_key(json, "classes");
-    json_array(json);
+    key_array(json, "classes");
     for (unsigned class = 0; class < CLASS_COUNT; class ++)
         json_text(json, class == CLASS_NONE ? "none" : call_class_name(class));
     json_close(json);

@@ -161,15 +161,36 @@ static void write_file(struct json_out *json, const struct summary *summary, con
     json_close(json);
 }
 
-static void write_device(struct json_out *json, const struct log_device *device)
+void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
+                          unsigned layer)
 {
-    const struct device_sample *sum = &device->sum;
+    struct counters_value value[COUNTERS_MAX_VALUES];
+    size_t count = counters_list(counters, ranks, layer, value);
+    key_object(json, "counters");
+    for (size_t i = 0; i < count; i++) {
+        if (value[i].is_real) {
+            key_double(json, value[i].name, value[i].real);
+        } else {
+            key_signed(json, value[i].name, value[i].integer);
+        }
+    }
+    json_close(json);
+}
+
+void summary_key_device(struct json_out *json, const struct log_device *device)
+{
     char number[32];
     snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
-    json_object(json);
     key_text(json, "name", device->name);
     key_text(json, "host", device->host);
     key_text(json, "number", number);
+}
+
+static void write_device(struct json_out *json, const struct log_device *device)
+{
+    const struct device_sample *sum = &device->sum;
+    json_object(json);
+    summary_key_device(json, device);
     key_number(json, "reads", sum->count[DEVICE_READS]);
     key_number(json, "writes", sum->count[DEVICE_WRITES]);
     key_number(json, "bytes_read", sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);

@@ -84,9 +84,8 @@ static int compare_processes(const void *a, const void *b)
 {
     const struct log_process *left = *(const struct log_process *const *)a;
     const struct log_process *right = *(const struct log_process *const *)b;
-    if (left->world != right->world) return left->world < right->world ? -1 : 1;
-    if (left->has_rank && left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
-    return left < right ? -1 : left > right;
+    int order = log_process_compare(left, right);
+    return order ? order : left < right ? -1 : left > right;
 }
 
 int summary_begin_processes(struct summary *summary, struct log_consumer *consumer)

@@ -99,6 +99,11 @@ bool summary_counts_process(const struct log *log, const struct log_process *pro
 // One object. No list has more than `most` members; with SIZE_MAX long words are not cut either.
 void summary_json(const struct summary *summary, struct json_out *json, size_t most);
 
+// Members of objects that other documents have, too: "counters", and the "name", "host" and "number" of a device.
+void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
+                          unsigned layer);
+void summary_key_device(struct json_out *json, const struct log_device *device);
+
 // The part of summary_begin and summary_finish that is about processes (processes.c).
 int summary_begin_processes(struct summary *summary, struct log_consumer *consumer);
 int summary_finish_processes(struct summary *summary);
