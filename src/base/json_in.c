@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/io.h"
 
 enum { MAX_NUMBER_BYTES = 400 }; // of one that is not a 64-bit integer
 
@@ -425,31 +426,13 @@ int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_
     return code;
 }
 
-// A file that grows or a pipe: whatever there is until it ends.
-static int read_all(int fd, struct bytes *text)
-{
-    enum { PIECE = 1 << 20 };
-    for (;;) {
-        RETURN_IF(text->len > JSON_IN_MAX_BYTES, ERR_LIMIT);
-        uint8_t *room = bytes_reserve(text, PIECE);
-        RETURN_IF(!room, -ENOMEM);
-        ssize_t got = read(fd, room, PIECE);
-        if (got == 0) return 0;
-        if (got > 0) {
-            text->len += (size_t)got;
-        } else if (errno != EINTR) {
-            return -errno;
-        }
-    }
-}
-
 int json_in_read(struct json_in *in, const char *path, struct json_in_error *error)
 {
     struct bytes text = {0};
     *in = (struct json_in){0};
     *error = (struct json_in_error){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int code = fd < 0 ? -errno : read_all(fd, &text);
+    int code = fd < 0 ? -errno : io_read_all(fd, &text, JSON_IN_MAX_BYTES);
     if (fd >= 0) close(fd);
     if (code < 0) {
         snprintf(error->message, sizeof error->message, "%s", err_text(code));

@@ -1,7 +1,5 @@
 #include "pack/callsites.h"
 
-#include "base/err.h"
-#include "base/hash.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,6 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/hash.h"
 
 enum { MAX_LINE_BYTES = 512, MAX_MODULES = 1 << 12 };
 
@@ -23,7 +25,7 @@ typedef struct Dwfl_Module Dwfl_Module;
 
 struct callsites_module {
     char *path;
-    bool tried; // to open it
+    bool tried; // to open
     Dwfl *dwfl;
     Dwfl_Module *object;
     uint64_t start; // of its image, where libdwfl put it
@@ -43,7 +45,7 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-// The path comes from a spill file: it may name anything, a pipe too.
+// The path comes from a spill file: it may name anything, even a pipe.
 static int open_regular(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -79,7 +81,7 @@ static void close_object(struct callsites_module *module)
     if (module->dwfl) dwfl_end(module->dwfl);
 }
 
-// A return address may already belong to the next line: the call itself lies before it.
+// A return address may belong to the next line: the call itself is before it.
 static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
 {
     if (!module->object) return false;
@@ -121,22 +123,15 @@ static bool describe(const struct callsites_module *module, uint64_t address, ch
 
 int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len)
 {
-    for (size_t i = 0; i < sites->count; i++) {
-        if (strlen(sites->module[i].path) == len && !memcmp(sites->module[i].path, path, len)) return (int64_t)i;
-    }
-    RETURN_IF(sites->count >= MAX_MODULES, ERR_LIMIT);
+    uint32_t number;
     RETURN_IF(len == 0 || memchr(path, 0, len), ERR_FORMAT);
-    if (sites->count == sites->capacity) {
-        size_t capacity = sites->capacity ? sites->capacity * 2 : 16;
-        struct callsites_module *grown = realloc(sites->module, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        sites->module = grown;
-        sites->capacity = capacity;
-    }
+    FORWARD(intern_add(&sites->paths, path, len, &number));
+    if (number <= sites->count) return number - 1;
+    RETURN_IF(sites->count >= MAX_MODULES, ERR_LIMIT);
     char *copy = strndup((const char *)path, len);
     RETURN_IF(!copy, -ENOMEM);
-    sites->module[sites->count] = (struct callsites_module){.path = copy};
-    return (int64_t)sites->count++;
+    FORWARD(array_push(sites->module, sites->count, (struct callsites_module){.path = copy}));
+    return number - 1;
 }
 
 static int add_line(struct callsites *sites, struct callsites_module *module, uint64_t key, uint64_t address)
@@ -169,6 +164,7 @@ void callsites_free(struct callsites *sites)
         free(sites->module[i].path);
     }
     free(sites->module);
+    intern_free(&sites->paths);
     bytes_free(&sites->text);
     lookup_free(&sites->known);
     *sites = (struct callsites){0};

@@ -6,13 +6,14 @@
 
 #include "base/bytes.h"
 #include "base/lookup.h"
+#include "pack/intern.h"
 
 struct callsites_module;
 
 struct callsites {
-    struct callsites_module *module; // each object once, whatever process mapped it
+    struct intern paths;             // of the objects; each is there once for all processes
+    struct callsites_module *module; // by number of the path, less one
     size_t count;
-    size_t capacity;
     struct bytes text;   // all lines, each ended by a zero byte
     struct lookup known; // hash of module and address -> where its text starts
 };
@@ -20,9 +21,8 @@ struct callsites {
 // The number of the object at `path`, for callsites_line; negative on failure.
 int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len);
 
-// "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the address at which the
-// object's image begins.
-// Good until the next call; NULL without memory.
+// "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the start of the
+// object's image. The result is good until the next call; NULL without memory.
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address);
 
 void callsites_free(struct callsites *sites);

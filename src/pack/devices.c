@@ -1,4 +1,4 @@
-// What the devices under the job's files did: from the monitors' files in the spill directory into the log.
+// Copies what the devices under the job's files did from the monitors' files in the spill directory into the log.
 #include <errno.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static size_t whole_records(const struct bytes *file)
     return (size_t)(records.at - file->data);
 }
 
-// A file that cannot be read, or whose writer was killed, costs no more than its samples.
+// Of a file that cannot be read, or whose writer was killed, only its own samples are lost.
 int pack_load_devices(struct pack *pack, const char *name)
 {
     struct bytes file = {0};
@@ -38,14 +38,14 @@ int pack_load_devices(struct pack *pack, const char *name)
     return code == -ENOMEM ? code : 0;
 }
 
-static void take_number(struct device *device, const struct field *field)
+static void read_number(struct device *device, const struct field *field)
 {
     if (field->key == DEVICE_NUMBER) device->number = field->number;
     if (field->key == DEVICE_MONO_NS) device->start.mono_ns = field->number;
     if (field->key == DEVICE_EPOCH_NS) device->start.epoch_ns = field->number;
 }
 
-static void take_bytes(struct device *device, const struct field *field)
+static void read_bytes(struct device *device, const struct field *field)
 {
     if (field->key == DEVICE_NAME) {
         device->name = field->data;
@@ -67,9 +67,9 @@ static int read_device(struct fields_in body, struct device *device)
     RETURN_IF(body.end - body.at > MAX_RECORD_BYTES, ERR_LIMIT);
     while ((more = fields_next(&body, &field)) > 0) {
         if (field.is_bytes)
-            take_bytes(device, &field);
+            read_bytes(device, &field);
         else
-            take_number(device, &field);
+            read_number(device, &field);
     }
     FORWARD(more);
     RETURN_IF(!device->name_len || device->name_len > MAX_NAME_BYTES, ERR_FORMAT);
@@ -79,7 +79,7 @@ static int read_device(struct fields_in body, struct device *device)
     return device_samples_sum(samples, &count, &sum);
 }
 
-// Puts those of the file systems on the device that the job's files lie on; false where there is none.
+// Writes which file systems on the device hold files of the job; false where none does.
 static bool put_under(struct fields_out *out, const struct pack *pack, struct fields_in body)
 {
     struct field field;
@@ -97,14 +97,15 @@ static int write_device(struct pack *pack, struct fields_in body, uint32_t *id)
     struct device device;
     struct fields_out out;
     if (read_device(body, &device) < 0) return 0;
-    // Numbers may be written in fewer bytes than a file used, never in more.
+    // Numbers take no more bytes here than in the file.
     FORWARD(log_writer_begin(&pack->writer, &out, RECORD_DEVICE, DEVICE_ROOM + (size_t)(body.end - body.at)));
-    if (!put_under(&out, pack, body)) return 0; // a record that is not ended leaves nothing
+    if (!put_under(&out, pack, body)) return 0; // a record without an end is not written
     fields_number(&out, DEVICE_ID, ++*id);
     fields_bytes(&out, DEVICE_NAME, device.name, device.name_len);
     fields_number(&out, DEVICE_NUMBER, device.number);
     if (device.host[0]) fields_string(&out, DEVICE_HOST, device.host);
-    fields_number(&out, DEVICE_START_NS, pack_since_start_on(pack, device.host, &device.start));
+    fields_number(&out, DEVICE_START_NS,
+                  pack_since_start(pack, pack_is_local(pack, device.host, &device.start), &device.start));
     fields_bytes(&out, DEVICE_SAMPLES, device.samples, device.samples_len);
     return log_writer_end(&pack->writer, &out);
 }

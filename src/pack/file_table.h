@@ -2,30 +2,26 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/bytes.h"
-#include "base/lookup.h"
 #include "base/mounts.h"
 #include "fmt/fields.h"
+#include "pack/intern.h"
 #include "pack/log_writer.h"
 
 struct file_row;
 
 struct file_table {
-    struct file_row *row; // the file's number less one is its place
+    struct intern names;  // a file's number is that of its name
+    struct intern texts;  // mount points and types of file systems
+    struct file_row *row; // by number, less one
     size_t count;
-    size_t capacity;
-    struct bytes text;     // names, mount points and types of file systems
-    struct lookup by_name; // hash of the name -> number
 };
 
-// Takes in the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's.
-// What is not known yet of the file is added to its row. ERR_FORMAT without a name or a number.
-int file_table_add(struct file_table *table, struct fields_in body, uint64_t *local, uint32_t *global);
+// Adds the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's. What the
+// table does not know yet about the file goes into its row. ERR_FORMAT without a name or a number.
+int file_table_add(struct file_table *table, struct fields_in body, uint32_t *local, uint32_t *global);
 
-// Says of each file where its file system is mounted and of which type it is, where the list tells.
+// Adds to each file the mount point and the type of its file system, where the list has them.
 int file_table_set_mounts(struct file_table *table, const struct mounts *mounts);
 
 // Whether a file lies on this device, as st_dev has it.

@@ -1,11 +1,13 @@
-// What the log says of the job: from `record`, or in a rescue from the job file that it left in the spill directory.
+// What the log says about the job: from `record`, or without it from the job file in the spill directory.
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "pack/private.h"
 
 enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_FILE_BYTES = 64 << 20 };
@@ -71,7 +73,7 @@ static uint64_t latest_epoch_ns(const struct pack *pack)
     return latest;
 }
 
-// Without its job file a rescued log still says when the job began and where.
+// Without `record` and the job file the spills still say when and where the job began.
 static int write_bare_job(struct pack *pack)
 {
     struct fields_out out;
@@ -133,24 +135,11 @@ static void read_saved_start(struct pack *pack, struct fields_in body)
     }
 }
 
-static int read_whole(int fd, struct bytes *out)
-{
-    for (;;) {
-        uint8_t *room = bytes_reserve(out, 4096);
-        RETURN_IF(!room, -ENOMEM);
-        ssize_t got = read(fd, room, 4096);
-        RETURN_IF(got < 0, -errno);
-        if (got == 0) return 0;
-        out->len += (size_t)got;
-        RETURN_IF(out->len > MAX_FILE_BYTES, ERR_LIMIT);
-    }
-}
-
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
 {
     int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
-    int code = read_whole(fd, out);
+    int code = io_read_all(fd, out, MAX_FILE_BYTES);
     close(fd);
     if (code < 0) out->len = 0;
     return code;
@@ -178,15 +167,12 @@ int pack_load_job(struct pack *pack)
 
 static int write_file(const char *spill_dir, const uint8_t *data, size_t len)
 {
-    int dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    RETURN_IF(dir_fd < 0, -errno);
-    int fd = openat(dir_fd, PACK_JOB_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int code = fd < 0 ? -errno : 0;
-    close(dir_fd);
-    RETURN_IF(code, code);
-    ssize_t done = write(fd, data, len);
-    if (done != (ssize_t)len) code = done < 0 ? -errno : -ENOSPC;
-    close(fd);
+    char *path = NULL;
+    RETURN_IF(asprintf(&path, "%s/" PACK_JOB_FILE, spill_dir) < 0, -ENOMEM);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int code = fd < 0 ? -errno : io_write_all(fd, data, len);
+    if (fd >= 0) close(fd);
+    free(path);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "fmt/records.h"
 
 enum {
@@ -20,15 +21,8 @@ enum {
 
 static int write_all(struct log_writer *w, const uint8_t *data, size_t len)
 {
-    while (len > 0) {
-        ssize_t done = write(w->fd, data, len);
-        if (done < 0 && errno == EINTR) continue;
-        RETURN_IF(done < 0, -errno);
-        RETURN_IF(done == 0, -EIO);
-        data += done;
-        len -= (size_t)done;
-        w->offset += (uint64_t)done;
-    }
+    FORWARD(io_write_all(w->fd, data, len));
+    w->offset += len;
     return 0;
 }
 
@@ -44,7 +38,7 @@ static int create(const char *name)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 || errno != EEXIST) return fd >= 0 ? fd : -errno;
-    // The name holds our own process id: this is what a killed one of the same number left.
+    // The name holds our own pid: a killed process with the same pid left this file.
     RETURN_IF(unlink(name), -errno);
     fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     return fd >= 0 ? fd : -errno;
@@ -88,7 +82,7 @@ int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room)
     return 0;
 }
 
-int log_writer_take(struct log_writer *w, const struct fields_out *out)
+int log_writer_added(struct log_writer *w, const struct fields_out *out)
 {
     RETURN_IF(out->overflow, ERR_LIMIT);
     w->records.len = (size_t)(out->at - w->records.data);
@@ -105,7 +99,7 @@ int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind
 int log_writer_end(struct log_writer *w, struct fields_out *out)
 {
     fields_end(out);
-    return log_writer_take(w, out);
+    return log_writer_added(w, out);
 }
 
 int log_writer_flush(struct log_writer *w)
@@ -152,7 +146,7 @@ static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_
 
 static int write_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len)
 {
-    // The header goes in front once it is known, so that a block is one write.
+    // The header comes first but is known last; together the block is one write.
     w->stored.len = 0;
     RETURN_IF(!bytes_reserve(&w->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
     w->stored.len = LOG_BLOCK_HEADER_BYTES;
@@ -169,7 +163,7 @@ int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_
     return add_to_index(w, offset, block, summary);
 }
 
-// Cut between records into blocks that a reader accepts.
+// Blocks of a size that readers accept, each with whole records.
 static int write_index(struct log_writer *w)
 {
     struct fields_in rest = fields_of(&w->index);
@@ -200,7 +194,7 @@ static int rename_into_place(struct log_writer *w, bool replace)
 {
     FORWARD(log_writer_may_replace(w->path, replace));
     int code = renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->path, replace ? 0 : RENAME_NOREPLACE);
-    // Some file systems do not know the flag; what was checked above must then do.
+    // Some file systems do not know the flag; then the check above must do.
     if (code && errno == EINVAL) code = rename(w->beside, w->path);
     RETURN_IF(code && errno == EEXIST, ERR_EXISTS);
     RETURN_IF(code, -errno);
@@ -219,9 +213,9 @@ int log_writer_publish(struct log_writer *w, bool replace)
     FORWARD(write_all(w, trailer, sizeof trailer));
     if (!w->beside) return 0;
 
-    // Whoever sees the log under its name may remove the spill files: from then on it is all there is.
+    // The spill files are removed once the log has its name: by then it must be on the disk.
     RETURN_IF(fdatasync(w->fd) && errno != EINVAL && errno != ENOSYS, -errno);
-    // Network file systems tell of a full disk only here.
+    // Network file systems report a full disk only here.
     int fd = w->fd;
     w->fd = -1;
     RETURN_IF(close(fd), -errno);

@@ -1,5 +1,5 @@
-// Writes a log: beside its final name first, renamed when it is whole. Blocks go out as they come; only the index is
-// kept in memory.
+// Writes a log under a temporary name and renames it when it is complete. Blocks are written as they come; only the
+// index is kept in memory.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 struct log_writer {
     int fd;
     char *path;   // NULL where the caller gave an open file
-    char *beside; // what is written until it is whole
+    char *beside; // the temporary name; NULL once it is renamed
     uint64_t offset;
     struct bytes stored;  // the block on its way out
     struct bytes records; // of the next block of records
@@ -29,7 +29,7 @@ struct log_summary {
     uint64_t duration_ns[CLASS_COUNT];
 };
 
-// To be ended by log_writer_publish or log_writer_abandon, whatever this returns.
+// End it with log_writer_publish or log_writer_abandon, whatever this returns.
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header);
 // The same into an open file, which then is the log itself.
 int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header);
@@ -38,16 +38,16 @@ int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *he
 // ERR_EXISTS: renaming over a device would remove it for every program.
 int log_writer_may_replace(const char *path, bool replace);
 
-// Removes what a process that was killed while it wrote a log has left beside it.
+// Removes the unfinished log of a process that was killed.
 void log_writer_remove_unfinished(const char *path, int pid);
 
 // A record of up to `room` bytes of fields: begin, put the fields into `out`, end.
 int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room);
 int log_writer_end(struct log_writer *w, struct fields_out *out);
 
-// The same for those who put whole records: room for them, and what was put there taken in.
+// The same for callers that write whole records themselves: room for them, then what was written.
 int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room);
-int log_writer_take(struct log_writer *w, const struct fields_out *out);
+int log_writer_added(struct log_writer *w, const struct fields_out *out);
 
 // Writes the records gathered so far as a block of their own.
 int log_writer_flush(struct log_writer *w);

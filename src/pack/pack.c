@@ -1,9 +1,5 @@
 #include "pack/pack.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/hash.h"
-#include "pack/private.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,18 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "pack/private.h"
+
 static int add_process(struct pack *pack, struct pack_process **process)
 {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
-    if (pack->process_count == pack->process_capacity) {
-        size_t capacity = pack->process_capacity ? pack->process_capacity * 2 : 16;
-        struct pack_process *grown = realloc(pack->process, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        pack->process = grown;
-        pack->process_capacity = capacity;
-    }
-    *process = &pack->process[pack->process_count++];
-    **process = (struct pack_process){.spill.fd = -1};
+    FORWARD(array_push(pack->process, pack->process_count, (struct pack_process){.spill.fd = -1}));
+    *process = &pack->process[pack->process_count - 1];
     return 0;
 }
 
@@ -32,7 +27,7 @@ static void free_process(struct pack_process *process)
 {
     free(process->name);
     free(process->exe);
-    spill_free(&process->spill);
+    spill_read_free(&process->spill);
     bytes_free(&process->about);
     bytes_free(&process->files);
     bytes_free(&process->datatypes);
@@ -41,7 +36,7 @@ static void free_process(struct pack_process *process)
     lookup_free(&process->streams);
 }
 
-// The directory may be writable for others: only plain files count, and none is waited for.
+// Others may be able to write into the directory: only regular files count, and opening never blocks.
 static int open_spill(const struct pack *pack, const char *name)
 {
     int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -52,7 +47,7 @@ static int open_spill(const struct pack *pack, const char *name)
     return ERR_FORMAT;
 }
 
-// A spill that cannot be read is a loss, not a reason to give up the others.
+// A spill that cannot be read is a loss; the others are packed all the same.
 static int add_spill(struct pack *pack, const char *name)
 {
     int fd = open_spill(pack, name);
@@ -64,13 +59,13 @@ static int add_spill(struct pack *pack, const char *name)
     spill.fd = -1;
     if (code < 0) {
         if (code != ERR_NOTHING && code != -ENOMEM) pack->unreadable_bytes += spill.len ? spill.len : 1;
-        spill_free(&spill);
+        spill_read_free(&spill);
         return code == -ENOMEM ? code : 0;
     }
     struct pack_process *process;
     code = add_process(pack, &process);
     if (code < 0) {
-        spill_free(&spill);
+        spill_read_free(&spill);
         return code;
     }
     process->spill = spill;
@@ -85,18 +80,21 @@ static bool ends_in(const char *name, const char *suffix)
     return len > suffix_len && !strcmp(name + len - suffix_len, suffix);
 }
 
-static int find_spills(struct pack *pack)
+// The caller's descriptor stays open.
+static DIR *open_entries(int dir_fd)
 {
-    int fd = openat(pack->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    RETURN_IF(fd < 0, -errno);
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        int code = -errno;
-        close(fd);
-        return code;
-    }
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir && fd >= 0) close(fd);
+    return dir;
+}
+
+static int load_directory(struct pack *pack)
+{
     int code = 0;
     const struct dirent *entry;
+    DIR *dir = open_entries(pack->dir_fd);
+    RETURN_IF(!dir, -errno);
     while (code == 0 && (entry = readdir(dir))) {
         if (ends_in(entry->d_name, SPILL_SUFFIX)) code = add_spill(pack, entry->d_name);
         if (ends_in(entry->d_name, SPILL_LOST_SUFFIX)) pack->result.unrecorded++;
@@ -127,14 +125,18 @@ static void number_processes(struct pack *pack)
     }
 }
 
-static int with_spill_open(struct pack *pack, struct pack_process *process,
-                           int (*work)(struct pack *, struct pack_process *))
+// Calls a function for each process while its spill is open. Where it cannot be opened any more, the function counts
+// what it cannot read.
+static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct pack_process *))
 {
-    if (process->spill.data) return work(pack, process);
-    process->spill.fd = open_spill(pack, process->name);
-    int code = work(pack, process); // what can no longer be read is counted there
-    if (process->spill.fd >= 0) close(process->spill.fd);
-    process->spill.fd = -1;
+    int code = 0;
+    for (size_t i = 0; i < pack->process_count && code == 0; i++) {
+        struct spill *spill = &pack->process[i].spill;
+        if (!spill->data) spill->fd = open_spill(pack, pack->process[i].name);
+        code = work(pack, &pack->process[i]);
+        if (spill->fd >= 0) close(spill->fd);
+        spill->fd = -1;
+    }
     return code;
 }
 
@@ -159,7 +161,7 @@ static int count_processes(struct pack *pack)
     return code;
 }
 
-// Only this machine's mounts are known, so a job of another one goes without.
+// Only this machine's mounts are known: a job of another machine gets none.
 static int find_mounts(struct pack *pack)
 {
     char host[256] = "";
@@ -173,19 +175,16 @@ static int find_mounts(struct pack *pack)
     return code;
 }
 
-// Everything that must be known before the first byte is written.
-static int gather(struct pack *pack)
+// Reads everything that must be known before the first byte is written.
+static int prepare(struct pack *pack)
 {
     number_processes(pack);
     FORWARD(pack_load_job(pack));
-    // Any directory could be named by mistake.
+    // The user may have named any directory by mistake.
     RETURN_IF(!pack->job && !pack->saved_job.len && !pack->process_count, ERR_NOTHING);
-    for (size_t i = 0; i < pack->process_count; i++) {
-        FORWARD(with_spill_open(pack, &pack->process[i], pack_read_records));
-    }
+    FORWARD(for_each_spill(pack, pack_read_records));
     FORWARD(find_mounts(pack));
-    pack_find_start(pack);
-    pack_set_clocks(pack);
+    pack_align_clocks(pack);
     FORWARD(pack_find_ends(pack));
     return count_processes(pack);
 }
@@ -194,16 +193,12 @@ static int write_log(struct pack *pack)
 {
     FORWARD(pack_write_job(pack));
     FORWARD(file_table_write(&pack->files, &pack->writer));
-    FORWARD(shared_table_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE));
-    FORWARD(shared_table_write(&pack->hints, &pack->writer, RECORD_HINTS));
+    FORWARD(unique_records_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE));
+    FORWARD(unique_records_write(&pack->hints, &pack->writer, RECORD_HINTS));
     FORWARD(pack_write_devices(pack));
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
-    for (size_t i = 0; i < pack->process_count; i++) {
-        FORWARD(with_spill_open(pack, &pack->process[i], pack_write_events));
-    }
-    for (size_t i = 0; i < pack->process_count; i++) {
-        FORWARD(with_spill_open(pack, &pack->process[i], pack_write_counters));
-    }
+    FORWARD(for_each_spill(pack, pack_write_events));
+    FORWARD(for_each_spill(pack, pack_write_counters));
     if (pack->result.unrecorded) {
         FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0));
     }
@@ -225,7 +220,7 @@ static struct log_header new_header(const struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) {
         if (pack->process[i].has_rank) header.features |= FEATURE_MPI;
     }
-    // Early in a machine's life there may be no random numbers; the time of creation then is all that tells logs apart.
+    // Shortly after boot there may be no random numbers; then only the time of creation identifies the log.
     if (getrandom(header.job_id, sizeof header.job_id, GRND_NONBLOCK) < 0) memset(header.job_id, 0, 16);
     return header;
 }
@@ -238,8 +233,8 @@ static void free_pack(struct pack *pack)
     free(pack->child_end);
     free(pack->call_written);
     file_table_free(&pack->files);
-    shared_table_free(&pack->datatypes);
-    shared_table_free(&pack->hints);
+    unique_records_free(&pack->datatypes);
+    unique_records_free(&pack->hints);
     callsites_free(&pack->callsites);
     bytes_free(&pack->devices);
     bytes_free(&pack->saved_job);
@@ -251,7 +246,7 @@ static int pack_all(struct pack *pack, const char *log_path, int log_fd)
 {
     pack->call_written = calloc(call_table_len, sizeof *pack->call_written);
     RETURN_IF(!pack->call_written, -ENOMEM);
-    FORWARD(gather(pack));
+    FORWARD(prepare(pack));
     struct log_header header = new_header(pack);
     FORWARD(log_path ? log_writer_open(&pack->writer, log_path, &header)
                      : log_writer_open_fd(&pack->writer, log_fd, &header));
@@ -267,7 +262,7 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
     struct pack pack = {.job = job, .options = options, .writer.fd = -1};
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
-    int code = find_spills(&pack);
+    int code = load_directory(&pack);
     if (code == 0) code = pack_all(&pack, log_path, -1);
     *result = pack.result;
     free_pack(&pack);
@@ -286,7 +281,7 @@ int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *
     struct pack pack = {.dir_fd = -1, .writer.fd = -1};
     struct pack_process *process;
     FORWARD(add_process(&pack, &process));
-    int code = spill_read(data, len, &process->spill);
+    int code = spill_read_image(data, len, &process->spill);
     if (code == 0) code = pack_all(&pack, NULL, log_fd);
     *result = pack.result;
     free_pack(&pack);
@@ -295,22 +290,17 @@ int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *
 
 static void remove_files(int dir_fd)
 {
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0) close(fd);
-        return;
-    }
     const struct dirent *entry;
-    while ((entry = readdir(dir))) unlinkat(dir_fd, entry->d_name, 0);
-    closedir(dir);
+    DIR *dir = open_entries(dir_fd);
+    while (dir && (entry = readdir(dir))) unlinkat(dir_fd, entry->d_name, 0);
+    if (dir) closedir(dir);
 }
 
 int pack_remove_directory(const char *spill_dir)
 {
     int dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     RETURN_IF(dir_fd < 0, -errno);
-    // A process that outlives the job may make another file while the first ones go.
+    // A process that outlives the job may make another file while the first ones are removed.
     enum { ATTEMPTS = 5 };
     int code = -1;
     for (int i = 0; i < ATTEMPTS && code; i++) {

@@ -8,8 +8,8 @@
 #include "pack/file_table.h"
 #include "pack/log_writer.h"
 #include "pack/pack.h"
-#include "pack/shared_table.h"
 #include "pack/spill_read.h"
+#include "pack/unique_records.h"
 
 // One spill file: a process, or one of the program images of a process that exec'ed.
 struct pack_process {
@@ -19,8 +19,8 @@ struct pack_process {
     char host[256];     // "" where it is not known
     char *exe;          // NULL where it is not known
     bool has_rank;      // of MPI
-    bool is_local;      // runs on the host where `record` did, under the same clock
-    struct bytes about; // the fields of its RECORD_PROCESS that are handed on as they are
+    bool is_local;      // ran on the host of `record`, with the same clock
+    struct bytes about; // the fields of its RECORD_PROCESS that go into the log as they are
     struct clock_map clock;
     enum process_exit exit;
     uint32_t exit_value;
@@ -28,8 +28,8 @@ struct pack_process {
     uint64_t end_mono_ns;
     bool chars_known;
     uint64_t chars[2];
-    uint64_t load_chars[2]; // before the recorder was there
-    uint32_t same_pid;      // place of the process of this number before it, or LOOKUP_NONE
+    uint64_t load_chars[2]; // before the recorder was loaded
+    uint32_t same_pid;      // place of the earlier process with this pid, or LOOKUP_NONE
     struct bytes files;     // struct pack_link
     struct bytes datatypes; // struct pack_link
     struct bytes hints;     // struct pack_link
@@ -52,73 +52,68 @@ struct pack_site {
 // What a process saw of its child's end.
 struct pack_child_end {
     uint32_t pid;
-    uint32_t parent; // who saw it, by id
+    uint32_t parent; // the id of the process that saw it
     int status;
 };
 
 struct pack {
-    const struct pack_job *job; // NULL in a rescue
+    const struct pack_job *job; // NULL without `record`
     const struct pack_options *options;
     int dir_fd;
     struct log_writer writer;
-    struct bytes saved_job; // in a rescue: the job file
+    struct bytes saved_job; // without `record`: the job file
     uint64_t start_epoch_ns;
     uint64_t start_mono_ns; // on the job's host
     char host[256];
     struct pack_process *process;
     size_t process_count;
-    size_t process_capacity;
     struct file_table files;
-    struct shared_table datatypes;
-    struct shared_table hints;
+    struct unique_records datatypes;
+    struct unique_records hints;
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;
-    size_t child_end_capacity;
     struct bytes devices; // RECORD_DEVICE records as the hosts' monitors left them
     uint32_t streams;
-    bool *call_written;        // by number: the log has its row
-    struct bytes payload;      // of the chunk under way
+    bool *call_written;        // by number: the log has a record of this call
+    struct bytes payload;      // of the current chunk
     uint64_t unreadable_bytes; // of files without a good header
     uint64_t done_bytes;
     uint64_t all_bytes;
     struct pack_result result;
 };
 
-// What tells processes apart: their number, and the host that gave it; without a name it is the job's.
+// Identifies a process: its pid, and the host that gave it. A host without a name is the job's.
 uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid);
 
-// pack_records.c: everything in a spill that is no event.
+// read_records.c: everything in a spill but the events.
 int pack_read_records(struct pack *pack, struct pack_process *process);
 
-// pack_job.c: what the log says of the job.
+// job.c: what the log says about the job.
 int pack_load_job(struct pack *pack);
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
 int pack_write_job(struct pack *pack);
 
-// pack_devices.c: what the devices under the job's files did.
+// devices.c: what the devices under the job's files did.
 int pack_load_devices(struct pack *pack, const char *name);
 int pack_write_devices(struct pack *pack);
 
-// pack_write.c: what the log says besides the events.
+// write_records.c: what the log holds besides the events.
 int pack_write_call(struct pack *pack, uint32_t id);
 int pack_write_process(struct pack *pack, struct pack_process *process);
 int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                     uint64_t bytes);
 
-// pack_clock.c: where the job starts, and each process's way from clock units to nanoseconds since then.
-void pack_find_start(struct pack *pack);
-void pack_set_clocks(struct pack *pack);
+// align_clocks.c: when the job starts, and how the clock units of each process become nanoseconds since then.
+void pack_align_clocks(struct pack *pack);
+// A moment on the job's time axis; moments before its start become its start.
+uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment);
+// Whether a moment was read on the job's host, with the same clock.
+bool pack_is_local(const struct pack *pack, const char *host, const struct spill_moment *moment);
 
-// pack_end.c: how each process ended and what the kernel counted for it.
+// process_end.c: how each process ended and what the kernel counted for it.
 int pack_find_ends(struct pack *pack);
 
-// pack_events.c: chunks of events, then what was counted past the trace.
+// write_events.c: chunks of events, then the counters past the end of the trace.
 int pack_write_events(struct pack *pack, struct pack_process *process);
 int pack_write_counters(struct pack *pack, struct pack_process *process);
-
-// A moment on the job's time axis; what lies before its start counts as its start.
-uint64_t pack_since_start(const struct pack *pack, const struct pack_process *process,
-                          const struct spill_moment *moment);
-// The same for what no process saw; a host without a name is the job's.
-uint64_t pack_since_start_on(const struct pack *pack, const char *host, const struct spill_moment *moment);

@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fmt/block.h"
 
-// Where a chunk's header is damaged the next one is looked for page by page, but not for ever: a hostile file can be
-// an enormous hole.
+// After a damaged chunk header the next one is searched page by page, up to a limit: a hostile file can be an enormous
+// hole.
 enum { MAX_SEARCH_BYTES = 64 << 20 };
 
 static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len)
@@ -49,9 +50,9 @@ static int read_header(struct spill *spill)
 
 static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
 {
-    for (unsigned way = 0; way < 2; way++) {
-        for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) sum->left_out[way][i] += more->left_out[way][i];
-        sum->stdio_kernel[way] += more->stdio_kernel[way];
+    for (unsigned is_write = 0; is_write < 2; is_write++) {
+        for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) sum->left_out[is_write][i] += more->left_out[is_write][i];
+        sum->stdio_kernel[is_write] += more->stdio_kernel[is_write];
     }
     sum->left_out_calls += more->left_out_calls;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
@@ -64,20 +65,13 @@ static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
 
 static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk *chunk)
 {
-    if (spill->count == spill->capacity) {
-        size_t capacity = spill->capacity ? spill->capacity * 2 : 16;
-        struct spill_piece *grown = realloc(spill->piece, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        spill->piece = grown;
-        spill->capacity = capacity;
-    }
     uint64_t payload = at + SPILL_CHUNK_HEADER_BYTES;
     uint32_t used = chunk->used;
     if (used > spill->len - payload) {
         spill->damaged_bytes += used - (spill->len - payload);
         used = (uint32_t)(spill->len - payload);
     }
-    spill->piece[spill->count++] = (struct spill_piece){
+    struct spill_piece piece = {
         .offset = payload,
         .kind = chunk->kind,
         .used = used,
@@ -87,7 +81,7 @@ static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk 
         .base = chunk->base,
         .tick = chunk->tick,
     };
-    return 0;
+    return array_push(spill->piece, spill->count, piece);
 }
 
 static bool chunk_is_sound(const struct spill_chunk *chunk)
@@ -108,7 +102,7 @@ static int walk(struct spill *spill, bool records_only)
     while (at < end && end - at >= SPILL_CHUNK_HEADER_BYTES && searched < MAX_SEARCH_BYTES) {
         FORWARD(read_at(spill, at, &chunk, sizeof chunk));
         if (!chunk_is_sound(&chunk)) {
-            // A chunk that was claimed but never begun is no damage.
+            // A chunk that was claimed but not begun is no damage.
             if (chunk.magic != 0) damaged += SPILL_ALIGN;
             searched += SPILL_ALIGN;
             at += SPILL_ALIGN;
@@ -120,13 +114,13 @@ static int walk(struct spill *spill, bool records_only)
         at += ((uint64_t)chunk.bytes + SPILL_ALIGN - 1) / SPILL_ALIGN * SPILL_ALIGN;
     }
     spill->damaged_bytes += damaged;
-    // Chunks that lie wholly behind a truncated file's end.
+    // Chunks that lie wholly after the end of a truncated file.
     bool cut_off = next > spill->len && next <= spill->header.capacity;
     if (cut_off && spill->damaged_bytes == 0) spill->damaged_bytes = next - spill->len;
     return 0;
 }
 
-int spill_read(const uint8_t *data, size_t len, struct spill *spill)
+int spill_read_image(const uint8_t *data, size_t len, struct spill *spill)
 {
     *spill = (struct spill){.data = data, .fd = -1, .len = len};
     FORWARD(read_header(spill));
@@ -143,7 +137,7 @@ int spill_read_file(int fd, struct spill *spill)
     return walk(spill, false);
 }
 
-int spill_refresh_records(struct spill *spill)
+int spill_read_records_again(struct spill *spill)
 {
     size_t kept = 0;
     for (size_t i = 0; i < spill->count; i++) {
@@ -162,7 +156,7 @@ int spill_refresh_records(struct spill *spill)
     return code;
 }
 
-int spill_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out)
+int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out)
 {
     out->len = 0;
     RETURN_IF(!bytes_reserve(out, piece->used ? piece->used : 1), -ENOMEM);
@@ -171,9 +165,9 @@ int spill_payload(const struct spill *spill, const struct spill_piece *piece, st
     return 0;
 }
 
-void spill_free(struct spill *spill)
+void spill_read_free(struct spill *spill)
 {
     free(spill->piece);
     spill->piece = NULL;
-    spill->count = spill->capacity = 0;
+    spill->count = 0;
 }

@@ -1,5 +1,5 @@
-// Reading a spill file that may still be written to, cut off, damaged or made to deceive. Nothing in it is believed:
-// every length is checked against the bytes that are really there.
+// Reads a spill file, which may still be written to, cut off, damaged or forged: every length is checked against the
+// bytes that are there.
 #pragma once
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "fmt/spill.h"
 
-// A chunk that was found good; its payload lies at `offset`.
+// A good chunk; its payload is at `offset`.
 struct spill_piece {
     uint64_t offset;
     uint32_t kind;
@@ -28,20 +28,19 @@ struct spill {
     struct spill_tally tally; // summed over the chunks
     struct spill_piece *piece;
     size_t count;
-    size_t capacity;
     uint64_t damaged_bytes;
 };
 
 // Both fill `spill` with the header and the chunks. ERR_NOTHING where a process made its file and got no further.
-// To be released with spill_free in any case.
-int spill_read(const uint8_t *data, size_t len, struct spill *spill);
+// spill_read_free releases it in any case.
+int spill_read_image(const uint8_t *data, size_t len, struct spill *spill);
 int spill_read_file(int fd, struct spill *spill);
 
-// Looks again for chunks that are not event streams. A process that still runs states a file before the first event
-// that uses it, so records looked up after the events leave none of these without a name.
-int spill_refresh_records(struct spill *spill);
+// Searches again for chunks that are no event streams. A running process describes a file before the first event that
+// uses it: records that are read after the events have a name for each of them.
+int spill_read_records_again(struct spill *spill);
 
 // Copies a chunk's payload: a process that still runs cannot change it between check and use.
-int spill_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
+int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
 
-void spill_free(struct spill *spill);
+void spill_read_free(struct spill *spill);

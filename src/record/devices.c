@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "pack/pack.h"
 #include "target/monitor/monitor.h"
 
@@ -26,21 +27,13 @@ void record_devices_start(struct record_devices *devices, const char *spill_dir,
     devices->fd = -1;
 }
 
-// The packer skips incomplete records.
-static void save(int fd, const struct bytes *records)
-{
-    for (size_t done = 0; done < records->len;) {
-        ssize_t written = write(fd, records->data + done, records->len - done);
-        if (written <= 0) return;
-        done += (size_t)written;
-    }
-}
-
 void record_devices_stop(struct record_devices *devices, const char *host)
 {
     if (!devices->monitor) return;
     struct bytes records = {0};
-    if (monitor_stop(devices->monitor, host, &records) == 0) save(devices->fd, &records);
+    if (monitor_stop(devices->monitor, host, &records) == 0) {
+        io_write_all(devices->fd, records.data, records.len); // the packer skips incomplete records
+    }
     bytes_free(&records);
     close(devices->fd);
     *devices = (struct record_devices){.fd = -1};

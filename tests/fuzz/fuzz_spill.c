@@ -7,13 +7,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct spill spill;
     struct bytes payload = {0};
-    if (spill_read(data, len, &spill) == 0) {
+    if (spill_read_image(data, len, &spill) == 0) {
         for (size_t i = 0; i < spill.count; i++) {
-            if (spill_payload(&spill, &spill.piece[i], &payload) == 0) fuzz_touch(payload.data, payload.len);
+            if (spill_read_payload(&spill, &spill.piece[i], &payload) == 0) fuzz_touch(payload.data, payload.len);
         }
-        spill_refresh_records(&spill);
+        spill_read_records_again(&spill);
     }
     bytes_free(&payload);
-    spill_free(&spill);
+    spill_read_free(&spill);
     return 0;
 }

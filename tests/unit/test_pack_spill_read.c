@@ -19,7 +19,7 @@ static void reads_header_and_chunks(void **state)
     events->tally.left_out[1][LEFT_OUT_PIPE] = 7;
 
     struct spill spill;
-    assert_int_equal(spill_read(image.data, image.len, &spill), 0);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), 0);
     assert_int_equal(spill.count, 2);
     assert_int_equal(spill.piece[0].kind, CHUNK_RECORDS);
     assert_int_equal(spill.piece[1].kind, CHUNK_EVENTS);
@@ -29,10 +29,10 @@ static void reads_header_and_chunks(void **state)
     assert_int_equal(spill.damaged_bytes, 0);
 
     struct bytes payload = {0};
-    assert_int_equal(spill_payload(&spill, &spill.piece[1], &payload), 0);
+    assert_int_equal(spill_read_payload(&spill, &spill.piece[1], &payload), 0);
     assert_memory_equal(payload.data, image_payload(events), events->used);
     bytes_free(&payload);
-    spill_free(&spill);
+    spill_read_free(&spill);
     free(image.data);
 }
 
@@ -42,20 +42,20 @@ static void refuses_what_is_no_spill(void **state)
     struct image image = image_new();
     struct spill_header *header = image_header(&image);
     struct spill spill;
-    assert_int_equal(spill_read(image.data, 0, &spill), ERR_NOTHING);
-    assert_int_equal(spill_read(image.data, 100, &spill), ERR_TRUNCATED);
+    assert_int_equal(spill_read_image(image.data, 0, &spill), ERR_NOTHING);
+    assert_int_equal(spill_read_image(image.data, 100, &spill), ERR_TRUNCATED);
     header->version = SPILL_VERSION + 1;
-    assert_int_equal(spill_read(image.data, image.len, &spill), ERR_VERSION);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), ERR_VERSION);
     header->version = SPILL_VERSION;
     header->unit_shift = 64;
-    assert_int_equal(spill_read(image.data, image.len, &spill), ERR_FORMAT);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), ERR_FORMAT);
     header->unit_shift = 0;
     header->header_bytes = 1;
-    assert_int_equal(spill_read(image.data, image.len, &spill), ERR_FORMAT);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), ERR_FORMAT);
     header->magic = 12345;
-    assert_int_equal(spill_read(image.data, image.len, &spill), ERR_FORMAT);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), ERR_FORMAT);
     header->magic = 0; // made, and no further
-    assert_int_equal(spill_read(image.data, image.len, &spill), ERR_NOTHING);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), ERR_NOTHING);
     free(image.data);
 }
 
@@ -70,13 +70,13 @@ static void every_truncation_is_survived(void **state)
         memcpy(cut, image.data, len);
         struct spill spill;
         struct bytes payload = {0};
-        if (spill_read(cut, len, &spill) == 0) {
+        if (spill_read_image(cut, len, &spill) == 0) {
             for (size_t i = 0; i < spill.count; i++) {
-                assert_int_equal(spill_payload(&spill, &spill.piece[i], &payload), 0);
+                assert_int_equal(spill_read_payload(&spill, &spill.piece[i], &payload), 0);
             }
         }
         bytes_free(&payload);
-        spill_free(&spill);
+        spill_read_free(&spill);
         free(cut);
     }
     free(image.data);
@@ -96,14 +96,14 @@ static void hostile_sizes_are_not_believed(void **state)
             image_header(&image)->next = UINT64_MAX - i;
             struct spill spill;
             struct bytes payload = {0};
-            assert_int_equal(spill_read(image.data, image.len, &spill), 0);
+            assert_int_equal(spill_read_image(image.data, image.len, &spill), 0);
             for (size_t k = 0; k < spill.count; k++) {
                 assert_true(spill.piece[k].offset + spill.piece[k].used <= image.len);
-                assert_int_equal(spill_payload(&spill, &spill.piece[k], &payload), 0);
+                assert_int_equal(spill_read_payload(&spill, &spill.piece[k], &payload), 0);
             }
-            assert_int_equal(spill_refresh_records(&spill), 0);
+            assert_int_equal(spill_read_records_again(&spill), 0);
             bytes_free(&payload);
-            spill_free(&spill);
+            spill_read_free(&spill);
             free(image.data);
         }
     }
@@ -118,11 +118,11 @@ static void finds_chunks_behind_damage(void **state)
     image_put_run(image_chunk(&image, CHUNK_EVENTS), 1, 1, 2, 100);
     damaged->magic = 99;
     struct spill spill;
-    assert_int_equal(spill_read(image.data, image.len, &spill), 0);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), 0);
     assert_int_equal(spill.count, 1);
     assert_int_equal(spill.piece[0].offset, 3 * 4096 + SPILL_CHUNK_HEADER_BYTES);
     assert_int_equal(spill.damaged_bytes, SPILL_ALIGN);
-    spill_free(&spill);
+    spill_read_free(&spill);
     free(image.data);
 }
 
@@ -134,16 +134,16 @@ static void records_of_a_running_process_are_renewed(void **state)
     image_put_file(records, 1, "/a");
     image_put_run(image_chunk(&image, CHUNK_EVENTS), 1, 1, 2, 100);
     struct spill spill;
-    assert_int_equal(spill_read(image.data, image.len, &spill), 0);
+    assert_int_equal(spill_read_image(image.data, image.len, &spill), 0);
     image_put_file(records, 2, "/b");
     image_put_file(image_chunk(&image, CHUNK_RECORDS), 3, "/c");
     image_put_run(image_chunk(&image, CHUNK_EVENTS), 1, 3, 2, 100);
-    assert_int_equal(spill_refresh_records(&spill), 0);
+    assert_int_equal(spill_read_records_again(&spill), 0);
     assert_int_equal(spill.count, 3); // the first events, both chunks of records, not the later events
     assert_int_equal(spill.piece[0].kind, CHUNK_EVENTS);
     assert_int_equal(spill.piece[1].used, records->used);
     assert_int_equal(spill.piece[2].kind, CHUNK_RECORDS);
-    spill_free(&spill);
+    spill_read_free(&spill);
     free(image.data);
 }
 

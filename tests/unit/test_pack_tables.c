@@ -25,7 +25,7 @@ static int add_file(struct file_table *table, uint32_t local, const char *name, 
     struct fields_in in = {.at = buffer, .end = out.at};
     struct fields_in body;
     unsigned kind;
-    uint64_t stated;
+    uint32_t stated;
     assert_int_equal(fields_next_record(&in, &kind, &body), 1);
     int code = file_table_add(table, body, &stated, global);
     if (code == 0) assert_int_equal(stated, local);

@@ -1,4 +1,4 @@
-// The tables of a log: calls, processes and what belongs to each of them.
+// The records of a log: calls, processes and what belongs to each process.
 #include <errno.h>
 
 #include "base/err.h"
@@ -35,14 +35,14 @@ int pack_write_loss(struct pack *pack, const struct pack_process *process, enum 
 static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
-    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process, &header->start));
+    fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, &header->start));
     if (process->end_known) {
-        // Only the monotonic clock was read at the end of a process that was seen from outside.
+        // Of an end that was seen from outside only the monotonic time is known.
         struct spill_moment end = {
             .mono_ns = process->end_mono_ns,
             .epoch_ns = header->start.epoch_ns + (process->end_mono_ns - header->start.mono_ns),
         };
-        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process, &end));
+        fields_number(out, PROCESS_END_NS, pack_since_start(pack, process->is_local, &end));
     }
     fields_number(out, PROCESS_CLOCK_UNITS, process->clock.origin_units);
     fields_signed(out, PROCESS_CLOCK_NS, process->clock.origin_ns);
@@ -82,7 +82,7 @@ static uint64_t span_ns(const struct pack_process *process, uint64_t units)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-// What no event tells of.
+// What no event says.
 static void put_untraced(struct fields_out *out, const struct pack_process *process)
 {
     const struct spill_tally *tally = &process->spill.tally;
@@ -103,7 +103,7 @@ static int write_process_record(struct pack *pack, const struct pack_process *pr
 {
     const struct spill_header *header = &process->spill.header;
     struct fields_out out;
-    // Numbers may be written in fewer bytes than a spill used, never in more than ten.
+    // Copied fields do not grow: twice their length is ample room.
     FORWARD(log_writer_begin(&pack->writer, &out, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2));
     fields_number(&out, PROCESS_ID, process->id);
     fields_number(&out, PROCESS_PID, header->pid);

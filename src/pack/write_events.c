@@ -1,4 +1,4 @@
-// Each chunk of events becomes a block of the log, unchanged, once it has been decoded and summed up.
+// Each chunk of events becomes a block of the log, unchanged, after it was decoded and summed up.
 #include <errno.h>
 #include <string.h>
 
@@ -7,13 +7,13 @@
 #include "fmt/stream.h"
 #include "pack/private.h"
 
-// What is found out about a chunk in one pass over its events. Times are clock units.
+// What one pass over a chunk's events finds. Times are clock units.
 struct chunk_facts {
     uint32_t events;
     uint64_t earliest;
     uint64_t latest;
     bool sorted;
-    bool has_comm;     // behind the last event
+    bool has_comm;     // communication after the last event
     size_t good_bytes; // up to the end of the last event that could be read
     uint64_t moved[2]; // bytes read and written
     struct log_summary summary;
@@ -25,7 +25,7 @@ static const struct call_info *call_of(uint32_t id)
     return id < call_table_len ? &call_table[id] : &unknown;
 }
 
-// Higher layers say again what these two say.
+// Higher layers count the same bytes again.
 static bool is_lowest(unsigned layer)
 {
     return layer == LAYER_POSIX || layer == LAYER_STDIO;
@@ -49,14 +49,14 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
     }
 }
 
-// Which calls occur shows here; their rows are to come before the events, as a log that is cut off needs them.
-static int name_call(struct pack *pack, uint32_t id)
+// A call's record comes before its first event, so that a log that is cut off has the names.
+static int write_call_once(struct pack *pack, uint32_t id)
 {
     if (id >= call_table_len || pack->call_written[id] || !call_table[id].name) return 0;
     return pack_write_call(pack, id);
 }
 
-// Nothing but good events goes into the log: on damage the chunk ends where they do.
+// Only good events go into the log: a damaged chunk ends before the first bad one.
 static int decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
 {
     const struct bytes *payload = &pack->payload;
@@ -78,7 +78,7 @@ static int decode_chunk(struct pack *pack, const struct spill_piece *piece, stru
         if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
         last_start = event.start;
         add_event(facts, &event);
-        FORWARD(name_call(pack, event.call));
+        FORWARD(write_call_once(pack, event.call));
     }
     if (more < 0) return 0;
     facts->good_bytes = payload->len;
@@ -127,8 +127,8 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     facts.summary.process = process->id;
     durations_to_ns(&facts.summary, &process->clock);
     pack->result.events += facts.events;
-    for (unsigned way = 0; way < 2; way++) pack->result.bytes[way] += facts.moved[way];
-    // What the events refer to comes before them, so that a log that is cut off can name what it has.
+    for (unsigned i = 0; i < 2; i++) pack->result.bytes[i] += facts.moved[i];
+    // Records come before the events that refer to them, so that a log that is cut off has the names.
     FORWARD(log_writer_flush(&pack->writer));
     return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
 }
@@ -151,7 +151,7 @@ static int write_counters(struct pack *pack, struct pack_process *process, const
         struct fields_out out;
         FORWARD(log_writer_room(&pack->writer, &out, COUNTERS_MAX_RECORD));
         counters_put(&out, process->id, &entry);
-        FORWARD(log_writer_take(&pack->writer, &out));
+        FORWARD(log_writer_added(&pack->writer, &out));
     }
     return 0;
 }
@@ -164,7 +164,7 @@ static int write_pieces(struct pack *pack, struct pack_process *process, enum sp
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
         if (piece->kind != kind) continue;
-        int code = spill_payload(&process->spill, piece, &pack->payload);
+        int code = spill_read_payload(&process->spill, piece, &pack->payload);
         RETURN_IF(code == -ENOMEM, code);
         if (code < 0) {
             process->damaged_bytes += piece->used;

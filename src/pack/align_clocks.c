@@ -6,14 +6,14 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-// Over less than this the two readings that make a moment are not close enough together for a good rate.
+// Two moments that are closer than this do not give a good rate: each reads its clocks one after the other.
 #define GOOD_SPAN_NS NS_PER_SECOND
 
-// Clocks that are set while a job runs move its epoch against its monotonic clock; another boot moves it farther.
+// Setting the clock moves the epoch against the monotonic clock; another boot moves it farther than this.
 #define SAME_BOOT_NS (600 * NS_PER_SECOND)
 
-// As far as this two readings of the same clocks may differ: processes whose own readings agree so well with the host's
-// clock use that. Their events then have the right order among each other, and their records are alike.
+// Two readings of the same clocks may differ by this much. A process whose readings agree with the host's clock uses
+// the host's clock: then events of different processes are in the right order.
 #define SAME_CLOCK_NS UINT64_C(20000)
 
 struct span {
@@ -21,7 +21,7 @@ struct span {
     uint64_t ns;
 };
 
-// A look at the CPU's counter over some time, in unshifted units.
+// Two readings of the CPU's counter, in unshifted units.
 struct reference {
     uint64_t units; // at its start
     uint64_t mono_ns;
@@ -34,30 +34,21 @@ static struct span span_between(const struct spill_moment *from, const struct sp
     return (struct span){.units = to->units - from->units, .ns = to->mono_ns - from->mono_ns};
 }
 
-static bool same_boot(const struct spill_moment *a, const struct spill_moment *b)
+bool pack_is_local(const struct pack *pack, const char *host, const struct spill_moment *moment)
 {
-    uint64_t difference = (a->epoch_ns - a->mono_ns) - (b->epoch_ns - b->mono_ns);
-    return difference < SAME_BOOT_NS || -difference < SAME_BOOT_NS;
+    uint64_t difference = (moment->epoch_ns - moment->mono_ns) - (pack->start_epoch_ns - pack->start_mono_ns);
+    bool same_boot = difference < SAME_BOOT_NS || -difference < SAME_BOOT_NS;
+    return same_boot && (!host[0] || !strcmp(host, pack->host));
 }
 
-static void mark_local(struct pack *pack, const struct spill_moment *there)
-{
-    for (size_t i = 0; i < pack->process_count; i++) {
-        struct pack_process *process = &pack->process[i];
-        bool same_host = !process->host[0] || !strcmp(process->host, pack->host);
-        process->is_local = same_host && same_boot(&process->spill.header.start, there);
-    }
-}
-
-void pack_find_start(struct pack *pack)
+static void find_start(struct pack *pack)
 {
     if (pack->job) {
         pack->start_epoch_ns = pack->job->start.epoch_ns;
         pack->start_mono_ns = pack->job->start.mono_ns;
-        mark_local(pack, &pack->job->start);
         return;
     }
-    // In a rescue the first process on the job's host stands for the host.
+    // Without `record` the first process on the job's host stands for the host.
     const struct pack_process *first = NULL;
     for (size_t i = 0; i < pack->process_count && !first; i++) {
         if (!pack->host[0] || !strcmp(pack->process[i].host, pack->host)) first = &pack->process[i];
@@ -68,30 +59,16 @@ void pack_find_start(struct pack *pack)
     const struct spill_moment *start = &first->spill.header.start;
     if (!pack->start_epoch_ns) pack->start_epoch_ns = start->epoch_ns;
     pack->start_mono_ns = start->mono_ns - (start->epoch_ns - pack->start_epoch_ns);
-    mark_local(pack, start);
 }
 
-static uint64_t since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment)
+uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment)
 {
     uint64_t now = is_local ? moment->mono_ns : moment->epoch_ns;
     uint64_t start = is_local ? pack->start_mono_ns : pack->start_epoch_ns;
     return (int64_t)(now - start) > 0 ? now - start : 0;
 }
 
-uint64_t pack_since_start(const struct pack *pack, const struct pack_process *process,
-                          const struct spill_moment *moment)
-{
-    return since_start(pack, process->is_local, moment);
-}
-
-uint64_t pack_since_start_on(const struct pack *pack, const char *host, const struct spill_moment *moment)
-{
-    struct spill_moment start = {.mono_ns = pack->start_mono_ns, .epoch_ns = pack->start_epoch_ns};
-    bool same_host = !host[0] || !strcmp(host, pack->host);
-    return since_start(pack, same_host && same_boot(moment, &start), moment);
-}
-
-static void take_longer(struct reference *best, const struct spill_moment *from, const struct spill_moment *to,
+static void keep_longer(struct reference *best, const struct spill_moment *from, const struct spill_moment *to,
                         uint32_t shift)
 {
     struct span span = span_between(from, to);
@@ -103,15 +80,15 @@ static void take_longer(struct reference *best, const struct spill_moment *from,
     };
 }
 
-// The longest look that anybody on the job's host had.
+// The two readings on the job's host that are farthest apart.
 static struct reference best_reference(const struct pack *pack)
 {
     struct reference best = {0};
-    if (pack->job && pack->job->complete) take_longer(&best, &pack->job->start, &pack->job->end, 0);
+    if (pack->job && pack->job->complete) keep_longer(&best, &pack->job->start, &pack->job->end, 0);
     for (size_t i = 0; i < pack->process_count; i++) {
         const struct spill_header *header = &pack->process[i].spill.header;
         if (!pack->process[i].is_local || header->clock_is_ns) continue;
-        take_longer(&best, &header->start, &header->latest, header->unit_shift);
+        keep_longer(&best, &header->start, &header->latest, header->unit_shift);
     }
     return best;
 }
@@ -125,10 +102,10 @@ static struct span rate_of(const struct pack_process *process, struct span refer
     if (own.ns >= GOOD_SPAN_NS) return own;
     reference.units >>= header->unit_shift;
     if (process->is_local && reference.units && reference.ns > own.ns) return reference;
-    return own.ns ? own : by_definition; // the last is a guess of the right order
+    return own.ns ? own : by_definition; // a guess of the right order
 }
 
-// As clock_map.h wants it; only a damaged header is out of reach.
+// Within the range of clock_map.h; only a damaged header is outside.
 static int64_t origin_ns(uint64_t start_ns, uint64_t job_start_ns)
 {
     int64_t ns = (int64_t)(start_ns - job_start_ns);
@@ -143,7 +120,7 @@ static bool agrees(const struct pack *pack, const struct clock_map *clock, const
     return difference < SAME_CLOCK_NS || -difference < SAME_CLOCK_NS;
 }
 
-// The clock of the job's host for a process that runs there; false where the two differ.
+// The clock of the job's host, for a process that ran there; false where the process's own readings differ from it.
 static bool host_clock(const struct pack *pack, const struct pack_process *process, const struct reference *reference,
                        struct clock_map *clock)
 {
@@ -171,8 +148,13 @@ static struct clock_map own_clock(const struct pack *pack, const struct pack_pro
     };
 }
 
-void pack_set_clocks(struct pack *pack)
+void pack_align_clocks(struct pack *pack)
 {
+    find_start(pack);
+    for (size_t i = 0; i < pack->process_count; i++) {
+        struct pack_process *process = &pack->process[i];
+        process->is_local = pack_is_local(pack, process->host, &process->spill.header.start);
+    }
     struct reference reference = best_reference(pack);
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];

@@ -1,8 +1,9 @@
-// Takes the tagged records out of a spill.
+// Reads the tagged records of a spill.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fmt/datatype.h"
 #include "fmt/fields.h"
@@ -13,7 +14,7 @@ enum {
     MAX_CHILD_ENDS = 1 << 20,
 };
 
-// A record's numbers by key, for the kinds that hold nothing else of interest.
+// A record's numbers by key, and its last string of bytes, for kinds that need no more.
 enum { PLAIN_KEYS = 8 };
 
 struct plain {
@@ -38,8 +39,8 @@ static int read_plain(struct fields_in body, struct plain *plain)
     return more;
 }
 
-// What the packer finds out itself. Everything else a process says of itself is handed on, known or not.
-static bool is_found_by_packer(unsigned key)
+// Keys that the packer writes itself. All others, known or not, go from the spill into the log as they are.
+static bool is_written_by_packer(unsigned key)
 {
     switch (key) {
     case PROCESS_HOST:
@@ -69,7 +70,7 @@ static int read_process(struct pack_process *process, struct fields_in body)
             process->exe = strndup((const char *)field.data, field.len);
         }
         if (field.key == PROCESS_RANK) process->has_rank = true;
-        if (!is_found_by_packer(field.key)) {
+        if (!is_written_by_packer(field.key)) {
             RETURN_IF(process->about.len + len > MAX_ABOUT_BYTES, ERR_LIMIT);
             FORWARD(bytes_append(&process->about, from, len));
         }
@@ -80,15 +81,12 @@ static int read_process(struct pack_process *process, struct fields_in body)
 
 static int read_file(struct pack *pack, struct pack_process *process, struct fields_in body)
 {
-    uint64_t local;
     struct pack_link link;
-    FORWARD(file_table_add(&pack->files, body, &local, &link.global));
-    RETURN_IF(local > UINT32_MAX, ERR_FORMAT);
-    link.local = (uint32_t)local;
+    FORWARD(file_table_add(&pack->files, body, &link.local, &link.global));
     return bytes_append(&process->files, &link, sizeof link);
 }
 
-// A form that no reader takes must not get into the log.
+// A form that readers reject must not get into the log.
 static int check_datatype(struct fields_in body)
 {
     struct datatype type = {0};
@@ -101,17 +99,17 @@ static int check_datatype(struct fields_in body)
     return code;
 }
 
-static int read_shared(struct shared_table *table, struct bytes *links, struct fields_in body)
+static int read_unique(struct unique_records *records, struct bytes *links, struct fields_in body)
 {
     struct pack_link link;
-    FORWARD(shared_table_add(table, body, &link.local, &link.global));
+    FORWARD(unique_records_add(records, body, &link.local, &link.global));
     return bytes_append(links, &link, sizeof link);
 }
 
 static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body)
 {
     FORWARD(check_datatype(body));
-    return read_shared(&pack->datatypes, &process->datatypes, body);
+    return read_unique(&pack->datatypes, &process->datatypes, body);
 }
 
 static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
@@ -120,7 +118,7 @@ static int read_module(struct pack *pack, const struct pack_process *process, st
     struct plain plain;
     FORWARD(read_plain(body, &plain));
     RETURN_IF(plain.len == 0, ERR_FORMAT);
-    // The program itself goes by the name it was called by, which need not be a path.
+    // The program itself has the name that it was called by, which need not be a path.
     bool is_program = plain.data[0] != '/' && process->exe;
     int64_t module = is_program
                          ? callsites_module(&pack->callsites, (const uint8_t *)process->exe, strlen(process->exe))
@@ -148,19 +146,12 @@ static int read_child_end(struct pack *pack, const struct pack_process *process,
     struct plain plain;
     FORWARD(read_plain(body, &plain));
     RETURN_IF(pack->child_end_count >= MAX_CHILD_ENDS, ERR_LIMIT);
-    if (pack->child_end_count == pack->child_end_capacity) {
-        size_t capacity = pack->child_end_capacity ? pack->child_end_capacity * 2 : 64;
-        struct pack_child_end *grown = realloc(pack->child_end, capacity * sizeof *grown);
-        RETURN_IF(!grown, -ENOMEM);
-        pack->child_end = grown;
-        pack->child_end_capacity = capacity;
-    }
-    pack->child_end[pack->child_end_count++] = (struct pack_child_end){
+    struct pack_child_end end = {
         .pid = (uint32_t)plain.number[CHILD_END_PID],
         .parent = process->id,
         .status = (int)(uint32_t)plain.number[CHILD_END_STATUS],
     };
-    return 0;
+    return array_push(pack->child_end, pack->child_end_count, end);
 }
 
 static int read_record(struct pack *pack, struct pack_process *process, struct lookup *modules, unsigned kind,
@@ -170,7 +161,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     case RECORD_PROCESS: return read_process(process, body);
     case RECORD_FILE: return read_file(pack, process, body);
     case RECORD_DATATYPE: return read_datatype(pack, process, body);
-    case RECORD_HINTS: return read_shared(&pack->hints, &process->hints, body);
+    case RECORD_HINTS: return read_unique(&pack->hints, &process->hints, body);
     case RECORD_MODULE: return read_module(pack, process, modules, body);
     case RECORD_CALLSITE: return read_callsite(process, modules, body);
     case RECORD_CHILD_END: return read_child_end(pack, process, body);
@@ -178,7 +169,7 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
     }
 }
 
-// One bad record is a loss; only what keeps the packer itself from working ends it.
+// A bad record is a loss; only an error of the packer itself ends the work.
 static bool is_fatal(int code)
 {
     return code == -ENOMEM;
@@ -193,7 +184,7 @@ static int read_piece(struct pack *pack, struct pack_process *process, struct lo
         const uint8_t *from = records.at;
         int more = fields_next_record(&records, &kind, &body);
         if (more < 0) {
-            // Without a length there is no next record to go on with.
+            // Without its length the next record cannot be found.
             process->damaged_bytes += (uint64_t)(records.end - from);
             return 0;
         }
@@ -208,12 +199,12 @@ int pack_read_records(struct pack *pack, struct pack_process *process)
 {
     struct spill *spill = &process->spill;
     struct lookup modules = {0};
-    int code = spill_refresh_records(spill);
+    int code = spill_read_records_again(spill);
     if (!is_fatal(code)) code = 0;
     for (size_t i = 0; i < spill->count && code == 0; i++) {
         const struct spill_piece *piece = &spill->piece[i];
         if (piece->kind != CHUNK_RECORDS) continue;
-        code = spill_payload(spill, piece, &pack->payload);
+        code = spill_read_payload(spill, piece, &pack->payload);
         if (code == 0) {
             code = read_piece(pack, process, &modules);
         } else if (!is_fatal(code)) {
