@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns the tables in calls/ into everything that has to agree with them.
 
-    gen.py --calls DIR OUTPUT...     writes each OUTPUT; what it is follows from its name (see WRITERS)
+    gen.py --calls DIR OUTPUT...     writes each OUTPUT; its name says what it is (see WRITERS)
     gen.py --calls DIR --lock        gives new operations an id in DIR/ids.lock (append-only, reviewed)
 
 doc/add-a-call.md describes the tables. The output depends on the tables alone: no dates, no paths.
@@ -23,7 +23,7 @@ COUNTED_CLASSES = ['read', 'write', 'open', 'close', 'seek']
 
 
 def call_facts(call):
-    """The fields of struct call_info; those that are left out are zero."""
+    """The fields of struct call_info that are not zero."""
     counted = call.cls if call.cls in COUNTED_CLASSES else '-'
     form = 'nonblocking' if 'async' in call.options.get('traits', []) else 'blocking'
     words = {'count': call.word('count', counted), 'pointer': call.word('pointer', '-'), 'form': call.word('form', form),
@@ -74,7 +74,7 @@ def shim_body(tables, call, real_call, cast=''):
 
 
 def exported(call):
-    """Shims have C names of their own, shim_open, so that libc's prototypes and macros cannot get in their way."""
+    """The C name of a shim is shim_open: prototypes and macros of libc cannot clash with it."""
     name = f'shim_{call.name}'
     return f'{call.prototype(name)} __asm__("{call.name}");\nEXPORT {call.prototype(name)}'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes what concerns MPI from the tables in calls/, like gen.py.
+"""Makes the shims of MPI from the tables in calls/, like gen.py.
 
-    gen_mpi.py --calls DIR OUTPUT...     writes each OUTPUT; what it is follows from its name (see WRITERS)
+    gen_mpi.py --calls DIR OUTPUT...     writes each OUTPUT; its name says what it is (see WRITERS)
 """
 import gen
 
@@ -26,14 +26,14 @@ def recorded(tables, call, real):
     lines = ['struct mpi_probe probe;']
     if call.cls != '-':
         lines += ['probe.caller = (uintptr_t)__builtin_return_address(0);']
-    if call.cls != 'write' and any(p.role == 'status' for p in call.params):  # a write moves what it is asked for
+    if call.cls != 'write' and any(p.role == 'status' for p in call.params):  # a write moves all that it is asked to
         lines += ['if (status == MPI_STATUS_IGNORE) status = mpi_own_status(&probe);']
     return lines + [f'{enter};', f'int result = {real};', f'{leave}, result);', 'return result;']
 
 
 def write_shim(tables, call, name):
-    """Functions that go on to each other, with the arguments where they are: MPI's own calls inside a call pass by without
-    as much as a saved register, and waits look for I/O only while there is any."""
+    """Functions that end by calling the next one, so that arguments stay in their registers: calls that MPI makes inside a
+    call cost a comparison and a jump. Waits look for I/O only while some is under way."""
     arguments = call.arguments()
     real = f"((int (*)({', '.join(p.type for p in call.params) or 'void'}))plugin.real[SLOT_{name}])({arguments})"
     record = f'record_{name}({arguments})'

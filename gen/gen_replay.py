@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes what the replay's runner needs from the tables in calls/, like gen.py: for each call a function that makes it
-again, and the table from a call's id to its function and form.
+"""Makes the replay's part of the tables in calls/, like gen.py: a function per call that makes the call again, and the
+table from the id of a call to its function and form.
 
-    gen_replay.py --calls DIR OUTPUT...     writes each OUTPUT; what it is follows from its name (see WRITERS)
+    gen_replay.py --calls DIR OUTPUT...     writes each OUTPUT; its name says what it is (see WRITERS)
 
 The words behind `replay` choose a form and may give parameters a value: `replay name mode=F_OK`. The other values follow
 from roles and names: see replay_forms.py.
@@ -14,7 +14,7 @@ from replay_forms import FORMS, MPI_NAMES, MPI_ROLES, NAMES, ROLES
 
 
 class Replay:
-    """How one operation is made again: that of another one where its row says `by`."""
+    """How one operation is made again; with `by`, as the operation that the row names."""
 
     def __init__(self, call, operations):
         self.call = operations.get(call.word('by', call.op))

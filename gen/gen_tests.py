@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a test of every call in the tables: one case a symbol and system call, and one in which it fails.
+"""Makes the tests of every call in the tables: a case per symbol and system call, and one in which the call fails.
 
     gen_tests.py --calls DIR OUTPUT.c
 
-A parameter's value follows from its role, else from its name; what the recorder must see follows from the probe: see
-test_tables.py. Calls whose probe is `hand` have hand-written cases in tests/call.
+The value of a parameter follows from its role, else from its name. What the recorder must see follows from the probe.
+Both are in test_tables.py. Cases for calls whose probe is `hand` are written by hand in tests/call.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ from test_tables import AFTER, BEFORE, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, S
 
 
 def probe_of(call):
-    """Probes that differ only in how they lock the stream are tested alike."""
+    """Probes that differ only in how they lock the stream have the same tests."""
     return {'stdio_number': 'stdio_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
 
 

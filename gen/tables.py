@@ -34,7 +34,7 @@ def expand(line):
 
 
 class Parameter:
-    """`const void *buf @buf`; a C name and, with @, the part it plays for the probe."""
+    """`const void *buf @buf`: a C name and, after @, its role for the probe."""
 
     def __init__(self, text):
         text, _, self.role = (part.strip() for part in text.partition('@'))
@@ -44,7 +44,7 @@ class Parameter:
         self.text = text
 
     def large(self):
-        """As functions of MPI for large counts have it: MPI_Count for a number, MPI_Aint for a displacement."""
+        """For the functions of MPI with large counts: counts become MPI_Count, displacements MPI_Aint."""
         other = copy.copy(self)
         wide = 'MPI_Count' if 'count' in self.name else 'MPI_Aint' if 'displs' in self.name else 'int'
         other.type, other.text = (re.sub(r'\bint\b', wide, words) for words in (self.type, self.text))
@@ -70,8 +70,8 @@ class Call:
             sys.exit(f'{where}: no such class: {self.cls}')
 
     def twin(self, name):
-        """The same call under another name. It has a shim of its own, which calls the next function of that very name:
-        another preload library may stand in front of one name only."""
+        """The same call under another name. It has its own shim, which calls the next function of that name: another
+        preload library may stand in front of one name only."""
         other = copy.copy(self)
         other.name, other.options = name, {k: v for k, v in self.options.items() if k not in ('alias', 'sys')}
         return other
@@ -84,7 +84,7 @@ class Call:
         return other
 
     def symbols(self):
-        """Under which names it is exported."""
+        """The names under which it is exported."""
         if self.layer == 'mpiio':
             return [self.name, 'P' + self.name]
         return [self.name] + self.options.get('alias', [])
@@ -177,12 +177,12 @@ class Tables:
             sys.exit(f'{where}: cannot read: {line}')
 
     def add_defaults(self, call):
-        """What the probe says of all its calls, where the row does not say otherwise."""
+        """The options of the probe hold for all its calls; the row overrides them."""
         if probe := self.probes.get(call.probe):
             call.options = parse_options((probe['defaults'] or '').split(), call.where) | call.options
 
     def probe_calls(self, call):
-        """The C expressions for what happens before and after a call; the second lacks its end, the result."""
+        """The C expressions before and after a call; the second is open: the result and a bracket follow."""
         probe = self.probes.get(call.probe)
         if not probe:
             sys.exit(f'{call.where}: no such probe: {call.probe}')
@@ -192,7 +192,7 @@ class Tables:
         return f"{probe['enter']}({enter})", f"{probe['leave']}({leave}"
 
     def operations(self):
-        """Canonical operations in order of their ids; the row that carries the plain name describes one."""
+        """Operations in order of their ids, each with the row that describes it: the one with the plain name."""
         found = {}
         for call in self.events + self.calls:
             plain = call.name == call.op and found.get(call.op, call).name != call.op

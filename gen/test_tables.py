@@ -1,12 +1,12 @@
 """What the generated tests pass to the calls, and what the recorder must then see. Data for gen_tests.py.
 
-Values are C expressions; `f` is the fixture (tests/call/fixture.h). A new call needs a row here only where its role's or
-parameter's usual value will not do.
+Values are C expressions; `f` is the fixture (tests/call/fixture.h). A new call needs a row here only if the usual values
+of its roles and parameters do not fit.
 """
 
 
 def table(text):
-    """`name name: key=value; key=value` a line -> {name: {key: value}}"""
+    """Lines `name name: key=value; key=value` -> {name: {key: value}}"""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         names, _, values = line.partition(': ')

@@ -1,4 +1,4 @@
-// POSIX asynchronous I/O: an event lasts from its submission until the program could see that it was done.
+// POSIX asynchronous I/O: an event lasts from submission until the program could see its completion.
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static void sync_case(void)
     fixture_end();
 }
 
-// The functions that see that it is done; `look` returns 0 once it is.
+// The functions that see the completion; `look` returns 0 once it is there.
 static void observe_with(int (*look)(void *, struct aiocb *))
 {
     void *symbol = case_symbol();

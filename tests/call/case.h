@@ -18,8 +18,8 @@ enum { PATH_ROOM = 512 };
 // Runs every case; `cases` ends with a row without a name. argv: PROGRAM SCRATCH, a directory for files and the report.
 int case_main(int argc, char **argv, const struct test_case *cases);
 
-// The function that the case's name (or `name`) stands for, whichever library is first in line for it. NULL where libc
-// does not have it; the case is then noted as skipped and should return.
+// The function that the case's name (or `name`) leads to, in the first library that has it. NULL if libc does not have
+// it: the case is then reported as skipped and must return.
 void *case_symbol(void);
 void *case_symbol_named(const char *name);
 const char *case_name(void);
@@ -43,6 +43,6 @@ void expect_file2(int event, const char *file);                   // rename, lin
 void expect_lasting(int event, int64_t at_least_ns);              // asynchronous: until completion was seen
 void expect_sum(const char *op, const char *file, int64_t bytes); // any number of events that do not overlap
 void expect_process(int64_t pid, const char *how);                // its end, as `ioseer info` says
-// Something that the program can judge itself; fails the case where it does not hold.
+// Something that the program can check itself; the case fails if it does not hold.
 void case_check(int holds, const char *what);
 #define CHECK(condition) case_check(!!(condition), #condition)

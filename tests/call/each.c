@@ -1,4 +1,4 @@
-// Every call of the tables, by every name it has, once as it should be and once so that it fails.
+// Every call of the tables, under every name it has: once to succeed and once to fail.
 #include "each.h"
 
 int main(int argc, char **argv)

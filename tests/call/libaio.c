@@ -1,4 +1,4 @@
-// libaio: one event a request, under the event of io_submit where it took several.
+// libaio: one event per request, below the event of io_submit if it submitted several.
 #include <errno.h>
 #include <libaio.h>
 #include <string.h>

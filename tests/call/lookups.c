@@ -88,7 +88,7 @@ static void deeply_bound_at_once(void)
     with_library(RTLD_NOW | RTLD_DEEPBIND);
 }
 
-// A function that libc has too stays the library's own.
+// A function of the library that has the name of a libc function.
 static void own_function(void)
 {
     void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_DEEPBIND);
@@ -101,7 +101,7 @@ static void own_function(void)
     dlclose(library);
 }
 
-// dlsym looks who called it: what follows the library is libc, whoever else is loaded.
+// dlsym looks at its caller: after the library comes libc, whatever else is loaded.
 static void next_of_library(void)
 {
     Dl_info found, expected;
@@ -127,7 +127,7 @@ static void nowhere(void)
     CHECK(!found);
 }
 
-// There is no MPI here, and a program that asks must learn so.
+// A program that looks for MPI must learn that there is none.
 static void no_mpi(void)
 {
     case_start();
@@ -147,8 +147,8 @@ int main(int argc, char **argv)
         {"dlsym in the program's scope", from_the_program},
         {"dlsym behind the program", from_what_follows},
         {"dlsym behind a library", next_of_library},
-        {"dlsym of a name that nobody has", nowhere},
-        {"dlsym of MPI where there is none", no_mpi},
+        {"dlsym of a name that does not exist", nowhere},
+        {"dlsym of MPI without MPI", no_mpi},
         {"a library that is opened late", late},
         {"dlopen", deeply_bound},
         {"dlopen with everything bound at once", deeply_bound_at_once},

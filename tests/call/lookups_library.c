@@ -1,4 +1,4 @@
-// A library that is opened late. It calls libc, and has a function of its own that is called as one of libc's.
+// A library that is opened late. It calls libc, and one of its functions has the name of a libc function.
 #include <dlfcn.h>
 #include <stddef.h>
 #include <unistd.h>

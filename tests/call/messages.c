@@ -18,7 +18,7 @@ static off_t stderr_bytes(void)
     return fstat(STDERR_FILENO, &data) == 0 ? data.st_size : -1;
 }
 
-// Whatever `print` prints must be one event of the case's own name: the kernel knows how many bytes it was.
+// What `print` prints must be one event with the name of the case; the kernel tells how many bytes it was.
 static void message(void (*print)(void *))
 {
     void *symbol = case_symbol();

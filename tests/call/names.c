@@ -74,7 +74,7 @@ static void chdir_to_link(void)
     fixture_end();
 }
 
-// Dot-dot behind a symbolic link: only the kernel knows where it leads.
+// Dot-dot after a symbolic link: only the kernel knows where it leads.
 static void dotdot_behind_link(void)
 {
     fixture_begin();

@@ -1,4 +1,4 @@
-// Names that the recorder exports and a library of the program has too.
+// Names that both the recorder and a library of the program export.
 #include "case.h"
 
 double own_sum(double a, int b, double c);

@@ -1,4 +1,4 @@
-// A library with functions of its own that are called as some of libc's. It must get what it calls.
+// A library whose functions have names of libc functions. Its calls must reach its own functions.
 double error(double a, int b, double c);
 double own_sum(double a, int b, double c);
 

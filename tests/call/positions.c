@@ -228,7 +228,7 @@ static void position_after_child_is_gone(void)
     fixture_end();
 }
 
-// A descriptor that came over a socket was opened by nobody we saw.
+// A descriptor that came over a socket: no call that was seen opened it.
 static void received(void)
 {
     char control[CMSG_SPACE(sizeof(int))] = {0};

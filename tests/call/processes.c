@@ -180,7 +180,7 @@ static void spawn_case(void)
     expect_child_program(pid, status);
 }
 
-// The child lives on our memory until it runs the program: what it closes must stay open here.
+// The child shares our memory until it runs the program: what it closes must stay open here.
 static void vfork_case(void)
 {
     int status = -1;
@@ -253,7 +253,7 @@ static void exit_case(void)
     end_with(run_exit, "_exit", true);
 }
 
-// Shut in, the child can still write, and nothing of the recorder's kills it.
+// In a sandbox the child can still write, and no system call of the recorder kills it.
 static void run_prctl(void *symbol)
 {
     int (*call)(int, ...) = (int (*)(int, ...))symbol;
@@ -292,7 +292,7 @@ static void kill_case(void)
     end_with(run_kill, "signal 9", false);
 }
 
-// --- waiting: the one way to learn of a child's death by signal
+// --- waiting: the only way to learn that a signal killed a child
 
 static void wait_with(int (*run)(void *, pid_t, int *))
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the programs of tests/call bare and recorded, and compares. Speaks TAP, one line a case.
+"""Runs the programs of tests/call bare and recorded, and compares. Speaks TAP, one line per case.
 
     run.py [--without=LIBRARY]... PROGRAM...
 

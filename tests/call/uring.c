@@ -34,7 +34,7 @@ static void ask_to_read(void)
     io_uring_sqe_set_data64(request, 1);
 }
 
-// Takes all that are there, without a call that could be seen.
+// Takes all completions that are there, without a call that could be seen.
 static int take_all(void)
 {
     struct io_uring_cqe *found;
@@ -219,7 +219,7 @@ static void lasting(void)
     finish();
 }
 
-// Requests that wait in the ring are no transfers yet, whatever else is called meanwhile.
+// Requests that wait in the ring are not transfers yet, whatever else is called meanwhile.
 static void not_yet_submitted(void)
 {
     if (!prepare()) return;
