@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 // Digits only: strtoull would also take a sign and leading space.
@@ -50,15 +51,6 @@ int options_duration(const char *text, double *seconds)
     return 0;
 }
 
-static int list_add(struct option_list *list, const char *text)
-{
-    const char **item = realloc(list->item, (list->count + 1) * sizeof *item);
-    RETURN_IF(!item, -ENOMEM);
-    item[list->count++] = text;
-    list->item = item;
-    return 0;
-}
-
 // What a value of this type should have been, for the message.
 static const char *type_wants(enum option_type type)
 {
@@ -74,6 +66,7 @@ static const char *type_wants(enum option_type type)
 static int value_store(const struct option_row *row, const char *value)
 {
     const char *end;
+    struct option_list *list = row->target;
     switch (row->type) {
     case OPTION_FLAG: *(bool *)row->target = true; return 0;
     case OPTION_TEXT: *(const char **)row->target = value; return 0;
@@ -83,7 +76,7 @@ static int value_store(const struct option_row *row, const char *value)
         return *end || (row->type == OPTION_COUNT && !*(uint64_t *)row->target) ? ERR_USAGE : 0;
     case OPTION_SIZE: return options_size(value, row->target);
     case OPTION_DURATION: return options_duration(value, row->target);
-    case OPTION_LIST: return list_add(row->target, value);
+    case OPTION_LIST: return array_push(list->item, list->count, value);
     }
     return ERR_USAGE;
 }

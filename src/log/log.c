@@ -6,18 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "log/private.h"
 
 void *table_add(struct table *table, size_t item_bytes)
 {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? table->capacity * 2 : 16;
-        void *item = realloc(table->item, capacity * item_bytes);
-        if (!item) return NULL;
-        table->item = item;
-        table->capacity = capacity;
-    }
+    if (array_grow(&table->item, table->count, item_bytes)) return NULL;
     void *added = (uint8_t *)table->item + table->count++ * item_bytes;
     memset(added, 0, item_bytes);
     return added;

@@ -18,7 +18,6 @@ enum {
 struct table {
     void *item;
     size_t count;
-    size_t capacity;
 };
 
 // A new item, all zero, or NULL.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/glob.h"
 #include "log/private.h"
@@ -21,7 +22,6 @@ struct stats {
     const struct log_filter *filter;
     struct log_stats_slot **slot; // stay where they are
     size_t count;
-    size_t capacity;
     struct lookup by_key; // layer, position of the file
     struct {              // calls without attributes: where they were counted last, by call and file
         const struct log_call *call;
@@ -33,13 +33,7 @@ struct stats {
 
 static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
 {
-    if (stats->count == stats->capacity) {
-        size_t capacity = stats->capacity ? stats->capacity * 2 : 64;
-        struct log_stats_slot **slot = realloc(stats->slot, capacity * sizeof *slot);
-        if (!slot) return NULL;
-        stats->slot = slot;
-        stats->capacity = capacity;
-    }
+    if (array_room(stats->slot, stats->count)) return NULL;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
     if (!slot) return NULL;
     slot->record.process = stats->process;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 int log_tally_add(struct log_tally *tally, uint64_t value, uint64_t times, uint32_t *budget)
@@ -14,13 +15,7 @@ int log_tally_add(struct log_tally *tally, uint64_t value, uint64_t times, uint3
         return 0;
     }
     if (tally->count == TALLY_VALUES || *budget == 0) return 0;
-    if (tally->count == tally->capacity) {
-        uint32_t capacity = tally->capacity ? tally->capacity * 2 : 32;
-        struct tally_item *item = realloc(tally->item, capacity * sizeof *item);
-        RETURN_IF(!item, -ENOMEM);
-        tally->item = item;
-        tally->capacity = capacity;
-    }
+    FORWARD(array_room(tally->item, tally->count));
     FORWARD(lookup_set(&tally->lookup, value, tally->count));
     tally->item[tally->count++] = (struct tally_item){value, times};
     --*budget;

@@ -15,7 +15,6 @@ struct log_tally {
     struct lookup lookup;
     struct tally_item *item;
     uint32_t count;
-    uint32_t capacity;
 };
 
 // `budget` is what may still be taken by all tallies together, in values.

@@ -45,7 +45,7 @@ struct unit {
     // The merge; only the thread that called log_visit uses these.
     size_t at;           // next event in the batch
     uint32_t *thread_of; // the process's number of a thread -> the log's, + 1
-    size_t thread_room;
+    size_t threads;
 };
 
 struct visit {
@@ -362,14 +362,7 @@ static int next_batch(struct visit *visit, struct unit *unit)
 
 static int number_thread(struct visit *visit, struct unit *unit, struct log_event *event)
 {
-    while (unit->thread_room <= event->thread) {
-        size_t room = unit->thread_room ? unit->thread_room * 2 : 4;
-        uint32_t *larger = realloc(unit->thread_of, room * sizeof *larger);
-        RETURN_IF(!larger, -ENOMEM);
-        memset(larger + unit->thread_room, 0, (room - unit->thread_room) * sizeof *larger);
-        unit->thread_of = larger;
-        unit->thread_room = room;
-    }
+    while (unit->threads <= event->thread) FORWARD(array_push(unit->thread_of, unit->threads, 0));
     uint32_t *number = &unit->thread_of[event->thread];
     if (!*number) *number = ++visit->threads_seen;
     event->thread = *number - 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "model/file/keywords.h"
@@ -19,11 +20,7 @@ static int compare_ranks(const void *a, const void *b)
 static int add_ranks(struct family_use *use, const struct model_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t *more = realloc(use->rank, (use->ranks + parts[i].ranks) * sizeof *more);
-        RETURN_IF(!more, -ENOMEM);
-        use->rank = more;
-        memcpy(more + use->ranks, parts[i].rank, parts[i].ranks * sizeof *more);
-        use->ranks += parts[i].ranks;
+        for (size_t r = 0; r < parts[i].ranks; r++) FORWARD(array_push(use->rank, use->ranks, parts[i].rank[r]));
     }
     if (use->ranks) qsort(use->rank, use->ranks, sizeof *use->rank, compare_ranks);
     size_t kept = 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 enum { MARK = '0' }; // stands for a number in a skeleton, where no other run of digits is shorter than 19
@@ -283,13 +284,7 @@ static int describe_set(struct file_set *set, const struct entry *entry, uint64_
 
 static struct file_set *new_set(struct file_sets *sets)
 {
-    // The array doubles when its length is a power of two.
-    if ((sets->set_count & (sets->set_count - 1)) == 0) {
-        size_t capacity = sets->set_count ? 2 * sets->set_count : 1;
-        struct file_set *larger = reallocarray(sets->set, capacity, sizeof *larger);
-        if (!larger) return NULL;
-        sets->set = larger;
-    }
+    if (array_room(sets->set, sets->set_count)) return NULL;
     struct file_set *set = &sets->set[sets->set_count++];
     *set = (struct file_set){0};
     return set;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
 
@@ -50,9 +51,7 @@ void system_find_peak(struct system *system)
 
 int system_add_node(struct system *system, const struct system *node)
 {
-    struct system_node *grown = realloc(system->node, (system->nodes + 1) * sizeof *grown);
-    RETURN_IF(!grown, -ENOMEM);
-    system->node = grown;
+    FORWARD(array_room(system->node, system->nodes));
     if (!system->nodes) system->peak_read = system->peak_write = 0;
     struct system_node *added = &system->node[system->nodes++];
     *added = (struct system_node){.peak_read = node->peak_read, .peak_write = node->peak_write};
