@@ -1,11 +1,11 @@
 // `ioseer evaluate`: compares a prediction with what was measured.
-#include <errno.h>
 #include <math.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/table.h"
 #include "cli/model_argument.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "predict/evaluate.h"
@@ -24,24 +24,21 @@ static const struct option_row rows[] = {
      "log of the program on that target; may be given several times"},
     {"system", 0, OPTION_TEXT, &options.system, "SYSTEM",
      "profile of the target, to print how much of its peak was used"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no warnings"},
+    ROW_JSON(&options.json),
+    ROW_OUTPUT(&options.output),
+    ROW_QUIET(&options.quiet, "print no warnings"),
     {0},
 };
 
 // --- output
 
-static int print_json(const struct evaluation *e, FILE *out)
+static void print_json(const struct evaluation *e, struct json_out *json)
 {
     double predicted = e->target->total.middle;
-    struct json_out *json = json_out_begin(out, 2);
-    RETURN_IF(!json, -ENOMEM);
     json_object(json);
     key_text(json, "target", e->target->name);
     key_text(json, "method", e->target->method);
-    json_key(json, "phases");
-    json_array(json);
+    key_array(json, "phases");
     for (size_t i = 0; i < e->phases; i++) {
         const struct evaluated_phase *phase = &e->phase[i];
         double error = evaluate_error_pct(phase->predicted, phase->measured);
@@ -63,7 +60,6 @@ static int print_json(const struct evaluation *e, FILE *out)
     key_number(json, "logs", e->logs);
     key_number(json, "inside_interval", e->inside);
     json_close(json);
-    return json_out_end(json);
 }
 
 static void add_times(struct table *table, double predicted, double measured)
@@ -101,10 +97,13 @@ static int print_text(const struct evaluation *e, FILE *out)
 static int print_evaluation(const struct evaluation *e)
 {
     struct output output;
-    int status = output_open(&output, "evaluate", options.output);
+    int code = 0, status = output_open(&output, "evaluate", options.output);
     if (status != STATUS_OK) return status;
-    output.error = options.json ? print_json(e, output.out) : print_text(e, output.out);
-    return output_close(&output, false);
+    if (options.json)
+        print_json(e, output_json(&output, 2));
+    else
+        code = print_text(e, output.out);
+    return output_end(&output, "memory", code);
 }
 
 // --- the verb

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/table.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "measure/measure.h"
@@ -27,12 +28,11 @@ static const struct option_row rows[] = {
     {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "stop repeating after this long (three runs at least)"},
     {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
      "profile of a server of this file system; the peak is the sum of its servers' peaks"},
-    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND",
-     "command that starts the processes: 'mpiexec.mpich -n {np}'"},
+    ROW_LAUNCHER(&options.launcher),
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
      "use files of twice the machine's memory to defeat the page cache"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "print the profile instead of a table"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
+    ROW_QUIET(&options.quiet, "print no progress"),
     {0},
 };
 
@@ -101,8 +101,7 @@ static int write_output(const struct system *system, const char *path, bool as_j
     struct output output;
     int status = output_open(&output, "measure", path);
     if (status != STATUS_OK) return status;
-    output.error = as_json ? system_write(system, output.out) : print_table(system, output.out);
-    return output_close(&output, false);
+    return output_end(&output, "memory", as_json ? system_write(system, output.out) : print_table(system, output.out));
 }
 
 enum { SIZES_MOST = 32 };

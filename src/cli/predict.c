@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "cli/model_argument.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "predict/predict.h"
@@ -33,25 +34,16 @@ static const struct option_row rows[] = {
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "runs on each DIR, in turns (default 7)"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "3 runs"},
-    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND",
-     "command that starts the processes: 'mpiexec.mpich -n {np}'"},
+    ROW_LAUNCHER(&options.launcher),
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
      "page cache of files that exist before: cold, warm or as-recorded (the default)"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
+    ROW_JSON(&options.json),
+    ROW_OUTPUT(&options.output),
+    ROW_QUIET(&options.quiet, "print no progress"),
     {0},
 };
 
 // --- output
-
-static bool is_predicted(const struct predicted_target *target)
-{
-    for (size_t i = 0; i < target->phases; i++) {
-        if (target->phase[i].predicted) return true;
-    }
-    return false;
-}
 
 static int print_targets(const struct prediction *prediction, FILE *out)
 {
@@ -65,7 +57,7 @@ static int print_targets(const struct prediction *prediction, FILE *out)
     struct table table = table_begin(out, columns);
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        bool known = is_predicted(target);
+        bool known = target->predicted;
         table_text(&table, target->name);
         table_text(&table, target->method);
         table_text(&table, known ? human_time(target->total.middle).text : NULL);
@@ -151,7 +143,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
-        if (!prediction_is_first(prediction, i) || !is_predicted(target)) continue;
+        if (!prediction_is_first(prediction, i) || !target->predicted) continue;
         rivals++;
         if (target != best && (!next || target->total.middle < next->total.middle)) next = target;
     }
@@ -167,14 +159,6 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     }
 }
 
-static int print_json(const struct prediction *prediction, FILE *out)
-{
-    struct json_out *json = json_out_begin(out, 4);
-    RETURN_IF(!json, -ENOMEM);
-    prediction_write(prediction, json);
-    return json_out_end(json);
-}
-
 static int print_text(const struct model *model, const struct prediction *prediction, FILE *out)
 {
     model_argument_print_program(out, model, replay_main_program(model), "predicted");
@@ -188,13 +172,17 @@ static int print_text(const struct model *model, const struct prediction *predic
 
 // --- the verb
 
-static void show_progress(unsigned run, const char *target, const char *method)
+static unsigned runs(void)
 {
-    unsigned runs = options.repeat ? (unsigned)options.repeat : options.quick ? QUICK_RUNS : RUNS;
-    fprintf(stderr, "\r\033[Kpredict: run %u of %u on %s (%s)", run, runs, target, method);
+    return options.repeat ? (unsigned)options.repeat : options.quick ? QUICK_RUNS : RUNS;
 }
 
-static int predict_model(const struct model *model, const char *name)
+static void show_progress(unsigned run, const char *target, const char *method)
+{
+    fprintf(stderr, "\r\033[Kpredict: run %u of %u on %s (%s)", run, runs(), target, method);
+}
+
+static int predict_model(const struct model *model, const char *name, uint32_t cache)
 {
     struct prediction prediction;
     struct problem problem = {0};
@@ -206,19 +194,20 @@ static int predict_model(const struct model *model, const char *name)
                                         .reference = options.reference,
                                         .methods = options.method,
                                         .launcher = options.launcher,
-                                        .cache = options.cache,
+                                        .cache = cache,
                                         .np = (uint32_t)options.np,
-                                        .repeat = options.repeat  ? (unsigned)options.repeat
-                                                  : options.quick ? QUICK_RUNS
-                                                                  : RUNS,
+                                        .repeat = runs(),
                                         .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
     int code = predict(model, name, &settings, &prediction, &problem);
     if (settings.progress) fputs("\r\033[K", stderr);
     int status =
         code < 0 ? cli_problem("predict", name, &problem, code) : output_open(&output, "predict", options.output);
     if (status == STATUS_OK) {
-        output.error = options.json ? print_json(&prediction, output.out) : print_text(model, &prediction, output.out);
-        status = output_close(&output, false);
+        if (options.json)
+            prediction_write(&prediction, output_json(&output, 4));
+        else
+            code = print_text(model, &prediction, output.out);
+        status = output_end(&output, "memory", code);
     }
     prediction_free(&prediction);
     return status;
@@ -227,18 +216,17 @@ static int predict_model(const struct model *model, const char *name)
 static int predict_verb(int argc, char **argv)
 {
     struct model_argument argument;
+    struct problem problem = {0};
     uint32_t cache;
     if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
     if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
-    if (options.repeat > REPLAY_MOST_RUNS) return cli_usage("predict", "--repeat", "too many");
-    if (options.np > REPLAY_MOST_PROCESSES) return cli_usage("predict", "--np", "too many");
-    if (replay_cache_parse(options.cache, &cache) < 0)
-        return cli_usage("predict", options.cache, "not cold, warm or as-recorded");
+    int code = replay_check_options(options.cache, options.repeat, options.np, &cache, &problem);
+    if (code < 0) return cli_problem("predict", argv[1], &problem, code);
     int status = output_check("predict", options.output);
     if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     if (!options.quiet) model_argument_warn(&argument);
-    status = predict_model(&argument.model, argv[1]);
+    status = predict_model(&argument.model, argv[1], cache);
     model_argument_close(&argument);
     return status;
 }

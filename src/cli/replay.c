@@ -9,6 +9,7 @@
 #include "base/json_keys.h"
 #include "base/table.h"
 #include "cli/model_argument.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "measure/statistics.h"
@@ -16,22 +17,15 @@
 #include "replay/replay.h"
 
 static struct {
-    const char *on;
-    uint64_t np;
-    const char *launcher;
-    uint64_t repeat;
-    const char *phases;
-    const char *cache;
-    const char *null;
+    const char *on, *launcher, *phases, *cache, *null, *output, *log;
+    uint64_t np, repeat;
     bool verify, no_think, keep, no_similarity, json, quiet;
-    const char *output, *log;
 } options = {.repeat = 1, .cache = "as-recorded"};
 
 static const struct option_row rows[] = {
     {"on", 0, OPTION_TEXT, &options.on, "DIR", "make a folder there and replay in it"},
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
-    {"launcher", 0, OPTION_TEXT, &options.launcher, "COMMAND",
-     "command that starts the processes: 'mpiexec.mpich -n {np}'"},
+    ROW_LAUNCHER(&options.launcher),
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default 1); prints medians and 95 % intervals"},
     {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay these phases only: 1,3-5"},
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
@@ -43,9 +37,9 @@ static const struct option_row rows[] = {
     {"keep", 0, OPTION_FLAG, &options.keep, NULL, "do not remove the files"},
     {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL, "do not record the first run and compare it"},
     {"log", 0, OPTION_TEXT, &options.log, "LOG", "keep the log of the recorded run there"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no progress"},
+    ROW_JSON(&options.json),
+    ROW_OUTPUT(&options.output),
+    ROW_QUIET(&options.quiet, "print no progress"),
     {0},
 };
 
@@ -54,20 +48,20 @@ static const struct option_row rows[] = {
 struct printing {
     const struct model *model;
     const struct replay_outcome *outcome;
-    double *scratch; // a value per run
 };
 
 enum value { PHASE_TIME, PHASE_OTHERS, TOTAL_TIME };
 
 static struct interval median_of(const struct printing *p, enum value value, size_t phase)
 {
+    double seconds[REPLAY_MOST_RUNS];
     for (size_t i = 0; i < p->outcome->runs; i++) {
         const struct replay_result *run = &p->outcome->run[i];
-        p->scratch[i] = value == TOTAL_TIME   ? run->total
-                        : value == PHASE_TIME ? run->phase[phase].time
-                                              : run->phase[phase].others;
+        seconds[i] = value == TOTAL_TIME   ? run->total
+                     : value == PHASE_TIME ? run->phase[phase].time
+                                           : run->phase[phase].others;
     }
-    return statistics_median(p->scratch, p->outcome->runs);
+    return statistics_median(seconds, p->outcome->runs);
 }
 
 static double share(uint64_t part, uint64_t all)
@@ -78,16 +72,13 @@ static double share(uint64_t part, uint64_t all)
 static void write_phases(const struct printing *p, struct json_out *json)
 {
     const struct model_program *program = &p->model->program[p->outcome->program];
-    json_key(json, "phases");
-    json_array(json);
+    key_array(json, "phases");
     for (size_t i = program->first; i < program->end; i++) {
         if (!phase_list_has(options.phases, i + 1)) continue;
         struct interval time = median_of(p, PHASE_TIME, i);
         json_object(json);
         key_number(json, "id", i + 1);
-        key_double(json, "time", time.middle);
-        key_double(json, "low", time.low);
-        key_double(json, "high", time.high);
+        interval_write(json, "time", &time);
         key_double(json, "recorded", (double)p->model->phase[i].duration_ns / 1e9);
         key_double(json, "other", median_of(p, PHASE_OTHERS, i).middle);
         key_double(json, "other_recorded", (double)p->model->phase[i].other_ns / 1e9);
@@ -96,22 +87,18 @@ static void write_phases(const struct printing *p, struct json_out *json)
     json_close(json);
 }
 
-static int print_json(const struct printing *p, FILE *out)
+static void print_json(const struct printing *p, struct json_out *json)
 {
     const struct replay_outcome *o = p->outcome;
     const struct model_program *program = &p->model->program[p->outcome->program];
     const struct similarity *similarity = &o->similarity;
     struct interval total = median_of(p, TOTAL_TIME, 0);
-    struct json_out *json = json_out_begin(out, 2);
-    RETURN_IF(!json, -ENOMEM);
     json_object(json);
     key_text(json, "program", p->model->command);
     key_text(json, "executable", program->name);
     key_number(json, "programs", p->model->programs);
     write_phases(p, json);
-    key_double(json, "total", total.middle);
-    key_double(json, "low", total.low);
-    key_double(json, "high", total.high);
+    interval_write(json, "total", &total);
     key_number(json, "np", program->np);
     key_number(json, "runs", o->runs);
     key_double_if(json, "similarity", o->compared, share(similarity->alike, similarity->ops));
@@ -119,7 +106,6 @@ static int print_json(const struct printing *p, FILE *out)
     key_text(json, "difference", o->compared && *similarity->first ? similarity->first : NULL);
     key_number(json, "wrong_bytes", o->run[o->runs - 1].wrong_bytes);
     json_close(json);
-    return json_out_end(json);
 }
 
 static int print_phases(const struct printing *p, FILE *out)
@@ -156,27 +142,26 @@ static int print_text(const struct printing *p, FILE *out)
         if (*similarity->first) fprintf(out, "; the first that is not: %s", similarity->first);
         fputc('\n', out);
     }
-    if (p->outcome->compared && !options.no_think) {
+    if (p->outcome->compared && !options.no_think)
         fprintf(out, "%s of these come after pauses as long as recorded, within %.0f %% or %s\n",
                 human_percent(share(similarity->paused, similarity->alike)).text, 100 * SIMILARITY_PAUSE_SHARE,
                 human_seconds(SIMILARITY_PAUSE_NS).text);
-    }
-    if (last->skipped) {
+    if (last->skipped)
         fprintf(out, "%s cannot be replayed and %s left out; the first: %s\n",
                 human_count(last->skipped, "operation").text, last->skipped == 1 ? "was" : "were", last->first_skipped);
-    }
     return 0;
 }
 
-static int print_outcome(struct printing *p)
+static int print_outcome(const struct printing *p)
 {
     struct output output;
-    int status = output_open(&output, "replay", options.output);
+    int code = 0, status = output_open(&output, "replay", options.output);
     if (status != STATUS_OK) return status;
-    p->scratch = malloc((p->outcome->runs + 1) * sizeof *p->scratch);
-    output.error = !p->scratch ? -ENOMEM : options.json ? print_json(p, output.out) : print_text(p, output.out);
-    free(p->scratch);
-    return output_close(&output, false);
+    if (options.json)
+        print_json(p, output_json(&output, 2));
+    else
+        code = print_text(p, output.out);
+    return output_end(&output, "memory", code);
 }
 
 // --- the verb
@@ -187,39 +172,30 @@ static void show_progress(size_t run, unsigned phase, size_t phases)
     fprintf(stderr, phase ? "phase %u of %zu\033[K" : "making files\033[K", phase, phases);
 }
 
-static int check_log(void)
-{
-    if (!options.log) return STATUS_OK;
-    if (options.no_similarity || options.null) return cli_usage("replay", "--log", "no run is recorded");
-    return access(options.log, F_OK) ? output_check("replay", options.log) : cli_fail("replay", options.log, -EEXIST);
-}
-
 // --null NS or --null NS,RATE
-static int parse_null(struct replay_job *job)
+static bool parse_null(struct replay_job *job)
 {
-    const char *at = options.null;
-    if (!at) return STATUS_OK;
-    size_t digits = strspn(at, "0123456789");
-    char *end = (char *)at + digits;
+    size_t digits = strspn(options.null, "0123456789");
+    char *end = (char *)options.null + digits;
     double rate = 1;
     if (*end == ',' && end[1] >= '0' && end[1] <= '9') job->delay_rate = rate = strtod(end + 1, &end);
     job->null = true;
-    job->delay_ns = strtoull(at, NULL, 10);
-    if (digits && digits < 19 && !*end && rate > 0 && isfinite(rate)) return STATUS_OK;
-    fprintf(stderr, "ioseer replay: --null %s: not NS or NS,RATE as in 1000,2e9\n", at);
-    return STATUS_USAGE;
+    job->delay_ns = strtoull(options.null, NULL, 10);
+    return digits && digits < 19 && !*end && rate > 0 && isfinite(rate);
 }
 
-static int parse_options(int argc, struct replay_job *job)
+static int check_options(int argc, struct replay_job *job)
 {
+    struct problem problem = {0};
     if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
-    if (replay_cache_parse(options.cache, &job->cache) < 0)
-        return cli_usage("replay", options.cache, "not cold, warm or as-recorded");
-    if (options.repeat > REPLAY_MOST_RUNS) return cli_usage("replay", "--repeat", "too many");
-    if (options.np > REPLAY_MOST_PROCESSES) return cli_usage("replay", "--np", "too many");
+    int code = replay_check_options(options.cache, options.repeat, options.np, &job->cache, &problem);
+    if (code < 0) return cli_problem("replay", options.on, &problem, code);
     if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
-    int status = parse_null(job);
-    if (status == STATUS_OK) status = check_log();
+    if (options.null && !parse_null(job)) return cli_usage("replay", options.null, "not NS or NS,RATE as in 1000,2e9");
+    if (options.log && (options.no_similarity || options.null))
+        return cli_usage("replay", "--log", "no run is recorded");
+    if (options.log && !access(options.log, F_OK)) return cli_fail("replay", options.log, -EEXIST);
+    int status = output_check("replay", options.log);
     return status == STATUS_OK ? output_check("replay", options.output) : status;
 }
 
@@ -250,7 +226,7 @@ static int replay_verb(int argc, char **argv)
                                        .log = options.log,
                                        .keep = options.keep,
                                        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
-    int status = parse_options(argc, &settings.job);
+    int status = check_options(argc, &settings.job);
     if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     if (!options.quiet) model_argument_warn(&argument);

@@ -3,6 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/json_keys.h"
+
+void interval_write(struct json_out *json, const char *key, const struct interval *interval)
+{
+    key_double(json, key, interval->middle);
+    key_double(json, "low", interval->low);
+    key_double(json, "high", interval->high);
+}
+
 static int compare_doubles(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;

@@ -3,9 +3,14 @@
 
 #include <stddef.h>
 
+#include "base/json_out.h"
+
 struct interval {
     double middle, low, high;
 };
+
+// Writes the members `key` (the middle), "low" and "high".
+void interval_write(struct json_out *json, const char *key, const struct interval *interval);
 
 // The median and its 95 % interval by order statistics; of fewer than six values, their range. Sorts the values.
 struct interval statistics_median(double *value, size_t count);

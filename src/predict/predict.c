@@ -173,7 +173,7 @@ int predictor_run_model(const struct predicting *p, const struct predict_target 
                         struct replay_job job, struct replay_result *result)
 {
     struct replay_settings settings = {.target = target->name, .launcher = p->settings->launcher, .job = job};
-    settings.job.cache = p->cache;
+    settings.job.cache = p->settings->cache;
     return replay_once(&settings, model, result, p->problem);
 }
 
@@ -264,7 +264,6 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
                     struct predicted_target *to)
 {
     const struct predictor *predictor = predictors[method];
-    size_t predicted = 0;
     to->name = strdup(target->name);
     to->method = strdup(predictor->name);
     to->phase = calloc(p->phases + 1, sizeof *to->phase);
@@ -274,9 +273,9 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
         struct predicted_phase *phase = &to->phase[to->phases];
         *phase = (struct predicted_phase){.id = p->first + to->phases + 1,
                                           .predicted = is_predicted(p, predictor, to->phases)};
-        predicted += phase->predicted;
+        to->predicted |= phase->predicted;
     }
-    if (!predicted) return predictor_reason(to, "no transfers: not predicted");
+    if (!to->predicted) return predictor_reason(to, "no transfers: not predicted");
     return predictor->conclude ? predictor->conclude(p, target, to) : conclude_runs(p, target, method, to);
 }
 
@@ -303,7 +302,6 @@ static int conclude_all(const struct predicting *p, struct prediction *predictio
 
 static int predict_all(struct predicting *p, const char *name, struct prediction *prediction)
 {
-    RETURN_IF(replay_cache_parse(p->settings->cache, &p->cache) < 0, ERR_USAGE);
     FORWARD(choose_methods(p));
     FORWARD(open_targets(p));
     FORWARD(find_classes(p));

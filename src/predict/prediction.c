@@ -1,7 +1,6 @@
 #include "predict/prediction.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,9 +55,7 @@ static void write_phase(const struct predicted_phase *phase, struct json_out *js
     json_object(json);
     key_number(json, "id", phase->id);
     key_bool(json, "predicted", phase->predicted);
-    key_double(json, "time", phase->seconds.middle);
-    key_double(json, "low", phase->seconds.low);
-    key_double(json, "high", phase->seconds.high);
+    interval_write(json, "time", &phase->seconds);
     if (phase->points) {
         key_text(json, "points", phase->points);
         key_bool(json, "extrapolated", phase->extrapolated);
@@ -73,13 +70,10 @@ static void write_target(const struct predicted_target *target, struct json_out 
     key_text(json, "method", target->method);
     key_bool(json, "predictable", target->predictable);
     key_text(json, "reason", target->reason);
-    key_double(json, "total", target->total.middle);
-    key_double(json, "low", target->total.low);
-    key_double(json, "high", target->total.high);
-    key_double(json, "cv", target->runs > 1 ? target->variation : NAN);
+    interval_write(json, "total", &target->total);
+    key_double_if(json, "cv", target->runs > 1, target->variation);
     key_number(json, "runs", target->runs);
-    json_key(json, "phases");
-    json_array(json);
+    key_array(json, "phases");
     for (size_t i = 0; i < target->phases; i++) write_phase(&target->phase[i], json);
     json_close(json);
     json_close(json);
@@ -92,9 +86,8 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
     key_text(json, "program", prediction->program);
     key_text(json, "executable", prediction->executable);
     key_number(json, "programs", prediction->programs);
-    key_double(json, "recorded", prediction->recorded > 0 ? prediction->recorded : NAN);
-    json_key(json, "targets");
-    json_array(json);
+    key_double_if(json, "recorded", prediction->recorded > 0, prediction->recorded);
+    key_array(json, "targets");
     for (size_t i = 0; i < prediction->targets; i++) write_target(&prediction->target[i], json);
     json_close(json);
     key_text(json, "best", best ? best->name : NULL);

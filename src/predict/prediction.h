@@ -1,4 +1,4 @@
-// Predictions: what `predict` found and `evaluate` checks, and their JSON.
+// Predictions, which `predict` makes and `evaluate` checks, and their JSON.
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "measure/statistics.h"
 
 struct predicted_phase {
-    uint64_t id; // as in `phases`
+    uint64_t id; // as `ioseer phases` prints it
     struct interval seconds;
-    char *points; // of the analytic method: those used, in words; or NULL
+    char *points; // that the analytic method uses, in words; or NULL
     bool extrapolated;
     bool predicted; // it has transfers
 };
@@ -20,10 +20,11 @@ struct predicted_phase {
 struct predicted_target {
     char *name;
     char *method;
-    bool predictable;
-    char *reason; // why not, or a remark; or NULL
+    bool predicted;   // some phase is
+    bool predictable; // its runs do not vary too much
+    char *reason;     // why not, or a remark; or NULL
     struct interval total;
-    double variation; // of the runs behind it; 0 without runs
+    double variation; // of the runs; 0 without runs
     unsigned runs;
     struct predicted_phase *phase;
     size_t phases;
@@ -33,14 +34,14 @@ struct prediction {
     struct predicted_target *target;
     size_t targets;
     char *program;    // the command that was recorded, or NULL
-    char *executable; // the program of it that is predicted, or NULL
+    char *executable; // the program in the log that is predicted, or NULL
     size_t programs;  // in the log
-    double recorded;  // seconds of I/O in the recorded run, 0 where it is not known
+    double recorded;  // seconds of I/O in the recorded run; 0: not known
 };
 
-// Whether it is by the first of its target's methods: by these, targets are compared.
+// Whether it is the first method of its target: targets are compared by their first methods.
 bool prediction_is_first(const struct prediction *prediction, size_t target);
-// The target that is quicker than all others beyond the intervals; NULL: none.
+// The target that is faster than all others by more than the intervals; NULL: none.
 const struct predicted_target *prediction_best(const struct prediction *prediction);
 
 void prediction_write(const struct prediction *prediction, struct json_out *json);

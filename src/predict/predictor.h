@@ -22,7 +22,6 @@ struct predicting {
     const struct model *model;
     uint32_t program;
     uint32_t np;               // processes to predict for
-    uint32_t cache;            // enum replay_cache
     size_t first, phases;      // of the program
     struct io_classes classes; // of its transfers, with `np` processes
     size_t values;             // of one run: as many as there are phases, or classes if these are more

@@ -181,6 +181,7 @@ int contract_read_job(struct replay_job *job, struct json_in *memory, const char
     if (!code && (!job->model || !job->directory || !job->result || !job->np || job->task >= TASK_COUNT ||
                   job->cache >= CACHE_COUNT))
         code = json_in_fail(error, memory->root, "a value is out of range");
+    if (code < 0) json_in_free(memory);
     return code;
 }
 

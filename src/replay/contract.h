@@ -60,7 +60,7 @@ struct replay_result {
 };
 
 int contract_write_job(const struct replay_job *job, const char *path);
-// The texts of the job live in `memory`, which is to be freed.
+// The texts of the job live in `memory`, which is to be freed unless this fails.
 int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error);
 
 int contract_write_result(const struct replay_result *result, const char *path);

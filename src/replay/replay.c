@@ -16,13 +16,16 @@
 #include "replay/choose_phases.h"
 #include "replay/launch.h"
 
-int replay_cache_parse(const char *text, uint32_t *cache)
+enum { MOST_PROCESSES = 1 << 20 };
+
+int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache, struct problem *problem)
 {
     static const char *const names[CACHE_COUNT] = {"as-recorded", "cold", "warm"};
-    for (*cache = 0; *cache < CACHE_COUNT; ++*cache) {
-        if (!strcmp(names[*cache], text)) return 0;
-    }
-    return ERR_USAGE;
+    for (*cache = 0; *cache < CACHE_COUNT && strcmp(names[*cache], cache_text);) ++*cache;
+    if (*cache == CACHE_COUNT) return problem_set(problem, ERR_USAGE, cache_text, "not cold, warm or as-recorded");
+    if (repeat > REPLAY_MOST_RUNS) return problem_set(problem, ERR_USAGE, "--repeat", "too many");
+    if (np > MOST_PROCESSES) return problem_set(problem, ERR_USAGE, "--np", "too many");
+    return 0;
 }
 
 uint32_t replay_main_program(const struct model *model)

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "replay/contract.h"
 
-enum { REPLAY_MOST_RUNS = 1000, REPLAY_MOST_PROCESSES = 1 << 20 };
+enum { REPLAY_MOST_RUNS = 1000 };
 
 struct replay_settings {
     const char *target;    // directory in which the replay makes its own
@@ -25,8 +25,9 @@ struct replay_settings {
 uint32_t replay_main_program(const struct model *model);
 // Whether there is something to replay or predict.
 int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem);
-// Parses "cold", "warm" or "as-recorded".
-int replay_cache_parse(const char *text, uint32_t *cache);
+// Parses the option --cache ("cold", "warm" or "as-recorded") and checks --repeat and --np. ERR_USAGE if one is wrong.
+int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache,
+                         struct problem *problem);
 
 // Runs once, in a folder that it makes and removes. The phases of the result are to be freed, whatever is returned.
 int replay_once(const struct replay_settings *settings, const struct model *model, struct replay_result *result,
