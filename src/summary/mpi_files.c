@@ -1,31 +1,21 @@
 #include "summary/mpi_files.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
 
-static uint64_t hash_use(const struct mpi_use *use)
-{
-    uint64_t hash = hash_add((uint64_t)use->kind + 1, (uint64_t)(uintptr_t)use->file);
-    hash = hash_add(hash_add(hash, use->number), use->comm_size);
-    return hash_add(hash_add(hash, (uint64_t)(uintptr_t)use->first), (uint64_t)(uintptr_t)use->second);
-}
-
-static bool are_alike(const struct mpi_use *one, const struct mpi_use *other)
-{
-    return one->file == other->file && one->kind == other->kind && one->number == other->number &&
-           one->comm_size == other->comm_size && one->first == other->first && one->second == other->second;
-}
-
 static int add_use(struct mpi_files *files, struct mpi_use use, const struct log_event *event)
 {
-    uint64_t key = hash_use(&use);
+    enum { KEY_BYTES = offsetof(struct mpi_use, count) };
+    uint64_t key = hash_bytes(0, &use, KEY_BYTES);
     uint32_t at;
     for (; (at = lookup_find(&files->by_hash, key)) != LOOKUP_NONE; key++) {
         struct mpi_use *known = &files->use[at];
-        if (!are_alike(known, &use)) continue;
+        if (memcmp(known, &use, KEY_BYTES) != 0) continue;
         known->count++;
         if (event->start_ns < known->first_ns || (event->start_ns == known->first_ns && event->id < known->first_id)) {
             known->first_ns = event->start_ns;
@@ -47,28 +37,35 @@ static bool has_attribute(const struct log_event *event, enum event_attribute at
     return event->raw.attribute_mask & 1u << attribute;
 }
 
-int mpi_files_add(struct mpi_files *files, const struct log_event *event)
+static int add_uses(struct mpi_files *files, const struct log_event *event)
 {
     const struct log_event_raw *raw = &event->raw;
-    const struct log_file *file = event->file;
-    if (event->call->layer != LAYER_MPIIO || !raw->attribute_mask || !file || raw->error) return 0;
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
-        struct mpi_use use = {.file = file, .kind = MPI_USE_OPEN, .number = raw->attribute[ATTRIBUTE_FLAGS]};
+        struct mpi_use use = {.file = event->file, .kind = MPI_USE_OPEN, .number = raw->attribute[ATTRIBUTE_FLAGS]};
         if (has_attribute(event, ATTRIBUTE_COMM_SIZE)) use.comm_size = raw->attribute[ATTRIBUTE_COMM_SIZE];
         FORWARD(add_use(files, use, event));
     }
     if (event->hints) {
-        struct mpi_use use = {.file = file, .kind = MPI_USE_HINTS, .first = event->hints};
+        struct mpi_use use = {.file = event->file, .kind = MPI_USE_HINTS, .first = event->hints};
         use.number = has_attribute(event, ATTRIBUTE_HINTS);
         FORWARD(add_use(files, use, event));
     }
     if (event->etype || event->filetype) {
-        struct mpi_use use = {.file = file, .kind = MPI_USE_VIEW, .number = raw->offset};
+        struct mpi_use use = {.file = event->file, .kind = MPI_USE_VIEW, .number = raw->offset};
         use.first = event->etype;
         use.second = event->filetype;
         FORWARD(add_use(files, use, event));
     }
     return 0;
+}
+
+int mpi_files_add(struct mpi_files *files, const struct log_event *event)
+{
+    if (event->call->layer != LAYER_MPIIO || !event->raw.attribute_mask || !event->file || event->raw.error) return 0;
+    pthread_mutex_lock(&files->lock);
+    int code = add_uses(files, event);
+    pthread_mutex_unlock(&files->lock);
+    return code;
 }
 
 // By file, in the order of the log's table, and kind.

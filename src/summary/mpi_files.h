@@ -9,8 +9,9 @@
 enum mpi_use_kind { MPI_USE_OPEN, MPI_USE_HINTS, MPI_USE_VIEW, MPI_USE_KINDS };
 
 struct mpi_use {
+    // What makes two uses alike: the fields before `count`. All have 8 bytes, so that there is no padding.
     const struct log_file *file;
-    enum mpi_use_kind kind;
+    uint64_t kind;      // enum mpi_use_kind
     uint64_t number;    // open: its access mode; hints: whether an info object was given; view: its displacement
     uint64_t comm_size; // open: processes of the communicator
     const void *first;  // hints: struct log_hints; view: the etype
@@ -24,11 +25,11 @@ struct mpi_files {
     struct mpi_use *use; // ordered by file once all events are added
     size_t count;
     struct lookup by_hash; // -> index of `use`
-    pthread_mutex_t lock;  // for callers that add from several threads
+    pthread_mutex_t lock;
 };
 
 void mpi_files_init(struct mpi_files *files);
-// In whichever order the events come.
+// Events may come in any order and from several threads.
 int mpi_files_add(struct mpi_files *files, const struct log_event *event);
 void mpi_files_sort(struct mpi_files *files); // after the last event, before the two below
 void mpi_files_free(struct mpi_files *files);

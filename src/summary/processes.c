@@ -8,11 +8,6 @@
 
 // --- while the events are read, several processes at a time
 
-struct reading {
-    struct summary *summary;
-    struct summary_process *process;
-};
-
 // A call made inside another is part of it. An asynchronous request counts only its time inside calls.
 static void add_time(struct summary_process *process, const struct log_event *event)
 {
@@ -40,42 +35,26 @@ static void add_bytes(struct summary_process *process, const struct log_event *e
 
 static int add_events(void *state, const struct log_event *event, size_t count)
 {
-    const struct reading *reading = state;
-    struct mpi_files *files = &reading->summary->mpi_files;
+    struct summary_process *process = state;
     for (size_t i = 0; i < count; i++) {
-        add_time(reading->process, &event[i]);
-        add_bytes(reading->process, &event[i]);
-        if (event[i].call->layer != LAYER_MPIIO || !event[i].raw.attribute_mask || !reading->summary->rank_count)
-            continue;
-        pthread_mutex_lock(&files->lock);
-        int code = mpi_files_add(files, &event[i]);
-        pthread_mutex_unlock(&files->lock);
-        FORWARD(code);
+        add_time(process, &event[i]);
+        add_bytes(process, &event[i]);
+        if (process->summary->rank_count) FORWARD(mpi_files_add(&process->summary->mpi_files, &event[i]));
     }
     return 0;
 }
 
 static int add_comm(void *state, const struct log_comm *comm, size_t count)
 {
-    const struct reading *reading = state;
-    for (size_t i = 0; i < count; i++) reading->process->comm_ns += comm[i].time_ns;
+    struct summary_process *process = state;
+    for (size_t i = 0; i < count; i++) process->comm_ns += comm[i].time_ns;
     return 0;
 }
 
 static int begin(void *context, const struct log_process *process, void **state)
 {
     struct summary *summary = context;
-    struct reading *reading = malloc(sizeof *reading);
-    RETURN_IF(!reading, -ENOMEM);
-    *reading = (struct reading){summary, &summary->process[log_process_index(summary->log, process)]};
-    *state = reading;
-    return 0;
-}
-
-static int end(void *context, void *state)
-{
-    (void)context;
-    free(state);
+    *state = &summary->process[log_process_index(summary->log, process)];
     return 0;
 }
 
@@ -96,16 +75,13 @@ int summary_begin_processes(struct summary *summary, struct log_consumer *consum
     summary->ranks = calloc(count + 1, sizeof *summary->ranks);
     RETURN_IF(!summary->process || !summary->processes || !summary->ranks, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
+        summary->process[i].summary = summary;
         summary->processes[i] = log_process_at(summary->log, i);
         summary->rank_count += summary->processes[i]->has_rank;
     }
     qsort(summary->processes, count, sizeof *summary->processes, compare_processes);
-    *consumer = (struct log_consumer){.context = summary,
-                                      .begin = begin,
-                                      .events = add_events,
-                                      .comm = summary->rank_count ? add_comm : NULL,
-                                      .end = end,
-                                      .discard = free};
+    *consumer = (struct log_consumer){
+        .context = summary, .begin = begin, .events = add_events, .comm = summary->rank_count ? add_comm : NULL};
     return 0;
 }
 

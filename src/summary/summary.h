@@ -25,6 +25,7 @@ struct summary_file {
 
 // What the events of a process say, as far as its trace goes.
 struct summary_process {
+    struct summary *summary;
     int64_t io_ns; // in calls that the program made; simultaneous calls of several threads count once
     int64_t busy_until_ns;
     int64_t last_end_ns;
