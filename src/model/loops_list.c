@@ -28,7 +28,7 @@ struct content {
 static void add_leaf(struct content *content, const struct op *op)
 {
     const struct op *last = content->last;
-    content->kinds |= UINT64_C(1) << (hash_add(1, op->kind) & 63);
+    content->kinds |= UINT64_C(1) << (op->kind & 63);
     if (!last) content->kind = op->kind;
     content->is_of_kind = content->kind == op->kind && (content->is_of_kind || !last);
     content->changes += last && (last->kind != op->kind || last->at[AT_SIZE] != op->at[AT_SIZE] ||

@@ -237,7 +237,7 @@ static void hash_op(const struct op *op, const struct loops_step *step, const ui
     struct hashing *h = context;
     uint64_t size = (uint64_t)op->at[AT_SIZE];
     (void)step, (void)steps;
-    h->look |= UINT64_C(1) << (hash_add(1, op->kind) & 63);
+    h->look |= UINT64_C(1) << (op->kind & 63);
     if (h->lanes->kind[op->kind].collective) h->is_collective = true;
     if (count)
         h->sizes = hash_add(h->sizes, size);
