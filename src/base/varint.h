@@ -72,3 +72,24 @@ static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, u
     }
     return NULL;
 }
+
+// The same where at least VARINT_MAX_BYTES can be read, which spares comparisons.
+static inline const uint8_t *varint_get_inside(const uint8_t *in, uint64_t *value)
+{
+    uint64_t sum = in[0];
+    if (sum < 0x80) {
+        *value = sum;
+        return in + 1;
+    }
+    sum += ((uint64_t)in[1] << 7) - 0x80;
+    if (in[1] < 0x80) {
+        *value = sum;
+        return in + 2;
+    }
+    sum += ((uint64_t)in[2] << 14) - 0x4000;
+    if (in[2] < 0x80) {
+        *value = sum;
+        return in + 3;
+    }
+    return varint_get(in, in + VARINT_MAX_BYTES, value);
+}

@@ -34,6 +34,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/varint.h"
+
 enum { STREAM_SLOTS = 64, STREAM_MAX_RECORD = 512, STREAM_MAX_DEPTH = 32 };
 
 enum stream_form { FORM_RUN, FORM_MOVE, FORM_RESIZE, FORM_EXTENDED };
@@ -174,6 +176,44 @@ struct stream_start {
 };
 
 void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len);
+
+// An event of the first three forms: a call that went as expected.
+struct stream_plain {
+    unsigned slot;
+    uint64_t start; // clock units
+    uint64_t duration;
+};
+
+// The same as stream_decode for one who knows what a slot stands for: 1 with an event, whose offset and size the slot
+// has as `last` and `size`; 0 with nothing done where what follows is something else, or where an event carries
+// communication or has a parent.
+static inline int stream_decode_plain(struct stream_decoder *d, struct stream_plain *plain)
+{
+    enum { LONGEST = 1 + 4 * VARINT_MAX_BYTES };
+    if (d->end - d->at < LONGEST || (*d->at & 3) == FORM_EXTENDED || d->comm_mask || d->depth) return 0;
+    const uint8_t *at = d->at;
+    unsigned head = *at++;
+    struct stream_slot_state *slot = &d->slot[head >> 2];
+    if (!slot->defined) return 0;
+    int64_t displacement = slot->displacement;
+    uint64_t size = slot->size, value, duration;
+    if ((head & 3) != FORM_RUN) {
+        if (!(at = varint_get_inside(at, &value))) return 0;
+        displacement = varint_unfold(value);
+        if ((head & 3) == FORM_RESIZE && !(at = varint_get_inside(at, &size))) return 0;
+    }
+    if (!(at = varint_get_inside(at, &value)) || !(at = varint_get_inside(at, &duration))) return 0;
+    d->at = at;
+    plain->slot = head >> 2;
+    plain->start = d->clock + value;
+    plain->duration = duration;
+    d->clock = plain->start + duration;
+    d->next_number++;
+    slot->last += (uint64_t)displacement;
+    slot->size = size;
+    slot->displacement = (head & 3) == FORM_RESIZE ? (int64_t)size : displacement;
+    return 1;
+}
 
 // 1 with the next event, 0 at the end, a negative code on damage (what came before is good).
 // Only the attributes whose bit is set in attribute_mask are written.

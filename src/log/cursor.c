@@ -19,7 +19,7 @@ struct log_sort_key {
 
 static const struct log_file *second_file(const struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     if (!(raw->attribute_mask & 1u << ATTRIBUTE_FILE2)) return NULL;
     return log_process_file(cursor->log, cursor->place->process, (uint32_t)raw->attribute[ATTRIBUTE_FILE2]);
 }
@@ -51,7 +51,7 @@ static bool time_passes(const struct log_cursor *cursor, const struct stream_eve
 static bool passes(struct log_cursor *cursor)
 {
     const struct log_matcher *matcher = cursor->matcher;
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     if (matcher->calls && !(raw->call < matcher->call_ids && matcher->calls[raw->call])) return false;
     if (matcher->has_time && !time_passes(cursor, raw)) return false;
     if (!matcher->files) return true;
@@ -75,7 +75,7 @@ static bool find_stream(const struct log_cursor *cursor, uint64_t local, uint32_
 static inline uint64_t id_of(const struct log_cursor *cursor)
 {
     const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     uint32_t stream = cursor->stream;
     if ((raw->attribute_mask & own) == own) find_stream(cursor, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
     return lookup_pair(stream, (uint32_t)raw->number);
@@ -86,7 +86,7 @@ static inline uint64_t id_of(const struct log_cursor *cursor)
 static int note_comm(struct log_cursor *cursor)
 {
     struct log_comm_notes *notes = cursor->comm;
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(notes->note, notes->count));
     struct log_comm_note *note = &notes->note[notes->count++];
     bool is_before_other = raw->comm_mask && raw->comm_number != STREAM_NO_PARENT;
@@ -122,7 +122,7 @@ static void note_call(struct log *log, uint32_t call)
 // Decodes up to the next event that passes. Where damage begins the rest is counted as lost.
 static int decode_next(struct log_cursor *cursor)
 {
-    struct stream_event *raw = &cursor->event;
+    struct stream_event *raw = &cursor->raw_event;
     int more = 0;
     while (!cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0) {
         cursor->decoded++;
@@ -141,7 +141,7 @@ static int decode_next(struct log_cursor *cursor)
 
 static int keep_event(struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(cursor->key, cursor->key_count));
     cursor->key[cursor->key_count++] = (struct log_sort_key){raw->start, raw->number, cursor->events.len};
     FORWARD(bytes_append(&cursor->events, raw, EVENT_HEAD_BYTES));
@@ -154,7 +154,7 @@ static int keep_event(struct log_cursor *cursor)
 
 static void restore_event(struct log_cursor *cursor, size_t offset)
 {
-    struct stream_event *raw = &cursor->event;
+    struct stream_event *raw = &cursor->raw_event;
     const uint8_t *at = cursor->events.data + offset;
     memcpy(raw, at, EVENT_HEAD_BYTES);
     at += EVENT_HEAD_BYTES;
@@ -194,22 +194,8 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
     cursor->key_count = cursor->key_at = 0;
     cursor->clock_rate = clock_map_rate(&place->process->clock);
     memset(cursor->recent, 0, sizeof cursor->recent);
+    for (unsigned i = 0; i < STREAM_SLOTS; i++) cursor->plain[i].slot.defined = false; // of another process, maybe
     return 0;
-}
-
-int log_cursor_next(struct log_cursor *cursor)
-{
-    if (cursor->sorted) {
-        int more = decode_next(cursor);
-        if (more <= 0) return more;
-    } else {
-        if (cursor->key_at == cursor->key_count) FORWARD(sort_more(cursor));
-        if (cursor->key_at == cursor->key_count) return 0;
-        restore_event(cursor, cursor->key[cursor->key_at++].offset);
-    }
-    cursor->start_ns = ns_of(cursor, cursor->event.start);
-    cursor->id = id_of(cursor);
-    return 1;
 }
 
 void log_cursor_free(struct log_cursor *cursor)
@@ -222,9 +208,10 @@ void log_cursor_free(struct log_cursor *cursor)
 
 // --- what the log adds to the stream's own fields
 
-static inline void put_parent(const struct log_cursor *cursor, struct log_event *event)
+static inline void complete_parent(struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
+    struct log_event *event = &cursor->event;
     event->has_parent = raw->parent_number != STREAM_NO_PARENT;
     if (!event->has_parent) return;
     uint32_t stream = cursor->stream;
@@ -235,17 +222,16 @@ static inline void put_parent(const struct log_cursor *cursor, struct log_event 
 
 static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute)
 {
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     if (!(raw->attribute_mask & 1u << attribute)) return NULL;
     return log_process_datatype(cursor->log, cursor->place->process, raw->attribute[attribute]);
 }
 
-static void put_attributes(const struct log_cursor *cursor, struct log_event *event, uint64_t *attribute)
+static void complete_attributes(struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event;
+    const struct stream_event *raw = &cursor->raw_event;
     const struct log_process *process = cursor->place->process;
-    uint32_t mask = raw->attribute_mask;
-    for (; mask; mask &= mask - 1) attribute[__builtin_ctz(mask)] = raw->attribute[__builtin_ctz(mask)];
+    struct log_event *event = &cursor->event;
     event->file2 = second_file(cursor);
     event->etype = datatype_of(cursor, ATTRIBUTE_ETYPE);
     event->filetype = datatype_of(cursor, ATTRIBUTE_FILETYPE);
@@ -256,34 +242,115 @@ static void put_attributes(const struct log_cursor *cursor, struct log_event *ev
         event->call_time_ns = clock_map_scale(&process->clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
 }
 
-void log_cursor_put(struct log_cursor *cursor, struct log_event *event, uint64_t *attribute)
+static void complete_event(struct log_cursor *cursor)
 {
-    const struct stream_event *raw = &cursor->event;
-    event->id = cursor->id;
-    put_parent(cursor, event);
-    event->start_ns = cursor->start_ns;
-    event->duration_ns = ns_of(cursor, raw->start + raw->duration) - cursor->start_ns;
-    event->process = cursor->place->process;
-    event->call = log_call_of(cursor->log, raw->call);
-    event->file = first_file(cursor, raw->file);
-    event->raw = (struct log_event_raw){
-        .offset = raw->offset,
-        .size = raw->size,
-        .result = raw->result,
-        .tick = raw->tick,
-        .attribute = attribute,
-        .attribute_mask = raw->attribute_mask,
-        .tid = raw->tid,
-        .handle = raw->handle,
-        .error = raw->error,
-        .has_offset = raw->has_offset,
-        .has_result = raw->has_result,
-        .unaligned = raw->unaligned,
+    const struct stream_event *raw = &cursor->raw_event;
+    const struct log_process *process = cursor->place->process;
+    int64_t start_ns = ns_of(cursor, raw->start), duration_ns = ns_of(cursor, raw->start + raw->duration) - start_ns;
+    cursor->event = (struct log_event){
+        .id = id_of(cursor),
+        .start_ns = start_ns,
+        .duration_ns = duration_ns,
+        .call_time_ns = duration_ns,
+        .process = process,
+        .call = log_call_of(cursor->log, raw->call),
+        .file = first_file(cursor, raw->file),
+        .line = raw->callsite ? log_callsite(cursor->log, process, raw->callsite) : NULL,
+        .raw = {.offset = raw->offset,
+                .size = raw->size,
+                .result = raw->result,
+                .tick = raw->tick,
+                .attribute = raw->attribute,
+                .attribute_mask = raw->attribute_mask,
+                .tid = raw->tid,
+                .handle = raw->handle,
+                .error = raw->error,
+                .has_offset = raw->has_offset,
+                .has_result = raw->has_result,
+                .unaligned = raw->unaligned},
     };
-    event->file2 = NULL;
-    event->hints = NULL;
-    event->etype = event->filetype = event->datatype = NULL;
-    event->line = raw->callsite ? log_callsite(cursor->log, event->process, raw->callsite) : NULL;
-    event->call_time_ns = event->duration_ns;
-    if (raw->attribute_mask) put_attributes(cursor, event, attribute);
+    complete_parent(cursor);
+    if (raw->attribute_mask) complete_attributes(cursor);
+}
+
+int log_cursor_next(struct log_cursor *cursor)
+{
+    if (cursor->sorted) {
+        int more = decode_next(cursor);
+        if (more <= 0) return more;
+    } else {
+        if (cursor->key_at == cursor->key_count) FORWARD(sort_more(cursor));
+        if (cursor->key_at == cursor->key_count) return 0;
+        restore_event(cursor, cursor->key[cursor->key_at++].offset);
+    }
+    complete_event(cursor);
+    return 1;
+}
+
+// --- plain events
+
+static bool is_of_slot(const struct stream_slot_state *a, const struct stream_slot_state *b)
+{
+    return a->call == b->call && a->file == b->file && a->handle == b->handle && a->callsite == b->callsite &&
+           a->unaligned == b->unaligned && a->defined;
+}
+
+static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain, const struct stream_slot_state *slot)
+{
+    const struct log_process *process = cursor->place->process;
+    note_call(cursor->log, slot->call);
+    plain->slot = *slot;
+    plain->event = (struct log_event){
+        .process = process,
+        .call = log_call_of(cursor->log, slot->call),
+        .file = first_file(cursor, slot->file),
+        .line = slot->callsite ? log_callsite(cursor->log, process, slot->callsite) : NULL,
+        .raw = {.handle = slot->handle,
+                .has_offset = slot->traits & CALL_HAS_OFFSET,
+                .has_result = true,
+                .unaligned = slot->unaligned},
+    };
+    plain->event.moves = log_class_moves(plain->event.call->class);
+}
+
+static inline void put_plain(struct log_cursor *cursor, const struct stream_plain *found, struct log_event *event)
+{
+    const struct stream_decoder *d = &cursor->decoder;
+    const struct stream_slot_state *slot = &d->slot[found->slot];
+    struct log_cursor_plain *plain = &cursor->plain[found->slot];
+    if (!is_of_slot(&plain->slot, slot)) make_plain(cursor, plain, slot);
+    *event = plain->event;
+    event->id = lookup_pair(cursor->stream, (uint32_t)(d->next_number - 1));
+    event->start_ns = ns_of(cursor, found->start);
+    event->duration_ns = event->call_time_ns = ns_of(cursor, found->start + found->duration) - event->start_ns;
+    event->raw.offset = slot->last;
+    event->raw.size = slot->size;
+    event->raw.tick = d->tick;
+    event->raw.tid = d->tid;
+    if (slot->traits & CALL_TRANSFERS) {
+        event->raw.result = (int64_t)slot->size;
+    } else if (slot->traits & CALL_RESULT_IS_OFFSET) {
+        event->raw.result = (int64_t)slot->last;
+    }
+}
+
+size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
+                      bool *has_current)
+{
+    const struct log_matcher *matcher = cursor->matcher;
+    struct stream_plain found;
+    size_t count = 0;
+    *has_current = false;
+    if (!cursor->sorted || cursor->failed || matcher->calls || matcher->has_time || matcher->files) return 0;
+    while (count < most && stream_decode_plain(&cursor->decoder, &found)) {
+        put_plain(cursor, &found, &event[count]);
+        cursor->decoded++;
+        if (event[count].start_ns >= until_ns) {
+            cursor->event = event[count];
+            *has_current = true;
+            break;
+        }
+        count++;
+    }
+    return count;
 }

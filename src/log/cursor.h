@@ -65,16 +65,21 @@ struct log_cursor {
         const struct log_file *file;
     } recent[CURSOR_RECENT_FILES];
     struct stream_decoder decoder;
-    // The current event.
-    int64_t start_ns;
-    uint64_t id;
-    struct stream_event event;
+    struct stream_event raw_event;     // the last that was decoded
+    struct log_event event;            // the current one; its attributes are the raw event's
+    struct log_cursor_plain {          // by slot: what plain events of it have in common
+        struct stream_slot_state slot; // that this was made of
+        struct log_event event;
+    } plain[STREAM_SLOTS];
 };
 
 // Reads the block; the cursor then stands before its first event. May be used again after the end.
 int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, struct log_comm_notes *comm);
 // 1 with the next event as the current one, 0 at the end or where damage begins, a negative code where reading fails.
 int log_cursor_next(struct log_cursor *cursor);
-// Writes the current event. `attribute` has room for ATTRIBUTE_LIMIT values and stays with the event.
-void log_cursor_put(struct log_cursor *cursor, struct log_event *event, uint64_t *attribute);
+// Writes events that follow the current one and are nothing special, at most so many, as long as they start before the
+// time; gives their number. *has_current: the one that follows them is the current one now; else log_cursor_next is
+// next.
+size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
+                      bool *has_current);
 void log_cursor_free(struct log_cursor *cursor);

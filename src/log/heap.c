@@ -13,15 +13,23 @@ int log_heap_push(struct log_heap *heap, struct log_turn turn)
     return 0;
 }
 
+// Down to the bottom along the earlier ones, then up again as far as need be: mostly the new event is a late one, and
+// the way down needs no branch.
 void log_heap_replace(struct log_heap *heap, struct log_turn turn)
 {
-    size_t at = 0;
-    for (size_t down = 1; down < heap->count; at = down, down = 2 * at + 1) {
-        if (down + 1 < heap->count && log_turn_before(&heap->turn[down + 1], &heap->turn[down])) down++;
-        if (!log_turn_before(&heap->turn[down], &turn)) break;
-        heap->turn[at] = heap->turn[down];
+    struct log_turn *all = heap->turn;
+    size_t at = 0, down = 1;
+    for (; down + 1 < heap->count; down = 2 * at + 1) {
+        down += log_turn_before(&all[down + 1], &all[down]);
+        all[at] = all[down];
+        at = down;
     }
-    heap->turn[at] = turn;
+    if (down < heap->count) {
+        all[at] = all[down];
+        at = down;
+    }
+    for (; at > 0 && log_turn_before(&turn, &all[(at - 1) / 2]); at = (at - 1) / 2) all[at] = all[(at - 1) / 2];
+    all[at] = turn;
 }
 
 void log_heap_pop(struct log_heap *heap)

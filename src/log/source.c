@@ -170,6 +170,11 @@ static int retire(struct log_source *source, struct log_cursor *cursor)
     return 0;
 }
 
+static struct log_turn turn_of(struct log_cursor *cursor)
+{
+    return (struct log_turn){cursor->event.start_ns, cursor->event.id, cursor};
+}
+
 // A damaged block is one without events.
 static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor)
 {
@@ -189,7 +194,7 @@ static int activate_next(struct log_source *source, struct log_batch *batch)
     RETURN_IF(!cursor, -ENOMEM);
     int code = start_block(source, block, cursor);
     if (code > 0) {
-        code = log_heap_push(&source->heap, (struct log_turn){cursor->start_ns, cursor->id, cursor});
+        code = log_heap_push(&source->heap, turn_of(cursor));
         if (code == 0) return 0;
         free_cursor(cursor);
         return code;
@@ -215,23 +220,6 @@ static int find_front(struct log_source *source, struct log_batch *batch)
     }
     source->front_until_ns = until_ns;
     return 1;
-}
-
-static int advance_front(struct log_source *source, struct log_batch *batch)
-{
-    struct log_cursor *front = source->front;
-    int more = log_cursor_next(front);
-    if (more > 0 && front->start_ns < source->front_until_ns) return 0;
-    source->front = NULL;
-    if (more > 0) {
-        log_heap_replace(&source->heap, (struct log_turn){front->start_ns, front->id, front});
-        return 0;
-    }
-    log_heap_pop(&source->heap);
-    struct log_block_due *block = front->owner;
-    FORWARD(retire(source, front));
-    FORWARD(more);
-    return end_block(source, block, batch);
 }
 
 // --- relations
@@ -261,52 +249,90 @@ static int find_thread(struct log_source *source, uint32_t tid)
     return 0;
 }
 
-// A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
-static int add_relations(struct log_source *source, struct log_event *event)
+static int remember(struct log_source *source, const struct log_event *event)
 {
-    const struct log_around *around = NULL;
-    if (event->raw.tid != source->last_tid || !source->thread_of.count) FORWARD(find_thread(source, event->raw.tid));
-    event->thread = source->last_thread;
-    event->around = NULL;
-    event->moves = log_class_moves(event->call->class) && !event->raw.error;
-    if (event->has_parent) {
-        if (source->around) around = &source->around[place_of(event->parent)];
-        if (around && (!around->call || around->id != event->parent)) around = NULL;
-        if (around) event->around = around->call;
-        event->moves = event->moves && around && !around->has_parent && !log_class_moves(around->call->class) &&
-                       around->call->layer <= LAYER_STDIO;
-    }
-    if (!may_be_parent(event)) return 0;
     if (!source->around) source->around = calloc(SOURCE_AROUND, sizeof *source->around);
     RETURN_IF(!source->around, -ENOMEM);
     source->around[place_of(event->id)] = (struct log_around){event->id, event->call, event->has_parent};
     return 0;
 }
 
+// A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
+static void find_parent(const struct log_source *source, struct log_event *event)
+{
+    const struct log_around *around = source->around ? &source->around[place_of(event->parent)] : NULL;
+    if (around && (!around->call || around->id != event->parent)) around = NULL;
+    if (around) event->around = around->call;
+    event->moves = event->moves && around && !around->has_parent && !log_class_moves(around->call->class) &&
+                   around->call->layer <= LAYER_STDIO;
+}
+
+// Of one event of any kind, and plain ones behind it in the same thread.
+static int add_relations(struct log_source *source, struct log_event *event, size_t count)
+{
+    if (event->raw.tid != source->last_tid || !source->thread_of.count) FORWARD(find_thread(source, event->raw.tid));
+    event->moves = log_class_moves(event->call->class) && !event->raw.error;
+    if (event->has_parent) find_parent(source, event);
+    for (size_t i = 0; i < count; i++) {
+        event[i].thread = source->last_thread;
+        if (may_be_parent(&event[i])) FORWARD(remember(source, &event[i]));
+    }
+    return 0;
+}
+
 // --- batches of a source
 
+// Attributes are the cursor's until here.
+static int keep_attributes(struct log_batch *batch, struct log_event *event)
+{
+    if (!batch->attribute) batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
+    RETURN_IF(!batch->attribute, -ENOMEM);
+    uint64_t *own = batch->attribute + (size_t)(event - batch->event) * ATTRIBUTE_LIMIT;
+    for (uint32_t mask = event->raw.attribute_mask; mask; mask &= mask - 1)
+        own[__builtin_ctz(mask)] = event->raw.attribute[__builtin_ctz(mask)];
+    event->raw.attribute = own;
+    return 0;
+}
+
+// The front's event, and those behind it that are nothing special; 1 where the front then has another one ready.
 static int put_front(struct log_source *source, struct log_batch *batch)
 {
-    struct log_event *event = &batch->event[batch->count];
-    if (source->front->event.attribute_mask && !batch->attribute) {
-        batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
-        RETURN_IF(!batch->attribute, -ENOMEM);
+    struct log_event *event = &batch->event[batch->count++];
+    bool has_current;
+    *event = source->front->event;
+    if (event->raw.attribute_mask) FORWARD(keep_attributes(batch, event));
+    size_t count =
+        log_cursor_run(source->front, event + 1, batch->room - batch->count, source->front_until_ns, &has_current);
+    batch->count += count;
+    if (source->options.has_relations) FORWARD(add_relations(source, event, count + 1));
+    return has_current;
+}
+
+static int advance_front(struct log_source *source, struct log_batch *batch, bool has_current)
+{
+    struct log_cursor *front = source->front;
+    int more = has_current ? 1 : log_cursor_next(front);
+    if (more > 0 && front->event.start_ns < source->front_until_ns) return 0;
+    source->front = NULL;
+    if (more > 0) {
+        log_heap_replace(&source->heap, turn_of(front));
+        return 0;
     }
-    uint64_t *attribute = batch->attribute ? batch->attribute + batch->count * ATTRIBUTE_LIMIT : NULL;
-    log_cursor_put(source->front, event, attribute);
-    batch->count++;
-    return source->options.has_relations ? add_relations(source, event) : 0;
+    log_heap_pop(&source->heap);
+    struct log_block_due *block = front->owner;
+    FORWARD(retire(source, front));
+    FORWARD(more);
+    return end_block(source, block, batch);
 }
 
 static int fill_by_start(struct log_source *source, struct log_batch *batch)
 {
     while (batch->count < batch->room && batch->comms < batch->room) {
-        if (!source->front) {
-            int more = find_front(source, batch);
-            if (more <= 0) return more;
-        }
-        FORWARD(put_front(source, batch));
-        FORWARD(advance_front(source, batch));
+        int more = source->front ? 1 : find_front(source, batch);
+        if (more <= 0) return more;
+        int has_current = put_front(source, batch);
+        FORWARD(has_current);
+        FORWARD(advance_front(source, batch, has_current));
     }
     return 0;
 }

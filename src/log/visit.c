@@ -18,7 +18,7 @@
 enum {
     RING = 3, // batches of a unit
     MOST_THREADS = 64,
-    MOST_BATCH_EVENTS = 1024,
+    MOST_BATCH_EVENTS = 512,
     LEAST_BATCH_EVENTS = 64,
     ALL_BATCH_EVENTS = 1 << 16, // of all units that are open at one time, as far as LEAST_BATCH_EVENTS allows
     ORDERED_EVENTS = 512,       // that ordered callbacks get at a time
