@@ -200,7 +200,7 @@ class Tables:
                 found[call.op] = call
         missing = [op for op in found if op not in self.ids]
         if missing:
-            sys.exit(f'{self.lock.name}: no id for {" ".join(missing)}: run gen.py --calls {self.lock.parent} --lock')
+            sys.exit(f'{self.lock.name}: no id for {" ".join(missing)}: run python3 gen/gen.py --calls calls --lock')
         return sorted((self.ids[op], op, call) for op, call in found.items())
 
     def add_ids(self):
