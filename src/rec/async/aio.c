@@ -1,4 +1,4 @@
-// POSIX asynchronous I/O (libc does it with threads of its own, out of sight) and libaio.
+// POSIX asynchronous I/O, which libc does in threads of its own, unseen; and libaio.
 #include <errno.h>
 #include <linux/aio_abi.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool describe_block(const struct probe *p, uint32_t call, const struct ai
     return recorded;
 }
 
-// Result and error lie in the block itself once it is done; reading them there leaves aio_return to the program.
+// Result and error are in the block when it is done. Reading them there leaves aio_return to the program.
 static void observe(struct thread *thread, const struct aiocb *block, uint64_t since)
 {
     struct pending done;
@@ -36,7 +36,15 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
     pending_emit(thread, &done, error ? -error : block->__return_value, event_clock_now() - since);
 }
 
-// It must be in the table before the real call: another thread may see it done at once.
+static int observed(struct thread *thread, const struct aiocb *const blocks[], int count, uint64_t since, int result)
+{
+    int error = errno;
+    for (int i = 0; i < count; i++) observe(thread, blocks[i], since);
+    errno = error;
+    return result;
+}
+
+// The transfer must be in the table before the real call: another thread may see it done at once.
 PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
 {
     struct pending what;
@@ -45,16 +53,17 @@ PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *blo
     return true;
 }
 
-static void submitted(struct probe *p, const struct aiocb *block, int result)
+static int submitted(struct probe *p, bool watched, const struct aiocb *block, int result)
 {
     struct pending failed;
     int error = errno;
-    if (result >= 0) {
+    if (watched && result >= 0) {
         pending_spent(p->thread, posix_queue, (uintptr_t)block, event_clock_now() - p->start);
-    } else if (pending_remove(p->thread, posix_queue, (uintptr_t)block, &failed)) {
+    } else if (watched && pending_remove(p->thread, posix_queue, (uintptr_t)block, &failed)) {
         pending_emit(p->thread, &failed, -error, event_clock_now() - p->start);
     }
     errno = error;
+    return result;
 }
 
 #define SHIM64(type, name, ...)                                                                                        \
@@ -64,9 +73,7 @@ SHIM(int, aio_read, struct aiocb *block)
 {
     struct probe p;
     bool watched = submit(&p, CALL_aio_read, block);
-    int result = real.aio_read(block);
-    if (watched) submitted(&p, block, result);
-    return result;
+    return submitted(&p, watched, block, real.aio_read(block));
 }
 SHIM64(int, aio_read, struct aiocb *block);
 
@@ -74,9 +81,7 @@ SHIM(int, aio_write, struct aiocb *block)
 {
     struct probe p;
     bool watched = submit(&p, CALL_aio_write, block);
-    int result = real.aio_write(block);
-    if (watched) submitted(&p, block, result);
-    return result;
+    return submitted(&p, watched, block, real.aio_write(block));
 }
 SHIM64(int, aio_write, struct aiocb *block);
 
@@ -84,9 +89,7 @@ SHIM(int, aio_fsync, int flags, struct aiocb *block)
 {
     struct probe p;
     bool watched = submit(&p, CALL_aio_fsync, block);
-    int result = real.aio_fsync(flags, block);
-    if (watched) submitted(&p, block, result);
-    return result;
+    return submitted(&p, watched, block, real.aio_fsync(flags, block));
 }
 SHIM64(int, aio_fsync, int flags, struct aiocb *block);
 
@@ -94,11 +97,7 @@ SHIM(int, aio_error, const struct aiocb *block)
 {
     struct thread *thread = recorder_thread();
     uint64_t since = event_clock_now();
-    int result = real.aio_error(block);
-    int error = errno;
-    observe(thread, block, since);
-    errno = error;
-    return result;
+    return observed(thread, &block, 1, since, real.aio_error(block));
 }
 SHIM64(int, aio_error, const struct aiocb *block);
 
@@ -114,11 +113,7 @@ SHIM(int, aio_suspend, const struct aiocb *const blocks[], int count, const stru
 {
     struct thread *thread = recorder_thread();
     uint64_t since = event_clock_now();
-    int result = real.aio_suspend(blocks, count, timeout);
-    int error = errno;
-    for (int i = 0; i < count; i++) observe(thread, blocks[i], since);
-    errno = error;
-    return result;
+    return observed(thread, blocks, count, since, real.aio_suspend(blocks, count, timeout));
 }
 SHIM64(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout);
 
@@ -126,11 +121,7 @@ SHIM(int, aio_cancel, int fd, struct aiocb *block)
 {
     struct thread *thread = recorder_thread();
     uint64_t since = event_clock_now();
-    int result = real.aio_cancel(fd, block);
-    int error = errno;
-    observe(thread, block, since);
-    errno = error;
-    return result;
+    return observed(thread, (const struct aiocb *const *)&block, 1, since, real.aio_cancel(fd, block));
 }
 SHIM64(int, aio_cancel, int fd, struct aiocb *block);
 
@@ -158,7 +149,7 @@ SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct 
 }
 SHIM64(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event);
 
-// --- libaio: the kernel's own structures, the block's address as id
+// --- libaio: the kernel's own structures; the id is the block's address
 
 static uint32_t kernel_call(const struct iocb *block)
 {
@@ -188,13 +179,12 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
     out->unaligned = block->aio_buf & 7;
     if (block->aio_lio_opcode == IOCB_CMD_PREADV || block->aio_lio_opcode == IOCB_CMD_PWRITEV) {
         const struct iovec *iov = (const struct iovec *)(uintptr_t)block->aio_buf;
-        out->size = 0;
-        for (uint64_t i = 0; i < block->aio_nbytes; i++) out->size += iov[i].iov_len;
+        out->size = pending_vector_bytes(iov, block->aio_nbytes);
     }
     return true;
 }
 
-// `count` blocks were offered, `result` of them taken; or -errno.
+// Of `count` blocks the kernel has taken `result`; or -errno.
 static void kernel_submitted(struct probe *p, struct pending_batch *batch, const void *context, long count,
                              struct iocb **blocks, long result)
 {
@@ -206,15 +196,25 @@ static void kernel_submitted(struct probe *p, struct pending_batch *batch, const
     }
 }
 
-static void kernel_completed(struct thread *thread, const void *context, long count, const struct io_event *events,
-                             uint64_t since)
+// libaio may go through syscall(2).
+static struct thread *enter_library(void)
+{
+    struct thread *thread = recorder_thread();
+    if (thread) thread->in_library = true;
+    return thread;
+}
+
+// `count` completions were returned, or a negative code.
+static int kernel_completed(struct thread *thread, const void *context, int count, const struct io_event *events,
+                            uint64_t since)
 {
     struct pending done;
-    for (long i = 0; thread && i < count; i++) {
-        if (pending_remove(thread, context, events[i].obj, &done)) {
-            pending_emit(thread, &done, (int64_t)events[i].res, event_clock_now() - since);
-        }
+    if (thread) thread->in_library = false;
+    for (int i = 0; thread && i < count; i++) {
+        if (!pending_remove(thread, context, events[i].obj, &done)) continue;
+        pending_emit(thread, &done, (int64_t)events[i].res, event_clock_now() - since);
     }
+    return count;
 }
 
 SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
@@ -232,25 +232,19 @@ SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
 
 SHIM(int, io_getevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout)
 {
-    struct thread *thread = recorder_thread();
+    struct thread *thread = enter_library();
     uint64_t since = event_clock_now();
-    if (thread) thread->in_library = true;
     int result = REAL_LATE(io_getevents)(context, least, most, events, timeout);
-    if (thread) thread->in_library = false;
-    kernel_completed(thread, context, result, events, since);
-    return result;
+    return kernel_completed(thread, context, result, events, since);
 }
 
 SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout,
      sigset_t *mask)
 {
-    struct thread *thread = recorder_thread();
+    struct thread *thread = enter_library();
     uint64_t since = event_clock_now();
-    if (thread) thread->in_library = true;
     int result = REAL_LATE(io_pgetevents)(context, least, most, events, timeout, mask);
-    if (thread) thread->in_library = false;
-    kernel_completed(thread, context, result, events, since);
-    return result;
+    return kernel_completed(thread, context, result, events, since);
 }
 
 bool aio_is_number(long number)
@@ -274,6 +268,5 @@ long aio_system_call(long number, const long argument[6])
         return result;
     }
     long result = system_call_real(number, argument);
-    kernel_completed(p.thread, context, result, (const struct io_event *)argument[3], p.start);
-    return result;
+    return kernel_completed(p.thread, context, (int)result, (const struct io_event *)argument[3], p.start);
 }

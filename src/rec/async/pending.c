@@ -18,7 +18,7 @@ static struct pending **head_of(const void *context, uint64_t id)
     return &bucket[mixed >> 56];
 }
 
-// Takes out the entry with that id, if there is one.
+// Removes the entry with that id, if there is one.
 static bool remove_entry(const void *context, uint64_t id, struct pending *out)
 {
     for (struct pending **at = head_of(context, id); *at; at = &(*at)->next) {
@@ -33,7 +33,7 @@ static bool remove_entry(const void *context, uint64_t id, struct pending *out)
     return false;
 }
 
-// First in, first out within a bucket: a queue may use the same id for several transfers.
+// First in, first out within a bucket: some queues use one id for several transfers.
 void pending_add(struct thread *thread, const struct pending *what)
 {
     if (!emit_claim(thread)) return;
@@ -113,6 +113,13 @@ bool pending_remove(struct thread *thread, const void *context, uint64_t id, str
     spin_unlock(&lock);
     emit_unclaim(thread);
     return found;
+}
+
+uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < count; i++) bytes += iov[i].iov_len;
+    return bytes;
 }
 
 bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out)

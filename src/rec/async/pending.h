@@ -1,4 +1,4 @@
-// Asynchronous I/O: transfers that were submitted and wait for someone to see that they are done.
+// Asynchronous transfers that were submitted and are not yet seen to be done.
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 struct pending {
     struct pending *next;
-    const void *context; // which kind and queue: aio's table, a libaio context, a ring
-    uint64_t id;         // what the queue calls it
+    const void *context; // the queue: that of aio_read and the like, a libaio context, a ring
+    uint64_t id;         // its name in the queue
     uint32_t call;
     uint32_t serial;
     struct file *file;
@@ -20,37 +20,37 @@ struct pending {
     uint32_t parent_stream;
     uint64_t parent_number; // STREAM_NO_PARENT without
     uint32_t own_stream;
-    uint64_t own_number; // that the submitting call was announced with; STREAM_NO_PARENT where it was not
+    uint64_t own_number; // of the submitting call's announcement; STREAM_NO_PARENT without one
     uint64_t tick;       // 0 without MPI
     uint64_t view_offset;
     bool has_view;
     uint32_t datatype; // of memory that is not contiguous: its RECORD_DATATYPE; else 0
     bool has_offset;
-    bool unique; // its queue uses an id for one transfer at a time: an older one with it was never seen to complete
+    bool unique; // the queue uses an id for one transfer at a time: an older one with this id was lost
     bool unaligned;
     bool is_child; // submitted inside another call
 };
 
-// Keeps a copy of `what` until pending_remove finds it; dropped without memory, and counted as lost.
+// Keeps a copy of `what` until pending_remove() gets it. Without memory it is counted as lost.
 void pending_add(struct thread *thread, const struct pending *what);
-// Counts the time inside the submitting call, where nobody has seen the transfer done yet.
+// Sets the time inside the submitting call, if the transfer is still pending.
 void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
-// The oldest one with that id, or NULL. It stays where it is until it is taken out.
+// The oldest one with that id, or NULL. Its address is valid until it is removed.
 struct pending *pending_find(struct thread *thread, const void *context, uint64_t id);
-// The one of several transfers that a call on those bytes serves: the only one on the file, or the only one there that
-// these bytes can be of. NULL where it cannot be told.
+// Which of several transfers a call on these bytes serves: the only one on the file, or the only one there that may
+// contain these bytes. NULL if more than one may.
 struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
                                uint64_t size);
-// Takes one out; false where nobody knows it.
+// Removes one; false if there is none.
 bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out);
-// Writes the event of a transfer whose completion was seen; result as the call reports it, negative: -errno.
+// Writes the event of a completed transfer. The result is as the call reports it; negative: -errno.
 void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
 
-// A transfer on `fd`, ready for pending_add; false where its descriptor is left out.
+// Describes a transfer on `fd` for pending_add(); false if its descriptor is left out.
 bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out);
 
-// A submission of several transfers. `describe` fills in number `index` of `queue`; false where it is not recorded.
-// Where more than one is, the call has an event of its own, which is their parent; between the two it is under way.
+// A submission of several transfers. `describe` fills in number `index` of `queue`, or returns false if it is not
+// recorded. If more than one is recorded, the call has an event of its own, which is their parent.
 typedef bool pending_describe_function(const struct probe *p, const void *context, const void *queue, long index,
                                        struct pending *out);
 struct pending_batch {
@@ -61,6 +61,9 @@ void pending_begin_batch(struct pending_batch *batch, struct probe *p, pending_d
                          const void *context, const void *queue, long count);
 void pending_end_batch(struct pending_batch *batch, struct probe *p, uint32_t call, int64_t result, int error);
 
-// The same services through syscall(2).
+// Bytes of a vector.
+uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count);
+
+// aio.c: libaio's calls through syscall(2).
 bool aio_is_number(long number);
 long aio_system_call(long number, const long argument[6]);

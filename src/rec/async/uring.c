@@ -1,6 +1,5 @@
-// io_uring through liburing. Requests are written into the ring by inline functions; they are seen when one of
-// liburing's exported functions submits them. Completions are seen in the ring itself, by the next exported function
-// that is called.
+// io_uring through liburing. Inline functions write requests into the ring. They are seen when one of liburing's
+// exported functions submits them. Completions are seen in the ring, by the next exported function that is called.
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "rec/shims.h"
 #include "rec/spill.h"
 
-// liburing's struct io_uring, as far as it has stayed the same since 2.0.
+// The part of liburing's struct io_uring that has not changed since 2.0.
 struct ring_view {
     struct {
         unsigned *khead, *ktail, *kring_mask, *kring_entries, *kflags, *kdropped, *array;
@@ -35,7 +34,7 @@ enum { RINGS = 64 };
 
 static struct {
     const struct ring_view *ring;
-    unsigned seen; // completions up to here have been looked at
+    unsigned seen; // completions before this one have been seen
 } known[RINGS];
 static _Atomic uint32_t lock;
 
@@ -116,8 +115,7 @@ static bool describe_request(const struct probe *p, const void *context, const v
         out->unaligned = request->addr & 7;
         if (request->opcode == IORING_OP_READV || request->opcode == IORING_OP_WRITEV) {
             const struct iovec *iov = (const struct iovec *)(uintptr_t)request->addr;
-            out->size = 0;
-            for (unsigned i = 0; i < request->len; i++) out->size += iov[i].iov_len;
+            out->size = pending_vector_bytes(iov, request->len);
         }
     }
     return !left_out;
@@ -125,7 +123,15 @@ static bool describe_request(const struct probe *p, const void *context, const v
 
 // --- completion
 
-// The range of completions that nobody has looked at yet; false where there is no room to remember the ring.
+// The row of a ring, or with NULL a free one; -1 if there is none.
+static int row_of(const struct ring_view *ring)
+{
+    int row = RINGS - 1;
+    while (row >= 0 && known[row].ring != ring) row--;
+    return row;
+}
+
+// The range of completions that were not seen yet; false if the table of rings is full.
 static bool unseen_completions(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
 {
     *from = *to = 0;
@@ -133,13 +139,8 @@ static bool unseen_completions(struct thread *thread, const struct ring_view *ri
     spin_lock(&lock);
     unsigned tail = __atomic_load_n(ring->cq.ktail, __ATOMIC_ACQUIRE);
     unsigned entries = *ring->cq.kring_mask + 1;
-    int free_row = -1, row = -1;
-    for (int i = 0; i < RINGS && row < 0; i++) {
-        if (known[i].ring == ring) row = i;
-        if (!known[i].ring && free_row < 0) free_row = i;
-    }
-    if (row < 0 && free_row >= 0) {
-        row = free_row;
+    int row = row_of(ring);
+    if (row < 0 && (row = row_of(NULL)) >= 0) {
         known[row].ring = ring;
         known[row].seen = *ring->cq.khead;
     }
@@ -153,8 +154,8 @@ static bool unseen_completions(struct thread *thread, const struct ring_view *ri
     return row >= 0;
 }
 
-// False where nobody will ever see the ring's completions.
-static bool look_at_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
+// Records new completions. Returns false if the ring's completions cannot be seen.
+static bool record_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
 {
     unsigned from, to;
     struct pending done;
@@ -177,16 +178,15 @@ static void forget_ring(struct thread *thread, const struct ring_view *ring)
 {
     if (!thread || !emit_claim(thread)) return;
     spin_lock(&lock);
-    for (int i = 0; i < RINGS; i++) {
-        if (known[i].ring == ring) known[i].ring = NULL;
-    }
+    int row = row_of(ring);
+    if (row >= 0) known[row].ring = NULL;
     spin_unlock(&lock);
     emit_unclaim(thread);
 }
 
 // --- the exported functions
 
-// A call that submits what waits in the ring: the requests are looked at before, the completions before and after.
+// A call that submits the requests in the ring. Requests are read before it, completions before and after it.
 struct submission {
     struct probe p;
     struct pending_batch batch;
@@ -195,7 +195,7 @@ struct submission {
     bool watched;
 };
 
-// More rings than the recorder can remember.
+// The table of rings is full.
 static void count_unseen(struct submission *s)
 {
     struct pending what;
@@ -213,7 +213,7 @@ PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *
     if (!s->watched) return;
     s->first = s->ring->sq.sqe_head;
     s->end = s->ring->sq.sqe_tail;
-    if (!look_at_completions(s->p.thread, s->ring, s->p.start)) {
+    if (!record_completions(s->p.thread, s->ring, s->p.start)) {
         count_unseen(s);
         return;
     }
@@ -224,7 +224,7 @@ static int submission_end(struct submission *s, int result)
 {
     if (!s->watched) return result;
     pending_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
-    look_at_completions(s->p.thread, s->ring, s->p.start);
+    record_completions(s->p.thread, s->ring, s->p.start);
     uint64_t spent = event_clock_now() - s->p.start;
     for (unsigned i = s->first; s->batch.recorded && i != s->end; i++) {
         pending_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
@@ -232,7 +232,7 @@ static int submission_end(struct submission *s, int result)
     return result;
 }
 
-// A call that only waits. Before kernel 5.11 waiting with a timeout took a request of its own, and submitted the
+// Whether a call that waits also submits: before kernel 5.11 a timeout was a request of its own, submitted with the
 // others.
 static bool wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
 {
@@ -241,7 +241,7 @@ static bool wait_submits(const struct io_uring *ring, const struct __kernel_time
 
 static int waited(struct thread *thread, const struct io_uring *ring, uint64_t since, int result)
 {
-    look_at_completions(thread, (const struct ring_view *)ring, since);
+    record_completions(thread, (const struct ring_view *)ring, since);
     return result;
 }
 
@@ -320,7 +320,7 @@ SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_c
     struct thread *thread = recorder_thread();
     uint64_t since = event_clock_now();
     unsigned result = REAL_LATE(io_uring_peek_batch_cqe)(ring, found, count);
-    look_at_completions(thread, (const struct ring_view *)ring, since);
+    record_completions(thread, (const struct ring_view *)ring, since);
     return result;
 }
 
@@ -328,7 +328,7 @@ SHIM(void, io_uring_queue_exit, struct io_uring *ring)
 {
     struct thread *thread = recorder_thread();
     const struct ring_view *view = (const struct ring_view *)ring;
-    look_at_completions(thread, view, event_clock_now());
+    record_completions(thread, view, event_clock_now());
     forget_ring(thread, view);
     if (view->ring_fd >= 0) handles_forget(view->ring_fd);
     REAL_LATE(io_uring_queue_exit)(ring);
