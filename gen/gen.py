@@ -96,7 +96,8 @@ def write_plain_shim(tables, call):
         yield f"    if ({call.options.get('check', ['true'])[0]}) {{\n        va_list list;"
         yield f'        va_start(list, {call.params[-1].name});'
         yield f'        {call.extra.name} = va_arg(list, {call.extra.type});\n        va_end(list);\n    }}'
-    yield from shim_body(tables, call, f'real.{call.name}({call.arguments()})')
+    real = f'REAL_LATE({call.name})' if 'late' in call.options else f'real.{call.name}'
+    yield from shim_body(tables, call, f'{real}({call.arguments()})')
     yield '}'
 
 

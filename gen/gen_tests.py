@@ -4,18 +4,20 @@
     gen_tests.py --calls DIR OUTPUT.c
 
 The value of a parameter follows from its role, else from its name. What the recorder must see follows from the probe.
-Both are in test_tables.py. Cases for calls whose probe is `hand` are written by hand in tests/call.
+Both are in test_tables.py. Cases for calls whose probe is `hand`, or in BY_HAND, are written by hand in tests/call.
 """
 import pathlib
 import re
 import sys
 
 from tables import Tables
-from test_tables import AFTER, BEFORE, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, SPECIAL
+from test_tables import AFTER, BEFORE, BY_HAND, CANNOT_FAIL, FAILS, NAMES, ROLES, SEEN, SPECIAL
 
 
 def probe_of(call):
     """Probes that differ only in how they lock the stream have the same tests."""
+    if call.probe in BY_HAND:
+        return 'hand'
     return {'stdio_number': 'stdio_meta'}.get(call.probe, call.probe.removesuffix('_unlocked'))
 
 

@@ -74,6 +74,9 @@ SPECIAL = table('''
     setbuffer: buf=f.room; size=sizeof f.room
 ''')
 
+# Probes whose calls have cases of their own in tests/call: aio.c, libaio.c, uring.c.
+BY_HAND = {'aio_submit', 'aio_observe', 'aio_return', 'lio_listio', 'io_submit', 'io_getevents', 'uring'}
+
 # By probe: file, offset, size and result of the event. {role} is the value passed for it; for {fd}, {dir} and {stream}
 # it is the name of the file behind.
 SEEN = {

@@ -22,7 +22,7 @@
 typedef int (*dirent_filter_t)(const struct dirent *);
 typedef int (*dirent_order_t)(const struct dirent **, const struct dirent **);
 
-// libaio and liburing: known by their interfaces only, so that neither is needed to build.
+// libaio and liburing: declared here, so that neither is needed to build.
 typedef struct io_context *io_context_t;
 struct iocb;
 struct io_event;

@@ -56,8 +56,8 @@ static void announce(uint32_t number, uintptr_t caller, const Dl_info *info)
     spill_record(buffer, (size_t)(out.at - buffer));
 }
 
-// The row of a caller, or the free one where it belongs; SITES where the table is full.
-static uint32_t find_row(uintptr_t caller)
+// The row of a caller, or a free row for it; SITES if the table is full.
+static uint32_t row_of(uintptr_t caller)
 {
     uint32_t at = (uint32_t)((caller * 0x9e3779b97f4a7c15u) >> 52);
     for (uint32_t tried = 0; tried < SITES; tried++, at = (at + 1) % SITES) {
@@ -69,13 +69,13 @@ static uint32_t find_row(uintptr_t caller)
 static bool is_known(uintptr_t caller, uint32_t *row)
 {
     spin_lock(&lock);
-    *row = find_row(caller);
+    *row = row_of(caller);
     bool known = *row == SITES || site[*row].generation == recorder.generation + 1;
     spin_unlock(&lock);
     return known;
 }
 
-// The loader is asked without the lock: whoever holds its own, running a new library's constructors, may wait for ours.
+// dladdr is called without the lock: a thread that holds the loader's lock in a constructor may wait for this one.
 uint32_t callsites_number(uintptr_t caller)
 {
     uint32_t row;
@@ -84,7 +84,7 @@ uint32_t callsites_number(uintptr_t caller)
     if (!is_known(caller, &row)) {
         bool found = dladdr((void *)caller, &info) && info.dli_fname;
         spin_lock(&lock);
-        row = find_row(caller);
+        row = row_of(caller);
         if (row < SITES && site[row].generation != recorder.generation + 1) {
             if (found) announce(row + 1, caller, &info);
             site[row].caller = caller;

@@ -1,7 +1,6 @@
-// Where calls come from, with --callsites: return addresses become small numbers; the packer turns them into source
-// lines.
+// Call sites, with --callsites: return addresses become small numbers, which the packer turns into source lines.
 #pragma once
 
 #include <stdint.h>
 
-uint32_t callsites_number(uintptr_t caller); // 0 where it cannot be told
+uint32_t callsites_number(uintptr_t caller); // 0 if it is not known

@@ -14,8 +14,8 @@ bool cpu_counter_is_steady(void)
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 }
 
-// The child of vfork runs on the parent's stack and memory until it execs or exits, so the return address must wait in
-// a register (the kernel keeps rdi) and no C function may lie between the system call and the return.
+// The child of vfork runs on the parent's stack and memory until it execs or exits. So the return address must be kept
+// in a register (the kernel preserves rdi), and no C function may be between the system call and the return.
 __asm__(".text\n"
         ".globl vfork\n"
         ".type vfork, @function\n"
@@ -37,8 +37,9 @@ __asm__(".text\n"
         "1:  ret\n"
         ".size vfork, .-vfork\n");
 
-// Each exported MPI function is a jump through its slot. A slot first leads to a piece of code that knows its number,
-// and on to mpi_resolve, which fills all slots; the arguments wait on the stack (none of them is floating-point).
+// Each exported MPI function is a jump through its slot. At first a slot points to code that pushes its number and
+// calls mpi_resolve, which fills all slots. The arguments are saved on the stack meanwhile (none of them is
+// floating-point).
 #define STUB(name)                                                                                                     \
     ".globl " #name "\n.type " #name ", @function\n" #name ":\n"                                                       \
     "    endbr64\n    jmp *mpi_slots + 8 * stub(%rip)\n.size " #name ", . - " #name "\n.set stub, stub + 1\n"
@@ -57,7 +58,7 @@ __asm__(".text\n.set stub, 0\n" MPI_NAMES(STUB) ".set stub, 0\n.balign 16\nmpi_f
            ".data\n.balign 8\n.globl mpi_slots\n.hidden mpi_slots\nmpi_slots:\n.set stub, 0\n" MPI_NAMES(
                SLOT) ".text\n");
 
-// Keeps every register that may hold an argument; rax has the number of those in vector registers.
+// Saves every register that may hold an argument; rax has the number of vector registers in use.
 __asm__(".text\n"
         ".type cpu_switch, @function\n"
         ".globl cpu_switch\n"
@@ -110,7 +111,7 @@ bool cpu_counter_is_steady(void)
     return true;
 }
 
-// x30 and x29 would be lost with the stack: the kernel keeps x9 and x10 over the system call.
+// The child overwrites the stack, so x30 is kept in x9, which the kernel preserves.
 __asm__(".text\n"
         ".globl vfork\n"
         ".type vfork, %function\n"

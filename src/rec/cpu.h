@@ -1,5 +1,5 @@
-// All of the recorder that depends on the processor: its cycle counter, system calls that bypass libc
-// (base/cpu_syscall.h), functions that find out at each call where it should go, and vfork (cpu.c).
+// Everything in the recorder that depends on the processor: the cycle counter, system calls without libc
+// (base/cpu_syscall.h), functions that choose at each call where to jump, and vfork (cpu.c).
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "base/cpu_syscall.h"
 
-// True where the counter runs at one rate on all cores, in every power state.
+// Whether the counter has the same rate on all cores and in every power state.
 bool cpu_counter_is_steady(void);
 
 #if defined(__x86_64__)
@@ -22,8 +22,8 @@ static inline void cpu_relax(void)
     __builtin_ia32_pause();
 }
 
-// Defines the function `name`: it asks `chooser`, which gets the same arguments, for an address and goes on there, with
-// whatever arguments it was called with.
+// Defines the function `name`. It calls `chooser` with its own arguments and jumps to the address that this returns,
+// with all arguments unchanged.
 #define CPU_SWITCH(name, chooser)                                                                                      \
     __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                                        \
             "    endbr64\n    leaq " #chooser "(%rip), %r11\n    jmp cpu_switch\n"                                     \

@@ -17,7 +17,7 @@ enum { RELOCATION_DATA = R_X86_64_GLOB_DAT, RELOCATION_CALL = R_X86_64_JUMP_SLOT
 enum { RELOCATION_DATA = R_AARCH64_GLOB_DAT, RELOCATION_CALL = R_AARCH64_JUMP_SLOT };
 #endif
 
-// The address of the object that was loaded last before the library that is expected; NOTHING where none is.
+// The base address of the object that was loaded last before the expected library; NOTHING if none is expected.
 enum { NOTHING = -1 };
 static _Atomic uintptr_t loaded_last = (uintptr_t)NOTHING;
 
@@ -64,7 +64,7 @@ static struct relocations relocations_of(const struct object *object)
     for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_RELASZ) found.data_bytes = entry->d_un.d_val;
         if (entry->d_tag == DT_PLTRELSZ) found.calls_bytes = entry->d_un.d_val;
-        if (!contains(&object->memory, entry->d_un.d_ptr)) continue; // a number
+        if (!contains(&object->memory, entry->d_un.d_ptr)) continue; // not an address
         const void *address = (const void *)entry->d_un.d_ptr;
         if (entry->d_tag == DT_SYMTAB) found.symbol = address;
         if (entry->d_tag == DT_STRTAB) found.text = address;
@@ -84,8 +84,8 @@ static void set_slot(const struct object *object, uintptr_t *slot, uintptr_t val
     if (read_only) cpu_syscall(SYS_mprotect, page, page_bytes, PROT_READ);
 }
 
-// A slot that leads into its own object is not bound yet: at the first call it would be.
-static void turn(const struct object *object, const struct relocations *in, const ElfW(Rela) * rows, size_t bytes)
+// A slot that points into its own object is not bound yet; the first call would bind it.
+static void redirect(const struct object *object, const struct relocations *in, const ElfW(Rela) * rows, size_t bytes)
 {
     for (size_t i = 0; in->symbol && in->text && rows && i < bytes / sizeof *rows; i++) {
         unsigned kind = (unsigned)ELF64_R_TYPE(rows[i].r_info);
@@ -113,8 +113,8 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
     if (walk->passed) {
         struct object object = object_of(info);
         struct relocations relocations = relocations_of(&object);
-        turn(&object, &relocations, relocations.data, relocations.data_bytes);
-        turn(&object, &relocations, relocations.calls, relocations.calls_bytes);
+        redirect(&object, &relocations, relocations.data, relocations.data_bytes);
+        redirect(&object, &relocations, relocations.calls, relocations.calls_bytes);
     }
     if (info->dlpi_addr == walk->last) walk->passed = true;
     return 0;

@@ -1,9 +1,9 @@
-// Functions that a program asks for by name. dlsym(library, "MPI_Barrier"), which is how Python's ctypes and Julia call
-// foreign functions, leads past everything that is preloaded. Where it finds the very function that our shim of that
-// name calls, the program gets the shim; everything else it gets as it is.
+// Functions that a program looks up by name. Python's ctypes and Julia call foreign functions by dlsym(library,
+// "MPI_Barrier"), which bypasses preloaded libraries. If dlsym finds the function that the shim of that name calls, the
+// program gets the shim instead.
 //
-// Where dlsym is asked for the next function, or for one in the caller's scope, it looks at who called it. So all calls
-// that need no answer of ours jump on to it, and it sees the program as its caller.
+// For RTLD_NEXT and RTLD_DEFAULT dlsym looks at its caller. So calls that need no change jump to the real dlsym, which
+// then sees the program as its caller.
 #include <dlfcn.h>
 
 #include "rec/deepbind.h"
@@ -14,16 +14,16 @@ void *choose_dlsym(void *library, const char *name) __attribute__((used, visibil
 void *choose_dlvsym(void *library, const char *name, const char *version) __attribute__((used, visibility("hidden")));
 void *choose_dlopen(const char *path, int flags) __attribute__((used, visibility("hidden")));
 
-// Looked up by themselves: the recorder need not be started for them, and somebody else's start may be what asks.
-static void find_real(void)
+// Looked up separately: the recorder may not have started yet, and a library's start may call them.
+static void lookup_real(void)
 {
     if (!real.dlsym) *(void **)&real.dlsym = real_next("dlsym", NULL);
     if (!real.dlvsym) *(void **)&real.dlvsym = real_next("dlvsym", NULL);
     if (!real.dlopen) *(void **)&real.dlopen = real_next("dlopen", NULL);
 }
 
-// What the program gets instead of what was found.
-static void *answer(const char *name, void *found)
+// What the program gets instead of the function that was found.
+static void *shim_or(const char *name, void *found)
 {
     void *own = real_own(name);
     if (!found || !own || found == own) return found;
@@ -31,12 +31,13 @@ static void *answer(const char *name, void *found)
     return is_called ? own : found;
 }
 
-// Ours are in everybody's scope, but without an MPI there is nothing behind them. Fails as dlsym does.
+// The recorder's MPI functions are visible to every program, but without an MPI they have nothing to call. Then dlsym
+// must fail.
 static void *look_behind(void *library, const char *name)
 {
     (void)library;
     void *found = real.dlsym(RTLD_NEXT, name);
-    __asm__ volatile("" ::: "memory"); // no jump: this function must be the one that asks
+    __asm__ volatile("" ::: "memory"); // no tail call: dlsym must see this function as its caller
     return found;
 }
 
@@ -44,17 +45,17 @@ static void *look_up(void *library, const char *name)
 {
     void *found = real.dlsym(library, name);
     if (found && found == real_own(name) && mpi_is_name(name) && !mpi_is_here()) return look_behind(library, name);
-    return answer(name, found);
+    return shim_or(name, found);
 }
 
 static void *look_up_version(void *library, const char *name, const char *version)
 {
-    return answer(name, real.dlvsym(library, name, version));
+    return shim_or(name, real.dlvsym(library, name, version));
 }
 
 void *choose_dlsym(void *library, const char *name)
 {
-    find_real();
+    lookup_real();
     if (library != RTLD_DEFAULT && library != RTLD_NEXT) deepbind_apply();
     if (library == RTLD_NEXT || !real_own(name)) return (void *)real.dlsym;
     if (library != RTLD_DEFAULT) return (void *)look_up;
@@ -64,7 +65,7 @@ void *choose_dlsym(void *library, const char *name)
 void *choose_dlvsym(void *library, const char *name, const char *version)
 {
     (void)version;
-    find_real();
+    lookup_real();
     if (library == RTLD_NEXT || library == RTLD_DEFAULT || !real_own(name)) return (void *)real.dlvsym;
     deepbind_apply();
     return (void *)look_up_version;
@@ -73,7 +74,7 @@ void *choose_dlvsym(void *library, const char *name, const char *version)
 void *choose_dlopen(const char *path, int flags)
 {
     (void)path;
-    find_real();
+    lookup_real();
     if (flags & RTLD_DEEPBIND) deepbind_expect();
     return (void *)real.dlopen;
 }

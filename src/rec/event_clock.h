@@ -1,5 +1,5 @@
-// The event clock: the processor's counter where it is steady, else clock_gettime; both shifted to a unit of some
-// nanoseconds, which keeps most times in one or two bytes.
+// The clock of events: the processor's counter if it is steady, else clock_gettime. Both are shifted to a unit of some
+// nanoseconds, so that most times fit one or two bytes.
 #pragma once
 
 #include <stdbool.h>

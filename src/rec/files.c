@@ -3,11 +3,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 
-#include "base/glob.h"
 #include "fmt/fields.h"
-#include "rec/fixed_text.h"
 #include "rec/handles.h"
 #include "rec/memory.h"
 #include "rec/recorder.h"
@@ -17,10 +14,10 @@ enum { BUCKETS = 4096 };
 
 static struct file *_Atomic bucket[BUCKETS];
 static _Atomic uint32_t file_count;
-static struct file *_Atomic common_file;  // for all names past the cap
-static struct file *_Atomic unnamed_file; // for files whose name cannot be told
+static struct file *_Atomic common_file;  // for all names after the file cap
+static struct file *_Atomic unnamed_file; // for files whose name is not known
 
-// The current directory, read when it is first needed and again after a change.
+// The current directory. It is read when it is first needed, and again after a change.
 static char cwd[PATH_MAX];
 static size_t cwd_len;
 static _Atomic bool cwd_known;
@@ -32,12 +29,12 @@ static size_t ask_cwd(char out[PATH_MAX])
     return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
 }
 
-// A signal handler may have interrupted the holder of the lock on this very thread, so nobody waits: whoever finds it
-// taken asks the kernel for himself.
+// A signal handler may have interrupted the holder of the lock on this very thread, so no caller waits for it: if it is
+// taken, the caller asks the kernel.
 static size_t copy_cwd(char *out)
 {
     if (!spin_try(&cwd_lock)) return ask_cwd(out);
-    // Known before it is read: a change in between makes it unknown again.
+    // Set before the directory is read: a change in between resets it.
     if (!atomic_exchange(&cwd_known, true)) cwd_len = ask_cwd(cwd);
     size_t len = cwd_len;
     memcpy(out, cwd, len);
@@ -83,7 +80,7 @@ static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path)
     return len;
 }
 
-// Most paths are absolute and have nothing to fold.
+// Most paths are absolute and need no folding.
 static size_t copy_clean(char name[FILES_NAME_MAX], const char *path)
 {
     size_t len = strlen(path);
@@ -109,7 +106,7 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
         len = handles_name(dirfd, name);
         if (len == 0) return 0;
     }
-    if (len == 1) len = 0; // the root: fold adds the slash
+    if (len == 1) len = 0; // the root: fold() adds the slash
     return fold(name, len, path ? path : "");
 }
 
@@ -124,96 +121,6 @@ char *files_borrow_buffer(void)
 void files_return_buffer(void)
 {
     current_thread->name_taken = false;
-}
-
-static bool under(const char *name, const char *directory)
-{
-    if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
-    size_t len = strlen(directory);
-    return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
-}
-
-static bool is_system_file(const char *name)
-{
-    static const char *const out[] = {"/proc", "/sys", "/usr",  "/etc", "/bin",     "/sbin",    "/boot",
-                                      "/run",  "/dev", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache"};
-    static const char *const in[] = {"/dev/shm", "/run/user", "/run/media", "/run/shm"};
-    if (strncmp(name, "/lib", 4) == 0) {
-        return name[4 + strspn(name + 4, "x0123456789")] == '/' || !name[4 + strspn(name + 4, "x0123456789")];
-    }
-    for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
-        if (under(name, in[i])) return false;
-    }
-    for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
-        if (under(name, out[i])) return true;
-    }
-    return false;
-}
-
-static bool starts_with(const char *name, const char *start)
-{
-    return strncmp(name, start, strlen(start)) == 0;
-}
-
-// ".HOST.UID", the host's name without or with its domain.
-static bool names_host_and_user(const char *name)
-{
-    struct utsname host;
-    char wanted[sizeof host.nodename + 16];
-    struct fixed_text text = {wanted, sizeof wanted, 0};
-    size_t len = strcspn(name, "/");
-    if (cpu_syscall(SYS_uname, &host) < 0) return false;
-    fixed_text_add(&text, ".");
-    fixed_text_bytes(&text, host.nodename, strcspn(host.nodename, "."));
-    fixed_text_add(&text, ".");
-    if (!starts_with(name, wanted)) return false;
-    text.len = 0;
-    fixed_text_add(&text, ".");
-    fixed_text_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
-    return len >= text.len && starts_with(name + len - text.len, wanted);
-}
-
-// In any directory for temporary files: where Open MPI's processes, or those of PMIx, find each other.
-static bool is_session_folder(const char *name)
-{
-    static const char *const owners[] = {"ompi.", "prte.", "prterun."};
-    if (*name != 'o' && *name != 'p') return false; // most end here
-    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
-        if (starts_with(name, owners[i])) return names_host_and_user(name + strlen(owners[i]) - 1);
-    }
-    return starts_with(name, "pmix_dstor_");
-}
-
-// What MPI and its transports share between processes looks like files but is none of the program's; nor are the
-// settings that UCX looks for when it is loaded.
-static bool is_transport_file(const char *name)
-{
-    static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
-                                         "sm_segment.", "psm2_shm.",      "ompi."};
-    static const char memory[] = "/dev/shm/";
-    bool in_memory = starts_with(name, memory);
-    for (size_t i = 0; in_memory && i < sizeof shared / sizeof *shared; i++) {
-        if (starts_with(name + sizeof memory - 1, shared[i])) return true;
-    }
-    for (const char *slash = name; slash; slash = strchr(slash + 1, '/')) {
-        if (is_session_folder(slash + 1) || strcmp(slash + 1, "ucx.conf") == 0) return true;
-    }
-    return false;
-}
-
-static bool matches_any(const char *const *patterns, const char *name)
-{
-    for (; *patterns; patterns++) {
-        if (glob_match(*patterns, name)) return true;
-    }
-    return false;
-}
-
-bool files_is_left_out(const char *name)
-{
-    if (under(name, recorder.job)) return true;
-    if (matches_any(recorder.include, name)) return false;
-    return is_system_file(name) || is_transport_file(name) || matches_any(recorder.exclude, name);
 }
 
 static uint64_t hash_name(const char *name, size_t len)

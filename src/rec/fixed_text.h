@@ -1,4 +1,4 @@
-// Building short strings in fixed room, without libc's printf (which may allocate, and which is one of the shims).
+// Builds short strings in a fixed buffer, without libc's printf, which may allocate and is itself recorded.
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// What many events refer to and is written down once: datatypes, hints. Equal descriptions have one number.
+// Records that many events refer to and that are written once: datatypes, hints. Equal descriptions have one number.
 #pragma once
 
 #include <stddef.h>
@@ -6,6 +6,6 @@
 
 enum { INTERNED_MAX_FIELDS = 40 << 10 }; // bytes of one description
 
-// The process's number of a description (RECORD_DATATYPE …), which is tagged fields without the number; its record is
-// written where it is new. 0 where there is no trace that could refer to it, or no room.
+// The process's number of a description (RECORD_DATATYPE …), given as tagged fields without the number. Writes its
+// record if it is new. Returns 0 if there is no trace that could refer to it, or no room.
 uint32_t interned_number(unsigned kind, const uint8_t *fields, size_t len);

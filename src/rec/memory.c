@@ -23,7 +23,7 @@ void *memory_pages(size_t bytes)
     return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 
-// Lock-free: whoever finds the block full puts a new one in its place; a loser's block is wasted, which is rare.
+// Lock-free: a thread that finds the block full replaces it. If two do so at once, one new block is wasted.
 void *memory_alloc(size_t bytes)
 {
     bytes = (bytes + MEMORY_ALIGN - 1) & ~(size_t)(MEMORY_ALIGN - 1);

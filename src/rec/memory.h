@@ -1,8 +1,8 @@
-// Memory that is never given back: file names, pending transfers. Plain mmap, because the program's malloc may be what
-// called us. Returns NULL without memory.
+// Memory that is never freed: file names, pending transfers. From mmap, because the caller may be the program's malloc.
+// Both return NULL without memory.
 #pragma once
 
 #include <stddef.h>
 
 void *memory_alloc(size_t bytes);
-void *memory_pages(size_t bytes); // whole zeroed pages, only touched ones cost
+void *memory_pages(size_t bytes); // whole zeroed pages; only touched ones use memory

@@ -32,7 +32,7 @@ static bool number_after(const char *text, const char *label, uint64_t *value)
     return true;
 }
 
-// rchar and wchar: every byte the process moved by read and write calls, its reaped children's included.
+// rchar and wchar: all bytes that the process, and children that it has waited for, moved by read and write calls.
 static bool read_chars(uint64_t chars[2])
 {
     char text[512];
@@ -45,7 +45,7 @@ static bool read_chars(uint64_t chars[2])
 
 void process_info_start(void)
 {
-    // One thread is here at a time, with a stack that may be small.
+    // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};

@@ -1,4 +1,4 @@
-// What the process says of itself in its spill file: who it is, and the kernel's own count of its I/O.
+// Describes the process in its spill file: host, program, arguments, and the kernel's count of its I/O.
 #pragma once
 
 void process_info_start(void); // at the start

@@ -7,10 +7,10 @@
 
 struct real_functions real;
 
-// dlsym will not do: when it does not find a name it allocates, and the program's malloc may be what called us; and it
-// does not look into libraries that were opened for one plugin only.
+// dlsym cannot be used: it allocates if it does not find a name, and the caller may be the program's malloc. Nor does
+// it search libraries that were opened with RTLD_LOCAL.
 
-// Nor will strcmp: sanitizers have one of their own, which asks for libc's before it can be called.
+// strcmp cannot be used: that of a sanitizer may not be called before it has found libc's.
 static bool is_same(const char *a, const char *b)
 {
     while (*a && *a == *b) a++, b++;
@@ -28,7 +28,7 @@ static struct symbols symbols_of(const struct link_map *map)
 {
     struct symbols found = {0};
     for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
-        // The vdso's addresses are not relocated, and it has nothing for us.
+        // The vdso's addresses are not relocated; it has no functions of interest.
         if (entry->d_un.d_ptr < map->l_addr) continue;
         const void *address = (const void *)entry->d_un.d_ptr;
         if (entry->d_tag == DT_SYMTAB) found.symbol = address;
@@ -39,8 +39,8 @@ static struct symbols symbols_of(const struct link_map *map)
     return found;
 }
 
-// The default version of a function, by the object's own hash table.
-static void *find_in(const struct link_map *map, const char *name, uint32_t hash)
+// Looks up the default version of a function in an object's hash table.
+static void *lookup_in(const struct link_map *map, const char *name, uint32_t hash)
 {
     const uint32_t hidden_version = 0x8000;
     struct symbols in = symbols_of(map);
@@ -67,7 +67,7 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-// The object that this code is in.
+// The object that contains this code.
 static const struct link_map *own_map(void)
 {
     uintptr_t here = (uintptr_t)&real;
@@ -81,15 +81,16 @@ static const struct link_map *own_map(void)
 void *real_own(const char *name)
 {
     const struct link_map *own = own_map();
-    return own ? find_in(own, name, hash_of(name)) : NULL;
+    return own ? lookup_in(own, name, hash_of(name)) : NULL;
 }
 
-// The first function of that name in the objects behind one.
-static void *find_behind(const struct link_map *before, const char *name, uint32_t hash, const struct link_map **object)
+// Looks up a function in the objects that were loaded after `before`.
+static void *lookup_behind(const struct link_map *before, const char *name, uint32_t hash,
+                           const struct link_map **object)
 {
     void *found = NULL;
     for (const struct link_map *map = before ? before->l_next : NULL; map && !found; map = map->l_next) {
-        found = find_in(map, name, hash);
+        found = lookup_in(map, name, hash);
         if (found && object) *object = map;
     }
     return found;
@@ -97,21 +98,21 @@ static void *find_behind(const struct link_map *before, const char *name, uint32
 
 void *real_next(const char *name, const struct link_map **object)
 {
-    return find_behind(own_map(), name, hash_of(name), object);
+    return lookup_behind(own_map(), name, hash_of(name), object);
 }
 
 void *real_only(const char *name)
 {
     const struct link_map *object = NULL;
     uint32_t hash = hash_of(name);
-    void *found = find_behind(own_map(), name, hash, &object);
-    return found && !find_behind(object, name, hash, NULL) ? found : NULL;
+    void *found = lookup_behind(own_map(), name, hash, &object);
+    return found && !lookup_behind(object, name, hash, NULL) ? found : NULL;
 }
 
 void real_resolve(void)
 {
     const struct link_map *own = own_map();
-#define FIND(name) *(void **)&real.name = find_behind(own, #name, hash_of(#name), NULL);
+#define FIND(name) *(void **)&real.name = lookup_behind(own, #name, hash_of(#name), NULL);
 #define SKIP(name)
     REAL_FUNCTIONS(FIND, SKIP)
 #undef FIND

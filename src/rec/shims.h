@@ -1,16 +1,17 @@
-// What the generated shims need.
+// Included by the generated shims and by shims written by hand.
 #pragma once
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "rec/async/pending.h"
 #include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/stdio/stdio.h"
 #include "rec/system_call.h"
 
-// Macros of <stdio.h> that would get in the way of real.fread_unlocked.
+// Macros of <stdio.h> that would replace real.fread_unlocked.
 #undef fread_unlocked
 #undef fwrite_unlocked
 

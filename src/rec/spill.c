@@ -18,15 +18,15 @@
 #endif
 
 enum {
-    RESERVE_BYTES = 64 << 20, // and a third of the trace cap, behind it: for names and counters
-    LEAST_BYTES = 64 << 10,   // a smaller file is not worth having
-    KEPT_BYTES = 1 << 20,     // free room that stays when the rest is given back
+    RESERVE_BYTES = 64 << 20, // behind the trace, with a third of the trace cap: for names and counters
+    LEAST_BYTES = 64 << 10,   // a smaller file is useless
+    KEPT_BYTES = 1 << 20,     // free space that stays after spill_give_back()
     FIRST_RECORDS_BYTES = 8 << 10,
     RECORDS_BYTES = 64 << 10,
 };
 
-// Backs part of the file with real blocks before anyone writes to the mapping: a full disk must be an error here, never
-// a SIGBUS in the program. Needs no descriptor; kernels before 5.14 get one for a moment.
+// Allocates disk blocks before anything writes to the mapping: a full disk must be an error here, not a SIGBUS in the
+// program. Needs no descriptor, except on kernels before 5.14.
 static int allocate(uint64_t offset, uint64_t bytes)
 {
     long code = cpu_syscall(SYS_madvise, (char *)recorder.spill + offset, bytes, MADV_POPULATE_WRITE);
@@ -38,8 +38,8 @@ static int allocate(uint64_t offset, uint64_t bytes)
     return (int)code;
 }
 
-// A limit on file sizes must not hit the spill file: ftruncate past it would raise SIGXFSZ in the program. Of a limited
-// address space only a small part is taken.
+// The file stays below a limit on file sizes: ftruncate beyond it would raise SIGXFSZ in the program. Of a limited
+// address space it uses a small part.
 static uint64_t wanted_bytes(void)
 {
     uint64_t bytes = recorder.trace_cap + recorder.trace_cap / 3 + RESERVE_BYTES;
@@ -82,8 +82,8 @@ static void name_file(uint64_t units, const char *suffix)
     fixed_text_add(&path, suffix);
 }
 
-// A process that cannot have a spill file leaves a dangling link in the job's directory. That takes no descriptor and
-// no room on the disk, and it is not subject to limits.
+// A process that cannot make a spill file leaves a dangling link in the job's directory. That needs no descriptor and
+// no disk space, and no limit applies to it.
 static void leave_mark(uint64_t units)
 {
     name_file(units, SPILL_LOST_SUFFIX);
@@ -139,7 +139,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
     struct spill_header *header = recorder.spill;
     uint64_t limit = header->capacity;
     if (kind == CHUNK_EVENTS) {
-        limit -= limit / 4; // names and counters need room too, however small the file is
+        limit -= limit / 4; // even in a small file, names and counters need room
         if (limit > recorder.trace_cap + SPILL_HEADER_BYTES) limit = recorder.trace_cap + SPILL_HEADER_BYTES;
     }
     uint64_t offset = atomic_load(&header->next);
@@ -149,7 +149,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
             return NULL;
         }
     } while (!atomic_compare_exchange_weak(&header->next, &offset, offset + bytes));
-    if (offset + bytes > header->capacity) { // given back meanwhile
+    if (offset + bytes > header->capacity) { // spill_give_back() ran meanwhile
         *reason = LOSS_TRACE_CAP;
         return NULL;
     }
@@ -166,7 +166,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
     return chunk;
 }
 
-// Whoever claims a chunk at the same time either sees the new capacity afterwards or is seen here.
+// A thread that claims a chunk at the same time either sees the new capacity, or has changed `next` as seen here.
 void spill_give_back(void)
 {
     struct spill_header *header = recorder.spill;
@@ -184,7 +184,7 @@ void spill_give_back(void)
 void spill_update_clock(void)
 {
     static _Atomic uint32_t lock;
-    if (!spin_try(&lock)) return; // someone else is doing it
+    if (!spin_try(&lock)) return; // another thread is doing it
     recorder.spill->latest = event_clock_moment();
     spin_unlock(&lock);
 }

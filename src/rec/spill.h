@@ -1,4 +1,4 @@
-// This process's spill file (fmt/spill.h): making it, claiming chunks, writing tagged records.
+// Writes this process's spill file (fmt/spill.h): makes it, claims chunks, appends tagged records.
 #pragma once
 
 #include <stdbool.h>
@@ -6,15 +6,15 @@
 #include "fmt/fields.h"
 #include "fmt/spill.h"
 
-// Makes and maps the file for the calling process; 0 or -errno. The program keeps all its descriptors.
+// Makes and maps the file. Returns 0 or -errno. Leaves no descriptor open.
 int spill_create(void);
 
-// A chunk of `bytes` (a multiple of SPILL_ALIGN), its header filled in but for what the kind needs; NULL where there is
-// no room, with *reason set to LOSS_TRACE_CAP or LOSS_DISK_FULL. Event chunks stop at the trace cap; the others may use
-// the reserve behind it.
+// Claims a chunk of `bytes`, a multiple of SPILL_ALIGN. The caller fills in what the kind needs. NULL without room,
+// with *reason set to LOSS_TRACE_CAP or LOSS_DISK_FULL. Event chunks stop at the trace cap; others may use the reserve
+// behind it.
 struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason);
 
-// Unmaps most of what is still free. The trace will end early.
+// Unmaps most of the free space. The trace will end early.
 void spill_give_back(void);
 
 // Gives the pages of a finished chunk back to the kernel; its bytes are safe in the page cache.
@@ -25,14 +25,14 @@ static inline uint8_t *spill_payload(struct spill_chunk *chunk)
     return (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES;
 }
 
-// Appends a finished record (fields_begin … fields_end in a buffer of the caller's).
+// Appends a complete record (fields_begin … fields_end in a buffer of the caller).
 void spill_record(const uint8_t *record, size_t len);
-// The same without a buffer, for long records on stacks that may be small: gives room for `most` bytes in the file
-// itself, and the lock with it; false where there is none. spill_end_record takes what was written.
+// The same without a buffer, for long records: the stack may be small. Reserves `most` bytes in the file itself and
+// takes the lock; returns false without room. spill_end_record() appends what was written.
 bool spill_begin_record(struct fields_out *out, size_t most);
 void spill_end_record(const struct fields_out *out);
 
-// Notes the present moment on all clocks, for the conversion of event times.
+// Stores the current time of all clocks, for the conversion of event times.
 void spill_update_clock(void);
 
 void spill_count_loss(enum loss_reason reason, uint64_t events);

@@ -1,7 +1,6 @@
-// A thread that is cancelled inside fread must still give the stream's lock back, so the shims have clean-ups that
-// unwinding runs. These two functions are what the compiler calls for them. Taking them from libgcc_s would load that
-// library into every program at every start; whoever unwinds has loaded it already, so they are looked up when it
-// happens.
+// A thread that is cancelled inside fread must still release the stream's lock, so the shims have clean-ups that
+// unwinding runs. The compiler calls these two functions for them. Linking to libgcc_s would load that library into
+// every program at every start. A program that unwinds has loaded it already, so they are looked up only then.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unwind.h>

@@ -36,94 +36,42 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
     pending_emit(thread, &done, error ? -error : block->__return_value, event_clock_now() - since);
 }
 
-static int observed(struct thread *thread, const struct aiocb *const blocks[], int count, uint64_t since, int result)
+void leave_aio_observe(struct probe *p, uint32_t call, const void *blocks, int count, int result)
 {
     int error = errno;
-    for (int i = 0; i < count; i++) observe(thread, blocks[i], since);
+    (void)call, (void)result;
+    for (int i = 0; i < count; i++) observe(p->thread, ((const struct aiocb *const *)blocks)[i], p->start);
     errno = error;
-    return result;
+}
+
+// Before the call: afterwards the program may use the block again.
+bool enter_aio_return(struct probe *p, const struct aiocb *block)
+{
+    if (enter(p)) observe(p->thread, block, p->start);
+    return false;
 }
 
 // The transfer must be in the table before the real call: another thread may see it done at once.
-PROBE_INLINE bool submit(struct probe *p, uint32_t call, const struct aiocb *block)
+bool enter_aio_submit(struct probe *p, const struct aiocb *block, uint32_t submits)
 {
     struct pending what;
-    if (!enter_by_hand(p) || !block || !describe_block(p, call, block, &what)) return false;
+    if (!enter(p) || !block || !describe_block(p, submits, block, &what)) return false;
     pending_add(p->thread, &what);
     return true;
 }
 
-static int submitted(struct probe *p, bool watched, const struct aiocb *block, int result)
+void leave_aio_submit(struct probe *p, uint32_t call, const struct aiocb *block, int result)
 {
     struct pending failed;
     int error = errno;
-    if (watched && result >= 0) {
+    (void)call;
+    if (result >= 0) {
         pending_spent(p->thread, posix_queue, (uintptr_t)block, event_clock_now() - p->start);
-    } else if (watched && pending_remove(p->thread, posix_queue, (uintptr_t)block, &failed)) {
+    } else if (pending_remove(p->thread, posix_queue, (uintptr_t)block, &failed)) {
         pending_emit(p->thread, &failed, -error, event_clock_now() - p->start);
     }
     errno = error;
-    return result;
 }
-
-#define SHIM64(type, name, ...)                                                                                        \
-    EXPORT type shim_##name##64(__VA_ARGS__) __asm__(#name "64") __attribute__((alias(#name)))
-
-SHIM(int, aio_read, struct aiocb *block)
-{
-    struct probe p;
-    bool watched = submit(&p, CALL_aio_read, block);
-    return submitted(&p, watched, block, real.aio_read(block));
-}
-SHIM64(int, aio_read, struct aiocb *block);
-
-SHIM(int, aio_write, struct aiocb *block)
-{
-    struct probe p;
-    bool watched = submit(&p, CALL_aio_write, block);
-    return submitted(&p, watched, block, real.aio_write(block));
-}
-SHIM64(int, aio_write, struct aiocb *block);
-
-SHIM(int, aio_fsync, int flags, struct aiocb *block)
-{
-    struct probe p;
-    bool watched = submit(&p, CALL_aio_fsync, block);
-    return submitted(&p, watched, block, real.aio_fsync(flags, block));
-}
-SHIM64(int, aio_fsync, int flags, struct aiocb *block);
-
-SHIM(int, aio_error, const struct aiocb *block)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    return observed(thread, &block, 1, since, real.aio_error(block));
-}
-SHIM64(int, aio_error, const struct aiocb *block);
-
-SHIM(ssize_t, aio_return, struct aiocb *block)
-{
-    struct thread *thread = recorder_thread();
-    observe(thread, block, event_clock_now());
-    return real.aio_return(block);
-}
-SHIM64(ssize_t, aio_return, struct aiocb *block);
-
-SHIM(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    return observed(thread, blocks, count, since, real.aio_suspend(blocks, count, timeout));
-}
-SHIM64(int, aio_suspend, const struct aiocb *const blocks[], int count, const struct timespec *timeout);
-
-SHIM(int, aio_cancel, int fd, struct aiocb *block)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    return observed(thread, (const struct aiocb *const *)&block, 1, since, real.aio_cancel(fd, block));
-}
-SHIM64(int, aio_cancel, int fd, struct aiocb *block);
 
 static bool describe_listed(const struct probe *p, const void *context, const void *queue, long index,
                             struct pending *out)
@@ -134,20 +82,20 @@ static bool describe_listed(const struct probe *p, const void *context, const vo
     return describe_block(p, block->aio_lio_opcode == LIO_READ ? CALL_aio_read : CALL_aio_write, block, out);
 }
 
-SHIM(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event)
+bool enter_lio_listio(struct probe *p, struct aiocb *const blocks[], int count)
 {
-    struct probe p;
-    struct pending_batch batch;
-    if (!enter_by_hand(&p)) return real.lio_listio(mode, blocks, count, event);
-    pending_begin_batch(&batch, &p, describe_listed, posix_queue, blocks, count);
-    int result = real.lio_listio(mode, blocks, count, event);
-    int error = errno;
-    pending_end_batch(&batch, &p, CALL_lio_listio, result, result < 0 ? error : 0);
-    for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p.thread, blocks[i], p.start);
-    errno = error;
-    return result;
+    if (!enter(p)) return false;
+    pending_begin_batch(p, describe_listed, posix_queue, blocks, count);
+    return true;
 }
-SHIM64(int, lio_listio, int mode, struct aiocb *const blocks[], int count, struct sigevent *event);
+
+void leave_lio_listio(struct probe *p, uint32_t call, int mode, struct aiocb *const blocks[], int count, int result)
+{
+    int error = errno;
+    pending_end_batch(p, call, result, result < 0 ? error : 0);
+    for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p->thread, blocks[i], p->start);
+    errno = error;
+}
 
 // --- libaio: the kernel's own structures; the id is the block's address
 
@@ -185,66 +133,53 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
 }
 
 // Of `count` blocks the kernel has taken `result`; or -errno.
-static void kernel_submitted(struct probe *p, struct pending_batch *batch, const void *context, long count,
-                             struct iocb **blocks, long result)
+static void submitted(struct probe *p, const void *context, struct iocb **blocks, long count, long result)
 {
     struct pending refused;
-    pending_end_batch(batch, p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
+    pending_end_batch(p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
     for (long i = result < 0 ? 0 : result; i < count; i++) {
         if (!pending_remove(p->thread, context, (uintptr_t)blocks[i], &refused)) continue;
         if (result < 0) pending_emit(p->thread, &refused, result, event_clock_now() - p->start);
     }
 }
 
-// libaio may go through syscall(2).
-static struct thread *enter_library(void)
-{
-    struct thread *thread = recorder_thread();
-    if (thread) thread->in_library = true;
-    return thread;
-}
-
-// `count` completions were returned, or a negative code.
-static int kernel_completed(struct thread *thread, const void *context, int count, const struct io_event *events,
-                            uint64_t since)
+static void completed(struct probe *p, const void *context, const struct io_event *events, long count)
 {
     struct pending done;
-    if (thread) thread->in_library = false;
-    for (int i = 0; thread && i < count; i++) {
-        if (!pending_remove(thread, context, events[i].obj, &done)) continue;
-        pending_emit(thread, &done, (int64_t)events[i].res, event_clock_now() - since);
+    for (long i = 0; i < count; i++) {
+        if (!pending_remove(p->thread, context, events[i].obj, &done)) continue;
+        pending_emit(p->thread, &done, (int64_t)events[i].res, event_clock_now() - p->start);
     }
-    return count;
 }
 
-SHIM(int, io_submit, io_context_t context, long count, struct iocb **blocks)
+// libaio may go through syscall(2), which must then not be recorded a second time.
+bool enter_io_submit(struct probe *p, const void *context, struct iocb **blocks, long count)
 {
-    struct probe p;
-    struct pending_batch batch;
-    if (!enter_by_hand(&p) || count <= 0) return REAL_LATE(io_submit)(context, count, blocks);
-    pending_begin_batch(&batch, &p, describe_kernel_block, context, blocks, count);
-    p.thread->in_library = true;
-    int result = REAL_LATE(io_submit)(context, count, blocks);
-    p.thread->in_library = false;
-    kernel_submitted(&p, &batch, context, count, blocks, result);
-    return result;
+    if (!enter(p) || count <= 0) return false;
+    pending_begin_batch(p, describe_kernel_block, context, blocks, count);
+    p->thread->in_library = true;
+    return true;
 }
 
-SHIM(int, io_getevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout)
+void leave_io_submit(struct probe *p, uint32_t call, const void *context, struct iocb **blocks, long count, int result)
 {
-    struct thread *thread = enter_library();
-    uint64_t since = event_clock_now();
-    int result = REAL_LATE(io_getevents)(context, least, most, events, timeout);
-    return kernel_completed(thread, context, result, events, since);
+    (void)call;
+    p->thread->in_library = false;
+    submitted(p, context, blocks, count, result);
 }
 
-SHIM(int, io_pgetevents, io_context_t context, long least, long most, struct io_event *events, struct timespec *timeout,
-     sigset_t *mask)
+bool enter_io_getevents(struct probe *p)
 {
-    struct thread *thread = enter_library();
-    uint64_t since = event_clock_now();
-    int result = REAL_LATE(io_pgetevents)(context, least, most, events, timeout, mask);
-    return kernel_completed(thread, context, result, events, since);
+    if (!enter(p)) return false;
+    p->thread->in_library = true;
+    return true;
+}
+
+void leave_io_getevents(struct probe *p, uint32_t call, const void *context, const struct io_event *events, int result)
+{
+    (void)call;
+    p->thread->in_library = false;
+    completed(p, context, events, result);
 }
 
 bool aio_is_number(long number)
@@ -254,19 +189,18 @@ bool aio_is_number(long number)
 
 long aio_system_call(long number, const long argument[6])
 {
-    struct probe p;
-    if (!enter_by_hand(&p) || p.thread->in_library) return system_call_real(number, argument);
+    struct probe p = {.caller = system_call_caller};
+    if (!enter(&p) || p.thread->in_library) return system_call_real(number, argument);
     const void *context = (const void *)argument[0];
-    if (number == SYS_io_submit) {
-        struct pending_batch batch;
-        struct iocb **blocks = (struct iocb **)argument[2];
-        pending_begin_batch(&batch, &p, describe_kernel_block, context, blocks, argument[1]);
-        long result = system_call_real(number, argument);
-        int error = errno;
-        kernel_submitted(&p, &batch, context, argument[1], blocks, result < 0 ? -error : result);
-        errno = error;
-        return result;
-    }
+    struct iocb **blocks = (struct iocb **)argument[2];
+    if (number == SYS_io_submit) pending_begin_batch(&p, describe_kernel_block, context, blocks, argument[1]);
     long result = system_call_real(number, argument);
-    return kernel_completed(p.thread, context, (int)result, (const struct io_event *)argument[3], p.start);
+    int error = errno;
+    if (number == SYS_io_submit) {
+        submitted(&p, context, blocks, argument[1], result < 0 ? -error : result);
+    } else {
+        completed(&p, context, (const struct io_event *)argument[3], result);
+    }
+    errno = error;
+    return result;
 }

@@ -166,28 +166,28 @@ void pending_emit(struct thread *thread, const struct pending *what, int64_t res
     emit_slowly(thread, &e);
 }
 
-void pending_begin_batch(struct pending_batch *batch, struct probe *p, pending_describe_function *describe,
-                         const void *context, const void *queue, long count)
+void pending_begin_batch(struct probe *p, pending_describe_function *describe, const void *context, const void *queue,
+                         long count)
 {
     struct pending what;
-    batch->recorded = 0;
-    for (long i = 0; i < count; i++) batch->recorded += describe(p, context, queue, i, &what);
-    if (batch->recorded > 1) emit_push(p->thread, &batch->frame, CALL_FRAME_SILENT);
-    for (long i = 0; batch->recorded && i < count; i++) {
+    p->recorded = 0;
+    for (long i = 0; i < count; i++) p->recorded += describe(p, context, queue, i, &what);
+    if (p->recorded > 1) emit_push(p->thread, &p->frame, CALL_FRAME_SILENT);
+    for (long i = 0; p->recorded && i < count; i++) {
         if (!describe(p, context, queue, i, &what)) continue;
-        if (batch->recorded > 1) {
+        if (p->recorded > 1) {
             what.parent_stream = p->thread->stream;
-            what.parent_number = batch->frame.number;
+            what.parent_number = p->frame.number;
         }
         pending_add(p->thread, &what);
     }
 }
 
-void pending_end_batch(struct pending_batch *batch, struct probe *p, uint32_t call, int64_t result, int error)
+void pending_end_batch(struct probe *p, uint32_t call, int64_t result, int error)
 {
-    if (batch->recorded < 2) return;
+    if (p->recorded < 2) return;
     struct emission e;
     probe_emission_of_file(&e, p, call, NULL, event_clock_now());
     emit_result(&e, error ? -1 : result, 0, error);
-    emit_finish(p->thread, &batch->frame, &e);
+    emit_finish(p->thread, &p->frame, &e);
 }

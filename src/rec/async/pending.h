@@ -53,17 +53,34 @@ bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pendi
 // recorded. If more than one is recorded, the call has an event of its own, which is their parent.
 typedef bool pending_describe_function(const struct probe *p, const void *context, const void *queue, long index,
                                        struct pending *out);
-struct pending_batch {
-    struct call_frame frame;
-    long recorded;
-};
-void pending_begin_batch(struct pending_batch *batch, struct probe *p, pending_describe_function *describe,
-                         const void *context, const void *queue, long count);
-void pending_end_batch(struct pending_batch *batch, struct probe *p, uint32_t call, int64_t result, int error);
+void pending_begin_batch(struct probe *p, pending_describe_function *describe, const void *context, const void *queue,
+                         long count);
+void pending_end_batch(struct probe *p, uint32_t call, int64_t result, int error);
 
 // Bytes of a vector.
 uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count);
 
-// aio.c: libaio's calls through syscall(2).
+// --- probes of POSIX asynchronous I/O and libaio (aio.c)
+
+bool enter_aio_submit(struct probe *p, const struct aiocb *block, uint32_t submits);
+void leave_aio_submit(struct probe *p, uint32_t call, const struct aiocb *block, int result);
+void leave_aio_observe(struct probe *p, uint32_t call, const void *blocks, int count, int result);
+bool enter_aio_return(struct probe *p, const struct aiocb *block);
+bool enter_lio_listio(struct probe *p, struct aiocb *const blocks[], int count);
+void leave_lio_listio(struct probe *p, uint32_t call, int mode, struct aiocb *const blocks[], int count, int result);
+bool enter_io_submit(struct probe *p, const void *context, struct iocb **blocks, long count);
+void leave_io_submit(struct probe *p, uint32_t call, const void *context, struct iocb **blocks, long count, int result);
+bool enter_io_getevents(struct probe *p);
+void leave_io_getevents(struct probe *p, uint32_t call, const void *context, const struct io_event *events, int result);
+
+// libaio's calls through syscall(2).
 bool aio_is_number(long number);
 long aio_system_call(long number, const long argument[6]);
+
+// --- probes of liburing (uring.c)
+
+// Whether a call that waits also submits: before kernel 5.11 a timeout was a request of its own, submitted with the
+// others.
+bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout);
+bool enter_uring(struct probe *p, const struct io_uring *ring, bool submits);
+void leave_uring(struct probe *p, uint32_t call, const struct io_uring *ring, int result);

@@ -184,144 +184,42 @@ static void forget_ring(struct thread *thread, const struct ring_view *ring)
     emit_unclaim(thread);
 }
 
-// --- the exported functions
+// --- probes
 
-// A call that submits the requests in the ring. Requests are read before it, completions before and after it.
-struct submission {
-    struct probe p;
-    struct pending_batch batch;
-    const struct ring_view *ring;
-    unsigned first, end; // of the requests
-    bool watched;
-};
-
-// The table of rings is full.
-static void count_unseen(struct submission *s)
+// The requests of a call that submits are read before it, completions before and after it.
+bool enter_uring(struct probe *p, const struct io_uring *given, bool submits)
 {
+    const struct ring_view *ring = (const struct ring_view *)given;
     struct pending what;
-    long count = (long)(s->end - s->first);
-    for (long i = 0; i < count; i++) {
-        if (describe_request(&s->p, s->ring, s->ring, i, &what)) spill_count_loss(LOSS_ASYNC, 1);
+    p->submits = submits;
+    if (!enter(p) || !submits) return p->thread;
+    p->first_request = ring->sq.sqe_head;
+    p->end_request = ring->sq.sqe_tail;
+    long count = (long)(p->end_request - p->first_request);
+    if (record_completions(p->thread, ring, p->start)) {
+        pending_begin_batch(p, describe_request, ring, ring, count);
+        return true;
     }
-    s->watched = false;
+    for (long i = 0; i < count; i++) spill_count_loss(LOSS_ASYNC, describe_request(p, ring, ring, i, &what));
+    return false;
 }
 
-PROBE_INLINE void submission_begin(struct submission *s, const struct io_uring *ring)
+void leave_uring(struct probe *p, uint32_t call, const struct io_uring *given, int result)
 {
-    s->ring = (const struct ring_view *)ring;
-    s->watched = enter_by_hand(&s->p);
-    if (!s->watched) return;
-    s->first = s->ring->sq.sqe_head;
-    s->end = s->ring->sq.sqe_tail;
-    if (!record_completions(s->p.thread, s->ring, s->p.start)) {
-        count_unseen(s);
-        return;
+    const struct ring_view *ring = (const struct ring_view *)given;
+    (void)call;
+    if (p->submits) pending_end_batch(p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
+    record_completions(p->thread, ring, p->start);
+    if (!p->submits || !p->recorded) return;
+    uint64_t spent = event_clock_now() - p->start;
+    for (unsigned i = p->first_request; i != p->end_request; i++) {
+        pending_spent(p->thread, ring, request_at(ring, i)->user_data, spent);
     }
-    pending_begin_batch(&s->batch, &s->p, describe_request, s->ring, s->ring, (long)(s->end - s->first));
 }
 
-static int submission_end(struct submission *s, int result)
-{
-    if (!s->watched) return result;
-    pending_end_batch(&s->batch, &s->p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
-    record_completions(s->p.thread, s->ring, s->p.start);
-    uint64_t spent = event_clock_now() - s->p.start;
-    for (unsigned i = s->first; s->batch.recorded && i != s->end; i++) {
-        pending_spent(s->p.thread, s->ring, request_at(s->ring, i)->user_data, spent);
-    }
-    return result;
-}
-
-// Whether a call that waits also submits: before kernel 5.11 a timeout was a request of its own, submitted with the
-// others.
-static bool wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
+bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
 {
     return timeout && !(((const struct ring_view *)ring)->features & IORING_FEAT_EXT_ARG);
-}
-
-static int waited(struct thread *thread, const struct io_uring *ring, uint64_t since, int result)
-{
-    record_completions(thread, (const struct ring_view *)ring, since);
-    return result;
-}
-
-SHIM(int, io_uring_submit, struct io_uring *ring)
-{
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_submit)(ring));
-}
-
-SHIM(int, io_uring_submit_and_wait, struct io_uring *ring, unsigned least)
-{
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait)(ring, least));
-}
-
-SHIM(int, io_uring_submit_and_wait_timeout, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
-     struct __kernel_timespec *timeout, sigset_t *mask)
-{
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_submit_and_wait_timeout)(ring, found, least, timeout, mask));
-}
-
-SHIM(int, io_uring_submit_and_get_events, struct io_uring *ring)
-{
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_submit_and_get_events)(ring));
-}
-
-SHIM(int, io_uring_wait_cqes, struct io_uring *ring, struct io_uring_cqe **found, unsigned least,
-     struct __kernel_timespec *timeout, sigset_t *mask)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    if (!wait_submits(ring, timeout)) {
-        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
-    }
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_wait_cqes)(ring, found, least, timeout, mask));
-}
-
-SHIM(int, io_uring_wait_cqe_timeout, struct io_uring *ring, struct io_uring_cqe **found,
-     struct __kernel_timespec *timeout)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    if (!wait_submits(ring, timeout)) {
-        return waited(thread, ring, since, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
-    }
-    struct submission s;
-    submission_begin(&s, ring);
-    return submission_end(&s, REAL_LATE(io_uring_wait_cqe_timeout)(ring, found, timeout));
-}
-
-SHIM(int, __io_uring_get_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned submit, unsigned least,
-     sigset_t *mask)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    return waited(thread, ring, since, REAL_LATE(__io_uring_get_cqe)(ring, found, submit, least, mask));
-}
-
-SHIM(int, io_uring_get_events, struct io_uring *ring)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    return waited(thread, ring, since, REAL_LATE(io_uring_get_events)(ring));
-}
-
-SHIM(unsigned, io_uring_peek_batch_cqe, struct io_uring *ring, struct io_uring_cqe **found, unsigned count)
-{
-    struct thread *thread = recorder_thread();
-    uint64_t since = event_clock_now();
-    unsigned result = REAL_LATE(io_uring_peek_batch_cqe)(ring, found, count);
-    record_completions(thread, (const struct ring_view *)ring, since);
-    return result;
 }
 
 SHIM(void, io_uring_queue_exit, struct io_uring *ring)

@@ -29,7 +29,13 @@ struct probe {
             FILE *locked; // by the shim, for the time of the call
         };
         struct handle *target; // dup2: what the new number stood for
-        struct {               // transfers that must ask the kernel for their position
+        struct {               // submissions of asynchronous transfers (async/pending.h)
+            struct call_frame frame;
+            long recorded; // transfers
+            bool submits;
+            unsigned first_request, end_request; // of a ring
+        };
+        struct { // transfers that must ask the kernel for their position
             uint32_t arrival;
             bool asks;
             bool alone_at_start;
@@ -106,13 +112,6 @@ PROBE_INLINE bool enter(struct probe *p)
     return true;
 }
 
-// For shims written by hand.
-PROBE_INLINE bool enter_by_hand(struct probe *p)
-{
-    p->caller = (uintptr_t)__builtin_return_address(0);
-    return enter(p);
-}
-
 PROBE_INLINE bool enter_fd(struct probe *p, int fd)
 {
     p->thread = recorder_thread();
@@ -121,7 +120,7 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd)
 
 // Before a limit on address space is set the recorder releases its reserves. Nothing is recorded.
 bool enter_limit(struct probe *p, int resource, const void *limit);
-static inline void leave_nothing(struct probe *p, uint32_t call, int result)
+static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result)
 {
     (void)p, (void)call, (void)result;
 }

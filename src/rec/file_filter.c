@@ -1,0 +1,99 @@
+// Which files are left out of the record: system files, files of MPI itself, --include and --exclude.
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "base/glob.h"
+#include "rec/files.h"
+#include "rec/fixed_text.h"
+#include "rec/recorder.h"
+
+static bool is_under(const char *name, const char *directory)
+{
+    if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
+    size_t len = strlen(directory);
+    return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
+}
+
+static bool is_system_file(const char *name)
+{
+    static const char *const out[] = {"/proc", "/sys", "/usr",  "/etc", "/bin",     "/sbin",    "/boot",
+                                      "/run",  "/dev", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache"};
+    static const char *const in[] = {"/dev/shm", "/run/user", "/run/media", "/run/shm"};
+    if (strncmp(name, "/lib", 4) == 0) {
+        return name[4 + strspn(name + 4, "x0123456789")] == '/' || !name[4 + strspn(name + 4, "x0123456789")];
+    }
+    for (size_t i = 0; i < sizeof in / sizeof *in; i++) {
+        if (is_under(name, in[i])) return false;
+    }
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++) {
+        if (is_under(name, out[i])) return true;
+    }
+    return false;
+}
+
+static bool starts_with(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+// Whether a name is ".HOST.UID", with or without the domain of the host.
+static bool names_host_and_user(const char *name)
+{
+    struct utsname host;
+    char wanted[sizeof host.nodename + 16];
+    struct fixed_text text = {wanted, sizeof wanted, 0};
+    size_t len = strcspn(name, "/");
+    if (cpu_syscall(SYS_uname, &host) < 0) return false;
+    fixed_text_add(&text, ".");
+    fixed_text_bytes(&text, host.nodename, strcspn(host.nodename, "."));
+    fixed_text_add(&text, ".");
+    if (!starts_with(name, wanted)) return false;
+    text.len = 0;
+    fixed_text_add(&text, ".");
+    fixed_text_number(&text, (uint64_t)cpu_syscall(SYS_geteuid, 0), 10);
+    return len >= text.len && starts_with(name + len - text.len, wanted);
+}
+
+// Session directories of Open MPI and PMIx, in any directory for temporary files.
+static bool is_session_folder(const char *name)
+{
+    static const char *const owners[] = {"ompi.", "prte.", "prterun."};
+    if (*name != 'o' && *name != 'p') return false; // most end here
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        if (starts_with(name, owners[i])) return names_host_and_user(name + strlen(owners[i]) - 1);
+    }
+    return starts_with(name, "pmix_dstor_");
+}
+
+// Memory that MPI and its transports share between processes looks like files. Neither that nor the settings of UCX are
+// files of the program.
+static bool is_transport_file(const char *name)
+{
+    static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
+                                         "sm_segment.", "psm2_shm.",      "ompi."};
+    static const char memory[] = "/dev/shm/";
+    bool in_memory = starts_with(name, memory);
+    for (size_t i = 0; in_memory && i < sizeof shared / sizeof *shared; i++) {
+        if (starts_with(name + sizeof memory - 1, shared[i])) return true;
+    }
+    for (const char *slash = name; slash; slash = strchr(slash + 1, '/')) {
+        if (is_session_folder(slash + 1) || strcmp(slash + 1, "ucx.conf") == 0) return true;
+    }
+    return false;
+}
+
+static bool matches_any(const char *const *patterns, const char *name)
+{
+    for (; *patterns; patterns++) {
+        if (glob_match(*patterns, name)) return true;
+    }
+    return false;
+}
+
+bool files_is_left_out(const char *name)
+{
+    if (is_under(name, recorder.job)) return true;
+    if (matches_any(recorder.include, name)) return false;
+    return is_system_file(name) || is_transport_file(name) || matches_any(recorder.exclude, name);
+}
