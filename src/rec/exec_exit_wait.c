@@ -1,5 +1,6 @@
-// Following the program into its children: exec and spawn keep the recorder in the environment, whatever the program
-// did to it; waiting notes how a child ended. Nothing here allocates: a vfork child runs on its parent's memory.
+// Follows the program into its children: exec and spawn keep the recorder in the environment, whatever the program did
+// to it. Records how the process ends (_exit, abort) and how its children ended (wait). Nothing here allocates, because
+// a vfork child runs on its parent's memory.
 #include <alloca.h>
 #include <errno.h>
 #include <string.h>
@@ -21,8 +22,8 @@ static size_t count_words(char *const *words)
     return count;
 }
 
-// The entry "NAME=…" of an environment, whose name is that of `entry`; or -1.
-static long find_entry(char *const *envp, size_t count, const char *entry, size_t name_len)
+// The index of the entry "NAME=…" that has the same name as `entry`; or -1.
+static long index_of(char *const *envp, size_t count, const char *entry, size_t name_len)
 {
     for (size_t i = 0; i < count; i++) {
         if (strncmp(envp[i], entry, name_len) == 0) return (long)i;
@@ -41,7 +42,7 @@ static bool has_library(const char *list)
     return false;
 }
 
-// After chroot the library may be out of reach; the loader would complain on the program's standard error.
+// After chroot the library may be out of reach; the loader would then write to the program's standard error.
 static bool can_follow(void)
 {
     if (!recorder.library || atomic_load(&recorder.phase) != RECORDER_ON) return false;
@@ -51,15 +52,15 @@ static bool can_follow(void)
 // Bytes that follow_environment needs for its strings.
 static size_t environment_room(char *const *envp, size_t count)
 {
-    long at = find_entry(envp, count, PRELOAD, PRELOAD_LEN);
+    long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
     return PRELOAD_LEN + (recorder.library ? strlen(recorder.library) : 0) + (at >= 0 ? strlen(envp[at]) : 0) + 2;
 }
 
-// Fills `out` (room for count + RECORDER_SETTINGS + 2) with the environment for the new program.
+// Writes the environment for the new program into `out` (room for count + RECORDER_SETTINGS + 2).
 static char **follow_environment(char *const *envp, size_t count, char **out, char *room, size_t room_bytes)
 {
     memcpy(out, envp, count * sizeof *out);
-    long at = find_entry(envp, count, PRELOAD, PRELOAD_LEN);
+    long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
     const char *list = at >= 0 ? envp[at] + PRELOAD_LEN : "";
     if (!can_follow()) {
         if (recorder.new_root && at >= 0) out[at] = PRELOAD;
@@ -80,13 +81,13 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
     }
     for (unsigned i = 0; i < recorder.settings; i++) {
         size_t name_len = (size_t)(strchr(recorder.setting[i], '=') - recorder.setting[i]) + 1;
-        if (find_entry(out, count, recorder.setting[i], name_len) < 0) out[count++] = recorder.setting[i];
+        if (index_of(out, count, recorder.setting[i], name_len) < 0) out[count++] = recorder.setting[i];
     }
     out[count] = NULL;
     return out;
 }
 
-// Declares `following`, the environment to hand on; lives until the function returns.
+// Declares `following`, the environment to pass on; it lives until the function returns.
 #define FOLLOW(envp)                                                                                                   \
     recorder_thread();                                                                                                 \
     size_t envp_count = count_words(envp);                                                                             \
@@ -95,22 +96,25 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
     char *envp_text = alloca(envp_room);                                                                               \
     char **following = follow_environment(envp, envp_count, envp_words, envp_text, envp_room)
 
+// exec returns only if it failed.
+static int exec_failed(int result)
+{
+    recorder_resume();
+    return result;
+}
+
 SHIM(int, execve, const char *path, char *const argv[], char *const envp[])
 {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
-    int result = real.execve(path, argv, following);
-    recorder_resume();
-    return result;
+    return exec_failed(real.execve(path, argv, following));
 }
 
 SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[])
 {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
-    int result = real.execvpe(file, argv, following);
-    recorder_resume();
-    return result;
+    return exec_failed(real.execvpe(file, argv, following));
 }
 
 SHIM(int, execv, const char *path, char *const argv[])
@@ -127,21 +131,17 @@ SHIM(int, fexecve, int fd, char *const argv[], char *const envp[])
 {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
-    int result = real.fexecve(fd, argv, following);
-    recorder_resume();
-    return result;
+    return exec_failed(real.fexecve(fd, argv, following));
 }
 
 SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
-    int result = real.execveat(dirfd, path, argv, following, flags);
-    recorder_resume();
-    return result;
+    return exec_failed(real.execveat(dirfd, path, argv, following, flags));
 }
 
-// Collects the words of an execl call behind `word` into argv[0 …]; `list` then stands behind the final NULL.
+// Collects the arguments of an execl call from `word` on into argv; `list` is then behind the final NULL.
 #define COLLECT_WORDS(argv, word)                                                                                      \
     va_list list, counting;                                                                                            \
     va_start(list, word);                                                                                              \
@@ -212,7 +212,7 @@ EXPORT void shim_abort(void)
     __builtin_unreachable();
 }
 
-static void note_child(pid_t pid, int status)
+static void record_child_end(pid_t pid, int status)
 {
     struct thread *thread = recorder_thread();
     if (!thread || pid <= 0 || (!WIFEXITED(status) && !WIFSIGNALED(status)) || !emit_claim(thread)) return;
@@ -226,14 +226,20 @@ static void note_child(pid_t pid, int status)
     emit_unclaim(thread);
 }
 
+static pid_t waited(pid_t ended, int seen, int *status)
+{
+    if (ended <= 0) return ended;
+    if (status) *status = seen;
+    record_child_end(ended, seen);
+    return ended;
+}
+
 SHIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
 {
     recorder_thread();
     int seen = 0;
     pid_t ended = real.wait4(pid, &seen, options, usage);
-    if (status && ended > 0) *status = seen;
-    if (ended > 0) note_child(ended, seen);
-    return ended;
+    return waited(ended, seen, status);
 }
 
 SHIM(pid_t, waitpid, pid_t pid, int *status, int options)
@@ -241,9 +247,7 @@ SHIM(pid_t, waitpid, pid_t pid, int *status, int options)
     recorder_thread();
     int seen = 0;
     pid_t ended = real.waitpid(pid, &seen, options);
-    if (status && ended > 0) *status = seen;
-    if (ended > 0) note_child(ended, seen);
-    return ended;
+    return waited(ended, seen, status);
 }
 
 SHIM(pid_t, wait, int *status)
@@ -261,8 +265,8 @@ SHIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
     recorder_thread();
     int result = real.waitid(type, id, info, options);
     if (result == 0 && info && info->si_pid && !(options & WNOWAIT)) {
-        if (info->si_code == CLD_EXITED) note_child(info->si_pid, info->si_status << 8);
-        if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) note_child(info->si_pid, info->si_status);
+        if (info->si_code == CLD_EXITED) record_child_end(info->si_pid, info->si_status << 8);
+        if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) record_child_end(info->si_pid, info->si_status);
     }
     return result;
 }

@@ -65,7 +65,7 @@ static void release(struct handle *handle)
     } while (!atomic_compare_exchange_weak(&free_list, &head, pushed));
 }
 
-// Points `fd` at a handle and lets go of what it stood for before.
+// Points `fd` at a handle and releases the one that it stood for before.
 static void point(int fd, uint32_t index)
 {
     if ((unsigned)fd >= handles_limit) {
@@ -132,7 +132,7 @@ struct handle *handles_begin_close(int fd)
     return &handles_all[(uint32_t)old];
 }
 
-// If another thread's open got the number meanwhile, the entry is its own and stays.
+// If another thread has opened a file with this number meanwhile, its entry stays.
 void handles_end_close(int fd, bool closed, struct handle *handle)
 {
     if ((unsigned)fd >= handles_limit || handle == &handles_all[0]) return;
@@ -161,7 +161,7 @@ enum left_out handles_classify(int fd, unsigned mode)
     }
 }
 
-// The kernel's name of a descriptor; 0 where it is none of a file.
+// The name of a descriptor's file by the kernel's link; 0 if it is not a file.
 static size_t link_name(int fd, char name[FILES_NAME_MAX])
 {
     static const char deleted[] = " (deleted)";
@@ -177,7 +177,7 @@ static size_t link_name(int fd, char name[FILES_NAME_MAX])
     return (size_t)len;
 }
 
-// The file of a descriptor by the kernel's word; NULL where it is left out, and why.
+// The file of a descriptor by the kernel's link; NULL if it is left out, and why.
 static struct file *linked_file(int fd, enum left_out *why)
 {
     char *name = files_borrow_buffer();
@@ -190,7 +190,7 @@ static struct file *linked_file(int fd, enum left_out *why)
     return file;
 }
 
-// Inherited over exec, received from another process, or made by code that was not seen: its position may be shared.
+// The descriptor was inherited, received from another process, or opened unseen: its position may be shared.
 struct handle *handles_resolve(int fd)
 {
     struct stat data;
@@ -223,7 +223,7 @@ int handles_highest_fd(void)
     return atomic_load(&highest_fd);
 }
 
-// Descriptors come lowest first, so the far end is nobody's.
+// The kernel gives the lowest free number, so the end of the tables is not in use.
 void handles_give_back(void)
 {
     unsigned used = atomic_load(&used_handles);

@@ -1,7 +1,9 @@
-// What libc itself prints on standard error. It does so out of sight, but how long its messages are is laid down.
+// What libc itself prints on standard error: perror, warn, err, error. Its writes cannot be seen, but the length of its
+// messages is specified.
 //
-// Libraries have functions called error or warn of their own, with other parameters, and in a program's order of search
-// we come before them. So each call is first asked for: ours only where libc's would have been next.
+// Some libraries have functions called error or warn with other parameters, and programs find the recorder's functions
+// before those. So each call first looks what comes next: only if that is libc's function, the recorder's takes the
+// call.
 #include <dlfcn.h>
 #include <err.h>
 #include <errno.h>
@@ -36,7 +38,8 @@ struct message {
     size_t bytes;
 };
 
-// The stream is not kept locked: error() flushes standard output, and another thread may hold both the other way round.
+// The stream is not kept locked: error() also locks standard output, and another thread may lock both in the other
+// order.
 PROBE_INLINE void message_begin(struct message *m)
 {
     m->p.locked = NULL;
@@ -172,11 +175,11 @@ static void shim_errx(int status, const char *format, ...)
     exit(status);
 }
 
-// --- error(): there is none with a va_list, so the text is made here and handed on as a whole
+// --- error(): libc has no variant with a va_list, so the text is formatted here and passed on as a whole
 
 enum { TEXT_ROOM = 4096 };
 
-// The text in `room`, or in memory of its own where it is longer; cut where there is none to be had.
+// Formats the text into `room`, or into allocated memory if it is longer; cuts it without memory.
 static char *format_text(char room[TEXT_ROOM], const char *format, va_list list)
 {
     va_list copy;
@@ -190,8 +193,8 @@ static char *format_text(char room[TEXT_ROOM], const char *format, va_list list)
     return text;
 }
 
-// Everything of "program:file:7: text: No such file or directory" but the text; the program's own function prints its
-// name where there is one.
+// Adds everything of "program:file:7: text: No such file or directory" but the text. If the program has set
+// error_print_progname, that prints its name.
 static void add_surroundings(struct message *m, const char *file, unsigned line, int error)
 {
     if (!error_print_progname) add_text(m, program_invocation_name);
@@ -204,40 +207,41 @@ static void add_surroundings(struct message *m, const char *file, unsigned line,
     m->bytes += strlen("\n");
 }
 
-static void shim_error(int status, int error, const char *format, ...)
+PROBE_INLINE void error_as(uint32_t call, int error, const char *file, unsigned line, const char *format, va_list list)
 {
     struct message m;
     char room[TEXT_ROOM];
+    char *text = format_text(room, format, list);
+    message_begin(&m);
+    add_surroundings(&m, file, line, error);
+    if (call == CALL_error && error_print_progname) m.bytes -= strlen(" ");
+    add_text(&m, text);
+    unsigned printed = error_message_count;
+    if (call == CALL_error_at_line) {
+        real.error_at_line(0, error, file, line, "%s", text);
+        if (error_message_count == printed) m.watched = false; // error_one_per_line suppressed it
+    } else {
+        real.error(0, error, "%s", text);
+    }
+    message_end(&m, call);
+    if (text != room) free(text);
+}
+
+static void shim_error(int status, int error, const char *format, ...)
+{
     va_list list;
     va_start(list, format);
-    char *text = format_text(room, format, list);
+    error_as(CALL_error, error, NULL, 0, format, list);
     va_end(list);
-    message_begin(&m);
-    add_surroundings(&m, NULL, 0, error);
-    if (error_print_progname) m.bytes -= strlen(" ");
-    add_text(&m, text);
-    real.error(0, error, "%s", text);
-    message_end(&m, CALL_error);
-    if (text != room) free(text);
     if (status) exit(status);
 }
 
 static void shim_error_at_line(int status, int error, const char *file, unsigned line, const char *format, ...)
 {
-    struct message m;
-    char room[TEXT_ROOM];
     va_list list;
     va_start(list, format);
-    char *text = format_text(room, format, list);
+    error_as(CALL_error_at_line, error, file, line, format, list);
     va_end(list);
-    message_begin(&m);
-    add_surroundings(&m, file, line, error);
-    add_text(&m, text);
-    unsigned printed = error_message_count;
-    real.error_at_line(0, error, file, line, "%s", text);
-    if (error_message_count == printed) m.watched = false; // the program wants but one message a line
-    message_end(&m, CALL_error_at_line);
-    if (text != room) free(text);
     if (status) exit(status);
 }
 
