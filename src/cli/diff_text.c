@@ -67,16 +67,16 @@ static struct human human_range(uint32_t first, uint32_t last)
     return words;
 }
 
-static const char *operations_of(const struct phase_digest *phase)
+static const char *operations_of(const struct phase_fingerprint *phase)
 {
-    bool reads = phase->look.classes & 1u << CLASS_READ, writes = phase->look.classes & 1u << CLASS_WRITE;
+    bool reads = phase->features.classes & 1u << CLASS_READ, writes = phase->features.classes & 1u << CLASS_WRITE;
     return reads && writes ? "read, write" : reads ? "read" : writes ? "write" : "no transfers";
 }
 
 static void add_block(struct table *table, const struct diff *diff, size_t first, size_t end)
 {
     const struct diff_row *row = &diff->row[first], *last = &diff->row[end - 1];
-    const struct phase_digest *phase = row->a != DIFF_NONE ? &diff->in_a.phase[row->a] : &diff->in_b.phase[row->b];
+    const struct phase_fingerprint *phase = row->a != DIFF_NONE ? &diff->in_a.phase[row->a] : &diff->in_b.phase[row->b];
     double sum[2][QUANTITY_COUNT] = {{0}};
     for (size_t i = first; i < end; i++) {
         struct diff_values a = diff_phase_values(diff->a, &diff->in_a, diff->row[i].a),

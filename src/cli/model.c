@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
 static const struct format {
     const char *name;
     int (*write)(const struct model *model, FILE *out);
-} formats[] = {{"model", model_write}, {"fio", load_write_fio}, {"ior", load_write_ior}};
+} formats[] = {{"model", model_write}, {"fio", job_write_fio}, {"ior", job_write_ior}};
 
 static const struct format *find_format(void)
 {

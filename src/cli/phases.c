@@ -28,7 +28,7 @@ static void add_ranks(struct table *table, const uint32_t *rank, size_t count)
     }
 }
 
-static const char *offset_text(const struct model_row *row)
+static const char *offset_text(const struct op_summary *row)
 {
     const struct model_value *value = &row->item->at[AT_OFFSET];
     if (row->item->type == LOOPS_LIST) return row->mode;
@@ -41,19 +41,19 @@ static const char *offset_text(const struct model_row *row)
 struct block {
     const struct model *model;
     size_t first, end;
-    const struct model_row *row;
+    const struct op_summary *row;
     size_t rows;
     const struct family_use *use;
     int64_t total_ns; // of all phases
 };
 
-static void add_row(struct table *table, const struct model_row *row)
+static void add_row(struct table *table, const struct op_summary *row)
 {
     table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
                  call_class_name(row->class));
     table_text(table, offset_text(row));
     table_number(table, row->rep);
-    row->has_size ? table_bytes(table, model_row_size(row)) : table_text(table, "varies");
+    row->has_size ? table_bytes(table, op_summary_size(row)) : table_text(table, "varies");
     table_bytes(table, row->bytes);
 }
 
@@ -76,7 +76,7 @@ static bool add_totals(struct table *table, const struct block *block)
 static void add_block(struct table *table, const struct block *block)
 {
     const struct model *model = block->model;
-    const struct model_row *row = block->row;
+    const struct op_summary *row = block->row;
     uint32_t np = model->program[model->family[model->phase[block->first].family].program].np;
     for (size_t i = 0; i < block->rows || !i; i++) {
         table_printf(table, i ? "" : "%zu", block->first + 1);
@@ -103,11 +103,11 @@ static int add_phases(struct table *table, const struct model *model)
     for (size_t i = 0; i < model->phases; i++) total_ns += model->phase[i].duration_ns;
     for (size_t first = 0, end; first < model->phases; first = end) {
         const struct model_family *family = &model->family[model->phase[first].family];
-        struct model_row *row;
+        struct op_summary *row;
         size_t count;
         struct family_use use;
         end = phases_family_end(model, first);
-        FORWARD(model_rows(model, family, &row, &count));
+        FORWARD(model_summarise_ops(model, family, &row, &count));
         int code = family_use_init(&use, model, family, row, count);
         if (!code) add_block(table, &(struct block){model, first, end, row, count, &use, total_ns});
         family_use_free(&use);

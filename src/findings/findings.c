@@ -115,9 +115,9 @@ static int add_phase(struct findings *findings, const struct model *model, uint3
     const struct model_phase *phase = &model->phase[place];
     struct finding_phase *own = &findings->phase[findings->phases++];
     *own = (struct finding_phase){.id = place + 1, .ns = phase->duration_ns};
-    struct model_row *row;
+    struct op_summary *row;
     size_t rows;
-    FORWARD(model_rows(model, &model->family[phase->family], &row, &rows));
+    FORWARD(model_summarise_ops(model, &model->family[phase->family], &row, &rows));
     for (size_t i = 0; i < rows; i++) own->moves[row[i].class == CLASS_WRITE] = true;
     free(row);
     return 0;

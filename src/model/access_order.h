@@ -17,26 +17,26 @@ struct access_order {
 };
 
 // The next operation. The first one, of a process say, follows none.
-static inline void access_order_follow(struct access_order *course, const struct op *op, bool is_first)
+static inline void access_order_follow(struct access_order *order, const struct op *op, bool is_first)
 {
     int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
-    if (!is_first && course->last_member == op->at[AT_MEMBER]) {
-        if (!course->steps++) course->disp = offset - course->last_offset;
-        course->consecutive += offset == course->last_end;
-        course->forward += offset >= course->last_end;
-        course->regular += offset - course->last_offset == course->disp;
+    if (!is_first && order->last_member == op->at[AT_MEMBER]) {
+        if (!order->steps++) order->disp = offset - order->last_offset;
+        order->consecutive += offset == order->last_end;
+        order->forward += offset >= order->last_end;
+        order->regular += offset - order->last_offset == order->disp;
     }
-    course->last_offset = offset;
-    course->last_end = end;
-    course->last_member = op->at[AT_MEMBER];
+    order->last_offset = offset;
+    order->last_end = end;
+    order->last_member = op->at[AT_MEMBER];
 }
 
 // Random: a good part of the steps goes backwards, and not in some regular way.
-static inline const char *access_order_mode(const struct access_order *course)
+static inline const char *access_order_mode(const struct access_order *order)
 {
-    if (course->consecutive == course->steps) return "sequential";
-    if (course->regular == course->steps) return "strided";
-    uint64_t backward = course->steps - course->forward;
-    if (course->steps >= 4 && backward * 5 >= course->steps && course->forward * 20 >= course->steps) return "random";
+    if (order->consecutive == order->steps) return "sequential";
+    if (order->regular == order->steps) return "strided";
+    uint64_t backward = order->steps - order->forward;
+    if (order->steps >= 4 && backward * 5 >= order->steps && order->forward * 20 >= order->steps) return "random";
     return "irregular";
 }

@@ -16,7 +16,7 @@ void builder_begin(struct model_builder *b, struct model *model)
 
 void builder_end(struct model_builder *b)
 {
-    names_free(&b->calls);
+    string_table_free(&b->calls);
     free(b->added);
 }
 
@@ -46,11 +46,11 @@ int builder_add_file(struct model_builder *b, const struct file_set *set)
 int builder_add_kind(struct model_builder *b, const struct op_kind *kind)
 {
     struct model *model = b->model;
-    int code = names_add(&b->calls, kind->call);
+    int code = string_table_add(&b->calls, kind->call);
     if (code && code != ERR_EXISTS) return code;
     FORWARD(array_push(model->kind, model->kinds, *kind));
     struct op_kind *to = &model->kind[model->kinds - 1];
-    to->call = b->calls.text[names_find(&b->calls, kind->call)];
+    to->call = b->calls.text[string_table_find(&b->calls, kind->call)];
     if (!to->call_id) to->call_id = call_find(to->call, 0);
     return 0;
 }

@@ -14,8 +14,8 @@ enum { BUILDER_FAULT_BYTES = 112, BUILDER_MOST_TABLES = 1 << 26 };
 
 struct model_builder {
     struct model *model;
-    struct names calls; // names of calls; the texts are the model's
-    uint32_t *added;    // by family: phases so far
+    struct string_table calls; // names of calls; the texts are the model's
+    uint32_t *added;           // by family: phases so far
     char fault[BUILDER_FAULT_BYTES];
     // The part that is being added, and the loops around its next item:
     const struct model_family *family;

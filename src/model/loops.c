@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/lookup.h"
-#include "model/loops_private.h"
+#include "model/loops_folding.h"
 
 enum {
     RUN_LEAST = 3,  // operations at a constant step that are a run whatever the step is
@@ -446,7 +446,7 @@ int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct l
 // --- walking
 
 struct walk {
-    loops_take *take;
+    loops_callback *callback;
     void *context;
     size_t leaf;
     unsigned depth;
@@ -462,7 +462,7 @@ static int walk_op(struct walk *w, const struct loops *item)
             op.at[c] = (int64_t)((uint64_t)op.at[c] + index * (uint64_t)item->step[s].at[c]);
         }
     }
-    return w->take(&op, w->leaf++, w->context);
+    return w->callback(&op, w->leaf++, w->context);
 }
 
 static int walk_items(struct walk *w, const struct loops *items, size_t count);
@@ -491,16 +491,16 @@ static int walk_items(struct walk *w, const struct loops *items, size_t count)
         } else if (item->type == LOOPS_LOOP) {
             stop = walk_loop(w, item);
         } else {
-            for (uint64_t k = 0; k < item->count && !stop; k++) stop = w->take(&item->list[k], w->leaf, w->context);
+            for (uint64_t k = 0; k < item->count && !stop; k++) stop = w->callback(&item->list[k], w->leaf, w->context);
             w->leaf++;
         }
     }
     return stop;
 }
 
-int loops_walk(const struct loops_seq *seq, loops_take *take, void *context)
+int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context)
 {
-    struct walk w = {.take = take, .context = context};
+    struct walk w = {.callback = callback, .context = context};
     return walk_items(&w, seq->item, seq->count);
 }
 

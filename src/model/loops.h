@@ -57,8 +57,8 @@ int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct l
 
 // Every operation in order; a return other than 0 ends the walk and is handed back. `leaf` counts the operations as
 // written in the tree (and lists), in order, from 0.
-typedef int loops_take(const struct op *op, size_t leaf, void *context);
-int loops_walk(const struct loops_seq *seq, loops_take *take, void *context);
+typedef int loops_callback(const struct op *op, size_t leaf, void *context);
+int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context);
 
 // Every operation as it is written: the first one it stands for, its steps and the counts of the loops around it, the
 // innermost first. Those of lists one by one, without steps, and `count` is NULL.

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "model/loops_private.h"
+#include "model/loops_folding.h"
 
 enum {
     EVIDENCE_LEAST = 3, // less than this may be chance
@@ -28,7 +28,7 @@ struct content {
 static void add_leaf(struct content *content, const struct op *op)
 {
     const struct op *last = content->last;
-    content->kinds |= UINT64_C(1) << (op->kind & 63);
+    content->kinds |= op_bit(op->kind);
     if (!last) content->kind = op->kind;
     content->is_of_kind = content->kind == op->kind && (content->is_of_kind || !last);
     content->changes += last && (last->kind != op->kind || last->at[AT_SIZE] != op->at[AT_SIZE] ||
@@ -100,7 +100,7 @@ struct listing {
     size_t count;
 };
 
-static int take_into_list(const struct op *op, size_t leaf, void *context)
+static int append_op(const struct op *op, size_t leaf, void *context)
 {
     struct listing *listing = context;
     (void)leaf;
@@ -119,7 +119,7 @@ static int make_list(struct folding *f, const struct loops *items, size_t count,
     struct listing listing = {.ops = arena_alloc(f->arena, ops * sizeof(struct op))};
     RETURN_IF(!listing.ops, -ENOMEM);
     struct loops_seq seq = {(struct loops *)items, count};
-    loops_walk(&seq, take_into_list, &listing);
+    loops_walk(&seq, append_op, &listing);
     set_list(list, listing.ops, listing.count);
     return 0;
 }

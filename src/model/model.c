@@ -120,12 +120,12 @@ int model_instance(const struct model_process *process, struct arena *arena, str
     return instance_items(arena, &part->items, &variables, process->ph_place * part->ranks + process->rank_place, out);
 }
 
-int model_walk(const struct model_process *process, loops_take *take, void *context)
+int model_walk(const struct model_process *process, loops_callback *callback, void *context)
 {
     struct arena arena = {0};
     struct loops_seq seq;
     int stop = model_instance(process, &arena, &seq);
-    if (!stop) stop = loops_walk(&seq, take, context);
+    if (!stop) stop = loops_walk(&seq, callback, context);
     arena_free(&arena);
     return stop;
 }
@@ -153,7 +153,7 @@ struct expanding {
     size_t ops;
     const struct model_item **leaf; // of the part that is being expanded
     size_t leaves;
-    model_take *take;
+    model_callback *callback;
     void *context;
 };
 
@@ -177,7 +177,7 @@ static int list_leaves(struct expanding *e, const struct model_items *items)
     return 0;
 }
 
-// Appends the operations of the parts that this lane is in.
+// Appends the operations of the parts that this thread is in.
 static int expand_parts(struct expanding *e, const struct model_family *family, const struct model_part *parts,
                         size_t count, uint32_t ph)
 {
@@ -199,7 +199,7 @@ static int give(const struct expanding *e, size_t i)
                               .phase = e->phase,
                               .think = e->from[i]->think,
                               .async = e->from[i]->async};
-    return e->take(&step, e->context);
+    return e->callback(&step, e->context);
 }
 
 static int expand_phase(struct expanding *e, uint32_t id)
@@ -230,17 +230,17 @@ static int end_expanding(struct expanding *e, int stop)
     return stop;
 }
 
-int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread, model_take *take,
-                       void *context)
+int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
+                       model_callback *callback, void *context)
 {
-    struct expanding e = {.model = model, .rank = rank, .thread = thread, .take = take, .context = context};
+    struct expanding e = {.model = model, .rank = rank, .thread = thread, .callback = callback, .context = context};
     return end_expanding(&e, expand_phase(&e, phase));
 }
 
-int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
+int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_callback *callback,
                  void *context)
 {
-    struct expanding e = {.model = model, .rank = rank, .thread = thread, .take = take, .context = context};
+    struct expanding e = {.model = model, .rank = rank, .thread = thread, .callback = callback, .context = context};
     int stop = 0;
     for (size_t i = model->program[program].first; i < model->program[program].end && !stop; i++) {
         stop = expand_phase(&e, (uint32_t)i);

@@ -52,7 +52,7 @@ struct model_item {
 
 // Between the beginning of an asynchronous transfer and the moment when its end was seen.
 struct model_async {
-    uint64_t ahead;     // operations that the lane began meanwhile: median
+    uint64_t ahead;     // operations that the thread began meanwhile: median
     int64_t overlap_ns; // work that it did meanwhile, where it began no operation: mean
 };
 
@@ -219,11 +219,11 @@ struct model_step {
     const struct model_pause *think; // before operations of this kind; NULL where it is not known
     const struct model_async *async; // so too
 };
-typedef int model_take(const struct model_step *step, void *context);
-int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_take *take,
+typedef int model_callback(const struct model_step *step, void *context);
+int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_callback *callback,
                  void *context);
-int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread, model_take *take,
-                       void *context);
+int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
+                       model_callback *callback, void *context);
 
 uint32_t model_threads(const struct model *model, uint32_t program); // all are below this
 
@@ -246,14 +246,14 @@ struct model_process {
     const struct model_part *part;
     size_t ph_place, rank_place;
 };
-// Its operations in order; a return of `take` other than 0 ends the walk and is handed back.
-int model_walk(const struct model_process *process, loops_take *take, void *context);
+// Its operations in order; a return of `callback` other than 0 ends the walk and is handed back.
+int model_walk(const struct model_process *process, loops_callback *callback, void *context);
 // The same as loops; memory is the arena's and the model's.
 int model_instance(const struct model_process *process, struct arena *arena, struct loops_seq *out);
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
 
 // The rows of the table of phases: operations of one family, alike ones together.
-struct model_row {
+struct op_summary {
     unsigned class;             // CLASS_READ or CLASS_WRITE
     const struct op_kind *kind; // of the first
     const struct model_part *part;
@@ -271,17 +271,18 @@ struct model_row {
     uint64_t bits;    // all offsets and sizes, or-ed: its lowest bit is their alignment
     const char *mode; // sequential, strided, random, irregular, single
 };
-int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count);
+int model_summarise_ops(const struct model *model, const struct model_family *family, struct op_summary **rows,
+                        size_t *count);
 // Of a request: what was asked for, or what moved on average where that is less than half of it, or sizes differ.
-uint64_t model_row_size(const struct model_row *row);
+uint64_t op_summary_size(const struct op_summary *row);
 
 const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared
 // Of one phase and all its processes, by enum call_class; barriers under CLASS_NONE.
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]);
 
-struct model_use {
+struct model_file_use {
     uint64_t files;
     bool shared; // one of them by several processes
 };
-int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use);
+int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use);

@@ -38,6 +38,14 @@ struct op_kind {
 
 #define OP_NO_SET UINT32_MAX
 
+// One of 64 bits for a number, so that a set of kinds or sizes fits a word. Several numbers share a bit, and which ones
+// decides what lists and phases come out: this must not change from version to version.
+static inline uint64_t op_bit(uint64_t number)
+{
+    uint64_t hash = (number ^ 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return UINT64_C(1) << ((hash ^ hash >> 29) & 63);
+}
+
 struct op {
     uint32_t kind;
     int64_t at[AT_COUNT];
@@ -46,7 +54,7 @@ struct op {
 struct op_time {
     int64_t start_ns;
     int64_t duration_ns;
-    int64_t think_ns; // since the lane's operation before, without communication
+    int64_t think_ns; // since the thread's operation before, without communication
     // Of asynchronous transfers, between their beginning and the moment when their end was seen:
     int64_t overlap_ns; // work, where no other operation began
     uint64_t ahead;     // operations that began

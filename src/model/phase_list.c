@@ -5,7 +5,7 @@
 #include "base/err.h"
 
 // Digits only: strtoul would also take a sign and leading space. A number that is too large is larger than any phase.
-static int take_number(const char **text, size_t *number)
+static int parse_number(const char **text, size_t *number)
 {
     char *end;
     RETURN_IF(**text < '0' || **text > '9', ERR_USAGE);
@@ -18,11 +18,11 @@ int phase_list_next(const char **list, size_t *first, size_t *last)
 {
     const char *at = *list;
     if (!*at) return 0;
-    FORWARD(take_number(&at, first));
+    FORWARD(parse_number(&at, first));
     *last = *first;
     if (*at == '-') {
         at++;
-        FORWARD(take_number(&at, last));
+        FORWARD(parse_number(&at, last));
     }
     RETURN_IF(*last < *first || (*at && *at != ',') || (*at && !at[1]), ERR_USAGE);
     *list = *at ? at + 1 : at;

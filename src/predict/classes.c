@@ -15,9 +15,9 @@ static enum system_mode mode_of(const char *name)
     return system_mode_of(name, &mode) ? mode : MODE_RANDOM;
 }
 
-static uint64_t size_of(const struct model_row *row)
+static uint64_t size_of(const struct op_summary *row)
 {
-    uint64_t size = model_row_size(row);
+    uint64_t size = op_summary_size(row);
     return size ? size : 1;
 }
 
@@ -42,13 +42,13 @@ static double pause_of(const struct model_family *family)
     return requests > 0 ? seconds / requests : 0;
 }
 
-static bool transfers(const struct model_row *row)
+static bool transfers(const struct op_summary *row)
 {
     return row->bytes > 0;
 }
 
 // In how many processes each thread transfers something, by its number.
-static size_t *count_ranks(uint32_t threads, const struct model_row *rows, size_t count)
+static size_t *count_ranks(uint32_t threads, const struct op_summary *rows, size_t count)
 {
     size_t *ranks = calloc(threads + 1u, sizeof *ranks);
     for (size_t i = 0; ranks && i < count; i++) {
@@ -59,7 +59,7 @@ static size_t *count_ranks(uint32_t threads, const struct model_row *rows, size_
 }
 
 // The threads of a process transfer at the same time, each thread one request after the other.
-static double concurrency_of(const struct model_row *row, const size_t *ranks, uint32_t threads)
+static double concurrency_of(const struct op_summary *row, const size_t *ranks, uint32_t threads)
 {
     double sum = (double)row->part->ranks;
     for (uint32_t i = 0; i < threads; i++) sum += i == row->part->thread ? 0 : (double)ranks[i];
@@ -70,15 +70,15 @@ static int add_family(struct io_classes *classes, const struct model *model, uin
 {
     const struct model_family *family = &model->family[number];
     uint32_t threads = model_threads(model, family->program);
-    struct model_row *rows = NULL;
-    struct model_use use;
+    struct op_summary *rows = NULL;
+    struct model_file_use use;
     size_t count = 0;
-    FORWARD(model_files_used(model, family, &use));
-    FORWARD(model_rows(model, family, &rows, &count));
+    FORWARD(model_count_files(model, family, &use));
+    FORWARD(model_summarise_ops(model, family, &rows, &count));
     size_t *ranks = count_ranks(threads, rows, count);
     int code = ranks ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !code; i++) {
-        const struct model_row *row = &rows[i];
+        const struct op_summary *row = &rows[i];
         if (!transfers(row)) continue;
         code = array_room(classes->item, classes->count);
         if (code < 0) break;

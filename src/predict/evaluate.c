@@ -35,9 +35,9 @@ int evaluate_start(struct evaluation *e, const struct prediction *prediction, co
 
 static int add_bytes(const struct model *model, const struct model_phase *from, struct evaluated_phase *phase)
 {
-    struct model_row *row = NULL;
+    struct op_summary *row = NULL;
     size_t count = 0;
-    FORWARD(model_rows(model, &model->family[from->family], &row, &count));
+    FORWARD(model_summarise_ops(model, &model->family[from->family], &row, &count));
     for (size_t i = 0; i < count; i++)
         *(row[i].class == CLASS_WRITE ? &phase->write_bytes : &phase->read_bytes) += (double)row[i].bytes;
     free(row);

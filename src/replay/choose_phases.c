@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "model/phase_content.h"
+#include "model/phase_kinds.h"
 #include "model/phase_list.h"
 
 // What MPI-IO does to a set of files in the chosen phases.
@@ -26,7 +26,7 @@ static int check_mpi_files(const struct model *model, uint32_t program, const ch
                            struct problem *problem)
 {
     struct mpi_use *use = calloc(model->files + 1, sizeof *use);
-    int code = use ? model_used_kinds(model, program, phases, note_mpi_use, use) : -ENOMEM;
+    int code = use ? phase_kinds(model, program, phases, note_mpi_use, use) : -ENOMEM;
     for (size_t i = 0; i < model->files && !code; i++) {
         if (!use[i].uses || use[i].opens) continue;
         code = problem_set(problem, ERR_USAGE, option,

@@ -123,15 +123,15 @@ static int add_phases(struct table *table, const struct model *model, size_t fir
 {
     const struct model_family *family = &model->family[model->phase[first].family];
     int64_t ns = 0;
-    struct model_row *row;
+    struct op_summary *row;
     size_t rows;
     for (size_t i = first; i < end; i++) ns += model->phase[i].duration_ns;
-    FORWARD(model_rows(model, family, &row, &rows));
+    FORWARD(model_summarise_ops(model, family, &row, &rows));
     if (rows) {
         table_printf(table, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
         table_text(table, call_class_name(row[0].class));
         table_number(table, row[0].rep);
-        table_text(table, row[0].has_size ? human_bytes(model_row_size(&row[0])).text : "varies");
+        table_text(table, row[0].has_size ? human_bytes(op_summary_size(&row[0])).text : "varies");
         table_bytes(table, family->weight * (end - first));
         table_duration(table, ns);
         table_percent(table, all_ns > 0 ? (double)ns / (double)all_ns : 0);

@@ -32,7 +32,7 @@ static int add_ranks(struct family_use *use, const struct model_part *parts, siz
 }
 
 int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
-                    const struct model_row *row, size_t row_count)
+                    const struct op_summary *row, size_t row_count)
 {
     *use = (struct family_use){.main_file = OP_NO_SET};
     FORWARD(family->parts ? add_ranks(use, family->part, family->parts)
@@ -43,7 +43,7 @@ int family_use_init(struct family_use *use, const struct model *model, const str
         most = row[i].bytes;
         use->main_file = row[i].kind->set;
     }
-    return model_files_used(model, family, &use->files);
+    return model_count_files(model, family, &use->files);
 }
 
 void family_use_free(struct family_use *use)
@@ -68,7 +68,7 @@ static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count,
 }
 
 // The offsets of one phase of the family where no expression gives them.
-static void key_offset_table(struct json_out *json, const struct model_row *row, uint32_t ph, size_t most)
+static void key_offset_table(struct json_out *json, const struct op_summary *row, uint32_t ph, size_t most)
 {
     const struct model_value *value = &row->item->at[AT_OFFSET];
     size_t place = model_place(row->part->ph, row->part->phs, ph);
@@ -79,7 +79,7 @@ static void key_offset_table(struct json_out *json, const struct model_row *row,
     json_close(json);
 }
 
-static void write_operation(struct json_out *json, const struct model_row *row, const struct family_use *use,
+static void write_operation(struct json_out *json, const struct op_summary *row, const struct family_use *use,
                             uint32_t ph, size_t most)
 {
     const struct model_item *item = row->item;
@@ -123,7 +123,7 @@ static void key_others(struct json_out *json, const struct model *model, const s
 }
 
 struct family_rows {
-    const struct model_row *row;
+    const struct op_summary *row;
     size_t count;
     struct family_use use;
 };
@@ -163,10 +163,10 @@ static int write_phases(struct json_out *json, const struct model *model, size_t
 {
     for (size_t first = 0, end; first < model->phases && first < most; first = end) {
         const struct model_family *family = &model->family[model->phase[first].family];
-        struct model_row *row;
+        struct op_summary *row;
         struct family_rows rows;
         end = phases_family_end(model, first);
-        FORWARD(model_rows(model, family, &row, &rows.count));
+        FORWARD(model_summarise_ops(model, family, &row, &rows.count));
         rows.row = row;
         int code = family_use_init(&rows.use, model, family, row, rows.count);
         for (size_t i = first; i < end && i < most && !code; i++) write_phase(json, model, i, &rows, most);

@@ -8,13 +8,13 @@
 struct family_use {
     uint32_t *rank; // ascending
     size_t ranks;
-    struct model_use files;
+    struct model_file_use files;
     uint32_t main_file; // the one with the most bytes, an index of model->file; OP_NO_SET without one
 };
 
-// `row` as model_rows returns them. family_use_free in any case.
+// `row` as model_summarise_ops returns them. family_use_free in any case.
 int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
-                    const struct model_row *row, size_t row_count);
+                    const struct op_summary *row, size_t row_count);
 void family_use_free(struct family_use *use);
 
 // The index after the last of the phases from `first` on that belong to the same family.

@@ -10,9 +10,9 @@
 #include "model/build/align.h"
 #include "test_model_maker.h"
 
-static struct lanes_maker maker;
+static struct ops_maker maker;
 static struct segments segments;
-static struct lane_segments of_lane[MAKER_LANES + 1];
+static struct thread_segments of_thread[MAKER_LANES + 1];
 static struct align align;
 static struct arena arena;
 static char text[1 << 16];
@@ -41,9 +41,9 @@ static size_t print_ranks(char *to, size_t room, const struct align_phase *phase
 {
     size_t len = 0;
     for (size_t i = 0, next; i < phase->parts; i = next) {
-        for (next = i + 1; next < phase->parts && phase->part[next].lane == phase->part[next - 1].lane + 1;) next++;
-        len += (size_t)snprintf(to + len, room - len, i ? ",%u" : "%u", phase->part[i].lane);
-        if (next - i > 1) len += (size_t)snprintf(to + len, room - len, "-%u", phase->part[next - 1].lane);
+        for (next = i + 1; next < phase->parts && phase->part[next].thread == phase->part[next - 1].thread + 1;) next++;
+        len += (size_t)snprintf(to + len, room - len, i ? ",%u" : "%u", phase->part[i].thread);
+        if (next - i > 1) len += (size_t)snprintf(to + len, room - len, "-%u", phase->part[next - 1].thread);
     }
     return len;
 }
@@ -62,24 +62,24 @@ static void print_phases(void)
     }
 }
 
-static void cut_lanes(void)
+static void cut_threads(void)
 {
-    for (size_t i = 0; i < maker.lanes.count; i++) {
-        of_lane[i].first = segments.count;
-        assert_int_equal(segments_make(&segments, &maker.lanes, &maker.lane[i], MAKER_PAUSE_NS / 5, &arena), 0);
-        of_lane[i].end = segments.count;
+    for (size_t i = 0; i < maker.recorded.count; i++) {
+        of_thread[i].first = segments.count;
+        assert_int_equal(segments_make(&segments, &maker.recorded, &maker.thread[i], MAKER_PAUSE_NS / 5, &arena), 0);
+        of_thread[i].end = segments.count;
     }
 }
 
-// Every segment is in just one phase, and each lane's come in its order.
+// Every segment is in just one phase, and each thread's come in its order.
 static void check_order(void)
 {
     size_t next[MAKER_LANES], parts = 0;
-    for (size_t i = 0; i < maker.lanes.count; i++) next[i] = of_lane[i].first;
+    for (size_t i = 0; i < maker.recorded.count; i++) next[i] = of_thread[i].first;
     for (size_t i = 0; i < align.count; i++) {
         for (size_t k = 0; k < align.phase[i].parts; k++) {
             const struct align_part *part = &align.phase[i].part[k];
-            assert_int_equal(part->segment, next[part->lane]++);
+            assert_int_equal(part->segment, next[part->thread]++);
             parts++;
         }
     }
@@ -88,14 +88,14 @@ static void check_order(void)
 
 static void assert_phases(const char *expected)
 {
-    cut_lanes();
-    assert_int_equal(align_make(&align, &maker.lanes, &segments, of_lane), 0);
+    cut_threads();
+    assert_int_equal(align_make(&align, &maker.recorded, &segments, of_thread), 0);
     check_order();
     print_phases();
     assert_string_equal(text, expected);
 }
 
-static void lanes(unsigned count, const char *words)
+static void recorded(unsigned count, const char *words)
 {
     while (count--) maker_lane(&maker, words);
 }
@@ -105,139 +105,139 @@ static void lanes(unsigned count, const char *words)
 static void one_rank_is_its_phases(void **state)
 {
     (void)state;
-    lanes(1, "w0*8 r0*8");
+    recorded(1, "w0*8 r0*8");
     assert_phases("0 w8 / 0 r8");
 }
 
 static void equal_lanes_go_together(void **state)
 {
     (void)state;
-    lanes(4, "w0*8 | r0*8 | w0*8");
+    recorded(4, "w0*8 | r0*8 | w0*8");
     assert_phases("0-3 w8 / 0-3 r8 / 0-3 w8");
 }
 
 static void some_ranks_take_a_phase_that_others_do_not(void **state)
 {
     (void)state;
-    lanes(2, "w0*8 | W0*3 | r0*8");
-    lanes(3, "w0*8 | r0*8");
+    recorded(2, "w0*8 | W0*3 | r0*8");
+    recorded(3, "w0*8 | r0*8");
     assert_phases("0-4 w8 / 0-1 W3 / 0-4 r8");
 }
 
 static void a_phase_before_all_others(void **state)
 {
     (void)state;
-    lanes(1, "R0*3 | w0*8 | r0*8");
-    lanes(3, "w0*8 | r0*8");
+    recorded(1, "R0*3 | w0*8 | r0*8");
+    recorded(3, "w0*8 | r0*8");
     assert_phases("0 R3 / 0-3 w8 / 0-3 r8");
 }
 
 static void a_header_of_the_first_rank_does_not_part_the_data(void **state)
 {
     (void)state;
-    lanes(1, "w0:96 w1:64000*8 | r0*8");
-    lanes(3, "w1:64000*8 | r0*8");
+    recorded(1, "w0:96 w1:64000*8 | r0*8");
+    recorded(3, "w1:64000*8 | r0*8");
     assert_phases("0-3 w w8 / 0-3 r8");
 }
 
 static void a_header_by_another_call_does_not_either(void **state)
 {
     (void)state;
-    lanes(1, "h0:96 w1:64000*8 | r0*8");
-    lanes(3, "w1:64000*8 | r0*8");
+    recorded(1, "h0:96 w1:64000*8 | r0*8");
+    recorded(3, "w1:64000*8 | r0*8");
     assert_phases("0-3 h w8 / 0-3 r8");
 }
 
 static void sizes_and_counts_may_differ(void **state)
 {
     (void)state;
-    lanes(1, "w0*8 | r0*8");
-    lanes(1, "w0:900*8 | r0:900*8");
-    lanes(1, "w0*9 | r0*9");
-    lanes(1, "w7:300 w44:200 w3:400 | r0*5");
+    recorded(1, "w0*8 | r0*8");
+    recorded(1, "w0:900*8 | r0:900*8");
+    recorded(1, "w0*9 | r0*9");
+    recorded(1, "w7:300 w44:200 w3:400 | r0*5");
     assert_phases("0-3 w8 / 0-3 r8");
 }
 
 static void different_orders_are_kept(void **state)
 {
     (void)state;
-    lanes(2, "w0*8 | W0*8");
-    lanes(1, "W0*8 | w0*8");
+    recorded(2, "w0*8 | W0*8");
+    recorded(1, "W0*8 | w0*8");
     assert_phases("0-1 w8 / 2 W8 / 0-1 W8 / 2 w8");
 }
 
 static void different_files_are_different_phases(void **state)
 {
     (void)state;
-    lanes(2, "w0*8");
-    lanes(2, "W0*8");
+    recorded(2, "w0*8");
+    recorded(2, "W0*8");
     assert_phases("0-1 w8 / 2-3 W8");
 }
 
 static void a_dump_that_one_rank_misses_is_found_by_the_clock(void **state)
 {
     (void)state;
-    lanes(3, "w0*4 ||| w0*4 ||| w0*4 ||| w0*4");
-    lanes(1, "w0*4 |||||| w0*4 ||| w0*4");
+    recorded(3, "w0*4 ||| w0*4 ||| w0*4 ||| w0*4");
+    recorded(1, "w0*4 |||||| w0*4 ||| w0*4");
     assert_phases("0-3 w4 / 0-2 w4 / 0-3 w4 / 0-3 w4");
 }
 
 static void lanes_that_communicate_less_lag_behind(void **state)
 {
     (void)state;
-    lanes(2, "w0*4 |||| w0*4 |||| w0*4");
-    lanes(1, "w0*4 || w0*4 || w0*4");
-    lanes(1, "w0*4 ||||||| w0*4");
+    recorded(2, "w0*4 |||| w0*4 |||| w0*4");
+    recorded(1, "w0*4 || w0*4 || w0*4");
+    recorded(1, "w0*4 ||||||| w0*4");
     assert_phases("0-3 w4 / 0-2 w4 / 0-3 w4");
 }
 
 static void what_happens_at_different_times_is_not_one_phase(void **state)
 {
     (void)state;
-    lanes(1, "w0*8 | | | r0*8");
-    lanes(1, "| w0*8 | | r0*8");
-    lanes(1, "| | w0*8 | r0*8");
+    recorded(1, "w0*8 | | | r0*8");
+    recorded(1, "| w0*8 | | r0*8");
+    recorded(1, "| | w0*8 | r0*8");
     assert_phases("0 w8 / 1 w8 / 2 w8 / 0-2 r8");
 }
 
 static void some_kinds_in_common_are_not_enough_at_another_time(void **state)
 {
     (void)state;
-    lanes(3, "w0*8 | r0*8 | | w0*8");
-    lanes(1, "w0*8 | | r0 w0 r1 w1 r2 w2 r3 w3 | w0*8");
+    recorded(3, "w0*8 | r0*8 | | w0*8");
+    recorded(1, "w0*8 | | r0 w0 r1 w1 r2 w2 r3 w3 | w0*8");
     assert_phases("0-3 w8 / 0-2 r8 / 3 (r w)4 / 0-3 w8");
 }
 
 static void phases_of_some_ranks_lie_where_their_clock_is(void **state)
 {
     (void)state;
-    lanes(2, "w0*4 | | r0*4 | |");
-    lanes(1, "| W0*4 | | |");
-    lanes(1, "| | | R0*4 |");
+    recorded(2, "w0*4 | | r0*4 | |");
+    recorded(1, "| W0*4 | | |");
+    recorded(1, "| | | R0*4 |");
     assert_phases("0-1 w4 / 2 W4 / 0-1 r4 / 3 R4");
 }
 
 static void lanes_without_transfers_join_the_first_phase(void **state)
 {
     (void)state;
-    lanes(2, "w0*4 | r0*4");
-    lanes(1, "O0 C0");
+    recorded(2, "w0*4 | r0*4");
+    recorded(1, "O0 C0");
     assert_phases("0-2 w4 / 0-1 r4");
 }
 
 static void nobody_transfers(void **state)
 {
     (void)state;
-    lanes(3, "O0 C0");
+    recorded(3, "O0 C0");
     assert_phases("0-2 ");
 }
 
 static void programs_are_apart(void **state)
 {
     (void)state;
-    lanes(4, "w0*4");
-    maker.lanes.programs = 2;
-    maker.lane[2].program = maker.lane[3].program = 1;
+    recorded(4, "w0*4");
+    maker.recorded.programs = 2;
+    maker.thread[2].program = maker.thread[3].program = 1;
     assert_phases("0-1 w4 / 2-3 w4");
 }
 
@@ -246,27 +246,27 @@ static void programs_are_apart(void **state)
 // Lanes of `each` segments that are all different, or of one kind only, made without folding anything.
 static double align_seconds(size_t lane_count, size_t each, bool alike)
 {
-    struct lane *lane = calloc(lane_count, sizeof *lane);
-    struct lane_segments *of = calloc(lane_count, sizeof *of);
+    struct thread_ops *thread = calloc(lane_count, sizeof *thread);
+    struct thread_segments *of = calloc(lane_count, sizeof *of);
     struct segment *segment = calloc(lane_count * each, sizeof *segment);
     uint64_t *tick = calloc(each, sizeof *tick);
     struct loops op = {.type = LOOPS_OP};
     for (size_t i = 0; i < lane_count * each; i++) {
         segment[i] = (struct segment){.first = i % each, .end = i % each + 1, .ops = {&op, 1}};
         segment[i].sizes = segment[i].shape = i * UINT64_C(0x9e3779b97f4a7c15);
-        segment[i].look = alike ? 1 + (i % 3 == 0) : UINT64_C(1) << i % 61;
+        segment[i].kinds = alike ? 1 + (i % 3 == 0) : UINT64_C(1) << i % 61;
     }
     for (size_t i = 0; i < lane_count; i++) {
-        lane[i] = (struct lane){.rank = (uint32_t)i, .tick = tick, .transfers = each};
-        of[i] = (struct lane_segments){i * each, (i + 1) * each};
+        thread[i] = (struct thread_ops){.rank = (uint32_t)i, .tick = tick, .transfers = each};
+        of[i] = (struct thread_segments){i * each, (i + 1) * each};
     }
-    struct lanes all = {.lane = lane, .count = lane_count, .program = maker.program, .programs = 1};
+    struct recorded all = {.thread = thread, .count = lane_count, .program = maker.program, .programs = 1};
     struct segments them = {.segment = segment, .count = lane_count * each};
     clock_t begun = clock();
     assert_int_equal(align_make(&align, &all, &them, of), 0);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
     align_free(&align);
-    free(lane);
+    free(thread);
     free(of);
     free(segment);
     free(tick);
@@ -278,12 +278,12 @@ static void time_is_near_linear_in_lanes(void **state)
     (void)state;
     for (unsigned alike = 0; alike < 2; alike++) {
         double few = align_seconds(1000, 10, alike), many = align_seconds(8000, 10, alike);
-        print_message("# 10 segments of %s each: %.3f s for 1000 lanes, %.3f s for 8000\n",
+        print_message("# 10 segments of %s each: %.3f s for 1000 recorded, %.3f s for 8000\n",
                       alike ? "few kinds" : "many kinds", few, many);
         assert_true(many < 24 * few + 0.5);
     }
     double longer = align_seconds(64, 2000, true);
-    print_message("# 2000 segments of 64 lanes: %.3f s\n", longer);
+    print_message("# 2000 segments of 64 recorded: %.3f s\n", longer);
     assert_true(longer < 5);
 }
 

@@ -326,12 +326,12 @@ static void programs(void **state)
 // --- long lists
 
 // Where phases of few structures are changed, added and removed at random.
-static size_t make_lists(struct phase_digest *a, size_t a_count, struct phase_digest *b, unsigned structures,
+static size_t make_lists(struct phase_fingerprint *a, size_t a_count, struct phase_fingerprint *b, unsigned structures,
                          unsigned permille)
 {
     size_t count = 0;
     for (size_t i = 0; i < a_count; i++) {
-        a[i] = (struct phase_digest){.structure = (uint64_t)rand() % structures, .look.classes = 1};
+        a[i] = (struct phase_fingerprint){.structure = (uint64_t)rand() % structures, .features.classes = 1};
         unsigned luck = (unsigned)rand() % 1000;
         if (luck < permille) continue;
         b[count++] = a[i];
@@ -342,7 +342,8 @@ static size_t make_lists(struct phase_digest *a, size_t a_count, struct phase_di
 }
 
 // Pairs of equal phases in the longest common subsequence.
-static size_t longest_common(const struct phase_digest *a, size_t a_count, const struct phase_digest *b, size_t b_count)
+static size_t longest_common(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b,
+                             size_t b_count)
 {
     size_t *row = calloc(b_count + 1, sizeof *row);
     for (size_t i = a_count; i-- > 0;) {
@@ -359,8 +360,8 @@ static size_t longest_common(const struct phase_digest *a, size_t a_count, const
 }
 
 // Checks the order; gives the pairs of equal phases.
-static size_t count_equal(const struct phase_digest *a, size_t a_count, const struct phase_digest *b, size_t b_count,
-                          const uint32_t *to)
+static size_t count_equal(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b,
+                          size_t b_count, const uint32_t *to)
 {
     size_t same = 0, next = 0;
     for (size_t i = 0; i < a_count; i++) {
@@ -383,7 +384,7 @@ static void alignments(void **state)
         {3000, 9, 0, 100}, {3000, 200, 10, 100}, {3000, 200, 100, 98}, {3000, 4, 100, 95}, {12000, 1000, 30, 99},
     };
     (void)state;
-    struct phase_digest *a = calloc(MOST, sizeof *a), *b = calloc(2 * MOST, sizeof *b);
+    struct phase_fingerprint *a = calloc(MOST, sizeof *a), *b = calloc(2 * MOST, sizeof *b);
     uint32_t *to = malloc(MOST * sizeof *to);
     srand(7);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -396,8 +397,8 @@ static void alignments(void **state)
     }
     // Nothing is equal, and too long for each with each: still in order, and still put together.
     for (size_t i = 0; i < MOST; i++) {
-        a[i] = (struct phase_digest){.structure = i, .look.classes = 1};
-        b[i] = (struct phase_digest){.structure = MOST + i, .look.classes = 1};
+        a[i] = (struct phase_fingerprint){.structure = i, .features.classes = 1};
+        b[i] = (struct phase_fingerprint){.structure = MOST + i, .features.classes = 1};
     }
     assert_int_equal(diff_align(a, MOST, b, MOST, to), 0);
     assert_int_equal(count_equal(a, MOST, b, MOST, to), 0);

@@ -11,7 +11,7 @@
 
 enum { WRITE_US = 1000, BETWEEN_US = 10 };
 
-static struct lanes_maker maker;
+static struct ops_maker maker;
 static struct model model;
 static struct building b;
 
@@ -35,20 +35,20 @@ static int tear_down(void **state)
 static void begin(unsigned threads)
 {
     for (uint32_t i = 0; i < threads; i++) {
-        maker_alloc(&maker.lane[i]);
-        maker.lane[i].thread = i;
+        maker_alloc(&maker.thread[i]);
+        maker.thread[i].number = i;
     }
-    maker.lanes.count = threads;
+    maker.recorded.count = threads;
 }
 
 // An operation of a thread on one of the files; the time when it ends.
 static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us)
 {
-    struct lane *lane = &maker.lane[thread];
+    struct thread_ops *ops = &maker.thread[thread];
     bool other = maker_is_other(letter);
-    size_t at = other ? lane->others : lane->transfers;
-    maker_op(lane, &(struct op){.kind = (uint32_t)letter, .at[AT_MEMBER] = file}, &(struct lane_gap){0}, false);
-    (other ? lane->other_time : lane->time)[at] =
+    size_t at = other ? ops->others : ops->transfers;
+    maker_op(ops, &(struct op){.kind = (uint32_t)letter, .at[AT_MEMBER] = file}, &(struct thread_gap){0}, false);
+    (other ? ops->other_time : ops->time)[at] =
         (struct op_time){.start_ns = start_us * 1000, .duration_ns = us * 1000, .think_ns = INT64_C(1000000000)};
     return start_us + us;
 }
@@ -66,7 +66,7 @@ static int64_t write_some(unsigned thread, unsigned count, int64_t at_us)
 
 static void find(void)
 {
-    b = (struct building){.model = &model, .lanes = maker.lanes};
+    b = (struct building){.model = &model, .recorded = maker.recorded};
     assert_int_equal(build_file_waits(&b), 0);
     for (size_t i = 0; i < model.waits; i++) { // as readers of a model want it
         const struct model_wait *wait = &model.wait[i];

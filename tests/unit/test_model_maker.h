@@ -1,4 +1,4 @@
-// Makes lanes of operations from short texts, for the tests of what the model does with them.
+// Makes threads of operations from short texts, for the tests of what the model does with them.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fmt/call.h"
-#include "model/build/threads.h"
+#include "model/build/recorded.h"
 #include "model/loops.h"
 
 enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_LANES = 64, MAKER_UNIT = 1000 };
@@ -17,11 +17,11 @@ enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_LANES = 64, MAKER_UNIT = 1000 
 
 // Kinds are letters. Small ones are transfers: r, w and their like; R and W are on another file. Large ones from A on
 // are what is not a transfer: O an open, C a close, S a sync, B a barrier.
-struct lanes_maker {
-    struct lanes lanes;
+struct ops_maker {
+    struct recorded recorded;
     struct op_kind kind[MAKER_KINDS];
-    struct lane_program program[2];
-    struct lane lane[MAKER_LANES];
+    struct recorded_program program[2];
+    struct thread_ops thread[MAKER_LANES];
 };
 
 static inline struct op_kind maker_kind(char letter)
@@ -41,17 +41,17 @@ static inline struct op_kind maker_kind(char letter)
     return kind;
 }
 
-static inline void maker_start(struct lanes_maker *maker, bool is_mpi)
+static inline void maker_start(struct ops_maker *maker, bool is_mpi)
 {
     memset(maker, 0, sizeof *maker);
     for (unsigned i = 0; i < MAKER_KINDS; i++) maker->kind[i] = maker_kind((char)i);
     maker->program[0].is_mpi = maker->program[1].is_mpi = is_mpi;
-    maker->lanes = (struct lanes){.lane = maker->lane,
-                                  .program = maker->program,
-                                  .programs = 1,
-                                  .kind = maker->kind,
-                                  .kinds = MAKER_KINDS,
-                                  .sets.set_count = 2};
+    maker->recorded = (struct recorded){.thread = maker->thread,
+                                        .program = maker->program,
+                                        .programs = 1,
+                                        .kind = maker->kind,
+                                        .kinds = MAKER_KINDS,
+                                        .sets.set_count = 2};
 }
 
 static inline bool maker_is_other(char letter)
@@ -59,48 +59,48 @@ static inline bool maker_is_other(char letter)
     return letter == 'O' || letter == 'C' || letter == 'S' || letter == 'B';
 }
 
-static inline void maker_alloc(struct lane *lane)
+static inline void maker_alloc(struct thread_ops *thread)
 {
-    lane->transfer = calloc(MAKER_OPS, sizeof *lane->transfer);
-    lane->time = calloc(MAKER_OPS, sizeof *lane->time);
-    lane->gap = calloc(MAKER_OPS, sizeof *lane->gap);
-    lane->tick = calloc(MAKER_OPS, sizeof *lane->tick);
-    lane->other = calloc(MAKER_OPS, sizeof *lane->other);
-    lane->other_time = calloc(MAKER_OPS, sizeof *lane->other_time);
-    lane->other_parted = calloc(MAKER_OPS, sizeof *lane->other_parted);
+    thread->transfer = calloc(MAKER_OPS, sizeof *thread->transfer);
+    thread->time = calloc(MAKER_OPS, sizeof *thread->time);
+    thread->gap = calloc(MAKER_OPS, sizeof *thread->gap);
+    thread->tick = calloc(MAKER_OPS, sizeof *thread->tick);
+    thread->other = calloc(MAKER_OPS, sizeof *thread->other);
+    thread->other_time = calloc(MAKER_OPS, sizeof *thread->other_time);
+    thread->other_parted = calloc(MAKER_OPS, sizeof *thread->other_parted);
 }
 
-static inline void maker_op(struct lane *lane, const struct op *op, const struct lane_gap *gap, bool parted)
+static inline void maker_op(struct thread_ops *thread, const struct op *op, const struct thread_gap *gap, bool parted)
 {
-    if (lane->transfers == MAKER_OPS || lane->others == MAKER_OPS) abort();
+    if (thread->transfers == MAKER_OPS || thread->others == MAKER_OPS) abort();
     if (maker_is_other((char)op->kind)) {
-        lane->other[lane->others] = *op;
-        lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
-        lane->other_parted[lane->others++] = parted;
+        thread->other[thread->others] = *op;
+        thread->other[thread->others].at[AT_POSITION] = (int64_t)thread->transfers;
+        thread->other_parted[thread->others++] = parted;
         return;
     }
-    lane->gap[lane->transfers] = *gap;
-    lane->transfer[lane->transfers++] = *op;
+    thread->gap[thread->transfers] = *gap;
+    thread->transfer[thread->transfers++] = *op;
 }
 
-// A lane of the next rank. Words: a kind and an offset in units or bytes, `w3` or `w@3000`; then perhaps `:SIZE` in
+// A thread of the next rank. Words: a kind and an offset in units or bytes, `w3` or `w@3000`; then perhaps `:SIZE` in
 // bytes, `-SHORT` bytes that were not moved, `/MEMBER` of the set. `|` between them is data moved by communication, `=`
 // a barrier, `_` a pause, `w0*8` eight of them, one after the other.
-static inline struct lane *maker_lane(struct lanes_maker *maker, const char *words)
+static inline struct thread_ops *maker_lane(struct ops_maker *maker, const char *words)
 {
-    struct lane *lane = &maker->lane[maker->lanes.count];
-    struct lane_gap gap = {0};
+    struct thread_ops *thread = &maker->thread[maker->recorded.count];
+    struct thread_gap gap = {0};
     bool parted = false;
-    *lane = (struct lane){.rank = (uint32_t)maker->lanes.count++};
-    maker->program[0].np = (uint32_t)maker->lanes.count;
-    maker_alloc(lane);
+    *thread = (struct thread_ops){.rank = (uint32_t)maker->recorded.count++};
+    maker->program[0].np = (uint32_t)maker->recorded.count;
+    maker_alloc(thread);
     for (const char *at = words; *at;) {
         struct op op = {.kind = (uint32_t)*at, .at[AT_SIZE] = MAKER_UNIT};
         int64_t times = 1;
         char *end = (char *)at + 1;
         if (*at == '|') gap.moving++, parted = true;
         if (*at == '=') gap.synchronising++;
-        lane->comm_calls += *at == '|' || *at == '=';
+        thread->comm_calls += *at == '|' || *at == '=';
         if (*at == '_') gap.idle_ns += MAKER_PAUSE_NS;
         if (!strchr("|=_ ", *at)) {
             bool in_bytes = *end == '@';
@@ -110,20 +110,20 @@ static inline struct lane *maker_lane(struct lanes_maker *maker, const char *wor
             if (*end == '/') op.at[AT_MEMBER] = strtoll(end + 1, &end, 10);
             if (*end == '*') times = strtoll(end + 1, &end, 10);
             for (; times > 0; times--) {
-                maker_op(lane, &op, &gap, parted);
-                if (!maker_is_other(*at)) gap = (struct lane_gap){0};
+                maker_op(thread, &op, &gap, parted);
+                if (!maker_is_other(*at)) gap = (struct thread_gap){0};
                 parted = false;
                 op.at[AT_OFFSET] += op.at[AT_SIZE] - op.at[AT_SHORT];
             }
         }
         at = end;
     }
-    return lane;
+    return thread;
 }
 
-static inline void maker_free(struct lanes_maker *maker)
+static inline void maker_free(struct ops_maker *maker)
 {
-    for (size_t i = 0; i < maker->lanes.count; i++) lane_free(&maker->lane[i]);
+    for (size_t i = 0; i < maker->recorded.count; i++) thread_ops_free(&maker->thread[i]);
 }
 
 // --- nests as text: `w`, `w8`, `(w r)6`, `[32]`

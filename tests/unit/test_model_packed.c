@@ -35,11 +35,11 @@ static void columns_come_back(void **state)
     assert_string_equal(key, "zstd");
     assert_int_equal(packed_columns((char *)text.data, text.len, key, &again), 0);
     const uint8_t *at = again.data, *end = again.data + again.len;
-    assert_int_equal(packed_take(&at, end, &out[0][0], sizeof out[0], COUNT), 0);
-    assert_int_equal(packed_take(&at, end, &out[0][1], sizeof out[0], COUNT), 0);
+    assert_int_equal(packed_get(&at, end, &out[0][0], sizeof out[0], COUNT), 0);
+    assert_int_equal(packed_get(&at, end, &out[0][1], sizeof out[0], COUNT), 0);
     assert_ptr_equal(at, end);
     assert_memory_equal(in, out, sizeof in);
-    assert_int_equal(packed_take(&at, end, &out[0][0], sizeof out[0], 1), ERR_FORMAT);
+    assert_int_equal(packed_get(&at, end, &out[0][0], sizeof out[0], 1), ERR_FORMAT);
     bytes_free(&columns);
     bytes_free(&text);
     bytes_free(&again);
@@ -93,20 +93,20 @@ static void names_are_unique(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    struct names names = {.arena = &arena};
-    assert_int_equal(names_add_unique(&names, "open"), 0);
-    assert_int_equal(names_add_unique(&names, "open#2"), 0);
-    assert_int_equal(names_add_unique(&names, "open"), 0);
-    assert_int_equal(names_add_unique(&names, "open"), 0);
-    assert_int_equal(names_add_unique(&names, "open#2"), 0);
+    struct string_table names = {.arena = &arena};
+    assert_int_equal(string_table_add_unique(&names, "open"), 0);
+    assert_int_equal(string_table_add_unique(&names, "open#2"), 0);
+    assert_int_equal(string_table_add_unique(&names, "open"), 0);
+    assert_int_equal(string_table_add_unique(&names, "open"), 0);
+    assert_int_equal(string_table_add_unique(&names, "open#2"), 0);
     static const char *const expected[] = {"open", "open#2", "open#3", "open#4", "open#2#2"};
     for (uint32_t i = 0; i < 5; i++) {
         assert_string_equal(names.text[i], expected[i]);
-        assert_int_equal(names_find(&names, expected[i]), i);
+        assert_int_equal(string_table_find(&names, expected[i]), i);
     }
-    assert_int_equal(names_add(&names, "open#4"), ERR_EXISTS);
-    assert_int_equal(names_find(&names, "close"), LOOKUP_NONE);
-    names_free(&names);
+    assert_int_equal(string_table_add(&names, "open#4"), ERR_EXISTS);
+    assert_int_equal(string_table_find(&names, "close"), LOOKUP_NONE);
+    string_table_free(&names);
     arena_free(&arena);
 }
 

@@ -9,7 +9,7 @@
 #include "model/build/segment.h"
 #include "test_model_maker.h"
 
-static struct lanes_maker maker;
+static struct ops_maker maker;
 static struct segments segments;
 static struct arena arena;
 static char text[1 << 16];
@@ -25,14 +25,14 @@ static void forget(void)
 
 static void cut(const char *words)
 {
-    const struct lane *lane = maker_lane(&maker, words);
-    assert_int_equal(segments_make(&segments, &maker.lanes, lane, MAKER_PAUSE_NS / 5, &arena), 0);
+    const struct thread_ops *thread = maker_lane(&maker, words);
+    assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
 }
 
 // Every transfer and every other operation is in just one segment, in order.
 static void check_order(void)
 {
-    const struct lane *lane = &maker.lane[0];
+    const struct thread_ops *thread = &maker.thread[0];
     size_t next = 0, next_other = 0;
     for (size_t i = 0; i < segments.count; i++) {
         const struct segment *segment = &segments.segment[i];
@@ -42,14 +42,14 @@ static void check_order(void)
         for (size_t k = 0; k < segment->ops.count; k++) ops += segment->ops.item[k].ops;
         assert_int_equal(ops, segment->end - segment->first);
         for (size_t k = segment->first; k < segment->end; k++) {
-            bytes += (uint64_t)(lane->transfer[k].at[AT_SIZE] - lane->transfer[k].at[AT_SHORT]);
+            bytes += (uint64_t)(thread->transfer[k].at[AT_SIZE] - thread->transfer[k].at[AT_SHORT]);
         }
         assert_int_equal(segment->bytes, bytes);
         next = segment->end;
         next_other = segment->other_end;
     }
-    assert_int_equal(next, lane->transfers);
-    assert_int_equal(next_other, lane->others);
+    assert_int_equal(next, thread->transfers);
+    assert_int_equal(next_other, thread->others);
 }
 
 // Segments as text, each with what lies before it: `|` communication, `_` a pause, `/` only another pattern. What is
@@ -154,14 +154,14 @@ static void each_operation_after_a_pause_is_a_dump(void **state)
 static void slow_programs_need_longer_pauses(void **state)
 {
     (void)state;
-    struct lane *lane = maker_lane(&maker, "w0*10 w10*10");
-    for (size_t i = 1; i < 20; i++) lane->gap[i].idle_ns = MAKER_PAUSE_NS / 10;
-    lane->gap[10].idle_ns = MAKER_PAUSE_NS / 2;
-    assert_int_equal(segments_make(&segments, &maker.lanes, lane, MAKER_PAUSE_NS / 5, &arena), 0);
+    struct thread_ops *thread = maker_lane(&maker, "w0*10 w10*10");
+    for (size_t i = 1; i < 20; i++) thread->gap[i].idle_ns = MAKER_PAUSE_NS / 10;
+    thread->gap[10].idle_ns = MAKER_PAUSE_NS / 2;
+    assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
     assert_int_equal(segments.count, 1);
     segments.count = 0;
-    lane->gap[10].idle_ns = MAKER_PAUSE_NS * 2;
-    assert_int_equal(segments_make(&segments, &maker.lanes, lane, MAKER_PAUSE_NS / 5, &arena), 0);
+    thread->gap[10].idle_ns = MAKER_PAUSE_NS * 2;
+    assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
     assert_int_equal(segments.count, 2);
 }
 

@@ -12,7 +12,7 @@
 enum {
     LIKE_SIZES = 16, // equal loops and sizes
     LIKE_SHAPE = 12,
-    LIKE_LOOK = 3,   // the same kinds of operations
+    LIKE_KINDS = 3,  // the same kinds of operations
     LIKE_SOME = 1,   // some of them
     CLOCK_BITS = 20, // the clock only decides where the likeness does not
     LOOKAHEAD = 64,  // where the sequences are too long for the exact comparison
@@ -24,26 +24,26 @@ enum {
 struct class
 {
     uint64_t hash;
-    uint32_t first_lane;
-    size_t lanes;
+    uint32_t first_thread;
+    size_t recorded;
     size_t segments;
-    bool transfers; // lanes without any join the program's first phase, or make one
+    bool transfers; // threads without any join the program's first phase, or make one
 };
 
 #define NONE SIZE_MAX
 
 struct column {
     const struct segment *like; // the first that came
-    uint64_t comm_calls;        // of that one's lane, in all
+    uint64_t comm_calls;        // of that one's thread, in all
     struct align_phase phase;
     size_t before, after; // columns, or NONE
 };
 
 struct aligning {
-    const struct lanes *lanes;
+    const struct recorded *recorded;
     const struct segments *segments;
-    const struct lane_segments *of_lane;
-    uint32_t *class_of; // by lane
+    const struct thread_segments *of_thread;
+    uint32_t *class_of; // by thread
     struct class *class;
     size_t classes;
     struct column *column;
@@ -54,19 +54,19 @@ struct aligning {
 
 // --- classes
 
-static bool has_transfers(const struct aligning *a, size_t lane)
+static bool has_transfers(const struct aligning *a, size_t thread)
 {
-    return a->segments->segment[a->of_lane[lane].first].ops.count > 0;
+    return a->segments->segment[a->of_thread[thread].first].ops.count > 0;
 }
 
-static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_lane)
+static int sort_into_classes(struct aligning *a, size_t first_thread, size_t end_thread)
 {
     struct lookup found = {0};
     int code = 0;
     a->classes = 0;
-    for (size_t i = first_lane; i < end_lane && !code; i++) {
-        const struct lane_segments *of = &a->of_lane[i];
-        uint64_t hash = hash_add(of->end - of->first, a->lanes->lane[i].comm_calls);
+    for (size_t i = first_thread; i < end_thread && !code; i++) {
+        const struct thread_segments *of = &a->of_thread[i];
+        uint64_t hash = hash_add(of->end - of->first, a->recorded->thread[i].comm_calls);
         for (size_t s = of->first; s < of->end; s++) {
             hash = hash_add(hash_add(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
         }
@@ -78,7 +78,7 @@ static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_l
             if (code) break;
             a->class[a->classes++] = (struct class){hash, (uint32_t)i, 0, of->end - of->first, has_transfers(a, i)};
         }
-        a->class[at].lanes++;
+        a->class[at].recorded++;
         a->class_of[i] = at;
     }
     lookup_free(&found);
@@ -87,7 +87,7 @@ static int sort_into_classes(struct aligning *a, size_t first_lane, size_t end_l
 
 static const struct segment *segment_of(const struct aligning *a, const struct class *class, size_t k)
 {
-    return &a->segments->segment[a->of_lane[class->first_lane].first + k];
+    return &a->segments->segment[a->of_thread[class->first_thread].first + k];
 }
 
 // --- laying one sequence over the columns
@@ -101,8 +101,8 @@ static unsigned likeness(const struct segment *a, const struct segment *b)
 {
     if (a->sizes == b->sizes) return LIKE_SIZES;
     if (a->shape == b->shape) return LIKE_SHAPE;
-    if (a->look == b->look) return LIKE_LOOK;
-    return a->look & b->look ? LIKE_SOME : 0;
+    if (a->kinds == b->kinds) return LIKE_KINDS;
+    return a->kinds & b->kinds ? LIKE_SOME : 0;
 }
 
 // Lanes that make equally many calls of communication are at the same place after the same number of them. Where they
@@ -111,7 +111,7 @@ static unsigned likeness_at(const struct aligning *a, const struct class *class,
 {
     const struct column *here = &a->column[column];
     const struct segment *segment = segment_of(a, class, k);
-    uint64_t most = distance(here->comm_calls, a->lanes->lane[class->first_lane].comm_calls);
+    uint64_t most = distance(here->comm_calls, a->recorded->thread[class->first_thread].comm_calls);
     bool is_collective = here->like->is_collective && segment->is_collective;
     if (!is_collective && distance(here->like->clock, segment->clock) > most) return 0;
     return likeness(here->like, segment);
@@ -182,7 +182,7 @@ static bool go_together(const struct aligning *a, const struct class *class, siz
 {
     if (columns != segments) return false;
     for (size_t s = segment; s < segment + segments; s++, column = a->column[column].after) {
-        if (likeness_at(a, class, column, s) < LIKE_LOOK) return false;
+        if (likeness_at(a, class, column, s) < LIKE_KINDS) return false;
         to[s] = column;
     }
     return true;
@@ -234,12 +234,12 @@ static int compare(struct aligning *a, const struct class *class, size_t *to)
 
 static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id)
 {
-    const struct lane *lane = &a->lanes->lane[class->first_lane];
+    const struct thread_ops *thread = &a->recorded->thread[class->first_thread];
     FORWARD(array_room(a->column, a->columns));
     size_t after = before == NONE ? a->first : a->column[before].after;
     a->column[ *id = a->columns++] = (struct column){.like = segment_of(a, class, k),
-                                                     .comm_calls = lane->comm_calls,
-                                                     .phase.program = lane->program,
+                                                     .comm_calls = thread->comm_calls,
+                                                     .phase.program = thread->program,
                                                      .before = before,
                                                      .after = after};
     *(before == NONE ? &a->first : &a->column[before].after) = *id;
@@ -276,9 +276,9 @@ static int lay(struct aligning *a, const struct class *class, size_t *to)
     return 0;
 }
 
-static int add_part(struct align_phase *phase, uint32_t lane, size_t segment)
+static int add_part(struct align_phase *phase, uint32_t thread, size_t segment)
 {
-    return array_push(phase->part, phase->parts, (struct align_part){lane, segment});
+    return array_push(phase->part, phase->parts, (struct align_part){thread, segment});
 }
 
 static int compare_classes(const void *x, const void *y, void *context)
@@ -286,8 +286,8 @@ static int compare_classes(const void *x, const void *y, void *context)
     const struct class *a = &((const struct class *)context)[*(const uint32_t *)x];
     const struct class *b = &((const struct class *)context)[*(const uint32_t *)y];
     if (a->transfers != b->transfers) return a->transfers ? -1 : 1;
-    if (a->lanes != b->lanes) return a->lanes > b->lanes ? -1 : 1;
-    return a->first_lane < b->first_lane ? -1 : a->first_lane > b->first_lane;
+    if (a->recorded != b->recorded) return a->recorded > b->recorded ? -1 : 1;
+    return a->first_thread < b->first_thread ? -1 : a->first_thread > b->first_thread;
 }
 
 static int lay_classes(struct aligning *a, size_t **to)
@@ -307,10 +307,10 @@ static int lay_classes(struct aligning *a, size_t **to)
     return code;
 }
 
-static int fill_columns(struct aligning *a, size_t first_lane, size_t end_lane, size_t *const *to)
+static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thread, size_t *const *to)
 {
-    for (size_t i = first_lane; i < end_lane; i++) {
-        const struct lane_segments *of = &a->of_lane[i];
+    for (size_t i = first_thread; i < end_thread; i++) {
+        const struct thread_segments *of = &a->of_thread[i];
         for (size_t s = of->first; s < of->end; s++) {
             size_t column = has_transfers(a, i) ? to[a->class_of[i]][s - of->first] : a->first;
             FORWARD(add_part(&a->column[column].phase, (uint32_t)i, s));
@@ -319,16 +319,16 @@ static int fill_columns(struct aligning *a, size_t first_lane, size_t end_lane, 
     return 0;
 }
 
-static int align_program(struct aligning *a, struct align *align, size_t first_lane, size_t end_lane)
+static int align_program(struct aligning *a, struct align *align, size_t first_thread, size_t end_thread)
 {
     a->columns = 0;
     a->first = a->last = NONE;
-    a->cells = CELLS + CELLS_EACH * (a->of_lane[end_lane - 1].end - a->of_lane[first_lane].first);
-    FORWARD(sort_into_classes(a, first_lane, end_lane));
+    a->cells = CELLS + CELLS_EACH * (a->of_thread[end_thread - 1].end - a->of_thread[first_thread].first);
+    FORWARD(sort_into_classes(a, first_thread, end_thread));
     size_t **to = calloc(a->classes, sizeof *to);
     RETURN_IF(!to, -ENOMEM);
     int code = lay_classes(a, to);
-    if (!code) code = fill_columns(a, first_lane, end_lane, to);
+    if (!code) code = fill_columns(a, first_thread, end_thread, to);
     for (size_t i = 0; i < a->classes; i++) free(to[i]);
     free(to);
     for (size_t i = a->first; i != NONE; i = a->column[i].after) {
@@ -341,15 +341,16 @@ static int align_program(struct aligning *a, struct align *align, size_t first_l
     return code;
 }
 
-int align_make(struct align *align, const struct lanes *lanes, const struct segments *segments,
-               const struct lane_segments *of_lane)
+int align_make(struct align *align, const struct recorded *recorded, const struct segments *segments,
+               const struct thread_segments *of_thread)
 {
-    struct aligning a = {.lanes = lanes, .segments = segments, .of_lane = of_lane};
+    struct aligning a = {.recorded = recorded, .segments = segments, .of_thread = of_thread};
     *align = (struct align){0};
-    a.class_of = malloc((lanes->count + 1) * sizeof *a.class_of);
+    a.class_of = malloc((recorded->count + 1) * sizeof *a.class_of);
     int code = a.class_of ? 0 : -ENOMEM;
-    for (size_t first = 0, end; first < lanes->count && !code; first = end) {
-        for (end = first; end < lanes->count && lanes->lane[end].program == lanes->lane[first].program;) end++;
+    for (size_t first = 0, end; first < recorded->count && !code; first = end) {
+        for (end = first; end < recorded->count && recorded->thread[end].program == recorded->thread[first].program;)
+            end++;
         code = align_program(&a, align, first, end);
     }
     free(a.class_of);

@@ -24,8 +24,8 @@ static int make_family(struct building *b, uint32_t id)
 static int copy_programs(struct building *b)
 {
     struct model *model = b->model;
-    for (size_t i = 0; i < b->lanes.programs; i++) {
-        const struct lane_program *from = &b->lanes.program[i];
+    for (size_t i = 0; i < b->recorded.programs; i++) {
+        const struct recorded_program *from = &b->recorded.program[i];
         FORWARD(builder_add_program(&b->builder, from->is_mpi, from->np));
         if (!from->name) continue;
         model->program[i].name = arena_text(&model->arena, from->name);
@@ -34,33 +34,33 @@ static int copy_programs(struct building *b)
     return 0;
 }
 
-static int cut_lanes(struct building *b, int64_t gap_ns)
+static int cut_threads(struct building *b, int64_t gap_ns)
 {
-    b->of_lane = calloc(b->lanes.count + 1, sizeof *b->of_lane);
-    RETURN_IF(!b->of_lane, -ENOMEM);
-    for (size_t i = 0; i < b->lanes.count; i++) {
-        b->of_lane[i].first = b->segments.count;
-        FORWARD(segments_make(&b->segments, &b->lanes, &b->lanes.lane[i], gap_ns, &b->model->arena));
-        b->of_lane[i].end = b->segments.count;
+    b->of_thread = calloc(b->recorded.count + 1, sizeof *b->of_thread);
+    RETURN_IF(!b->of_thread, -ENOMEM);
+    for (size_t i = 0; i < b->recorded.count; i++) {
+        b->of_thread[i].first = b->segments.count;
+        FORWARD(segments_make(&b->segments, &b->recorded, &b->recorded.thread[i], gap_ns, &b->model->arena));
+        b->of_thread[i].end = b->segments.count;
     }
-    return align_make(&b->align, &b->lanes, &b->segments, b->of_lane);
+    return align_make(&b->align, &b->recorded, &b->segments, b->of_thread);
 }
 
 static int build(struct building *b, struct log *log, const struct model_options *options)
 {
     struct model *model = b->model;
-    FORWARD(lanes_load(&b->lanes, log, options->layer));
-    // Names that the lanes made live in their arena: the model's from now on.
-    model->arena = b->lanes.arena;
-    b->lanes.arena = (struct arena){0};
+    FORWARD(recorded_load(&b->recorded, log, options->layer));
+    // Names that the threads made live in their arena: the model's from now on.
+    model->arena = b->recorded.arena;
+    b->recorded.arena = (struct arena){0};
     FORWARD(build_file_waits(b));
-    FORWARD(cut_lanes(b, model->gap_ns));
+    FORWARD(cut_threads(b, model->gap_ns));
     FORWARD(copy_programs(b));
     FORWARD(build_families(b));
     for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
     FORWARD(build_periods(b));
     FORWARD(build_numbers(b, log));
-    const struct lane_left *left = &b->lanes.left;
+    const struct recorded_left *left = &b->recorded.left;
     model->unphased_launchers = left->launchers;
     model->unphased_unnamed = left->unnamed;
     model->unphased_untraced = left->untraced;
@@ -98,10 +98,10 @@ int model_from_log(struct model *model, struct log *log, const struct model_opti
     for (size_t i = 0; i < model->families && b.family; i++) free(b.family[i].piece);
     free(b.family);
     free(b.segments.segment);
-    free(b.of_lane);
+    free(b.of_thread);
     align_free(&b.align);
     builder_end(&b.builder);
-    lanes_free(&b.lanes);
+    recorded_free(&b.recorded);
     if (code) model_free(model);
     return code;
 }

@@ -5,12 +5,12 @@
 #include "model/build/align.h"
 #include "model/builder.h"
 
-// One lane in one phase of a family.
+// One thread in one phase of a family.
 struct piece {
     uint32_t ph;
     uint32_t rank;
     uint32_t thread;
-    uint32_t lane;
+    uint32_t place; // in recorded.thread
     size_t segment;
     uint64_t shape; // of what its part is about
 };
@@ -23,11 +23,11 @@ struct pieces {
 struct building {
     struct model *model;
     struct model_builder builder;
-    struct lanes lanes;
+    struct recorded recorded;
     struct segments segments;
-    struct lane_segments *of_lane;
+    struct thread_segments *of_thread;
     struct align align;
-    struct pieces *family; // by family: in the order of phases and lanes
+    struct pieces *family; // by family: in the order of phases and threads
 };
 
 // Which uses and closes of files wait for opens and uses by other threads (file_waits.c).

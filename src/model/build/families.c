@@ -10,10 +10,10 @@ static uint64_t signature(const struct building *b, const struct align_phase *ph
 {
     uint64_t hash = hash_add(1, phase->program);
     for (size_t i = 0; i < phase->parts; i++) {
-        const struct lane *lane = &b->lanes.lane[phase->part[i].lane];
+        const struct thread_ops *thread = &b->recorded.thread[phase->part[i].thread];
         const struct segment *segment = &b->segments.segment[phase->part[i].segment];
         if (!segment->ops.count) continue;
-        hash = hash_add(hash, lookup_pair(lane->rank, lane->thread));
+        hash = hash_add(hash, lookup_pair(thread->rank, thread->number));
         hash = hash_add(hash, segment->sizes);
         hash = hash_add(hash, segment->bytes);
     }
@@ -37,7 +37,7 @@ static int64_t extend(struct extent *extent, const struct op_time *time, size_t 
     return sum_ns;
 }
 
-static void observe_gap(struct model_phase *phase, const struct lane_gap *gap)
+static void observe_gap(struct model_phase *phase, const struct thread_gap *gap)
 {
     if (gap->comm_ns > phase->comm_ns) phase->comm_ns = gap->comm_ns;
     if (gap->idle_ns > phase->idle_ns) phase->idle_ns = gap->idle_ns;
@@ -48,19 +48,20 @@ static void observe_gap(struct model_phase *phase, const struct lane_gap *gap)
 static void observe_phase(const struct building *b, const struct align_phase *from, struct model_phase *phase)
 {
     struct extent extent = {INT64_MAX, INT64_MIN}, others = extent;
-    int64_t sum_ns = 0, other_ns = 0; // of one process: its lanes follow each other
+    int64_t sum_ns = 0, other_ns = 0; // of one process: its threads follow each other
     phase->tick = UINT64_MAX;
     for (size_t i = 0; i < from->parts; i++) {
-        const struct lane *lane = &b->lanes.lane[from->part[i].lane];
+        const struct thread_ops *thread = &b->recorded.thread[from->part[i].thread];
         const struct segment *segment = &b->segments.segment[from->part[i].segment];
-        if (i && lane->rank != b->lanes.lane[from->part[i - 1].lane].rank) sum_ns = other_ns = 0;
-        sum_ns += extend(&extent, lane->time + segment->first, segment->end - segment->first);
-        other_ns += extend(&others, lane->other_time + segment->other_first, segment->other_end - segment->other_first);
+        if (i && thread->rank != b->recorded.thread[from->part[i - 1].thread].rank) sum_ns = other_ns = 0;
+        sum_ns += extend(&extent, thread->time + segment->first, segment->end - segment->first);
+        other_ns +=
+            extend(&others, thread->other_time + segment->other_first, segment->other_end - segment->other_first);
         if (sum_ns > phase->duration_ns) phase->duration_ns = sum_ns;
         if (other_ns > phase->other_ns) phase->other_ns = other_ns;
         if (segment->first == segment->end) continue;
-        if (lane->tick[segment->first] < phase->tick) phase->tick = lane->tick[segment->first];
-        observe_gap(phase, &lane->gap[segment->first]);
+        if (thread->tick[segment->first] < phase->tick) phase->tick = thread->tick[segment->first];
+        observe_gap(phase, &thread->gap[segment->first]);
     }
     if (phase->tick == UINT64_MAX) phase->tick = 0;
     if (extent.start_ns == INT64_MAX) extent = others;
@@ -80,9 +81,9 @@ static int add_pieces(struct building *b, struct pieces *to, const struct align_
 {
     for (size_t i = 0; i < from->parts; i++) {
         const struct align_part *part = &from->part[i];
-        const struct lane *lane = &b->lanes.lane[part->lane];
+        const struct thread_ops *thread = &b->recorded.thread[part->thread];
         FORWARD(array_push(to->piece, to->count,
-                           (struct piece){ph, lane->rank, lane->thread, part->lane, part->segment, 0}));
+                           (struct piece){ph, thread->rank, thread->number, part->thread, part->segment, 0}));
     }
     return 0;
 }
@@ -91,12 +92,12 @@ static int add_stays(struct building *b, const struct align_phase *from, uint32_
 {
     struct model *model = b->model;
     for (size_t i = 0; i < from->parts; i++) {
-        const struct lane *lane = &b->lanes.lane[from->part[i].lane];
+        const struct thread_ops *thread = &b->recorded.thread[from->part[i].thread];
         const struct segment *segment = &b->segments.segment[from->part[i].segment];
         if (segment->first == segment->end) continue;
-        FORWARD(array_push(
-            model->stay, model->stays,
-            (struct model_stay){lane->process->id, lane->tid, lane->rank, phase, lane->time[segment->first].start_ns}));
+        FORWARD(array_push(model->stay, model->stays,
+                           (struct model_stay){thread->process->id, thread->tid, thread->rank, phase,
+                                               thread->time[segment->first].start_ns}));
     }
     return 0;
 }

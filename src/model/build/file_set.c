@@ -184,7 +184,7 @@ static void settle_widths(struct entry *entry, size_t count, size_t column)
 }
 
 // How many members pass before the number changes, if it is the same number of them each time; else 1.
-static size_t find_every(const uint64_t *column, size_t count)
+static size_t count_every(const uint64_t *column, size_t count)
 {
     size_t every = 1;
     while (every < count && column[every] == column[0]) every++;
@@ -195,7 +195,7 @@ static size_t find_every(const uint64_t *column, size_t count)
 }
 
 // After how many numbers they begin again; all of them where they do not.
-static size_t find_period(const uint64_t *column, size_t count)
+static size_t period_of(const uint64_t *column, size_t count)
 {
     size_t period = 1;
     while (period < count && column[period] != column[0]) period++;
@@ -216,10 +216,10 @@ static bool is_regular(const uint64_t *column, size_t count)
 // Describes numbers that are not all the same, in the order of the members. Overwrites `column`.
 static int describe(struct file_set_number *number, uint64_t *column, size_t count)
 {
-    number->every = find_every(column, count);
+    number->every = count_every(column, count);
     size_t places = (count - 1) / number->every + 1;
     for (size_t i = 0; i < places; i++) column[i] = column[i * number->every];
-    places = find_period(column, places);
+    places = period_of(column, places);
     number->count = places;
     number->first = column[0];
     if (is_regular(column, places)) {

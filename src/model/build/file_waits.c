@@ -13,7 +13,7 @@ enum { MOST_THREADS = 256 }; // of a process: each close looks at all of them
 
 // A thread of the process. Its operations are numbered from 1, barriers left out.
 struct user {
-    const struct lane *lane;
+    const struct thread_ops *ops;
     size_t transfer, other; // the next of each
     uint32_t number;        // of the operations before these
     struct lookup last;     // by file: number of its last operation on it
@@ -27,7 +27,7 @@ struct wait_rows {
 };
 
 struct file_waits {
-    const struct lanes *lanes;
+    const struct recorded *recorded;
     struct user *user;
     uint32_t users;
     struct lookup opener, opened; // by file: the thread that opened it last, and the number of the open
@@ -65,7 +65,7 @@ static int add_close(struct file_waits *w, uint32_t thread, uint64_t file)
 
 static int add_operation(struct file_waits *w, uint32_t thread, const struct op *op)
 {
-    const struct op_kind *kind = &w->lanes->kind[op->kind];
+    const struct op_kind *kind = &w->recorded->kind[op->kind];
     struct user *user = &w->user[thread];
     if (kind->set == OP_NO_SET || kind->error) return 0;
     uint64_t file = lookup_pair(kind->set, (uint32_t)op->at[AT_MEMBER]);
@@ -86,14 +86,14 @@ static int add_operation(struct file_waits *w, uint32_t thread, const struct op 
 
 static bool other_is_next(const struct user *user)
 {
-    const struct lane *lane = user->lane;
-    return user->other < lane->others && lane->other[user->other].at[AT_POSITION] <= (int64_t)user->transfer;
+    const struct thread_ops *thread = user->ops;
+    return user->other < thread->others && thread->other[user->other].at[AT_POSITION] <= (int64_t)user->transfer;
 }
 
 static int64_t next_start_ns(const struct user *user)
 {
-    if (other_is_next(user)) return user->lane->other_time[user->other].start_ns;
-    return user->transfer < user->lane->transfers ? user->lane->time[user->transfer].start_ns : INT64_MAX;
+    if (other_is_next(user)) return user->ops->other_time[user->other].start_ns;
+    return user->transfer < user->ops->transfers ? user->ops->time[user->transfer].start_ns : INT64_MAX;
 }
 
 static int add_process(struct file_waits *w)
@@ -108,8 +108,8 @@ static int add_process(struct file_waits *w)
         if (first_ns == INT64_MAX) return 0;
         struct user *user = &w->user[thread];
         const struct op *op =
-            other_is_next(user) ? &user->lane->other[user->other++] : &user->lane->transfer[user->transfer++];
-        if (w->lanes->kind[op->kind].class == CLASS_NONE) continue;
+            other_is_next(user) ? &user->ops->other[user->other++] : &user->ops->transfer[user->transfer++];
+        if (w->recorded->kind[op->kind].class == CLASS_NONE) continue;
         RETURN_IF(++user->number == LOOKUP_NONE, ERR_LIMIT);
         FORWARD(add_operation(w, thread, op));
     }
@@ -123,8 +123,8 @@ static int copy_rows(struct building *b, const struct file_waits *w)
         if (!rows->count) continue;
         FORWARD(array_room(model->wait, model->waits));
         struct model_wait *wait = &model->wait[model->waits];
-        *wait = (struct model_wait){.program = w->user->lane->program,
-                                    .rank = w->user->lane->rank,
+        *wait = (struct model_wait){.program = w->user->ops->program,
+                                    .rank = w->user->ops->rank,
                                     .thread = i / w->users,
                                     .behind = i % w->users,
                                     .op = arena_copy(&model->arena, rows->op, rows->count * sizeof *rows->op),
@@ -136,14 +136,14 @@ static int copy_rows(struct building *b, const struct file_waits *w)
     return 0;
 }
 
-static int build_process(struct building *b, const struct lane *lane, uint32_t threads)
+static int build_process(struct building *b, const struct thread_ops *thread, uint32_t threads)
 {
-    struct file_waits w = {.lanes = &b->lanes,
+    struct file_waits w = {.recorded = &b->recorded,
                            .user = calloc(threads, sizeof *w.user),
                            .users = threads,
                            .rows = calloc((size_t)threads * threads, sizeof *w.rows)};
     int code = w.user && w.rows ? 0 : -ENOMEM;
-    for (uint32_t i = 0; i < threads && !code; i++) w.user[i].lane = &lane[i];
+    for (uint32_t i = 0; i < threads && !code; i++) w.user[i].ops = &thread[i];
     if (!code) code = add_process(&w);
     if (!code) code = copy_rows(b, &w);
     for (uint32_t i = 0; i < threads && w.user; i++) {
@@ -163,12 +163,12 @@ static int build_process(struct building *b, const struct lane *lane, uint32_t t
 
 int build_file_waits(struct building *b)
 {
-    struct lanes *lanes = &b->lanes;
-    for (size_t first = 0, end; first < lanes->count; first = end) {
-        for (end = first + 1; end < lanes->count && lanes->lane[end].thread; end++) continue;
+    struct recorded *recorded = &b->recorded;
+    for (size_t first = 0, end; first < recorded->count; first = end) {
+        for (end = first + 1; end < recorded->count && recorded->thread[end].number; end++) continue;
         size_t threads = end - first;
         if (threads > 1 && threads <= MOST_THREADS) {
-            FORWARD(build_process(b, &lanes->lane[first], (uint32_t)threads));
+            FORWARD(build_process(b, &recorded->thread[first], (uint32_t)threads));
         }
     }
     return 0;

@@ -66,7 +66,7 @@ static size_t greatest_common_divisor(size_t a, size_t b)
 }
 
 // Points from all over, neighbours in the sample far apart: wrong forms are found out early.
-static void take_sample(struct search *search)
+static void choose_sample(struct search *search)
 {
     size_t count = search->input->count;
     size_t stride = count / 8 * 5 + 1;
@@ -277,7 +277,7 @@ static bool lowest_two(const struct fit_input *input, struct fit_point lowest[2]
 }
 
 // Within the phase of the first point: the first rank that leaves the line through the lowest two, and the one before.
-static bool find_break(const struct fit_input *input, int64_t *leaves, int64_t *before)
+static bool leaves_line(const struct fit_input *input, int64_t *leaves, int64_t *before)
 {
     const struct fit_point *point = input->point;
     struct fit_point lowest[2];
@@ -313,7 +313,7 @@ static int try_block(struct search *search, int64_t start, bool jumps, bool bend
 static int try_blocks(struct search *search)
 {
     int64_t leaves, before;
-    if (!find_break(search->input, &leaves, &before)) return 0;
+    if (!leaves_line(search->input, &leaves, &before)) return 0;
     int found = try_block(search, leaves, true, false);
     if (!found) found = try_block(search, before, true, false);
     if (!found) found = try_block(search, before, false, true);
@@ -328,7 +328,7 @@ int fit_expression(const struct fit_input *input, char text[FIT_TEXT_BYTES])
     FORWARD(check_input(input));
     struct search search = {.input = input, .text = text, .scans_left = MAX_SCANS};
     look_over(&search);
-    take_sample(&search);
+    choose_sample(&search);
     int found = try_linear(&search);
     if (!found) list_sides(&search);
     if (!found) found = try_grids(&search, 0);

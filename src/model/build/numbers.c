@@ -27,7 +27,7 @@ static uint32_t number_file(struct numbering *n, uint32_t set)
 static uint32_t number_kind(struct numbering *n, uint32_t id)
 {
     if (n->kind_of[id] == UINT32_MAX && !n->error) {
-        struct op_kind kind = n->b->lanes.kind[id];
+        struct op_kind kind = n->b->recorded.kind[id];
         n->kind_of[id] = (uint32_t)n->b->model->kinds;
         kind.set = number_file(n, kind.set);
         kind.set2 = number_file(n, kind.set2);
@@ -85,7 +85,7 @@ static int fill_files(struct building *b, struct log *log)
     for (size_t i = 0; i < log_file_count(log) && !code; i++) {
         uint32_t at = file_of[model->sets.place[i].set];
         if (at == UINT32_MAX) continue;
-        const struct lane_file *from = &b->lanes.file[i];
+        const struct recorded_file *from = &b->recorded.file[i];
         struct model_file *to = &model->file[at];
         to->size_before += from->size_before;
         to->size_after += from->reach > from->size_before ? from->reach : from->size_before;
@@ -114,11 +114,11 @@ static int copy_hint_list(struct arena *arena, const struct log_hint_list *from,
 static int copy_hints(struct building *b)
 {
     struct model *model = b->model;
-    model->hints_count = b->lanes.hints_count;
+    model->hints_count = b->recorded.hints_count;
     model->hints = arena_alloc(&model->arena, (model->hints_count + 1) * sizeof *model->hints);
     RETURN_IF(!model->hints, -ENOMEM);
     for (size_t i = 0; i < model->hints_count; i++) {
-        const struct log_hints *from = b->lanes.hints[i];
+        const struct log_hints *from = b->recorded.hints[i];
         struct model_hints *to = &model->hints[i];
         FORWARD(copy_hint_list(&model->arena, &from->asked, &to->asked, &to->asked_count));
         FORWARD(copy_hint_list(&model->arena, &from->in_force, &to->in_force, &to->in_force_count));
@@ -129,12 +129,12 @@ static int copy_hints(struct building *b)
 int build_numbers(struct building *b, struct log *log)
 {
     struct model *model = b->model;
-    model->types = b->lanes.types;
-    b->lanes.types = (struct types){0};
+    model->types = b->recorded.types;
+    b->recorded.types = (struct types){0};
     FORWARD(copy_hints(b));
-    model->sets = b->lanes.sets;
-    b->lanes.sets = (struct file_sets){0};
-    size_t sets = model->sets.set_count, kinds = b->lanes.kinds;
+    model->sets = b->recorded.sets;
+    b->recorded.sets = (struct file_sets){0};
+    size_t sets = model->sets.set_count, kinds = b->recorded.kinds;
     struct numbering n = {.b = b, .kind_of = malloc((kinds + 1) * 4), .file_of = malloc((sets + 1) * 4)};
     int code = n.kind_of && n.file_of ? 0 : -ENOMEM;
     if (!code) {

@@ -72,7 +72,7 @@ struct thinking {
     int64_t *overlap_ns; // so too: sums
 };
 
-static int take_think(const struct op *op, size_t leaf, void *context)
+static int add_think(const struct op *op, size_t leaf, void *context)
 {
     struct thinking *t = context;
     const struct op_time *time = t->time++;
@@ -95,8 +95,8 @@ static size_t count_leaves(const struct model_items *items)
 
 static bool has_async(const struct building *b)
 {
-    for (size_t i = 0; i < b->lanes.kinds; i++) {
-        if (b->lanes.kind[i].nonblocking) return true;
+    for (size_t i = 0; i < b->recorded.kinds; i++) {
+        if (b->recorded.kind[i].nonblocking) return true;
     }
     return false;
 }
@@ -120,9 +120,9 @@ static int make_room(struct thinking *t, const struct model_items *items, size_t
 // Of a list: whether any of its operations is.
 static bool is_async(const struct building *b, const struct model_item *item)
 {
-    if (item->type == LOOPS_OP) return b->lanes.kind[item->kind].nonblocking;
+    if (item->type == LOOPS_OP) return b->recorded.kind[item->kind].nonblocking;
     for (uint64_t i = 0; i < item->count; i++) {
-        if (b->lanes.kind[item->list[0][i].kind].nonblocking) return true;
+        if (b->recorded.kind[item->list[0][i].kind].nonblocking) return true;
     }
     return false;
 }
@@ -161,9 +161,9 @@ int build_think(struct building *b, struct model_part *part, const struct piece 
     if (!code) code = make_room(&t, &part->items, count);
     for (size_t i = 0; i < count && !code; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
-        const struct lane *lane = &b->lanes.lane[pieces[i].lane];
-        t.time = others ? &lane->other_time[segment->other_first] : &lane->time[segment->first];
-        loops_walk(others ? &segment->others : &segment->ops, take_think, &t);
+        const struct thread_ops *thread = &b->recorded.thread[pieces[i].place];
+        t.time = others ? &thread->other_time[segment->other_first] : &thread->time[segment->first];
+        loops_walk(others ? &segment->others : &segment->ops, add_think, &t);
     }
     struct model_leaves at = model_leaves(&part->items);
     for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, model_next_leaf(&at));

@@ -112,7 +112,7 @@ static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value)
 
 static int fit_op(struct fitting *f, struct model_item *item)
 {
-    const struct op_kind *kind = &f->b->lanes.kind[item->kind];
+    const struct op_kind *kind = &f->b->recorded.kind[item->kind];
     int64_t rs = f->leaf[0]->op.at[AT_SIZE];
     for (size_t i = 1; i < f->count && rs; i++) {
         if (f->leaf[i]->op.at[AT_SIZE] != rs) rs = 0;

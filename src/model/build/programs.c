@@ -5,10 +5,10 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "model/build/threads_private.h"
+#include "model/build/recorded.h"
 
-struct finding {
-    struct lanes *lanes;
+struct assigning {
+    struct recorded *recorded;
     const struct log *log;
 };
 
@@ -77,22 +77,22 @@ static void sort_processes(const struct log_process **process, size_t count)
 
 // --- programs
 
-static bool belongs(const struct lane_program *program, const struct log_process *process)
+static bool belongs(const struct recorded_program *program, const struct log_process *process)
 {
     if (process->has_rank || program->is_mpi)
         return program->is_mpi && process->has_rank && program->world == process->world;
     return process->exe && program->name && !strcmp(process->exe, program->name) && process->start_ns < program->end_ns;
 }
 
-static int add_program(struct finding *l, const struct log_process *process, uint32_t *id)
+static int add_program(struct assigning *l, const struct log_process *process, uint32_t *id)
 {
-    struct lanes *lanes = l->lanes;
-    FORWARD(array_room(lanes->program, lanes->programs));
-    struct lane_program *program = &lanes->program[ *id = (uint32_t)lanes->programs++];
+    struct recorded *recorded = l->recorded;
+    FORWARD(array_room(recorded->program, recorded->programs));
+    struct recorded_program *program = &recorded->program[ *id = (uint32_t)recorded->programs++];
     *program =
-        (struct lane_program){.is_mpi = process->has_rank, .world = process->world, .start_ns = process->start_ns};
+        (struct recorded_program){.is_mpi = process->has_rank, .world = process->world, .start_ns = process->start_ns};
     if (process->exe) {
-        program->name = arena_text(&lanes->arena, process->exe);
+        program->name = arena_text(&recorded->arena, process->exe);
         RETURN_IF(!program->name, -ENOMEM);
     }
     if (process->has_rank) program->np = (uint32_t)log_world_at(l->log, process->world)->size;
@@ -100,13 +100,13 @@ static int add_program(struct finding *l, const struct log_process *process, uin
 }
 
 // Programs by their processes' starts. Only the latest few can still take a process in.
-static int find_program(struct finding *l, const struct log_process *process, uint32_t *id)
+static int program_of(struct assigning *l, const struct log_process *process, uint32_t *id)
 {
     enum { LATEST = 64 };
-    size_t count = l->lanes->programs;
+    size_t count = l->recorded->programs;
     for (size_t i = 0; i < count && (process->has_rank || i < LATEST); i++) {
         *id = (uint32_t)(count - 1 - i);
-        if (belongs(&l->lanes->program[*id], process)) return 0;
+        if (belongs(&l->recorded->program[*id], process)) return 0;
     }
     return add_program(l, process, id);
 }
@@ -116,14 +116,14 @@ struct membership {
     uint32_t rank;
 };
 
-static int join_programs(struct finding *l, const struct log_process **sorted, size_t count, struct membership *of)
+static int join_programs(struct assigning *l, const struct log_process **sorted, size_t count, struct membership *of)
 {
     sort_processes(sorted, count);
     for (size_t i = 0; i < count; i++) {
         const struct log_process *process = sorted[i];
         struct membership *member = &of[log_process_index(l->log, process)];
-        FORWARD(find_program(l, process, &member->program));
-        struct lane_program *program = &l->lanes->program[member->program];
+        FORWARD(program_of(l, process, &member->program));
+        struct recorded_program *program = &l->recorded->program[member->program];
         int64_t end_ns = process->has_end ? process->end_ns : INT64_MAX;
         if (end_ns > program->end_ns) program->end_ns = end_ns;
         if (!process->has_rank) {
@@ -137,44 +137,44 @@ static int join_programs(struct finding *l, const struct log_process **sorted, s
 }
 
 // Processes without operations are nobody's rank, and make no program: launchers.
-static void drop_empty(struct lanes *lanes)
+static void drop_empty(struct recorded *recorded)
 {
     size_t used = 0;
-    for (size_t i = 0; i < lanes->count; i++) {
-        if (lanes->lane[i].transfers || lanes->lane[i].others) lanes->lane[used++] = lanes->lane[i];
+    for (size_t i = 0; i < recorded->count; i++) {
+        if (recorded->thread[i].transfers || recorded->thread[i].others) recorded->thread[used++] = recorded->thread[i];
     }
-    lanes->count = used;
+    recorded->count = used;
 }
 
-static int find_programs(struct finding *l)
+static int assign_programs(struct assigning *l)
 {
-    struct lanes *lanes = l->lanes;
+    struct recorded *recorded = l->recorded;
     size_t count = log_process_count(l->log), used = 0;
     struct membership *of = calloc(count + 1, sizeof *of);
     const struct log_process **sorted = calloc(count + 1, sizeof *sorted);
-    bool *has_lane = calloc(count + 1, sizeof *has_lane);
-    int code = of && sorted && has_lane ? 0 : -ENOMEM;
-    for (size_t i = 0; i < lanes->count && !code; i++) {
-        size_t at = log_process_index(l->log, lanes->lane[i].process);
-        if (!has_lane[at]) sorted[used++] = lanes->lane[i].process;
-        has_lane[at] = true;
+    bool *has_thread = calloc(count + 1, sizeof *has_thread);
+    int code = of && sorted && has_thread ? 0 : -ENOMEM;
+    for (size_t i = 0; i < recorded->count && !code; i++) {
+        size_t at = log_process_index(l->log, recorded->thread[i].process);
+        if (!has_thread[at]) sorted[used++] = recorded->thread[i].process;
+        has_thread[at] = true;
     }
     if (!code) code = join_programs(l, sorted, used, of);
-    for (size_t i = 0; i < lanes->count && !code; i++) {
-        const struct membership *member = &of[log_process_index(l->log, lanes->lane[i].process)];
-        lanes->lane[i].program = member->program;
-        lanes->lane[i].rank = member->rank;
+    for (size_t i = 0; i < recorded->count && !code; i++) {
+        const struct membership *member = &of[log_process_index(l->log, recorded->thread[i].process)];
+        recorded->thread[i].program = member->program;
+        recorded->thread[i].rank = member->rank;
     }
-    free(has_lane);
+    free(has_thread);
     free(sorted);
     free(of);
     return code;
 }
 
 // Threads have no lasting names: they are numbered by where they begin.
-static int compare_lanes(const void *a, const void *b, void *context)
+static int compare_threads(const void *a, const void *b, void *context)
 {
-    const struct lane *x = a, *y = b;
+    const struct thread_ops *x = a, *y = b;
     const struct op_kind *kinds = context;
     if (x->program != y->program) return x->program < y->program ? -1 : 1;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
@@ -190,53 +190,56 @@ static int compare_lanes(const void *a, const void *b, void *context)
     return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void number_threads(struct lanes *lanes)
+static void number_threads(struct recorded *recorded)
 {
-    if (lanes->count) qsort_r(lanes->lane, lanes->count, sizeof *lanes->lane, compare_lanes, lanes->kind);
-    for (size_t i = 1; i < lanes->count; i++) {
-        struct lane *lane = &lanes->lane[i];
-        bool same = lane[-1].program == lane->program && lane[-1].rank == lane->rank;
-        lane->thread = same ? lane[-1].thread + 1 : 0;
+    if (recorded->count)
+        qsort_r(recorded->thread, recorded->count, sizeof *recorded->thread, compare_threads, recorded->kind);
+    for (size_t i = 1; i < recorded->count; i++) {
+        struct thread_ops *thread = &recorded->thread[i];
+        bool same = thread[-1].program == thread->program && thread[-1].rank == thread->rank;
+        thread->number = same ? thread[-1].number + 1 : 0;
     }
 }
 
-// --- where in the program a lane begins
+// --- where in the program a thread begins
 
-static struct op_time *first_time(const struct lane *lane)
+static struct op_time *first_time(const struct thread_ops *thread)
 {
-    bool by_other = lane->others && lane->other[0].at[AT_POSITION] == 0;
-    return by_other ? lane->other_time : lane->time;
+    bool by_other = thread->others && thread->other[0].at[AT_POSITION] == 0;
+    return by_other ? thread->other_time : thread->time;
 }
 
 // Ranks of MPI begin together. Of other processes, and of threads, one is made by another in the course of its work.
-static bool begin_together(const struct lanes *lanes, const struct lane *a, const struct lane *b)
+static bool begin_together(const struct recorded *recorded, const struct thread_ops *a, const struct thread_ops *b)
 {
     if (a->program != b->program) return false;
-    return !lanes->program[a->program].is_mpi || a->rank == b->rank;
+    return !recorded->program[a->program].is_mpi || a->rank == b->rank;
 }
 
-// The pause before a lane's first operation is the time since the first one of those that it began with.
-static void find_beginnings(struct lanes *lanes)
+// The pause before a thread's first operation is the time since the first one of those that it began with.
+static void set_beginnings(struct recorded *recorded)
 {
-    for (size_t first = 0, end; first < lanes->count; first = end) {
+    for (size_t first = 0, end; first < recorded->count; first = end) {
         int64_t start_ns = INT64_MAX;
-        for (end = first; end < lanes->count && begin_together(lanes, &lanes->lane[first], &lanes->lane[end]); end++) {
-            const struct op_time *time = first_time(&lanes->lane[end]);
+        for (end = first;
+             end < recorded->count && begin_together(recorded, &recorded->thread[first], &recorded->thread[end]);
+             end++) {
+            const struct op_time *time = first_time(&recorded->thread[end]);
             if (time->start_ns < start_ns) start_ns = time->start_ns;
         }
         for (size_t i = first; i < end; i++) {
-            struct op_time *time = first_time(&lanes->lane[i]);
+            struct op_time *time = first_time(&recorded->thread[i]);
             time->think_ns = time->start_ns - start_ns;
         }
     }
 }
 
-int lanes_find_programs(struct lanes *lanes, const struct log *log)
+int recorded_find_programs(struct recorded *recorded, const struct log *log)
 {
-    struct finding l = {lanes, log};
-    drop_empty(lanes);
-    FORWARD(find_programs(&l));
-    number_threads(lanes);
-    find_beginnings(lanes);
+    struct assigning l = {recorded, log};
+    drop_empty(recorded);
+    FORWARD(assign_programs(&l));
+    number_threads(recorded);
+    set_beginnings(recorded);
     return 0;
 }

@@ -16,13 +16,13 @@ enum {
 
 struct cutting {
     struct segments *out;
-    const struct lanes *lanes;
-    const struct lane *lane;
+    const struct recorded *recorded;
+    const struct thread_ops *thread;
     struct arena *arena;
     int64_t pause_ns; // that cuts; INT64_MAX where communication does
     uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
-    int64_t *largest; // by set, for find_small
+    int64_t *largest; // by set, for mark_small
 };
 
 // --- cuts
@@ -34,16 +34,16 @@ static int compare_ns(const void *a, const void *b)
 }
 
 // A program that rests as long before most of its operations does one of them at a time: there each pause cuts.
-static int find_pause(struct cutting *c, int64_t gap_ns)
+static int choose_pause(struct cutting *c, int64_t gap_ns)
 {
-    const struct lane *lane = c->lane;
+    const struct thread_ops *thread = c->thread;
     c->pause_ns = INT64_MAX;
-    if (c->lanes->program[lane->program].is_mpi || !lane->transfers) return 0;
-    int64_t *idle = malloc(lane->transfers * sizeof *idle);
+    if (c->recorded->program[thread->program].is_mpi || !thread->transfers) return 0;
+    int64_t *idle = malloc(thread->transfers * sizeof *idle);
     RETURN_IF(!idle, -ENOMEM);
-    for (size_t i = 0; i < lane->transfers; i++) idle[i] = lane->gap[i].idle_ns;
-    qsort(idle, lane->transfers, sizeof *idle, compare_ns);
-    int64_t usual_ns = idle[lane->transfers / 2];
+    for (size_t i = 0; i < thread->transfers; i++) idle[i] = thread->gap[i].idle_ns;
+    qsort(idle, thread->transfers, sizeof *idle, compare_ns);
+    int64_t usual_ns = idle[thread->transfers / 2];
     free(idle);
     bool is_slow = usual_ns >= gap_ns / USUAL_PAUSES && usual_ns < gap_ns;
     c->pause_ns = is_slow ? usual_ns * USUAL_PAUSES : gap_ns;
@@ -52,7 +52,7 @@ static int find_pause(struct cutting *c, int64_t gap_ns)
 
 static enum segment_cut cut_before(const struct cutting *c, size_t transfer)
 {
-    const struct lane_gap *gap = &c->lane->gap[transfer];
+    const struct thread_gap *gap = &c->thread->gap[transfer];
     if (!transfer) return CUT_START;
     if (gap->moving && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
     return gap->idle_ns >= c->pause_ns ? CUT_PAUSE : CUT_PATTERN;
@@ -100,7 +100,7 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
                        void *context)
 {
     struct item *item = context;
-    const struct op_kind *kind = &item->cutting->lanes->kind[op->kind];
+    const struct op_kind *kind = &item->cutting->recorded->kind[op->kind];
     int64_t largest, most_left;
     uint64_t asked = sum_of(op, AT_SIZE, step, count, steps, &largest);
     uint64_t left = sum_of(op, AT_SHORT, step, count, steps, &most_left);
@@ -113,7 +113,7 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
 
 static struct item measure(const struct cutting *c, struct loops *nest)
 {
-    const struct op_kind *kind = &c->lanes->kind[loops_first(nest)->kind];
+    const struct op_kind *kind = &c->recorded->kind[loops_first(nest)->kind];
     struct item item = {.nest = nest, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
     item.cutting = c;
     item.is_loose = loops_is_loose(nest);
@@ -175,7 +175,7 @@ static void join_similar(const struct cutting *c, const struct loops_seq *all, s
 
 // --- what is small among large
 
-static void find_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes)
+static void mark_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes)
 {
     int64_t *largest = c->largest;
     for (size_t i = 0; i < count; i++) largest[items[i].set] = 0;
@@ -224,9 +224,9 @@ static void join_many(struct item *items, size_t count, uint64_t bytes)
 // --- segments
 
 struct hashing {
-    const struct lanes *lanes;
+    const struct recorded *recorded;
     bool is_collective;
-    uint64_t look; // one bit for each kind, or shared: the order does not count
+    uint64_t kinds; // one bit for each kind, or shared: the order does not count
     uint64_t sizes;
     uint64_t list_sizes; // the same of the sizes in lists
 };
@@ -237,19 +237,19 @@ static void hash_op(const struct op *op, const struct loops_step *step, const ui
     struct hashing *h = context;
     uint64_t size = (uint64_t)op->at[AT_SIZE];
     (void)step, (void)steps;
-    h->look |= UINT64_C(1) << (op->kind & 63);
-    if (h->lanes->kind[op->kind].collective) h->is_collective = true;
+    h->kinds |= op_bit(op->kind);
+    if (h->recorded->kind[op->kind].collective) h->is_collective = true;
     if (count)
         h->sizes = hash_add(h->sizes, size);
     else
-        h->list_sizes |= UINT64_C(1) << (hash_add(1, size) & 63);
+        h->list_sizes |= op_bit(size);
 }
 
 static void hash_segment(const struct cutting *c, struct segment *segment)
 {
-    struct hashing h = {.lanes = c->lanes};
+    struct hashing h = {.recorded = c->recorded};
     loops_visit(&segment->ops, hash_op, &h);
-    segment->look = h.look;
+    segment->kinds = h.kinds;
     segment->is_collective = h.is_collective;
     segment->shape = hash_add(0, segment->ops.count);
     for (size_t i = 0; i < segment->ops.count; i++)
@@ -266,8 +266,8 @@ static int add_segment(struct cutting *c, struct segment *segment)
 static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)
 {
     uint64_t before = c->clock;
-    for (size_t i = first; i < end; i++) c->clock += c->lane->gap[i].moving + c->lane->gap[i].synchronising;
-    return before + c->lane->gap[first].moving + c->lane->gap[first].synchronising;
+    for (size_t i = first; i < end; i++) c->clock += c->thread->gap[i].moving + c->thread->gap[i].synchronising;
+    return before + c->thread->gap[first].moving + c->thread->gap[first].synchronising;
 }
 
 static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
@@ -277,7 +277,7 @@ static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item
     for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
     if (seq->count > 1) {
         join_similar(c, seq, items);
-        find_small(c, items, seq->count, bytes);
+        mark_small(c, items, seq->count, bytes);
         join_small(items, seq->count);
         join_many(items, seq->count, bytes);
     }
@@ -298,7 +298,7 @@ static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item
 static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment_cut cut)
 {
     struct loops_seq seq;
-    FORWARD(loops_fold(c->arena, c->lane->transfer + first, end - first, &seq));
+    FORWARD(loops_fold(c->arena, c->thread->transfer + first, end - first, &seq));
     struct item *items = malloc(seq.count * sizeof *items);
     RETURN_IF(!items, -ENOMEM);
     for (size_t i = 0; i < seq.count; i++) items[i] = measure(c, &seq.item[i]);
@@ -312,14 +312,14 @@ static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment
 // Where the others of the next segment begin: those that only end what this one did stay with it.
 static size_t others_end(const struct cutting *c, const struct segment *segment, bool is_last)
 {
-    const struct lane *lane = c->lane;
+    const struct thread_ops *thread = c->thread;
     size_t at = segment->other_first;
-    if (is_last) return lane->others;
-    while (at < lane->others && lane->other[at].at[AT_POSITION] < (int64_t)segment->end) at++;
+    if (is_last) return thread->others;
+    while (at < thread->others && thread->other[at].at[AT_POSITION] < (int64_t)segment->end) at++;
     size_t end = at;
-    for (; at < lane->others && lane->other[at].at[AT_POSITION] == (int64_t)segment->end; at++) {
-        unsigned class = c->lanes->kind[lane->other[at].kind].class;
-        if (lane->other_parted[at] || (class != CLASS_CLOSE && class != CLASS_SYNC && class != CLASS_NONE)) break;
+    for (; at < thread->others && thread->other[at].at[AT_POSITION] == (int64_t)segment->end; at++) {
+        unsigned class = c->recorded->kind[thread->other[at].kind].class;
+        if (thread->other_parted[at] || (class != CLASS_CLOSE && class != CLASS_SYNC && class != CLASS_NONE)) break;
         if (class != CLASS_NONE) end = at + 1;
     }
     return end;
@@ -331,7 +331,7 @@ static int fold_others(struct cutting *c, struct segment *segment)
     struct op *ops = malloc((count + 1) * sizeof *ops);
     RETURN_IF(!ops, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
-        ops[i] = c->lane->other[segment->other_first + i];
+        ops[i] = c->thread->other[segment->other_first + i];
         ops[i].at[AT_POSITION] -= (int64_t)segment->first;
     }
     int code = loops_fold(c->arena, ops, count, &segment->others);
@@ -353,27 +353,27 @@ static int share_others(struct cutting *c, size_t from)
 
 static int make_segments(struct cutting *c, int64_t gap_ns)
 {
-    const struct lane *lane = c->lane;
+    const struct thread_ops *thread = c->thread;
     size_t from = c->out->count;
-    FORWARD(find_pause(c, gap_ns));
-    for (size_t first = 0, end; first < lane->transfers; first = end) {
+    FORWARD(choose_pause(c, gap_ns));
+    for (size_t first = 0, end; first < thread->transfers; first = end) {
         enum segment_cut cut = cut_before(c, first);
-        for (end = first + 1; end < lane->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
+        for (end = first + 1; end < thread->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
         FORWARD(cut_stretch(c, first, end, cut));
     }
-    if (!lane->transfers) {
+    if (!thread->transfers) {
         struct segment none = {.cut = CUT_START};
         FORWARD(add_segment(c, &none));
     }
     return share_others(c, from);
 }
 
-int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,
-                  struct arena *arena)
+int segments_make(struct segments *segments, const struct recorded *recorded, const struct thread_ops *thread,
+                  int64_t gap_ns, struct arena *arena)
 {
-    struct cutting c = {.out = segments, .lanes = lanes, .lane = lane, .arena = arena};
-    c.last = malloc((lanes->kinds + 1) * sizeof *c.last);
-    c.largest = malloc((lanes->sets.set_count + 1) * sizeof *c.largest);
+    struct cutting c = {.out = segments, .recorded = recorded, .thread = thread, .arena = arena};
+    c.last = malloc((recorded->kinds + 1) * sizeof *c.last);
+    c.largest = malloc((recorded->sets.set_count + 1) * sizeof *c.largest);
     int code = c.last && c.largest ? make_segments(&c, gap_ns) : -ENOMEM;
     free(c.last);
     free(c.largest);

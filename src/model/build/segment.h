@@ -1,4 +1,4 @@
-// A lane's operations cut into its own phases.
+// A thread's operations cut into its own phases.
 //
 // Between two transfers of an MPI process lies a cut where it moved data by communication; of a process without MPI,
 // where it did nothing for `gap_ns`, or for ten times its usual pause if that is between a tenth of `gap_ns` and all of
@@ -15,20 +15,20 @@
 // follows no simple rule.
 #pragma once
 
-#include "model/build/threads.h"
+#include "model/build/recorded.h"
 #include "model/loops.h"
 
 enum segment_cut { CUT_START, CUT_PATTERN, CUT_COMMUNICATION, CUT_PAUSE };
 
 struct segment {
     enum segment_cut cut; // before it
-    size_t first, end;    // of the lane's transfers
+    size_t first, end;    // of the thread's transfers
     size_t other_first, other_end;
     struct loops_seq ops;
     struct loops_seq others; // AT_POSITION counts from the segment's first transfer
     uint64_t bytes;
-    uint64_t clock;     // calls of communication that the lane made before it
-    uint64_t look;      // of its kinds of transfers, however many and wherever
+    uint64_t clock;     // calls of communication that the thread made before it
+    uint64_t kinds;     // of its kinds of transfers, however many and wherever
     uint64_t shape;     // of its loops as well
     uint64_t sizes;     // and of the request sizes
     bool is_collective; // some transfer is: then it is so for all who take part
@@ -39,5 +39,5 @@ struct segments {
     size_t count;
 };
 
-int segments_make(struct segments *segments, const struct lanes *lanes, const struct lane *lane, int64_t gap_ns,
-                  struct arena *arena);
+int segments_make(struct segments *segments, const struct recorded *recorded, const struct thread_ops *thread,
+                  int64_t gap_ns, struct arena *arena);

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/lookup.h"
 #include "model/compare/others.h"
-#include "model/compare/pair.h"
+#include "model/compare/phase_pair.h"
 
 const char *diff_change_name(enum diff_change change)
 {
@@ -164,10 +164,10 @@ static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t 
 static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others)
 {
     const struct diff *diff = c->diff;
-    const struct phase_digest *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
+    const struct phase_fingerprint *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
     uint32_t a_np = np_of(diff->a, a), b_np = np_of(diff->b, b);
     for (size_t i = 0; i < x->parts && i < y->parts; i++) {
-        const struct part_digest *p = x->part[i], *q = y->part[i];
+        const struct part_fingerprint *p = x->part[i], *q = y->part[i];
         if ((p->is_other || q->is_other) && !others) return;
         for (size_t k = 0; k < p->files && k < q->files; k++) check_file(c, a_np, p->file[k], b_np, q->file[k]);
     }
@@ -267,8 +267,8 @@ static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_chang
 // --- the phases of two programs
 
 // Phases of A without a partner that are the same as one of B that has none either, elsewhere in the order.
-static int find_moved(struct comparing *c, const struct model_program *x, const struct model_program *y,
-                      uint32_t *moved)
+static int match_moved(struct comparing *c, const struct model_program *x, const struct model_program *y,
+                       uint32_t *moved)
 {
     const struct diff *diff = c->diff;
     struct lookup first = {0};
@@ -335,7 +335,7 @@ static int compare_programs(struct comparing *c, const struct diff_program *pair
         if (c->to[i] != DIFF_NONE) c->from_b[y->first + c->to[i]] = (uint32_t)(x->first + i);
     }
     uint32_t *moved = malloc((x->end - x->first + 1) * sizeof *moved);
-    int code = moved ? find_moved(c, x, y, moved) : -ENOMEM;
+    int code = moved ? match_moved(c, x, y, moved) : -ENOMEM;
     if (!code) code = add_rows(c, x, y, moved);
     free(moved);
     return code;

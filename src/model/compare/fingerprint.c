@@ -9,10 +9,10 @@
 
 #define LAST_RANK UINT64_MAX
 
-struct digesting {
-    struct fingerprint *digest;
+struct fingerprinting {
+    struct fingerprint *fingerprint;
     const struct model *model;
-    struct part_digest *part; // all of them, family after family
+    struct part_fingerprint *part; // all of them, family after family
     size_t parts;
     size_t *first_phase; // by family: where its phases begin in `phase_at`
     uint32_t *phase_at;  // [first_phase[family] + ph - 1]: place in the model
@@ -46,23 +46,23 @@ static uint64_t hash_hints(const struct model_hints *hints)
 }
 
 // The place of a view's type is a coordinate: it says something only together with the table of types.
-static struct kind_digest fingerprint_kind(const struct fingerprint *digest, const struct op_kind *kind)
+static struct kind_fingerprint fingerprint_kind(const struct fingerprint *fingerprint, const struct op_kind *kind)
 {
-    struct kind_digest to = {0};
-    if (kind->memory) to.memory = digest->type[kind->memory - 1];
-    if (kind->hints) to.hints = hash_hints(&digest->model->hints[kind->hints - 1]);
+    struct kind_fingerprint to = {0};
+    if (kind->memory) to.memory = fingerprint->type[kind->memory - 1];
+    if (kind->hints) to.hints = hash_hints(&fingerprint->model->hints[kind->hints - 1]);
     uint64_t hash = hash_text(kind->class, kind->call);
     hash = hash_add(hash, kind->layer);
     hash = hash_add(hash, (uint64_t)kind->collective | (uint64_t)kind->nonblocking << 1 |
                               (uint64_t)kind->has_offset << 2 | (uint64_t)kind->has_view << 3);
     hash = hash_add(hash, (uint64_t)kind->flags << 32 | kind->whence);
     hash = hash_add(hash_add(hash, to.memory), to.hints);
-    if (kind->etype_bytes) hash = hash_add(hash_add(hash, kind->etype_bytes), digest->types);
+    if (kind->etype_bytes) hash = hash_add(hash_add(hash, kind->etype_bytes), fingerprint->types);
     to.whole = hash_add(hash, (uint64_t)fingerprint_error(kind));
     return to;
 }
 
-static uint64_t local_file(struct digesting *d, uint32_t file)
+static uint64_t local_file(struct fingerprinting *d, uint32_t file)
 {
     if (file == OP_NO_SET) return file;
     if (d->seen_by[file] != d->part_number) {
@@ -73,10 +73,10 @@ static uint64_t local_file(struct digesting *d, uint32_t file)
     return d->local[file];
 }
 
-static uint64_t mix_kind(struct digesting *d, uint64_t hash, uint32_t id)
+static uint64_t mix_kind(struct fingerprinting *d, uint64_t hash, uint32_t id)
 {
     const struct op_kind *kind = &d->model->kind[id];
-    hash = hash_add(hash, d->digest->kind[id].whole);
+    hash = hash_add(hash, d->fingerprint->kind[id].whole);
     hash = hash_add(hash, local_file(d, kind->set));
     return hash_add(hash, local_file(d, kind->set2));
 }
@@ -98,14 +98,14 @@ static uint64_t hash_ranks(const struct model_part *part, uint32_t np)
     return hash;
 }
 
-static uint64_t mix_value(struct part_digest *to, uint64_t hash, const struct model_value *value)
+static uint64_t mix_value(struct part_fingerprint *to, uint64_t hash, const struct model_value *value)
 {
     if (!value->text) return hash_add(hash, value->table != NULL);
     if (strstr(value->text, "ph")) to->uses_ph = true;
     return hash_text(hash, value->text);
 }
 
-static uint64_t hash_items(struct digesting *d, struct part_digest *to, const struct model_items *items)
+static uint64_t hash_items(struct fingerprinting *d, struct part_fingerprint *to, const struct model_items *items)
 {
     uint64_t hash = hash_add(2, items->count);
     for (size_t i = 0; i < items->count; i++) {
@@ -124,7 +124,7 @@ static uint64_t hash_items(struct digesting *d, struct part_digest *to, const st
 
 // --- what does: tables and lists
 
-static uint64_t mix_list(struct digesting *d, uint64_t hash, const struct op *ops, uint64_t count)
+static uint64_t mix_list(struct fingerprinting *d, uint64_t hash, const struct op *ops, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         hash = mix_kind(d, hash, ops[i].kind);
@@ -133,7 +133,7 @@ static uint64_t mix_list(struct digesting *d, uint64_t hash, const struct op *op
     return hash;
 }
 
-static uint64_t hash_tables(struct digesting *d, const struct model_items *items, size_t first, size_t ranks)
+static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *items, size_t first, size_t ranks)
 {
     uint64_t hash = 3;
     for (size_t i = 0; i < items->count; i++) {
@@ -153,60 +153,61 @@ static uint64_t hash_tables(struct digesting *d, const struct model_items *items
 
 // --- how it looks
 
-static void look_at_op(const struct model *model, struct look *look, uint32_t id, uint64_t size, uint64_t count,
-                       uint64_t reps[CLASS_COUNT])
+static void add_op_features(const struct model *model, struct phase_features *features, uint32_t id, uint64_t size,
+                            uint64_t count, uint64_t reps[CLASS_COUNT])
 {
     const struct op_kind *kind = &model->kind[id];
-    look->classes |= 1u << kind->class;
-    look->sizes += hash_add(hash_add(4, kind->class), size);
-    look->calls |= UINT64_C(1) << (hash_text(5, kind->call) & 63);
-    look->loops = hash_add(look->loops, kind->class);
+    features->classes |= 1u << kind->class;
+    features->sizes += hash_add(hash_add(4, kind->class), size);
+    features->calls |= UINT64_C(1) << (hash_text(5, kind->call) & 63);
+    features->loops = hash_add(features->loops, kind->class);
     reps[kind->class] += count;
 }
 
-static void look_at_items(const struct model *model, struct look *look, const struct model_items *items, uint64_t count,
-                          uint64_t reps[CLASS_COUNT])
+static void add_item_features(const struct model *model, struct phase_features *features,
+                              const struct model_items *items, uint64_t count, uint64_t reps[CLASS_COUNT])
 {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         const struct model_value *size = &item->at[AT_SIZE];
-        look->loops = hash_add(hash_add(look->loops, item->type), item->count);
+        features->loops = hash_add(hash_add(features->loops, item->type), item->count);
         if (item->type == LOOPS_LOOP) {
-            look_at_items(model, look, &item->body, count * item->count, reps);
+            add_item_features(model, features, &item->body, count * item->count, reps);
         } else if (item->type == LOOPS_LIST) {
-            if (item->count) look_at_op(model, look, item->list[0][0].kind, 0, count * item->count, reps);
+            if (item->count) add_op_features(model, features, item->list[0][0].kind, 0, count * item->count, reps);
         } else {
             uint64_t hash = size->text ? hash_text(0, size->text) : size->table ? (uint64_t)size->table[0] : 0;
-            look_at_op(model, look, item->kind, hash, count, reps);
+            add_op_features(model, features, item->kind, hash, count, reps);
         }
     }
 }
 
-// Parts of different ranks that look alike count once: their number depends on that of the processes.
-static void look_at_parts(const struct model *model, struct look *look, const struct model_part *parts, size_t count)
+// Parts of different ranks that features alike count once: their number depends on that of the processes.
+static void add_part_features(const struct model *model, struct phase_features *features,
+                              const struct model_part *parts, size_t count)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        struct look one = {0};
+        struct phase_features one = {0};
         uint64_t reps[CLASS_COUNT] = {0};
-        look_at_items(model, &one, &parts[i].items, 1, reps);
+        add_item_features(model, &one, &parts[i].items, 1, reps);
         uint64_t hash = hash_add(hash_add(one.loops, one.sizes), one.calls);
         if (hash == last) continue;
         last = hash;
-        for (unsigned class = 0; class < CLASS_COUNT; class ++) look->reps = hash_add(look->reps, reps[class]);
-        look->classes |= one.classes;
-        look->sizes += one.sizes;
-        look->calls |= one.calls;
-        look->loops = hash_add(look->loops, one.loops);
+        for (unsigned class = 0; class < CLASS_COUNT; class ++) features->reps = hash_add(features->reps, reps[class]);
+        features->classes |= one.classes;
+        features->sizes += one.sizes;
+        features->calls |= one.calls;
+        features->loops = hash_add(features->loops, one.loops);
     }
 }
 
 // --- parts and phases
 
-static int keep_files(struct digesting *d, struct part_digest *to)
+static int keep_files(struct fingerprinting *d, struct part_fingerprint *to)
 {
     to->files = d->files;
-    to->file = arena_copy(&d->digest->arena, d->file, d->files * sizeof *d->file);
+    to->file = arena_copy(&d->fingerprint->arena, d->file, d->files * sizeof *d->file);
     return to->file || !d->files ? 0 : -ENOMEM;
 }
 
@@ -219,11 +220,11 @@ static uint64_t count_ops(const struct model_part *part)
     return __builtin_mul_overflow(ops, part->ranks, &ops) ? UINT64_MAX : ops;
 }
 
-static int fingerprint_part(struct digesting *d, uint32_t family, const struct model_part *part, bool is_other)
+static int fingerprint_part(struct fingerprinting *d, uint32_t family, const struct model_part *part, bool is_other)
 {
-    struct part_digest *to = &d->part[d->parts++];
+    struct part_fingerprint *to = &d->part[d->parts++];
     uint32_t np = d->model->program[d->model->family[family].program].np, count = d->model->family[family].count;
-    *to = (struct part_digest){.part = part, .is_other = is_other};
+    *to = (struct part_fingerprint){.part = part, .is_other = is_other};
     d->part_number = (uint32_t)d->parts;
     d->files = 0;
     to->fixed = hash_add(hash_ranks(part, np), hash_items(d, to, &part->items));
@@ -231,7 +232,7 @@ static int fingerprint_part(struct digesting *d, uint32_t family, const struct m
     uint64_t ops = count_ops(part);
     for (size_t i = 0; i < part->phs; i++) {
         RETURN_IF(part->ph[i] < 1 || part->ph[i] > count, ERR_FORMAT);
-        struct phase_digest *phase = &d->digest->phase[d->phase_at[d->first_phase[family] + part->ph[i] - 1]];
+        struct phase_fingerprint *phase = &d->fingerprint->phase[d->phase_at[d->first_phase[family] + part->ph[i] - 1]];
         uint64_t hash = hash_add(phase->structure, to->fixed);
         if (to->uses_ph) hash = hash_add(hash, part->ph[i]);
         phase->structure = hash_add(hash, hash_tables(d, &part->items, i * part->ranks, part->ranks));
@@ -242,28 +243,28 @@ static int fingerprint_part(struct digesting *d, uint32_t family, const struct m
     return keep_files(d, to);
 }
 
-static void count_parts(struct digesting *d, uint32_t family, const struct model_part *part, size_t count)
+static void count_parts(struct fingerprinting *d, uint32_t family, const struct model_part *part, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < part[i].phs; k++) {
             if (part[i].ph[k] < 1 || part[i].ph[k] > d->model->family[family].count) continue;
-            d->digest->phase[d->phase_at[d->first_phase[family] + part[i].ph[k] - 1]].parts++;
+            d->fingerprint->phase[d->phase_at[d->first_phase[family] + part[i].ph[k] - 1]].parts++;
         }
     }
 }
 
-static int fingerprint_family(struct digesting *d, uint32_t id)
+static int fingerprint_family(struct fingerprinting *d, uint32_t id)
 {
     const struct model_family *family = &d->model->family[id];
-    struct look look = {0};
-    look_at_parts(d->model, &look, family->part, family->parts);
-    if (!family->parts) look_at_parts(d->model, &look, family->other, family->others);
+    struct phase_features features = {0};
+    add_part_features(d->model, &features, family->part, family->parts);
+    if (!family->parts) add_part_features(d->model, &features, family->other, family->others);
     count_parts(d, id, family->part, family->parts);
     count_parts(d, id, family->other, family->others);
     for (uint32_t i = 0; i < family->count; i++) {
-        struct phase_digest *phase = &d->digest->phase[d->phase_at[d->first_phase[id] + i]];
-        phase->look = look;
-        phase->part = arena_alloc(&d->digest->arena, (phase->parts + 1) * sizeof *phase->part);
+        struct phase_fingerprint *phase = &d->fingerprint->phase[d->phase_at[d->first_phase[id] + i]];
+        phase->features = features;
+        phase->part = arena_alloc(&d->fingerprint->arena, (phase->parts + 1) * sizeof *phase->part);
         RETURN_IF(!phase->part, -ENOMEM);
         phase->parts = 0;
     }
@@ -273,7 +274,7 @@ static int fingerprint_family(struct digesting *d, uint32_t id)
 }
 
 // Where the phases of each family are. A family has each ph from 1 on once.
-static int place_phases(struct digesting *d)
+static int place_phases(struct fingerprinting *d)
 {
     const struct model *model = d->model;
     size_t next = 0;
@@ -295,50 +296,54 @@ static int place_phases(struct digesting *d)
     return 0;
 }
 
-static int fingerprint_all(struct digesting *d)
+static int fingerprint_all(struct fingerprinting *d)
 {
     const struct model *model = d->model;
     FORWARD(place_phases(d));
     for (size_t i = 0; i < model->types.count; i++)
-        d->digest->types = hash_add(d->digest->types, d->digest->type[i] = hash_type(&model->types.type[i]));
-    for (size_t i = 0; i < model->kinds; i++) d->digest->kind[i] = fingerprint_kind(d->digest, &model->kind[i]);
+        d->fingerprint->types =
+            hash_add(d->fingerprint->types, d->fingerprint->type[i] = hash_type(&model->types.type[i]));
+    for (size_t i = 0; i < model->kinds; i++)
+        d->fingerprint->kind[i] = fingerprint_kind(d->fingerprint, &model->kind[i]);
     for (uint32_t i = 0; i < model->families; i++) FORWARD(fingerprint_family(d, i));
     for (size_t i = 0; i < model->programs; i++) {
         const struct model_program *program = &model->program[i];
         uint64_t hash = hash_add(program->np, program->is_mpi);
-        for (size_t k = program->first; k < program->end; k++) hash = hash_add(hash, d->digest->phase[k].structure);
-        d->digest->program[i] = hash;
+        for (size_t k = program->first; k < program->end; k++)
+            hash = hash_add(hash, d->fingerprint->phase[k].structure);
+        d->fingerprint->program[i] = hash;
     }
-    for (size_t i = 0; i < model->phases && !d->digest->has_times; i++)
-        d->digest->has_times = model->phase[i].duration_ns > 0 || model->phase[i].other_ns > 0;
+    for (size_t i = 0; i < model->phases && !d->fingerprint->has_times; i++)
+        d->fingerprint->has_times = model->phase[i].duration_ns > 0 || model->phase[i].other_ns > 0;
     return 0;
 }
 
-static int prepare(struct digesting *d)
+static int prepare(struct fingerprinting *d)
 {
     const struct model *model = d->model;
-    struct fingerprint *digest = d->digest;
-    struct arena *arena = &digest->arena;
+    struct fingerprint *fingerprint = d->fingerprint;
+    struct arena *arena = &fingerprint->arena;
     size_t parts = 0;
     for (size_t i = 0; i < model->families; i++) parts += model->family[i].parts + model->family[i].others;
-    digest->type = arena_alloc(arena, (model->types.count + 1) * sizeof *digest->type);
-    digest->kind = arena_alloc(arena, (model->kinds + 1) * sizeof *digest->kind);
-    digest->phase = arena_alloc(arena, (model->phases + 1) * sizeof *digest->phase);
-    digest->program = arena_alloc(arena, (model->programs + 1) * sizeof *digest->program);
+    fingerprint->type = arena_alloc(arena, (model->types.count + 1) * sizeof *fingerprint->type);
+    fingerprint->kind = arena_alloc(arena, (model->kinds + 1) * sizeof *fingerprint->kind);
+    fingerprint->phase = arena_alloc(arena, (model->phases + 1) * sizeof *fingerprint->phase);
+    fingerprint->program = arena_alloc(arena, (model->programs + 1) * sizeof *fingerprint->program);
     d->part = arena_alloc(arena, (parts + 1) * sizeof *d->part);
     d->first_phase = calloc(model->families + 1, sizeof *d->first_phase);
     d->phase_at = calloc(model->phases + 1, sizeof *d->phase_at);
     d->seen_by = calloc(model->files + 1, sizeof *d->seen_by);
     d->local = calloc(model->files + 1, sizeof *d->local);
     d->file = calloc(model->files + 1, sizeof *d->file);
-    RETURN_IF(!digest->type || !digest->kind || !digest->phase || !digest->program || !d->part, -ENOMEM);
+    RETURN_IF(!fingerprint->type || !fingerprint->kind || !fingerprint->phase || !fingerprint->program || !d->part,
+              -ENOMEM);
     return d->first_phase && d->phase_at && d->seen_by && d->local && d->file ? 0 : -ENOMEM;
 }
 
-int fingerprint_make(struct fingerprint *digest, const struct model *model)
+int fingerprint_make(struct fingerprint *fingerprint, const struct model *model)
 {
-    struct digesting d = {.digest = digest, .model = model};
-    *digest = (struct fingerprint){.model = model};
+    struct fingerprinting d = {.fingerprint = fingerprint, .model = model};
+    *fingerprint = (struct fingerprint){.model = model};
     int code = prepare(&d);
     if (!code) code = fingerprint_all(&d);
     free(d.first_phase);
@@ -346,20 +351,20 @@ int fingerprint_make(struct fingerprint *digest, const struct model *model)
     free(d.seen_by);
     free(d.local);
     free(d.file);
-    if (code) fingerprint_free(digest);
+    if (code) fingerprint_free(fingerprint);
     return code;
 }
 
-void fingerprint_free(struct fingerprint *digest)
+void fingerprint_free(struct fingerprint *fingerprint)
 {
-    arena_free(&digest->arena);
-    *digest = (struct fingerprint){0};
+    arena_free(&fingerprint->arena);
+    *fingerprint = (struct fingerprint){0};
 }
 
-unsigned fingerprint_likeness(const struct phase_digest *a, const struct phase_digest *b)
+unsigned fingerprint_likeness(const struct phase_fingerprint *a, const struct phase_fingerprint *b)
 {
     if (a->structure == b->structure) return LIKE_EQUAL;
-    if (a->look.classes != b->look.classes) return 0;
-    return 2 + 4u * (a->look.sizes == b->look.sizes) + 4u * (a->look.reps == b->look.reps) +
-           4u * (a->look.loops == b->look.loops) + 2u * (a->look.calls == b->look.calls);
+    if (a->features.classes != b->features.classes) return 0;
+    return 2 + 4u * (a->features.sizes == b->features.sizes) + 4u * (a->features.reps == b->features.reps) +
+           4u * (a->features.loops == b->features.loops) + 2u * (a->features.calls == b->features.calls);
 }

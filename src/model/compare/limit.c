@@ -26,26 +26,26 @@ static void set_bandwidth(struct diff_values *values)
     values->of[QUANTITY_BANDWIDTH] = seconds > 0 ? values->of[QUANTITY_WEIGHT] / seconds : NAN;
 }
 
-struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *digest, uint32_t phase)
+struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *fingerprint, uint32_t phase)
 {
     struct diff_values values = {{0}};
     if (phase != DIFF_NONE) {
         const struct model_phase *from = &model->phase[phase];
-        values.of[QUANTITY_TIME] = digest->has_times ? (double)from->duration_ns / 1e9 : NAN;
-        values.of[QUANTITY_OTHER] = digest->has_times ? (double)from->other_ns / 1e9 : NAN;
+        values.of[QUANTITY_TIME] = fingerprint->has_times ? (double)from->duration_ns / 1e9 : NAN;
+        values.of[QUANTITY_OTHER] = fingerprint->has_times ? (double)from->other_ns / 1e9 : NAN;
         values.of[QUANTITY_WEIGHT] = (double)model->family[from->family].weight;
-        values.of[QUANTITY_OPS] = (double)digest->phase[phase].ops;
+        values.of[QUANTITY_OPS] = (double)fingerprint->phase[phase].ops;
         values.of[QUANTITY_PHASES] = 1;
     }
     set_bandwidth(&values);
     return values;
 }
 
-struct diff_values diff_total(const struct model *model, const struct fingerprint *digest)
+struct diff_values diff_total(const struct model *model, const struct fingerprint *fingerprint)
 {
     struct diff_values total = {{0}};
     for (uint32_t i = 0; i < model->phases; i++) {
-        struct diff_values one = diff_phase_values(model, digest, i);
+        struct diff_values one = diff_phase_values(model, fingerprint, i);
         for (unsigned q = 0; q < QUANTITY_COUNT; q++) total.of[q] += one.of[q];
     }
     set_bandwidth(&total);
@@ -68,27 +68,27 @@ static const char *skip_space(const char *at)
 }
 
 // A word at `at`: its end where it is there, else NULL.
-static const char *take_word(const char *at, const char *word)
+static const char *parse_word(const char *at, const char *word)
 {
     size_t len = strlen(word);
     return strncmp(at, word, len) || isalnum((unsigned char)at[len]) ? NULL : at + len;
 }
 
-static const char *take_quantity(const char *at, struct diff_condition *to)
+static const char *parse_quantity(const char *at, struct diff_condition *to)
 {
     if (!strncmp(at, "phase.", 6)) {
         to->of_phase = true;
         at += 6;
     }
     for (unsigned q = 0; q < QUANTITY_COUNT; q++) {
-        const char *end = take_word(at, quantity_names[q]);
+        const char *end = parse_word(at, quantity_names[q]);
         to->quantity = q;
         if (end) return to->of_phase && (q == QUANTITY_STRUCTURE || q == QUANTITY_PHASES) ? NULL : end;
     }
     return NULL;
 }
 
-static const char *take_comparison(const char *at, struct diff_condition *to)
+static const char *parse_comparison(const char *at, struct diff_condition *to)
 {
     static const struct {
         const char *sign;
@@ -105,7 +105,7 @@ static const char *take_comparison(const char *at, struct diff_condition *to)
     return NULL;
 }
 
-static const char *take_unit(const char *at, struct diff_condition *to)
+static const char *parse_unit(const char *at, struct diff_condition *to)
 {
     static const struct {
         const char *name;
@@ -122,7 +122,7 @@ static const char *take_unit(const char *at, struct diff_condition *to)
     };
     if (!isalpha((unsigned char)*at)) return at;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const char *end = units[i].quantities & 1u << to->quantity ? take_word(at, units[i].name) : NULL;
+        const char *end = units[i].quantities & 1u << to->quantity ? parse_word(at, units[i].name) : NULL;
         if (!end) continue;
         to->number *= units[i].times;
         return end;
@@ -130,7 +130,7 @@ static const char *take_unit(const char *at, struct diff_condition *to)
     return NULL;
 }
 
-static const char *take_number(const char *at, struct diff_condition *to)
+static const char *parse_number(const char *at, struct diff_condition *to)
 {
     bool minus = *at == '-';
     to->is_change = minus || *at == '+';
@@ -144,25 +144,25 @@ static const char *take_number(const char *at, struct diff_condition *to)
     if (minus) to->number = -to->number;
     at = skip_space(end);
     if (*at != '%') {
-        const char *unit_end = take_unit(at, to);
+        const char *unit_end = parse_unit(at, to);
         return unit_end || strncmp(at, "and", 3) ? unit_end : at;
     }
     to->is_percent = to->is_change = true;
     return at + 1;
 }
 
-static const char *take_condition(const char *at, struct diff_condition *to, const char **why)
+static const char *parse_condition(const char *at, struct diff_condition *to, const char **why)
 {
     *to = (struct diff_condition){0};
     *why = "starts with time, other, weight, bandwidth, ops, phases or structure, "
            "the first five also with 'phase.' before them";
-    at = take_quantity(at, to);
+    at = parse_quantity(at, to);
     if (!at || to->quantity == QUANTITY_STRUCTURE) return at;
     *why = "a comparison follows the quantity: > >= < <= = !=";
-    at = take_comparison(skip_space(at), to);
+    at = parse_comparison(skip_space(at), to);
     if (!at) return NULL;
     *why = "ends with a number such as +10%, 1.5s or -20M";
-    return take_number(skip_space(at), to);
+    return parse_number(skip_space(at), to);
 }
 
 int diff_limit_parse(struct diff_limit *limit, const char *text, const char **why)
@@ -172,12 +172,12 @@ int diff_limit_parse(struct diff_limit *limit, const char *text, const char **wh
     for (;;) {
         *why = "too many conditions";
         RETURN_IF(limit->conditions == DIFF_LIMIT_CONDITIONS, ERR_USAGE);
-        at = take_condition(at, &limit->condition[limit->conditions++], why);
+        at = parse_condition(at, &limit->condition[limit->conditions++], why);
         RETURN_IF(!at, ERR_USAGE);
         at = skip_space(at);
         if (!*at) return 0;
         *why = "conditions are joined by 'and'";
-        at = take_word(at, "and");
+        at = parse_word(at, "and");
         RETURN_IF(!at, ERR_USAGE);
         at = skip_space(at);
     }

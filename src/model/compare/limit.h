@@ -27,8 +27,8 @@ const char *diff_quantity_name(enum diff_quantity quantity);
 struct diff_values {
     double of[QUANTITY_COUNT]; // NaN where there is none
 };
-struct diff_values diff_total(const struct model *model, const struct fingerprint *digest);
-struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *digest, uint32_t phase);
+struct diff_values diff_total(const struct model *model, const struct fingerprint *fingerprint);
+struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *fingerprint, uint32_t phase);
 
 // From a to b in percent of a; from nothing to something it is infinite.
 double diff_percent(double a, double b);

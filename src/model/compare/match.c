@@ -13,7 +13,7 @@ enum {
 };
 
 struct aligning {
-    const struct phase_digest *a, *b;
+    const struct phase_fingerprint *a, *b;
     uint32_t *to;
 };
 
@@ -38,7 +38,7 @@ static size_t cells_of(const struct stretch *s)
 }
 
 // Fills in the best move from each place, from the ends backwards; `best` is one row of scores.
-static void find_moves(const struct aligning *al, const struct stretch *s, uint32_t *best, uint8_t *move)
+static void compute_moves(const struct aligning *al, const struct stretch *s, uint32_t *best, uint8_t *move)
 {
     size_t width = s->b1 - s->b0;
     for (size_t i = s->a1 - s->a0; i-- > 0;) {
@@ -60,7 +60,7 @@ static int align_exactly(const struct aligning *al, const struct stretch *s)
     uint32_t *best = calloc(width + 1, sizeof *best);
     uint8_t *move = malloc(cells_of(s) + 1);
     int code = best && move ? 0 : -ENOMEM;
-    if (!code) find_moves(al, s, best, move);
+    if (!code) compute_moves(al, s, best, move);
     for (size_t i = s->a0, k = s->b0; !code && i < s->a1 && k < s->b1;) {
         enum move next = move[(i - s->a0) * width + k - s->b0];
         if (next == MOVE_BOTH) al->to[i] = (uint32_t)k;
@@ -109,7 +109,7 @@ static int64_t slide(const struct aligning *al, const struct stretch *s, int64_t
 }
 
 // The number of edits and the diagonal of the end; or, where that takes too many, of the place that is furthest.
-static void find_edits(const struct aligning *al, const struct stretch *s, struct edits *e, int *edits, int *diagonal)
+static void count_edits(const struct aligning *al, const struct stretch *s, struct edits *e, int *edits, int *diagonal)
 {
     int64_t a_count = (int64_t)(s->a1 - s->a0), b_count = (int64_t)(s->b1 - s->b0), furthest = -1;
     int from;
@@ -148,7 +148,7 @@ static int align_equal(const struct aligning *al, struct stretch s)
     RETURN_IF(!e, -ENOMEM);
     while (s.a0 < s.a1 && s.b0 < s.b1) {
         int edits, diagonal = 0;
-        find_edits(al, &s, e, &edits, &diagonal);
+        count_edits(al, &s, e, &edits, &diagonal);
         keep_equal(al, &s, e, edits, diagonal);
     }
     free(e);
@@ -192,7 +192,8 @@ static int align_long(const struct aligning *al, const struct stretch *s)
     return 0;
 }
 
-int diff_align(const struct phase_digest *a, size_t a_count, const struct phase_digest *b, size_t b_count, uint32_t *to)
+int diff_align(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b, size_t b_count,
+               uint32_t *to)
 {
     struct aligning al = {a, b, to};
     struct stretch s = {0, a_count, 0, b_count};

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "model/compare/pair.h"
+#include "model/compare/phase_pair.h"
 
 enum {
     NOTES_MOST = 32, // of one pair
@@ -119,17 +119,17 @@ static int view_ranks(struct arena *arena, const struct model *model, const stru
     return view->rank_text ? 0 : -ENOMEM;
 }
 
-static const struct family_view *view_family(struct diff_noting *noting, const struct fingerprint *digest,
+static const struct family_view *view_family(struct diff_noting *noting, const struct fingerprint *fingerprint,
                                              struct family_view *views, uint32_t phase)
 {
-    const struct model *model = digest->model;
+    const struct model *model = fingerprint->model;
     const struct model_family *family = &model->family[model->phase[phase].family];
     struct family_view *view = &views[model->phase[phase].family];
     if (view->ready || noting->error) return view;
     view->ready = true;
-    view->has_rows = digest->phase[phase].ops <= OPS_MOST;
-    if (view->has_rows) noting->error = model_rows(model, family, &view->row, &view->rows);
-    if (view->has_rows && !noting->error) noting->error = model_files_used(model, family, &view->use);
+    view->has_rows = fingerprint->phase[phase].ops <= OPS_MOST;
+    if (view->has_rows) noting->error = model_summarise_ops(model, family, &view->row, &view->rows);
+    if (view->has_rows && !noting->error) noting->error = model_count_files(model, family, &view->use);
     if (!noting->error) noting->error = view_ranks(&noting->diff->arena, model, family, view);
     return view;
 }
@@ -141,14 +141,15 @@ static const char *yes_or_no(bool yes)
     return yes ? "yes" : "no";
 }
 
-static const char *value_text(const struct model_row *row, unsigned coordinate, bool has)
+static const char *value_text(const struct op_summary *row, unsigned coordinate, bool has)
 {
     if (!has) return NULL;
     if (row->item->type == LOOPS_LIST) return row->mode;
     return row->item->at[coordinate].text ? row->item->at[coordinate].text : "table";
 }
 
-static void note_sizes(struct diff_noting *noting, const char *op, const struct model_row *x, const struct model_row *y)
+static void note_sizes(struct diff_noting *noting, const char *op, const struct op_summary *x,
+                       const struct op_summary *y)
 {
     char a[TEXT_BYTES] = "varies", b[TEXT_BYTES] = "varies";
     if (x->has_size && y->has_size) {
@@ -162,15 +163,15 @@ static void note_sizes(struct diff_noting *noting, const char *op, const struct 
 }
 
 // Where each request follows the one before, the displacement is the request's size and says nothing more.
-static void note_displacement(struct diff_noting *noting, const char *op, const struct model_row *x,
-                              const struct model_row *y)
+static void note_displacement(struct diff_noting *noting, const char *op, const struct op_summary *x,
+                              const struct op_summary *y)
 {
     if (!x->has_disp || !y->has_disp || x->disp == y->disp) return;
     if (x->disp == (int64_t)x->size && y->disp == (int64_t)y->size) return;
     diff_note_add(noting, (struct diff_note){"displacement", op, DIFF_BYTES, x->disp, y->disp, NULL, NULL});
 }
 
-static void note_rows(struct diff_noting *noting, const struct model_row *x, const struct model_row *y)
+static void note_rows(struct diff_noting *noting, const struct op_summary *x, const struct op_summary *y)
 {
     const char *op = call_class_name(x->class);
     diff_note_text(noting, "call", op, x->kind->call, y->kind->call);
@@ -186,14 +187,14 @@ static void note_rows(struct diff_noting *noting, const struct model_row *x, con
                    value_text(y, AT_SECOND, y->kind->has_view));
 }
 
-static unsigned row_likeness(const struct model_row *x, const struct model_row *y)
+static unsigned row_likeness(const struct op_summary *x, const struct op_summary *y)
 {
     if (x->class != y->class) return 0;
     bool same_sizes = x->has_size == y->has_size && (!x->has_size || x->size == y->size);
     return 1 + 8u * same_sizes + 4u * !strcmp(x->kind->call, y->kind->call) + 2u * (x->rep == y->rep);
 }
 
-static void note_alone(struct diff_noting *noting, const struct model_row *row, bool in_a)
+static void note_alone(struct diff_noting *noting, const struct op_summary *row, bool in_a)
 {
     char text[TEXT_BYTES];
     if (row->has_size)

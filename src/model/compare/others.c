@@ -21,7 +21,7 @@ struct collecting {
     uint32_t rank, thread;
 };
 
-static int take_other(const struct op *op, size_t leaf, void *context)
+static int add_other(const struct op *op, size_t leaf, void *context)
 {
     struct collecting *c = context;
     struct diff_others *others = c->others;
@@ -51,15 +51,15 @@ static int collect_part(struct collecting *c, const struct model_family *family,
     c->thread = part->thread;
     for (size_t i = 0; i < part->ranks; i++) {
         c->rank = part->rank[i];
-        FORWARD(model_walk(&(struct model_process){c->model, family, part, place, i}, take_other, c));
+        FORWARD(model_walk(&(struct model_process){c->model, family, part, place, i}, add_other, c));
     }
     return 0;
 }
 
-int diff_others_collect(const struct fingerprint *digest, uint32_t phase, struct diff_others *others)
+int diff_others_collect(const struct fingerprint *fingerprint, uint32_t phase, struct diff_others *others)
 {
-    const struct model *model = digest->model;
-    const struct phase_digest *from = &digest->phase[phase];
+    const struct model *model = fingerprint->model;
+    const struct phase_fingerprint *from = &fingerprint->phase[phase];
     struct collecting c = {.model = model, .others = others};
     *others = (struct diff_others){0};
     RETURN_IF(from->others > OPS_MOST, ERR_LIMIT);

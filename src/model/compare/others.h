@@ -22,5 +22,5 @@ struct diff_others {
 };
 
 // ERR_LIMIT: so many that they are not looked at one by one.
-int diff_others_collect(const struct fingerprint *digest, uint32_t phase, struct diff_others *others);
+int diff_others_collect(const struct fingerprint *fingerprint, uint32_t phase, struct diff_others *others);
 void diff_others_free(struct diff_others *others);

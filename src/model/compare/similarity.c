@@ -38,7 +38,7 @@ const char *similarity_call(const struct op_kind *kind)
     return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
 }
 
-static int take(const struct model_step *step, void *context)
+static int add_entry(const struct model_step *step, void *context)
 {
     struct entries *entries = context;
     const struct op_kind *kind = step->kind;
@@ -158,7 +158,7 @@ static int expand(struct entries *entries, uint32_t program, uint32_t rank, uint
     const struct model *model = entries->model;
     for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
         if (!phase_list_has(entries->phases, i + 1)) continue;
-        FORWARD(model_expand_phase(model, (uint32_t)i, rank, thread, take, entries));
+        FORWARD(model_expand_phase(model, (uint32_t)i, rank, thread, add_entry, entries));
     }
     return 0;
 }
@@ -181,8 +181,8 @@ static bool begin_alike(const struct entries *a, const struct entries *b)
 }
 
 // The first thread that is not taken, of those that begin like A's where `alike` is asked for; UINT32_MAX: none.
-static uint32_t find_partner(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
-                             bool alike)
+static uint32_t partner_of(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
+                           bool alike)
 {
     for (uint32_t t = 0; t < threads; t++) {
         if (!taken[t] && (!alike || begin_alike(a, &b[t]))) return t;
@@ -199,7 +199,7 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
     RETURN_IF(!taken, -ENOMEM);
     for (unsigned pass = 0; pass < 2; pass++) {
         for (uint32_t t = 0; t < threads; t++) {
-            uint32_t with = done[t] ? UINT32_MAX : find_partner(&a[t], b, threads, taken, pass == 0);
+            uint32_t with = done[t] ? UINT32_MAX : partner_of(&a[t], b, threads, taken, pass == 0);
             if (with == UINT32_MAX) continue;
             taken[with] = done[t] = true;
             compare(&a[t], &b[with], rank, out);

@@ -1,4 +1,4 @@
-// What jobs for generators of load are about, in comments.
+// What jobs for generators of jobs are about, in comments.
 #include <inttypes.h>
 
 #include "model/export/job.h"
@@ -6,17 +6,17 @@
 static const char *note_text(unsigned bit)
 {
     switch (1u << bit) {
-    case LOAD_SIZES: return "sizes differ from call to call; here they are their mean";
-    case LOAD_PLACES: return "places follow no simple rule; here they are random";
-    case LOAD_SHORT: return "more was asked for than was there; here it is what was moved";
-    case LOAD_VIEW: return "a file view scatters the bytes; here each transfer is in one piece";
-    case LOAD_COLLECTIVE: return "calls are collective";
-    case LOAD_NONBLOCKING: return "calls are nonblocking";
-    case LOAD_MEMORY: return "the memory of transfers is not contiguous; here it is";
-    case LOAD_STDIO: return "stdio gathers small requests in memory; here each goes to the system";
-    case LOAD_MPIIO: return "calls are MPI-IO; here they are POSIX";
-    case LOAD_PLACELESS: return "where transfers were is not known; here they are at the file's beginning";
-    case LOAD_TURNS: return "transfers of other sizes, files or directions take turns; here one kind follows the other";
+    case JOB_SIZES: return "sizes differ from call to call; here they are their mean";
+    case JOB_PLACES: return "places follow no simple rule; here they are random";
+    case JOB_SHORT: return "more was asked for than was there; here it is what was moved";
+    case JOB_VIEW: return "a file view scatters the bytes; here each transfer is in one piece";
+    case JOB_COLLECTIVE: return "calls are collective";
+    case JOB_NONBLOCKING: return "calls are nonblocking";
+    case JOB_MEMORY: return "the memory of transfers is not contiguous; here it is";
+    case JOB_STDIO: return "stdio gathers small requests in memory; here each goes to the system";
+    case JOB_MPIIO: return "calls are MPI-IO; here they are POSIX";
+    case JOB_PLACELESS: return "where transfers were is not known; here they are at the file's beginning";
+    case JOB_TURNS: return "transfers of other sizes, files or directions take turns; here one kind follows the other";
     default: return "";
     }
 }
@@ -27,7 +27,7 @@ static void write_text(const char *text, FILE *out)
     for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, out);
 }
 
-void load_write_title(const struct model *model, const char *tool, FILE *out)
+void job_write_title(const struct model *model, const char *tool, FILE *out)
 {
     fprintf(out, "# The I/O of this command as load for %s, phase by phase: ", tool);
     write_text(model->command ? model->command : "(not known)", out);
@@ -46,15 +46,15 @@ void load_write_title(const struct model *model, const char *tool, FILE *out)
     }
 }
 
-void load_write_phase(const struct model *model, uint32_t phase, const struct load *load, FILE *out)
+void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out)
 {
     const struct model_phase *about = &model->phase[phase];
     const struct model_family *family = &model->family[about->family];
     fprintf(out, "\n# Phase %u", (unsigned)phase + 1);
     if (family->count > 1) fprintf(out, " (%u of %u of family %u)", about->ph, family->count, about->family + 1);
-    fprintf(out, ": %" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " other calls\n", load->bytes[0],
-            load->bytes[1], load->others);
-    for (unsigned bit = 0; bit < LOAD_NOTES; bit++) {
-        if (load->notes & 1u << bit) fprintf(out, "# not as it was: %s\n", note_text(bit));
+    fprintf(out, ": %" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " other calls\n", jobs->bytes[0],
+            jobs->bytes[1], jobs->others);
+    for (unsigned bit = 0; bit < JOB_NOTES; bit++) {
+        if (jobs->notes & 1u << bit) fprintf(out, "# not as it was: %s\n", note_text(bit));
     }
 }

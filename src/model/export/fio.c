@@ -34,7 +34,7 @@ struct writing {
 
 // --- files that must be there
 
-static int find_extent(struct writing *w, uint32_t set, uint32_t member, struct extent **extent)
+static int intern_extent(struct writing *w, uint32_t set, uint32_t member, struct extent **extent)
 {
     uint64_t key = lookup_pair(set, member);
     uint32_t at = lookup_find(&w->extent_of, key);
@@ -48,12 +48,12 @@ static int find_extent(struct writing *w, uint32_t set, uint32_t member, struct 
     return 0;
 }
 
-static int reach(struct writing *w, const struct load_job *job)
+static int reach(struct writing *w, const struct job *job)
 {
-    int64_t end = load_end(job);
+    int64_t end = job_end(job);
     for (size_t i = 0; i < job->members; i++) {
         struct extent *extent;
-        FORWARD(find_extent(w, job->kind->set, job->member[i], &extent));
+        FORWARD(intern_extent(w, job->kind->set, job->member[i], &extent));
         // Nobody knows how far random writes get.
         if (job->class == CLASS_WRITE && !job->is_random && end > extent->written) extent->written = end;
         if (job->class == CLASS_READ && end > extent->written && end > extent->needed) extent->needed = end;
@@ -90,7 +90,7 @@ static uint32_t open_flags(const struct model *model, uint32_t set)
     return flags;
 }
 
-static void write_how(struct writing *w, const struct load_job *job)
+static void write_how(struct writing *w, const struct job *job)
 {
     enum { SECTOR_BYTES = 512 };
     uint32_t flags = open_flags(w->model, job->kind->set);
@@ -112,7 +112,7 @@ static void write_how(struct writing *w, const struct load_job *job)
     if (job->think_ns >= 1000) fprintf(w->out, "thinktime=%" PRId64 "\n", job->think_ns / 1000);
 }
 
-static void write_where(struct writing *w, const struct load_job *job, size_t members)
+static void write_where(struct writing *w, const struct job *job, size_t members)
 {
     FILE *out = w->out;
     const char *direction = job->class == CLASS_READ ? "read" : "write";
@@ -136,7 +136,7 @@ static void write_where(struct writing *w, const struct load_job *job, size_t me
 }
 
 // As many of the names as fit a line; gives how many.
-static size_t write_names(struct writing *w, const struct load_job *job, size_t from)
+static size_t write_names(struct writing *w, const struct job *job, size_t from)
 {
     size_t bytes = 0, i = from;
     fputs("filename=", w->out);
@@ -151,7 +151,7 @@ static size_t write_names(struct writing *w, const struct load_job *job, size_t 
     return i - from;
 }
 
-static void write_job(struct writing *w, uint32_t phase, size_t number, const struct load_job *job, bool waits)
+static void write_job(struct writing *w, uint32_t phase, size_t number, const struct job *job, bool waits)
 {
     for (size_t from = 0; from < job->members;) {
         fprintf(w->out, "\n[phase-%u.%zu-%s]\n", (unsigned)phase + 1, number + 1,
@@ -167,21 +167,21 @@ static void write_job(struct writing *w, uint32_t phase, size_t number, const st
 
 // --- all phases
 
-typedef int each_phase(struct writing *w, uint32_t phase, const struct load *load);
+typedef int each_phase(struct writing *w, uint32_t phase, const struct jobs *jobs);
 
-static int reach_phase(struct writing *w, uint32_t phase, const struct load *load)
+static int reach_phase(struct writing *w, uint32_t phase, const struct jobs *jobs)
 {
     (void)phase;
-    for (size_t i = 0; i < load->jobs; i++) FORWARD(reach(w, &load->job[i]));
+    for (size_t i = 0; i < jobs->count; i++) FORWARD(reach(w, &jobs->job[i]));
     return 0;
 }
 
-static int write_phase(struct writing *w, uint32_t phase, const struct load *load)
+static int write_phase(struct writing *w, uint32_t phase, const struct jobs *jobs)
 {
-    load_write_phase(w->model, phase, load, w->out);
-    for (size_t i = 0; i < load->jobs; i++) {
-        const struct load_job *job = &load->job[i];
-        write_job(w, phase, i, job, i == 0 || job->wave != load->job[i - 1].wave);
+    job_write_phase(w->model, phase, jobs, w->out);
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct job *job = &jobs->job[i];
+        write_job(w, phase, i, job, i == 0 || job->wave != jobs->job[i - 1].wave);
     }
     return ferror(w->out) ? -errno : 0;
 }
@@ -190,17 +190,17 @@ static int for_phases(struct writing *w, each_phase *each)
 {
     int code = 0;
     for (uint32_t phase = 0; phase < w->model->phases && !code; phase++) {
-        struct load load;
-        code = load_make(&load, w->model, phase);
-        if (code == 0) code = each(w, phase, &load);
-        load_free(&load);
+        struct jobs jobs;
+        code = jobs_make(&jobs, w->model, phase);
+        if (code == 0) code = each(w, phase, &jobs);
+        jobs_free(&jobs);
     }
     return code;
 }
 
 static int write_all(struct writing *w)
 {
-    load_write_title(w->model, "fio", w->out);
+    job_write_title(w->model, "fio", w->out);
     // Files are made when they are opened, not all at once before the first job; what is in the page cache stays there.
     fputs("\n[global]\nioengine=psync\ncreate_on_open=1\nfallocate=none\ninvalidate=0\ngroup_reporting=1\n", w->out);
     FORWARD(for_phases(w, reach_phase));
@@ -212,7 +212,7 @@ static int write_all(struct writing *w)
     return ferror(w->out) ? -errno : 0;
 }
 
-int load_write_fio(const struct model *model, FILE *out)
+int job_write_fio(const struct model *model, FILE *out)
 {
     struct writing w = {.model = model, .out = out};
     int code = write_all(&w);

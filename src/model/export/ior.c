@@ -15,7 +15,7 @@ enum { IOR_SIZE_BYTES = 8 }; // sizes must be multiples of this
 
 // What a line says.
 struct line {
-    const struct load_job *job; // the first of those that it stands for
+    const struct job *job; // the first of those that it stands for
     uint64_t processes;
     bool own_files;
     bool fits;       // places are as in the program, but for where all begins
@@ -32,13 +32,13 @@ struct writing {
 };
 
 // Of the same wave and alike, on whatever files.
-static bool is_alike(const struct load_job *a, const struct load_job *b)
+static bool is_alike(const struct job *a, const struct job *b)
 {
     return a->wave == b->wave && a->kind == b->kind && a->size == b->size && a->count == b->count && a->run == b->run &&
            a->jump == b->jump && a->is_random == b->is_random && a->members == b->members;
 }
 
-static bool same_file(const struct load_job *a, const struct load_job *b)
+static bool same_file(const struct job *a, const struct job *b)
 {
     return a->member[0] == b->member[0];
 }
@@ -46,7 +46,7 @@ static bool same_file(const struct load_job *a, const struct load_job *b)
 // Blocks that lie one behind the other, or in turns with those of the other processes.
 static void lay_out(struct line *line)
 {
-    const struct load_job *job = line->job;
+    const struct job *job = line->job;
     uint64_t all = job->size * job->count * job->members, run = job->size * job->run;
     bool alone = line->processes == 1 || line->own_files;
     line->block = all;
@@ -65,23 +65,23 @@ static void lay_out(struct line *line)
 }
 
 // The last process has the first place, and the others those behind theirs.
-static bool is_shifted(const struct line *line, const struct load_job *job, size_t jobs)
+static bool is_shifted(const struct line *line, const struct job *job, size_t jobs)
 {
-    const struct load_job *last = &job[jobs - 1];
+    const struct job *last = &job[jobs - 1];
     uint64_t all = job->size * job->count;
     return jobs == 2 && !line->own_files && !job->is_random && job->run == job->count && last->processes == 1 &&
            last->low == 0 && (uint64_t)job->low == all && (job->processes == 1 || (uint64_t)job->increment == all);
 }
 
 // From place `at` on; gives how many jobs it stands for.
-static size_t take_line(const struct load *load, size_t at, struct line *line)
+static size_t make_line(const struct jobs *jobs, size_t at, struct line *line)
 {
-    const struct load_job *job = &load->job[at];
+    const struct job *job = &jobs->job[at];
     size_t taken = 1;
     *line = (struct line){.job = job, .processes = job->processes};
-    for (; at + taken < load->jobs && is_alike(job, &load->job[at + taken]); taken++) {
-        line->processes += load->job[at + taken].processes;
-        line->own_files = line->own_files || !same_file(job, &load->job[at + taken]);
+    for (; at + taken < jobs->count && is_alike(job, &jobs->job[at + taken]); taken++) {
+        line->processes += jobs->job[at + taken].processes;
+        line->own_files = line->own_files || !same_file(job, &jobs->job[at + taken]);
     }
     lay_out(line);
     // One file, but not at a constant distance.
@@ -92,7 +92,7 @@ static size_t take_line(const struct load *load, size_t at, struct line *line)
 
 static void write_words(struct writing *w, const struct line *line)
 {
-    const struct load_job *job = line->job;
+    const struct job *job = line->job;
     if (job->members > 1)
         fprintf(w->out, "# not as it was: each process goes through %zu files; here it is one\n", job->members);
     else if (!line->fits)
@@ -100,7 +100,7 @@ static void write_words(struct writing *w, const struct line *line)
               w->out);
     if (job->low && !line->own_files && !line->is_shifted)
         fprintf(w->out, "# not as it was: it begins at byte %" PRId64 "; here at 0\n", job->low);
-    if (load_repeats(job)) fputs("# not as it was: it is the same place again and again; here it goes on\n", w->out);
+    if (job_repeats(job)) fputs("# not as it was: it is the same place again and again; here it goes on\n", w->out);
     if (job->size % IOR_SIZE_BYTES)
         fprintf(w->out, "# IOR refuses sizes that are no multiples of %d\n", IOR_SIZE_BYTES);
 }
@@ -113,7 +113,7 @@ static uint32_t member_of(const struct line *line)
 
 static void write_line(struct writing *w, const struct line *line, bool reads, bool goes_on, uint64_t repetitions)
 {
-    const struct load_job *job = line->job;
+    const struct job *job = line->job;
     char name[MODEL_PLAIN_NAME_BYTES];
     model_plain_name(w->model, job->kind->set, member_of(line), name);
     fprintf(w->out,
@@ -128,7 +128,7 @@ static void write_line(struct writing *w, const struct line *line, bool reads, b
     putc('\n', w->out);
 }
 
-static int find_extent(struct writing *w, const struct line *line, uint64_t **extent)
+static int intern_extent(struct writing *w, const struct line *line, uint64_t **extent)
 {
     uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
     uint32_t at = lookup_find(&w->extent_of, key);
@@ -146,7 +146,7 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
 {
     bool reads = line->job->class == CLASS_READ;
     uint64_t *extent, bytes = line->processes * line->block * line->segments;
-    FORWARD(find_extent(w, line, &extent));
+    FORWARD(intern_extent(w, line, &extent));
     if (reads && bytes > *extent) {
         fputs("# prepare: what is read must be there\n", w->out);
         write_line(w, line, false, *extent, 1);
@@ -158,41 +158,41 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
 }
 
 // MPI-IO, collective calls and places that follow no rule are something that IOR knows.
-static unsigned notes_of(const struct load *load)
+static unsigned notes_of(const struct jobs *jobs)
 {
-    unsigned known = LOAD_MPIIO | LOAD_COLLECTIVE;
-    return load->notes & ~known;
+    unsigned known = JOB_MPIIO | JOB_COLLECTIVE;
+    return jobs->notes & ~known;
 }
 
-static int write_family(struct writing *w, uint32_t phase, struct load *load)
+static int write_family(struct writing *w, uint32_t phase, struct jobs *jobs)
 {
     uint32_t count = w->model->family[w->model->phase[phase].family].count;
-    load->notes = notes_of(load);
-    load_write_phase(w->model, phase, load, w->out);
+    jobs->notes = notes_of(jobs);
+    job_write_phase(w->model, phase, jobs, w->out);
     if (count > 1)
         fprintf(w->out,
                 "# All %u phases of the family in one: each of the repetitions goes elsewhere in the program, here "
                 "over the same.\n",
                 (unsigned)count);
-    for (size_t i = 0; i < load->jobs;) {
+    for (size_t i = 0; i < jobs->count;) {
         struct line line;
-        i += take_line(load, i, &line);
+        i += make_line(jobs, i, &line);
         FORWARD(write_lines(w, &line, count));
     }
     return ferror(w->out) ? -errno : 0;
 }
 
-int load_write_ior(const struct model *model, FILE *out)
+int job_write_ior(const struct model *model, FILE *out)
 {
     struct writing w = {.model = model, .out = out};
     int code = 0;
-    load_write_title(model, "IOR", out);
+    job_write_title(model, "IOR", out);
     for (uint32_t phase = 0; phase < model->phases && !code; phase++) {
-        struct load load;
+        struct jobs jobs;
         if (model->phase[phase].ph != 1) continue;
-        code = load_make(&load, model, phase);
-        if (code == 0) code = write_family(&w, phase, &load);
-        load_free(&load);
+        code = jobs_make(&jobs, model, phase);
+        if (code == 0) code = write_family(&w, phase, &jobs);
+        jobs_free(&jobs);
     }
     lookup_free(&w.extent_of);
     free(w.extent);

@@ -1,26 +1,26 @@
-// A phase as jobs for generators of load, which know less than a model: each process reads or writes so many pieces of
+// A phase as jobs for generators of jobs, which know less than a model: each process reads or writes so many pieces of
 // one size, in places that follow one rule, and no process does two jobs at a time. What a job says otherwise than the
 // program did it is in its notes.
 #pragma once
 
 #include "model/model.h"
 
-enum load_note {
-    LOAD_SIZES = 1 << 0,  // sizes differ: the mean of them
-    LOAD_PLACES = 1 << 1, // places follow no simple rule: anywhere between the first and the last byte
-    LOAD_SHORT = 1 << 2,  // more was asked for than moved: what was moved
-    LOAD_VIEW = 1 << 3,   // a file view scatters the bytes: in one piece
-    LOAD_COLLECTIVE = 1 << 4,
-    LOAD_NONBLOCKING = 1 << 5,
-    LOAD_MEMORY = 1 << 6, // memory that is not contiguous: contiguous
-    LOAD_STDIO = 1 << 7,
-    LOAD_MPIIO = 1 << 8,
-    LOAD_PLACELESS = 1 << 9, // where it was is not known: at the beginning
-    LOAD_TURNS = 1 << 10,    // of a phase: jobs of a process that took turns follow each other
-    LOAD_NOTES = 11,
+enum job_note {
+    JOB_SIZES = 1 << 0,  // sizes differ: the mean of them
+    JOB_PLACES = 1 << 1, // places follow no simple rule: anywhere between the first and the last byte
+    JOB_SHORT = 1 << 2,  // more was asked for than moved: what was moved
+    JOB_VIEW = 1 << 3,   // a file view scatters the bytes: in one piece
+    JOB_COLLECTIVE = 1 << 4,
+    JOB_NONBLOCKING = 1 << 5,
+    JOB_MEMORY = 1 << 6, // memory that is not contiguous: contiguous
+    JOB_STDIO = 1 << 7,
+    JOB_MPIIO = 1 << 8,
+    JOB_PLACELESS = 1 << 9, // where it was is not known: at the beginning
+    JOB_TURNS = 1 << 10,    // of a phase: jobs of a process that took turns follow each other
+    JOB_NOTES = 11,
 };
 
-struct load_job {
+struct job {
     unsigned class;             // CLASS_READ or CLASS_WRITE
     const struct op_kind *kind; // of the first transfer
     uint64_t size;              // of a piece
@@ -40,28 +40,28 @@ struct load_job {
     int64_t increment;  // each so many bytes further on
     uint32_t wave;      // jobs of one wave run beside each other
     size_t order;
-    unsigned notes; // enum load_note
+    unsigned notes; // enum job_note
 };
 
-struct load {
-    struct load_job *job; // by wave, then rank
-    size_t jobs;
+struct jobs {
+    struct job *job; // by wave, then rank
+    size_t count;
     unsigned notes;    // of all jobs, and its own
     uint64_t bytes[2]; // read, written
     uint64_t others;   // operations that are no transfers
 };
 
-int load_make(struct load *load, const struct model *model, uint32_t phase);
-void load_free(struct load *load);
+int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase);
+void jobs_free(struct jobs *jobs);
 
 // Does it go over the same pieces again and again?
-bool load_repeats(const struct load_job *job);
-int64_t load_end(const struct load_job *job); // behind the last byte of all its processes
+bool job_repeats(const struct job *job);
+int64_t job_end(const struct job *job); // behind the last byte of all its processes
 
 // Lines of a comment: what the output is about, and what a phase is and how it differs from the program's.
-void load_write_title(const struct model *model, const char *tool, FILE *out);
-void load_write_phase(const struct model *model, uint32_t phase, const struct load *load, FILE *out);
+void job_write_title(const struct model *model, const char *tool, FILE *out);
+void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out);
 
 // Jobs for fio, and command lines for IOR. 0, a negative code, or the first error of the output as -errno.
-int load_write_fio(const struct model *model, FILE *out);
-int load_write_ior(const struct model *model, FILE *out);
+int job_write_fio(const struct model *model, FILE *out);
+int job_write_ior(const struct model *model, FILE *out);

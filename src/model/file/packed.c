@@ -30,7 +30,7 @@ int packed_add(struct bytes *columns, const void *first, size_t stride, size_t c
     return 0;
 }
 
-int packed_take(const uint8_t **at, const uint8_t *end, void *first, size_t stride, size_t count)
+int packed_get(const uint8_t **at, const uint8_t *end, void *first, size_t stride, size_t count)
 {
     uint8_t *to = first;
     uint64_t value = 0, folded;

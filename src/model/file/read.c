@@ -78,7 +78,7 @@ static int read_directories(struct reading *r, const char **directory)
         const struct json_value *value = json_in_at(files, i);
         const char *name;
         FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
-        uint32_t id = names_find(&r->files, name);
+        uint32_t id = string_table_find(&r->files, name);
         if (id == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no file \"%s\"", name);
         FORWARD(read_optional_text(r, value, "directory", &directory[id]));
     }
@@ -91,7 +91,7 @@ static int name_files(struct reading *r, const struct json_value *files)
         const struct json_value *value = json_in_at(files, i);
         const char *name;
         FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
-        int code = names_add(&r->files, name);
+        int code = string_table_add(&r->files, name);
         if (code == ERR_EXISTS) return json_in_fail(r->error, value, "a second file \"%s\"", name);
         FORWARD(code);
     }
@@ -138,7 +138,7 @@ static int read_file_of_kind(struct reading *r, const struct json_value *value, 
     *file = OP_NO_SET;
     FORWARD(read_optional_text(r, value, key, &name));
     if (!name) return 0;
-    *file = names_find(&r->files, name);
+    *file = string_table_find(&r->files, name);
     if (*file != LOOKUP_NONE) return 0;
     return json_in_fail(r->error, value, "there is no file \"%s\"", name);
 }
@@ -214,7 +214,7 @@ static int read_kind(struct reading *r, const struct json_value *value)
     struct op_kind found = {0}, *kind = &found;
     const char *id;
     FORWARD(json_in_need_text(value, "kind", &id, NULL, r->error));
-    int code = names_add(&r->kinds, id);
+    int code = string_table_add(&r->kinds, id);
     if (code == ERR_EXISTS) return json_in_fail(r->error, value, "a second kind \"%s\"", id);
     FORWARD(code);
     kind->call = id;
@@ -279,8 +279,8 @@ static int read_tree(struct model *model, struct json_in *in, struct json_in_err
     *error = (struct json_in_error){0};
     int code = read_root(&r, in->root);
     if (code && !error->message[0]) snprintf(error->message, sizeof error->message, "%s", err_text(code));
-    names_free(&r.files);
-    names_free(&r.kinds);
+    string_table_free(&r.files);
+    string_table_free(&r.kinds);
     builder_end(&r.b);
     arena_free(&r.scratch);
     json_in_free(in);

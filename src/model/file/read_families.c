@@ -28,7 +28,7 @@ static int read_list_op(struct reading *r, const struct json_value *value, struc
 {
     const char *name;
     FORWARD(json_in_need_text(value, "op", &name, NULL, r->error));
-    op->kind = names_find(&r->kinds, name);
+    op->kind = string_table_find(&r->kinds, name);
     if (op->kind == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no kind \"%s\"", name);
     for (unsigned c = 0; c < AT_COUNT; c++) {
         const char *key = model_coordinate_name(&r->model->kind[op->kind], c);
@@ -53,15 +53,15 @@ static int read_ops(struct reading *r, const struct json_value *value, uint64_t 
 // --- lists: packed
 
 // Kinds come as 64-bit numbers first, into the place of the offset.
-static int take_columns(const struct bytes *columns, struct op *ops, uint64_t count)
+static int unpack_columns(const struct bytes *columns, struct op *ops, uint64_t count)
 {
     const uint8_t *at = columns->data, *end = at + columns->len;
-    FORWARD(packed_take(&at, end, &ops->at[0], sizeof *ops, count));
+    FORWARD(packed_get(&at, end, &ops->at[0], sizeof *ops, count));
     for (uint64_t i = 0; i < count; i++) {
         RETURN_IF(ops[i].at[0] < 0 || ops[i].at[0] > UINT32_MAX, ERR_FORMAT);
         ops[i].kind = (uint32_t)ops[i].at[0];
     }
-    for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(packed_take(&at, end, &ops->at[c], sizeof *ops, count));
+    for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(packed_get(&at, end, &ops->at[c], sizeof *ops, count));
     return at == end ? 0 : ERR_FORMAT;
 }
 
@@ -75,7 +75,7 @@ static int unpack_ops(struct reading *r, const struct json_value *value, uint64_
     if (!code && columns.len / COLUMNS < count) code = ERR_FORMAT; // each number takes a byte or more
     if (!code) {
         *out = arena_alloc(&r->model->arena, (count + 1) * sizeof **out);
-        code = *out ? take_columns(&columns, *out, count) : -ENOMEM;
+        code = *out ? unpack_columns(&columns, *out, count) : -ENOMEM;
     }
     bytes_free(&columns);
     if (!code || code == -ENOMEM) return code;
@@ -176,7 +176,7 @@ static int read_op(struct reading *r, const struct json_value *value, struct mod
 {
     const char *name;
     FORWARD(json_in_need_text(value, "op", &name, NULL, r->error));
-    uint32_t id = names_find(&r->kinds, name);
+    uint32_t id = string_table_find(&r->kinds, name);
     if (id == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no kind \"%s\"", name);
     FORWARD(reason(r, value, builder_check_kind(&r->b, id)));
     FORWARD(builder_make_op(&r->b, item, id));

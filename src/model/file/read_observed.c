@@ -92,7 +92,7 @@ static int read_file_sizes(struct reading *r)
         const struct json_value *value = json_in_at(files, i);
         const char *name;
         FORWARD(json_in_need_text(value, "file", &name, NULL, r->error));
-        struct model_file *file = &r->model->file[names_find(&r->files, name)];
+        struct model_file *file = &r->model->file[string_table_find(&r->files, name)];
         FORWARD(read_optional_count(r, value, "existed", 0, file->set->member_count, &file->existed));
         FORWARD(read_optional_count(r, value, "size_before", 0, UINT64_MAX, &file->size_before));
         FORWARD(read_optional_count(r, value, "size_after", 0, UINT64_MAX, &file->size_after));

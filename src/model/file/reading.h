@@ -11,8 +11,8 @@ struct reading {
     const struct json_value *structure;
     const struct json_value *observed; // NULL without
     struct arena scratch;
-    struct names files;
-    struct names kinds;
+    struct string_table files;
+    struct string_table kinds;
     uint64_t numbers_left;
     struct model_builder b;
 };
@@ -23,7 +23,7 @@ int read_families(struct reading *r); // read_families.c
 int read_order(struct reading *r);    // read_families.c
 int read_observed(struct reading *r); // read_observed.c
 
-// --- small things (read_small.c)
+// --- small things (read_values.c)
 
 // As many numbers as `count` says, an array of them or packed.
 int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out);

@@ -24,10 +24,10 @@ size_t write_directory_len(const struct file_set *set)
 // An operation is called by its call and its file: that says most.
 static int name_kind(struct writing *w, const struct op_kind *kind)
 {
-    if (kind->set == OP_NO_SET) return names_add_unique(&w->kinds, kind->call);
+    if (kind->set == OP_NO_SET) return string_table_add_unique(&w->kinds, kind->call);
     char *name;
     RETURN_IF(asprintf(&name, "%s %s", kind->call, w->files.text[kind->set]) < 0, -ENOMEM);
-    int code = names_add_unique(&w->kinds, name);
+    int code = string_table_add_unique(&w->kinds, name);
     free(name);
     return code;
 }
@@ -37,7 +37,7 @@ int write_names(struct writing *w)
     const struct model *model = w->model;
     for (size_t i = 0; i < model->files; i++) {
         const struct file_set *set = model->file[i].set;
-        FORWARD(names_add_unique(&w->files, set->pattern + write_directory_len(set)));
+        FORWARD(string_table_add_unique(&w->files, set->pattern + write_directory_len(set)));
     }
     for (size_t i = 0; i < model->kinds; i++) FORWARD(name_kind(w, &model->kind[i]));
     return 0;
@@ -68,8 +68,8 @@ int model_write(const struct model *model, FILE *out)
         .model = model, .json = json_out_begin(out, UNFOLD_ALL), .files.arena = &arena, .kinds.arena = &arena};
     RETURN_IF(!w.json, -ENOMEM);
     int code = write_all(&w), ended = json_out_end(w.json);
-    names_free(&w.files);
-    names_free(&w.kinds);
+    string_table_free(&w.files);
+    string_table_free(&w.kinds);
     arena_free(&arena);
     return code ? code : ended;
 }

@@ -47,7 +47,7 @@ static uint64_t hash_list(const struct op *op, uint64_t count)
     return hash;
 }
 
-static int find_different(struct lists *lists)
+static int share_equal(struct lists *lists)
 {
     struct lookup seen = {0};
     const struct model_item *item = lists->item;
@@ -93,7 +93,7 @@ struct kind_summary {
     uint64_t count;
     int64_t smallest, largest; // request
     int64_t low, high;         // first byte and end, of transfers
-    struct access_order course;
+    struct access_order order;
     bool begun; // in the list that is being looked at
 };
 
@@ -104,7 +104,7 @@ static void summarise(struct kind_summary *of, const struct op *op)
     if (!of->count || size > of->largest) of->largest = size;
     if (!of->count || offset < of->low) of->low = offset;
     if (!of->count || offset + size > of->high) of->high = offset + size;
-    access_order_follow(&of->course, op, !of->begun);
+    access_order_follow(&of->order, op, !of->begun);
     of->begun = true;
     of->count++;
 }
@@ -149,7 +149,7 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
 static int write_kind_summary(struct writing *w, const struct lists *lists, size_t id, const struct kind_summary *of)
 {
     const struct op_kind *kind = &w->model->kind[id];
-    const char *mode = access_order_mode(&of->course);
+    const char *mode = access_order_mode(&of->order);
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
     json_fold(w->json);
     json_object(w->json);
@@ -241,7 +241,7 @@ static int write_ops(struct writing *w, const struct lists *lists)
 
 static int write_found(struct writing *w, struct lists *lists)
 {
-    FORWARD(find_different(lists));
+    FORWARD(share_equal(lists));
     json_object(w->json);
     write_unsigned(w, "list", lists->item->count);
     if (lists->count > 1) write_unsigned(w, "lists", lists->count);

@@ -235,12 +235,12 @@ static uint64_t count_ops(const struct model_family *family)
 // so many operations.
 static int write_summary(struct writing *w, const struct model_family *family)
 {
-    struct model_use use;
-    struct model_row *row;
+    struct model_file_use use;
+    struct op_summary *row;
     size_t rows;
     if (count_ops(family) > MOST_TO_LOOK_AT) return 0;
-    FORWARD(model_files_used(w->model, family, &use));
-    FORWARD(model_rows(w->model, family, &row, &rows));
+    FORWARD(model_count_files(w->model, family, &use));
+    FORWARD(model_summarise_ops(w->model, family, &row, &rows));
     if (rows) {
         const char *mode = row[0].mode;
         uint64_t bits = 0;

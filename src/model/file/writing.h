@@ -8,8 +8,8 @@
 struct writing {
     const struct model *model;
     struct json_out *json;
-    struct names files; // what kinds call them
-    struct names kinds; // what operations call them
+    struct string_table files; // what kinds call them
+    struct string_table kinds; // what operations call them
 };
 
 enum { WRITING_INLINE = 64 }; // numbers or operations that are written one by one; more are packed

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "model/phase_content.h"
+#include "model/phase_kinds.h"
 #include "replay/runner/runner.h"
 
 enum { PREPARE_BYTES = 1 << 20, MPI_CREATE = 1 }; // MPI_MODE_CREATE of both MPIs
@@ -46,7 +46,7 @@ static struct set_use *uses_by_set(const struct runner *runner)
 {
     const struct replay_job *job = runner->job;
     struct set_use *use = calloc(runner->model.files + 1, sizeof *use);
-    if (!use || !model_used_kinds(&runner->model, job->program, job->phases, note_kind, use)) return use;
+    if (!use || !phase_kinds(&runner->model, job->program, job->phases, note_kind, use)) return use;
     free(use);
     return NULL;
 }

@@ -24,8 +24,8 @@ enum { ROWS_MOST = 8 };
 struct rows {
     const struct model *model;
     const struct model_part *part;
-    struct model_row *row;
-    struct access_order *course; // beside the rows
+    struct op_summary *row;
+    struct access_order *order; // beside the rows
     size_t count;
     size_t first; // row of the part
     enum detail detail;
@@ -48,7 +48,7 @@ static int list_leaves(struct rows *r, const struct model_items *items)
     return 0;
 }
 
-static bool belongs(const struct rows *r, const struct model_row *row, const struct op *op,
+static bool belongs(const struct rows *r, const struct op_summary *row, const struct op *op,
                     const struct model_item *item)
 {
     const struct op_kind *kind = &r->model->kind[op->kind];
@@ -59,38 +59,38 @@ static bool belongs(const struct rows *r, const struct model_row *row, const str
     return row->size == (uint64_t)op->at[AT_SIZE];
 }
 
-static size_t find_row(struct rows *r, const struct op *op, const struct model_item *item)
+static size_t row_of(struct rows *r, const struct op *op, const struct model_item *item)
 {
     const struct op_kind *kind = &r->model->kind[op->kind];
     for (size_t i = r->first; i < r->count; i++) {
         if (belongs(r, &r->row[i], op, item)) return i;
     }
     r->error = array_room(r->row, r->count);
-    if (!r->error) r->error = array_room(r->course, r->count);
+    if (!r->error) r->error = array_room(r->order, r->count);
     if (r->error) return NO_ROW;
-    r->course[r->count] = (struct access_order){0};
-    r->row[r->count] = (struct model_row){.class = kind->class,
-                                          .kind = kind,
-                                          .part = r->part,
-                                          .item = item,
-                                          .has_size = true,
-                                          .low = INT64_MAX,
-                                          .size = (uint64_t)op->at[AT_SIZE]};
+    r->order[r->count] = (struct access_order){0};
+    r->row[r->count] = (struct op_summary){.class = kind->class,
+                                           .kind = kind,
+                                           .part = r->part,
+                                           .item = item,
+                                           .has_size = true,
+                                           .low = INT64_MAX,
+                                           .size = (uint64_t)op->at[AT_SIZE]};
     return r->count++;
 }
 
 // Other processes may have other sizes: an operation is in the row where the first process has it.
-static int take_row(const struct op *op, size_t leaf, void *context)
+static int add_to_row(const struct op *op, size_t leaf, void *context)
 {
     struct rows *r = context;
     struct leaf *from = &r->leaf[leaf];
-    size_t at = from->row == NO_ROW ? find_row(r, op, from->item) : from->row;
+    size_t at = from->row == NO_ROW ? row_of(r, op, from->item) : from->row;
     if (at == NO_ROW) return r->error;
     if (from->item->type == LOOPS_OP) from->row = at;
-    struct model_row *row = &r->row[at];
+    struct op_summary *row = &r->row[at];
     if (row->item != from->item) row->has_more = true;
     if (row->size != (uint64_t)op->at[AT_SIZE]) row->has_size = false;
-    if (r->is_first) access_order_follow(&r->course[at], op, row->rep++ == 0);
+    if (r->is_first) access_order_follow(&r->order[at], op, row->rep++ == 0);
     row->count++;
     if (op->at[AT_OFFSET] < row->low) row->low = op->at[AT_OFFSET];
     if (op->at[AT_OFFSET] + op->at[AT_SIZE] > row->high) row->high = op->at[AT_OFFSET] + op->at[AT_SIZE];
@@ -99,10 +99,10 @@ static int take_row(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static const char *mode_of(const struct model_row *row, const struct access_order *course)
+static const char *mode_of(const struct op_summary *row, const struct access_order *order)
 {
     if (row->kind->has_view) return "strided";
-    const char *mode = access_order_mode(course);
+    const char *mode = access_order_mode(order);
     bool is_random = !strcmp(mode, "random") || !strcmp(mode, "irregular");
     return is_random && row->item->type == LOOPS_OP && !row->has_more ? "strided" : mode; // a loop follows a rule
 }
@@ -110,7 +110,7 @@ static const char *mode_of(const struct model_row *row, const struct access_orde
 static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place)
 {
     r->is_first = rank_place == 0;
-    return model_walk(&(struct model_process){r->model, family, r->part, 0, rank_place}, take_row, r);
+    return model_walk(&(struct model_process){r->model, family, r->part, 0, rank_place}, add_to_row, r);
 }
 
 static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
@@ -127,21 +127,22 @@ static int part_rows(struct rows *r, const struct model_family *family, const st
     }
     for (size_t i = 1; i < part->ranks && !stop; i++) stop = walk_process(r, family, i);
     for (size_t i = r->first; i < r->count && !stop; i++) {
-        struct access_order *course = &r->course[i];
-        r->row[i].has_disp = course->steps && course->regular * 2 > course->steps;
-        r->row[i].disp = course->disp;
-        r->row[i].mode = mode_of(&r->row[i], course);
+        struct access_order *order = &r->order[i];
+        r->row[i].has_disp = order->steps && order->regular * 2 > order->steps;
+        r->row[i].disp = order->disp;
+        r->row[i].mode = mode_of(&r->row[i], order);
     }
     return stop;
 }
 
-int model_rows(const struct model *model, const struct model_family *family, struct model_row **rows, size_t *count)
+int model_summarise_ops(const struct model *model, const struct model_family *family, struct op_summary **rows,
+                        size_t *count)
 {
     struct rows r = {.model = model};
     int code = 0;
     for (size_t i = 0; i < family->parts && !code; i++) code = part_rows(&r, family, &family->part[i]);
     free(r.leaf);
-    free(r.course);
+    free(r.order);
     if (code) {
         free(r.row);
         r.row = NULL;
@@ -193,7 +194,7 @@ struct touching {
     const struct model *model;
     struct lookup by; // set and member -> rank
     uint32_t rank;
-    struct model_use use;
+    struct model_file_use use;
 };
 
 static int touch(const struct op *op, size_t leaf, void *context)
@@ -210,7 +211,7 @@ static int touch(const struct op *op, size_t leaf, void *context)
     return lookup_set(&t->by, key, t->rank);
 }
 
-int model_files_used(const struct model *model, const struct model_family *family, struct model_use *use)
+int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use)
 {
     struct touching t = {.model = model};
     int code = 0;
@@ -226,7 +227,7 @@ int model_files_used(const struct model *model, const struct model_family *famil
 }
 
 // What was asked for says little where most of it was not there: `cat` asks for all that there could be.
-uint64_t model_row_size(const struct model_row *row)
+uint64_t op_summary_size(const struct op_summary *row)
 {
     uint64_t moved = row->bytes / (row->count ? row->count : 1);
     return row->has_size && moved > row->size / 2 ? row->size : moved;

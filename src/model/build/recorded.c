@@ -1,4 +1,4 @@
-#include "model/build/threads.h"
+#include "model/build/recorded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "log/comm.h"
 #include "log/iter.h"
 #include "log/stats.h"
-#include "model/build/threads_private.h"
+#include "model/build/recorded.h"
 
 static const char barrier_name[] = "barrier";
 
@@ -25,23 +25,23 @@ struct comm {
 enum { RECENT_KINDS = 256, MAX_AHEAD = 1024 };
 
 struct loading {
-    struct lanes *lanes;
+    struct recorded *recorded;
     struct log *log;
     unsigned layer;
     struct comm *comm; // by event
     size_t comms;
     struct tail {        // communication behind a thread's last event
-        uint64_t thread; // as in lane_of
+        uint64_t thread; // as in thread_of
         enum stream_comm_kind kind;
         uint64_t calls;
     } * tail;
     size_t tails;
-    struct lookup parents;   // events that are no transfers -> layer
-    struct lookup lane_of;   // process and thread -> lane
-    struct lookup kind_of;   // hash of a kind -> kind
-    struct carry {           // by lane: what has come since
-        struct comm comm;    // the last operation
-        struct lane_gap gap; // the last transfer
+    struct lookup parents;     // events that are no transfers -> layer
+    struct lookup thread_of;   // process and thread -> thread
+    struct lookup kind_of;     // hash of a kind -> kind
+    struct carry {             // by thread: what has come since
+        struct comm comm;      // the last operation
+        struct thread_gap gap; // the last transfer
         int64_t end_ns;
         bool begun;
         bool is_async;          // the last operation was an asynchronous transfer
@@ -90,17 +90,17 @@ static uint64_t thread_key(const struct loading *l, const struct log_process *pr
     return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
 }
 
-static int take_tail(struct loading *l, const struct log_comm *found)
+static int add_tail(struct loading *l, const struct log_comm *found)
 {
     if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
     return array_push(l->tail, l->tails,
                       (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count});
 }
 
-static int take_comm(const struct log_comm *found, void *context)
+static int note_comm(const struct log_comm *found, void *context)
 {
     struct loading *l = context;
-    if (!found->has_event) return take_tail(l, found);
+    if (!found->has_event) return add_tail(l, found);
     if (!l->comms || l->comm[l->comms - 1].event != found->event) {
         FORWARD(array_push(l->comm, l->comms, (struct comm){.event = found->event}));
     }
@@ -119,7 +119,7 @@ static int compare_comms(const void *a, const void *b)
 
 static int load_comm(struct loading *l)
 {
-    FORWARD(log_comm(l->log, NULL, take_comm, l));
+    FORWARD(log_comm(l->log, NULL, note_comm, l));
     if (!l->comms) return 0;
     qsort(l->comm, l->comms, sizeof *l->comm, compare_comms);
     size_t kept = 0;
@@ -133,8 +133,8 @@ static int load_comm(struct loading *l)
     return 0;
 }
 
-// The communication before an event, or NULL. Events of a lane come nearly in the order of their numbers.
-static const struct comm *find_comm(const struct loading *l, struct carry *carry, uint64_t event)
+// The communication before an event, or NULL. Events of a thread come nearly in the order of their numbers.
+static const struct comm *comm_before(const struct loading *l, struct carry *carry, uint64_t event)
 {
     size_t low = carry->comm_at, high = low;
     bool is_there = (low == 0 || l->comm[low - 1].event < event) && (low == l->comms || l->comm[low].event >= event);
@@ -164,26 +164,26 @@ static bool is_chosen(struct loading *l, const struct log_event *event)
 
 // --- kinds
 
-static int find_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
+static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
 {
-    struct lanes *lanes = l->lanes;
+    struct recorded *recorded = l->recorded;
     uint64_t hash = hash_bytes(0, kind, sizeof *kind);
     for (;; hash++) {
         *id = lookup_find(&l->kind_of, hash);
         if (*id == LOOKUP_NONE) break;
-        if (!memcmp(&lanes->kind[*id], kind, sizeof *kind)) return 0;
+        if (!memcmp(&recorded->kind[*id], kind, sizeof *kind)) return 0;
     }
-    *id = (uint32_t)lanes->kinds;
-    FORWARD(array_room(lanes->kind, lanes->kinds));
-    memcpy(&lanes->kind[lanes->kinds++], kind, sizeof *kind);
+    *id = (uint32_t)recorded->kinds;
+    FORWARD(array_room(recorded->kind, recorded->kinds));
+    memcpy(&recorded->kind[recorded->kinds++], kind, sizeof *kind);
     return lookup_set(&l->kind_of, hash, *id);
 }
 
 static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
 {
     uint32_t *recent = &l->recent[((uintptr_t)kind->call / 16 + kind->set) % RECENT_KINDS];
-    if (*recent >= l->lanes->kinds || memcmp(&l->lanes->kind[*recent], kind, sizeof *kind)) {
-        FORWARD(find_kind(l, kind, recent));
+    if (*recent >= l->recorded->kinds || memcmp(&l->recorded->kind[*recent], kind, sizeof *kind)) {
+        FORWARD(lookup_kind(l, kind, recent));
     }
     *id = *recent;
     return 0;
@@ -193,7 +193,7 @@ static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *
 static const char *name_of(struct loading *l, const struct log_call *call)
 {
     const char **name = &l->call_name[call->id];
-    if (!*name) *name = arena_text(&l->lanes->arena, call->name);
+    if (!*name) *name = arena_text(&l->recorded->arena, call->name);
     return *name;
 }
 
@@ -204,23 +204,23 @@ static uint64_t attribute(const struct log_event *event, unsigned id)
 
 static const struct file_place *place_of(const struct loading *l, const struct log_file *file)
 {
-    return file ? &l->lanes->sets.place[log_file_index(l->log, file)] : NULL;
+    return file ? &l->recorded->sets.place[log_file_index(l->log, file)] : NULL;
 }
 
-static int intern_hints(struct lanes *lanes, const struct log_hints *hints, uint32_t *id)
+static int intern_hints(struct recorded *recorded, const struct log_hints *hints, uint32_t *id)
 {
-    for (*id = 1; *id <= lanes->hints_count; ++*id) {
-        if (lanes->hints[*id - 1] == hints) return 0;
+    for (*id = 1; *id <= recorded->hints_count; ++*id) {
+        if (recorded->hints[*id - 1] == hints) return 0;
     }
-    return array_push(lanes->hints, lanes->hints_count, hints);
+    return array_push(recorded->hints, recorded->hints_count, hints);
 }
 
 // What only MPI's calls have.
 static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op)
 {
-    struct types *types = &l->lanes->types;
+    struct types *types = &l->recorded->types;
     uint32_t place;
-    if (event->hints) FORWARD(intern_hints(l->lanes, event->hints, &kind->hints));
+    if (event->hints) FORWARD(intern_hints(l->recorded, event->hints, &kind->hints));
     if (event->datatype) {
         FORWARD(types_intern(types, l->log, event->datatype, &place));
         kind->memory = place + 1;
@@ -234,19 +234,19 @@ static int add_mpi(struct loading *l, const struct log_event *event, struct op_k
 }
 
 // Types are numbered as they came; now they get the numbers of their order.
-static int order_types(struct lanes *lanes)
+static int order_types(struct recorded *recorded)
 {
-    uint32_t *place_of = malloc((lanes->types.count + 1) * sizeof *place_of);
+    uint32_t *place_of = malloc((recorded->types.count + 1) * sizeof *place_of);
     RETURN_IF(!place_of, -ENOMEM);
-    int code = types_sort(&lanes->types, place_of);
-    for (size_t i = 0; i < lanes->kinds && !code; i++) {
-        if (lanes->kind[i].memory) lanes->kind[i].memory = place_of[lanes->kind[i].memory - 1] + 1;
+    int code = types_sort(&recorded->types, place_of);
+    for (size_t i = 0; i < recorded->kinds && !code; i++) {
+        if (recorded->kind[i].memory) recorded->kind[i].memory = place_of[recorded->kind[i].memory - 1] + 1;
     }
-    for (size_t i = 0; i < lanes->count && !code; i++) {
-        struct lane *lane = &lanes->lane[i];
-        for (size_t k = 0; k < lane->others; k++) {
-            struct op *op = &lane->other[k];
-            if (lanes->kind[op->kind].etype_bytes) op->at[AT_SECOND] = place_of[op->at[AT_SECOND]];
+    for (size_t i = 0; i < recorded->count && !code; i++) {
+        struct thread_ops *thread = &recorded->thread[i];
+        for (size_t k = 0; k < thread->others; k++) {
+            struct op *op = &thread->other[k];
+            if (recorded->kind[op->kind].etype_bytes) op->at[AT_SECOND] = place_of[op->at[AT_SECOND]];
         }
     }
     free(place_of);
@@ -298,45 +298,45 @@ static int make_barrier(struct loading *l, uint64_t count, struct op *op)
     return intern_kind(l, &kind, &op->kind);
 }
 
-// --- lanes
+// --- threads
 
-static int find_lane(struct loading *l, const struct log_event *event, uint32_t *at)
+static int intern_thread(struct loading *l, const struct log_event *event, uint32_t *at)
 {
-    struct lanes *lanes = l->lanes;
+    struct recorded *recorded = l->recorded;
     uint64_t key = thread_key(l, event->process, event->raw.tid);
-    *at = lookup_find(&l->lane_of, key);
+    *at = lookup_find(&l->thread_of, key);
     if (*at != LOOKUP_NONE) return 0;
-    *at = (uint32_t)lanes->count;
-    FORWARD(array_room(l->carry, lanes->count));
-    FORWARD(array_room(lanes->lane, lanes->count));
-    l->carry[lanes->count] = (struct carry){0};
-    lanes->lane[lanes->count++] = (struct lane){.process = event->process, .tid = event->raw.tid};
-    return lookup_set(&l->lane_of, key, *at);
+    *at = (uint32_t)recorded->count;
+    FORWARD(array_room(l->carry, recorded->count));
+    FORWARD(array_room(recorded->thread, recorded->count));
+    l->carry[recorded->count] = (struct carry){0};
+    recorded->thread[recorded->count++] = (struct thread_ops){.process = event->process, .tid = event->raw.tid};
+    return lookup_set(&l->thread_of, key, *at);
 }
 
-static int add_other(struct lane *lane, const struct op *op, const struct op_time *time, bool parted)
+static int add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted)
 {
-    FORWARD(array_room(lane->other, lane->others));
-    FORWARD(array_room(lane->other_time, lane->others));
-    FORWARD(array_room(lane->other_parted, lane->others));
-    lane->other[lane->others] = *op;
-    lane->other[lane->others].at[AT_POSITION] = (int64_t)lane->transfers;
-    lane->other_time[lane->others] = *time;
-    lane->other_parted[lane->others++] = parted;
+    FORWARD(array_room(thread->other, thread->others));
+    FORWARD(array_room(thread->other_time, thread->others));
+    FORWARD(array_room(thread->other_parted, thread->others));
+    thread->other[thread->others] = *op;
+    thread->other[thread->others].at[AT_POSITION] = (int64_t)thread->transfers;
+    thread->other_time[thread->others] = *time;
+    thread->other_parted[thread->others++] = parted;
     return 0;
 }
 
-static int add_transfer(struct lane *lane, const struct op *op, const struct op_time *time, const struct lane_gap *gap,
-                        uint64_t tick)
+static int add_transfer(struct thread_ops *thread, const struct op *op, const struct op_time *time,
+                        const struct thread_gap *gap, uint64_t tick)
 {
-    FORWARD(array_room(lane->transfer, lane->transfers));
-    FORWARD(array_room(lane->time, lane->transfers));
-    FORWARD(array_room(lane->gap, lane->transfers));
-    FORWARD(array_room(lane->tick, lane->transfers));
-    lane->transfer[lane->transfers] = *op;
-    lane->time[lane->transfers] = *time;
-    lane->gap[lane->transfers] = *gap;
-    lane->tick[lane->transfers++] = tick;
+    FORWARD(array_room(thread->transfer, thread->transfers));
+    FORWARD(array_room(thread->time, thread->transfers));
+    FORWARD(array_room(thread->gap, thread->transfers));
+    FORWARD(array_room(thread->tick, thread->transfers));
+    thread->transfer[thread->transfers] = *op;
+    thread->time[thread->transfers] = *time;
+    thread->gap[thread->transfers] = *gap;
+    thread->tick[thread->transfers++] = tick;
     return 0;
 }
 
@@ -374,7 +374,7 @@ static bool comes_first(bool known, int64_t known_ns, const struct log_event *ev
 }
 
 // The first call on a name tells whether it was there before.
-static void look_at_name(struct lane_file *file, const struct log_event *event, bool existed)
+static void note_name(struct recorded_file *file, const struct log_event *event, bool existed)
 {
     if (!comes_first(file->seen, file->seen_ns, event)) return;
     file->seen = true;
@@ -383,13 +383,13 @@ static void look_at_name(struct lane_file *file, const struct log_event *event, 
 }
 
 // What a call with two names makes is the second.
-static void look_at_names(struct loading *l, const struct log_event *event)
+static void note_names(struct loading *l, const struct log_event *event)
 {
-    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
     int error = event->raw.error;
-    if (event->file2 && !error) look_at_name(&l->lanes->file[log_file_index(l->log, event->file2)], event, false);
+    if (event->file2 && !error) note_name(&l->recorded->file[log_file_index(l->log, event->file2)], event, false);
     if (!error || error == ENOENT || error == EEXIST) {
-        look_at_name(file, event, error ? error == EEXIST : !creates(event));
+        note_name(file, event, error ? error == EEXIST : !creates(event));
     }
     if (file->existed && !error && event->call->class == CLASS_OPEN &&
         comes_first(file->sized, file->sized_ns, event)) {
@@ -406,13 +406,13 @@ static int64_t memory_ns(uint64_t bytes)
 }
 
 // Whatever the layer: only the lowest one sees how large a file was.
-static void look_at_file(struct loading *l, const struct log_event *event)
+static void note_file(struct loading *l, const struct log_event *event)
 {
     if (!event->file) return;
-    if (event->call->layer < LAYER_MPIIO) look_at_names(l, event);
+    if (event->call->layer < LAYER_MPIIO) note_names(l, event);
     uint64_t moved = moved_bytes(event);
     if (event->raw.error || !transfers(event->call) || !moved) return;
-    struct lane_file *file = &l->lanes->file[log_file_index(l->log, event->file)];
+    struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
     if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
     if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
         event->raw.offset < file->size_before) {
@@ -424,31 +424,31 @@ static void look_at_file(struct loading *l, const struct log_event *event)
 }
 
 // What was done before the end of an asynchronous transfer was seen belongs to it; the pause is what came after.
-static void split_pause(struct lane *lane, const struct carry *carry, int64_t start_ns, int64_t others_ns,
+static void split_pause(struct thread_ops *thread, const struct carry *carry, int64_t start_ns, int64_t others_ns,
                         struct op_time *time)
 {
     if (!carry->is_async || carry->seen_ns > start_ns) return;
     int64_t after_ns = start_ns - carry->seen_ns - others_ns;
     if (after_ns < 0) after_ns = 0;
     if (after_ns >= time->think_ns) return;
-    lane->time[lane->transfers - 1].overlap_ns = time->think_ns - after_ns;
+    thread->time[thread->transfers - 1].overlap_ns = time->think_ns - after_ns;
     time->think_ns = after_ns;
 }
 
-static int take_event(struct loading *l, const struct log_event *event)
+static int add_event(struct loading *l, const struct log_event *event)
 {
     uint32_t at;
-    look_at_file(l, event);
+    note_file(l, event);
     bool transfer = is_transfer(event);
     if (!transfers(event->call)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
-    FORWARD(find_lane(l, event, &at));
-    struct lane *lane = &l->lanes->lane[at];
+    FORWARD(intern_thread(l, event, &at));
+    struct thread_ops *thread = &l->recorded->thread[at];
     struct carry *carry = &l->carry[at];
-    const struct comm *comm = find_comm(l, carry, event->id);
+    const struct comm *comm = comm_before(l, carry, event->id);
     if (comm) add_comm(&carry->comm, comm);
-    if (comm) lane->comm_calls += calls_of(comm);
+    if (comm) thread->comm_calls += calls_of(comm);
     if (!is_chosen(l, event)) return 0;
-    struct lane_left *left = &l->lanes->left;
+    struct recorded_left *left = &l->recorded->left;
     if (event->process->is_launcher) {
         if (transfers(event->call)) left->launchers += moved_bytes(event);
         return 0;
@@ -458,7 +458,7 @@ static int take_event(struct loading *l, const struct log_event *event)
     int64_t others_ns = (int64_t)(carry->comm.of[COMM_SYNCHRONISING].units + carry->comm.of[COMM_MOVING].units);
     struct op_time time = {.start_ns = event->start_ns, .duration_ns = event->duration_ns};
     time.think_ns = close_gap(carry, event);
-    split_pause(lane, carry, event->start_ns, others_ns, &time);
+    split_pause(thread, carry, event->start_ns, others_ns, &time);
     carry->is_async = transfer && event->call->traits & CALL_ASYNC;
     carry->seen_ns = event->start_ns + event->duration_ns;
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
@@ -467,15 +467,15 @@ static int take_event(struct loading *l, const struct log_event *event)
         // Where in the pause they were is not known: mostly one waits for the others when one's own work is done.
         struct op_time before = {.start_ns = event->start_ns, .think_ns = time.think_ns};
         FORWARD(make_barrier(l, barriers, &op));
-        FORWARD(add_other(lane, &op, &before, parted));
+        FORWARD(add_other(thread, &op, &before, parted));
         time.think_ns = 0;
     }
     FORWARD(make_op(l, event, &op));
-    l->lanes->ops++;
+    l->recorded->ops++;
     carry->comm = (struct comm){0};
-    if (!transfer) return add_other(lane, &op, &time, parted && !barriers);
-    int code = add_transfer(lane, &op, &time, &carry->gap, event->raw.tick);
-    carry->gap = (struct lane_gap){0};
+    if (!transfer) return add_other(thread, &op, &time, parted && !barriers);
+    int code = add_transfer(thread, &op, &time, &carry->gap, event->raw.tick);
+    carry->gap = (struct thread_gap){0};
     return code;
 }
 
@@ -493,33 +493,33 @@ static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count)
     const struct carry *carry = &l->carry[at];
     struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
     FORWARD(make_barrier(l, count, &op));
-    return add_other(&l->lanes->lane[at], &op, &time, false);
+    return add_other(&l->recorded->thread[at], &op, &time, false);
 }
 
-static bool waits_for_others(const struct lane *lane)
+static bool waits_for_others(const struct thread_ops *thread)
 {
-    return lane->process->has_rank && lane->comm_calls && (lane->transfers || lane->others);
+    return thread->process->has_rank && thread->comm_calls && (thread->transfers || thread->others);
 }
 
 // What a rank does last may have to wait for ranks that do nothing any more. Barriers that all have behind them are
 // before nothing, and left out.
-static int close_lanes(struct loading *l)
+static int close_threads(struct loading *l)
 {
-    const struct lanes *lanes = l->lanes;
+    const struct recorded *recorded = l->recorded;
     size_t worlds = log_world_count(l->log);
     uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
     RETURN_IF(!shared, -ENOMEM);
     for (size_t i = 0; i < worlds; i++) shared[i] = UINT64_MAX;
-    for (size_t i = 0; i < lanes->count; i++) {
-        const struct lane *lane = &lanes->lane[i];
+    for (size_t i = 0; i < recorded->count; i++) {
+        const struct thread_ops *thread = &recorded->thread[i];
         uint64_t count = barriers_behind(&l->carry[i]);
-        if (waits_for_others(lane) && count < shared[lane->process->world]) shared[lane->process->world] = count;
+        if (waits_for_others(thread) && count < shared[thread->process->world]) shared[thread->process->world] = count;
     }
     int code = 0;
-    for (uint32_t i = 0; i < lanes->count && !code; i++) {
-        const struct lane *lane = &lanes->lane[i];
-        if (!waits_for_others(lane)) continue;
-        uint64_t count = barriers_behind(&l->carry[i]) - shared[lane->process->world];
+    for (uint32_t i = 0; i < recorded->count && !code; i++) {
+        const struct thread_ops *thread = &recorded->thread[i];
+        if (!waits_for_others(thread)) continue;
+        uint64_t count = barriers_behind(&l->carry[i]) - shared[thread->process->world];
         if (count) code = add_barriers_behind(l, i, count);
     }
     free(shared);
@@ -536,19 +536,19 @@ static uint64_t count_before(const struct op_time *time, size_t count, int64_t b
     return n;
 }
 
-// How many operations each lane began while one was under way.
-static void count_ahead(struct lanes *lanes)
+// How many operations each thread began while one was under way.
+static void count_ahead(struct recorded *recorded)
 {
-    for (size_t i = 0; i < lanes->count; i++) {
-        struct lane *lane = &lanes->lane[i];
+    for (size_t i = 0; i < recorded->count; i++) {
+        struct thread_ops *thread = &recorded->thread[i];
         size_t other = 0;
-        for (size_t k = 0; k < lane->transfers; k++) {
-            if (!lanes->kind[lane->transfer[k].kind].nonblocking) continue;
-            int64_t seen_ns = lane->time[k].start_ns + lane->time[k].duration_ns;
-            while (other < lane->others && lane->other[other].at[AT_POSITION] <= (int64_t)k) other++;
-            lane->time[k].ahead = count_before(lane->time + k + 1, lane->transfers - k - 1, seen_ns);
-            if (lane->others) {
-                lane->time[k].ahead += count_before(lane->other_time + other, lane->others - other, seen_ns);
+        for (size_t k = 0; k < thread->transfers; k++) {
+            if (!recorded->kind[thread->transfer[k].kind].nonblocking) continue;
+            int64_t seen_ns = thread->time[k].start_ns + thread->time[k].duration_ns;
+            while (other < thread->others && thread->other[other].at[AT_POSITION] <= (int64_t)k) other++;
+            thread->time[k].ahead = count_before(thread->time + k + 1, thread->transfers - k - 1, seen_ns);
+            if (thread->others) {
+                thread->time[k].ahead += count_before(thread->other_time + other, thread->others - other, seen_ns);
             }
         }
     }
@@ -567,14 +567,14 @@ struct counting {
     struct untraced *of; // by file
 };
 
-static int take_untraced(const struct log_stats_record *record, void *context)
+static int add_untraced(const struct log_stats_record *record, void *context)
 {
     struct counting *counting = context;
     struct loading *l = counting->l;
     uint64_t bytes = counters_bytes(&record->counters);
     if (l->layer && record->layer != l->layer) return 0;
     if (record->process->is_launcher) {
-        l->lanes->left.launchers += bytes;
+        l->recorded->left.launchers += bytes;
         return 0;
     }
     struct untraced *file = &counting->of[log_file_index(l->log, record->file)];
@@ -588,11 +588,11 @@ static int count_untraced(struct loading *l)
     size_t files = log_file_count(l->log);
     struct counting counting = {l, calloc(files + 1, sizeof *counting.of)};
     RETURN_IF(!counting.of, -ENOMEM);
-    int code = log_stats_untraced(l->log, take_untraced, &counting);
+    int code = log_stats_untraced(l->log, add_untraced, &counting);
     for (size_t i = 0; i < files && !code; i++) {
         const struct untraced *file = &counting.of[i];
-        bool by_mpi = !l->layer && (file->mpi || l->lanes->file[i].by_mpi);
-        l->lanes->left.untraced += by_mpi ? file->mpi : file->mpi + file->below;
+        bool by_mpi = !l->layer && (file->mpi || l->recorded->file[i].by_mpi);
+        l->recorded->left.untraced += by_mpi ? file->mpi : file->mpi + file->below;
     }
     free(counting.of);
     return code;
@@ -606,10 +606,10 @@ static int load_sets(struct loading *l)
     const char **names = calloc(count + 1, sizeof *names);
     RETURN_IF(!names, -ENOMEM);
     for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
-    int code = file_sets_make(&l->lanes->sets, names, count);
+    int code = file_sets_make(&l->recorded->sets, names, count);
     free(names);
-    l->lanes->file = calloc(count + 1, sizeof *l->lanes->file);
-    return l->lanes->file ? code : -ENOMEM;
+    l->recorded->file = calloc(count + 1, sizeof *l->recorded->file);
+    return l->recorded->file ? code : -ENOMEM;
 }
 
 static int load_events(struct loading *l)
@@ -619,63 +619,63 @@ static int load_events(struct loading *l)
     int code = log_iter_open(&iter, l->log, NULL);
     if (code < 0) return code;
     while ((code = log_iter_next(iter, &event)) == 1) {
-        code = take_event(l, event);
+        code = add_event(l, event);
         if (code < 0) break;
     }
     log_iter_close(iter);
     for (size_t i = 0; i < l->tails && !code; i++) {
-        uint32_t lane = lookup_find(&l->lane_of, l->tail[i].thread);
-        if (lane == LOOKUP_NONE) continue;
-        l->lanes->lane[lane].comm_calls += l->tail[i].calls;
-        if (l->tail[i].kind == COMM_SYNCHRONISING) l->carry[lane].last_barriers += l->tail[i].calls;
+        uint32_t thread = lookup_find(&l->thread_of, l->tail[i].thread);
+        if (thread == LOOKUP_NONE) continue;
+        l->recorded->thread[thread].comm_calls += l->tail[i].calls;
+        if (l->tail[i].kind == COMM_SYNCHRONISING) l->carry[thread].last_barriers += l->tail[i].calls;
     }
-    return code ? code : close_lanes(l);
+    return code ? code : close_threads(l);
 }
 
-int lanes_load(struct lanes *lanes, struct log *log, unsigned layer)
+int recorded_load(struct recorded *recorded, struct log *log, unsigned layer)
 {
-    struct loading l = {.lanes = lanes, .log = log, .layer = layer};
-    *lanes = (struct lanes){0};
+    struct loading l = {.recorded = recorded, .log = log, .layer = layer};
+    *recorded = (struct recorded){0};
     l.call_name = calloc(log_call_ids(log) + 1, sizeof *l.call_name);
     int code = l.call_name ? load_sets(&l) : -ENOMEM;
     if (!code) code = load_comm(&l);
     if (!code) code = load_events(&l);
     if (!code) code = count_untraced(&l);
-    if (!code) code = order_types(lanes);
-    if (!code) code = lanes_find_programs(lanes, log);
-    if (!code) count_ahead(lanes);
+    if (!code) code = order_types(recorded);
+    if (!code) code = recorded_find_programs(recorded, log);
+    if (!code) count_ahead(recorded);
     lookup_free(&l.parents);
-    lookup_free(&l.lane_of);
+    lookup_free(&l.thread_of);
     lookup_free(&l.kind_of);
     free(l.call_name);
     free(l.comm);
     free(l.tail);
     free(l.carry);
-    if (code) lanes_free(lanes);
+    if (code) recorded_free(recorded);
     return code;
 }
 
-void lane_free(struct lane *lane)
+void thread_ops_free(struct thread_ops *thread)
 {
-    free(lane->transfer);
-    free(lane->time);
-    free(lane->gap);
-    free(lane->tick);
-    free(lane->other);
-    free(lane->other_time);
-    free(lane->other_parted);
+    free(thread->transfer);
+    free(thread->time);
+    free(thread->gap);
+    free(thread->tick);
+    free(thread->other);
+    free(thread->other_time);
+    free(thread->other_parted);
 }
 
-void lanes_free(struct lanes *lanes)
+void recorded_free(struct recorded *recorded)
 {
-    for (size_t i = 0; i < lanes->count; i++) lane_free(&lanes->lane[i]);
-    free(lanes->lane);
-    free(lanes->program);
-    free(lanes->kind);
-    free(lanes->file);
-    free(lanes->hints);
-    types_free(&lanes->types);
-    file_sets_free(&lanes->sets);
-    arena_free(&lanes->arena);
-    *lanes = (struct lanes){0};
+    for (size_t i = 0; i < recorded->count; i++) thread_ops_free(&recorded->thread[i]);
+    free(recorded->thread);
+    free(recorded->program);
+    free(recorded->kind);
+    free(recorded->file);
+    free(recorded->hints);
+    types_free(&recorded->types);
+    file_sets_free(&recorded->sets);
+    arena_free(&recorded->arena);
+    *recorded = (struct recorded){0};
 }

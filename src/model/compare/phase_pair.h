@@ -43,9 +43,9 @@ unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b);
 struct family_view {
     bool ready;
     bool has_rows; // not where they stand for too many operations
-    struct model_row *row;
+    struct op_summary *row;
     size_t rows;
-    struct model_use use;
+    struct model_file_use use;
     size_t ranks;
     const char *rank_text; // "0-3,8"
 };

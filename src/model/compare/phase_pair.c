@@ -1,11 +1,11 @@
-#include "model/compare/pair.h"
+#include "model/compare/phase_pair.h"
 
 #include <string.h>
 
 // One part in one phase.
 struct side {
     const struct diff *diff;
-    const struct fingerprint *digest;
+    const struct fingerprint *fingerprint;
     const struct model_part *part;
     uint32_t np;
     uint32_t ph;
@@ -67,8 +67,8 @@ static bool same_types(const struct side *a, const struct model_item *item_a, co
         int64_t x, y;
         if (!value_at(a, item_a, &item_a->at[AT_SECOND], i, &x) || !value_at(b, item_b, &item_b->at[AT_SECOND], i, &y))
             return false;
-        if (x < 0 || (uint64_t)x >= a->digest->model->types.count || y < 0 ||
-            (uint64_t)y >= b->digest->model->types.count || a->digest->type[x] != b->digest->type[y]) {
+        if (x < 0 || (uint64_t)x >= a->fingerprint->model->types.count || y < 0 ||
+            (uint64_t)y >= b->fingerprint->model->types.count || a->fingerprint->type[x] != b->fingerprint->type[y]) {
             return false;
         }
     }
@@ -106,7 +106,7 @@ unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b)
 static bool lists_views(const struct side *side, const struct model_item *item)
 {
     for (uint64_t i = 0; i < item->count; i++) {
-        if (side->digest->model->kind[item->list[side->first][i].kind].etype_bytes) return true;
+        if (side->fingerprint->model->kind[item->list[side->first][i].kind].etype_bytes) return true;
     }
     return false;
 }
@@ -116,7 +116,7 @@ static unsigned compare_lists(const struct side *a, const struct model_item *x, 
 {
     unsigned aspects = 0;
     if (x->count != y->count || !same_ranks(a, b)) return ASPECT_LOOPS;
-    if (a->digest->types != b->digest->types) aspects |= lists_views(a, x) ? ASPECT_VIEW : 0;
+    if (a->fingerprint->types != b->fingerprint->types) aspects |= lists_views(a, x) ? ASPECT_VIEW : 0;
     for (size_t r = 0; r < a->part->ranks; r++) {
         const struct op *p = x->list[a->first + r], *q = y->list[b->first + r];
         for (uint64_t i = 0; i < x->count; i++) {
@@ -146,7 +146,8 @@ static unsigned compare_ops(const struct side *a, const struct model_item *x, co
     unsigned aspects = diff_kinds_compare(a->diff, x->kind, y->kind);
     if (x->steps != y->steps) return aspects | ASPECT_LOOPS;
     if (!same_steps(a, x, b, y)) aspects |= ASPECT_STEPS;
-    bool other_types = a->digest->model->kind[x->kind].etype_bytes && a->digest->types != b->digest->types;
+    bool other_types =
+        a->fingerprint->model->kind[x->kind].etype_bytes && a->fingerprint->types != b->fingerprint->types;
     for (unsigned c = 0; c < AT_COUNT; c++) {
         bool same = c == AT_SECOND && other_types ? same_types(a, x, b, y) : same_value(a, x, b, y, c);
         if (!same) aspects |= aspect_of(c);
@@ -192,14 +193,14 @@ static bool ranks_agree(const struct side *a, const struct side *b)
     return i == x->ranks && k == y->ranks;
 }
 
-static struct side side_of(const struct diff *diff, const struct fingerprint *digest, uint32_t phase,
+static struct side side_of(const struct diff *diff, const struct fingerprint *fingerprint, uint32_t phase,
                            const struct model_part *part)
 {
-    const struct model *model = digest->model;
+    const struct model *model = fingerprint->model;
     uint32_t ph = model->phase[phase].ph;
     return (struct side){
         .diff = diff,
-        .digest = digest,
+        .fingerprint = fingerprint,
         .part = part,
         .np = model->program[model->family[model->phase[phase].family].program].np,
         .ph = ph,
@@ -207,7 +208,7 @@ static struct side side_of(const struct diff *diff, const struct fingerprint *di
     };
 }
 
-static size_t count_transfers(const struct phase_digest *phase)
+static size_t count_transfers(const struct phase_fingerprint *phase)
 {
     size_t count = 0;
     while (count < phase->parts && !phase->part[count]->is_other) count++;
@@ -216,7 +217,7 @@ static size_t count_transfers(const struct phase_digest *phase)
 
 struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b)
 {
-    const struct phase_digest *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
+    const struct phase_fingerprint *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
     struct diff_aspects found = {0};
     size_t x_transfers = count_transfers(x), y_transfers = count_transfers(y);
     if (x_transfers != y_transfers) found.transfers |= ASPECT_RANKS;

@@ -1,6 +1,6 @@
 // What each thread of the application did, in its order: the operations of one layer (or of the highest that moved the
-// bytes) as the model needs them. A lane is one thread of one process; a program is the processes that ran together: an
-// MPI world, or processes of one executable that overlapped in time.
+// bytes) as the model needs them. A thread is one thread of one process; a program is the processes that ran together:
+// an MPI world, or processes of one executable that overlapped in time.
 #pragma once
 
 #include "base/arena.h"
@@ -9,8 +9,8 @@
 #include "model/build/file_set.h"
 #include "model/op.h"
 
-// Communication and time since the lane's transfer before.
-struct lane_gap {
+// Communication and time since the thread's transfer before.
+struct thread_gap {
     uint64_t moving;       // calls that moved data
     uint64_t moving_bytes; // as far as they are known
     uint64_t synchronising;
@@ -18,25 +18,25 @@ struct lane_gap {
     int64_t idle_ns; // neither I/O nor communication
 };
 
-struct lane {
+struct thread_ops {
     const struct log_process *process;
     uint32_t program;
     uint32_t rank;   // in the program: MPI's, or the order in which the processes began
     uint32_t tid;    // the system's
-    uint32_t thread; // among the process's lanes, ordered by where they begin
+    uint32_t number; // among the threads of its process, ordered by where they begin
     struct op *transfer;
     struct op_time *time;
-    struct lane_gap *gap;
+    struct thread_gap *gap;
     uint64_t *tick;
     size_t transfers;
-    struct op *other; // what is not a transfer; AT_POSITION counts the lane's transfers before it
+    struct op *other; // what is not a transfer; AT_POSITION counts the thread's transfers before it
     struct op_time *other_time;
     bool *other_parted; // data moved between the operation before it and it
     size_t others;
     uint64_t comm_calls; // that moved data or synchronised, all of them: also behind the last operation
 };
 
-struct lane_program {
+struct recorded_program {
     bool is_mpi;
     uint32_t world;   // with is_mpi
     const char *name; // the executable, or NULL
@@ -46,7 +46,7 @@ struct lane_program {
 };
 
 // What is known of a file besides its name.
-struct lane_file {
+struct recorded_file {
     bool seen;
     bool existed;         // before the job's first call on it
     bool sized;           // it is known how large it was
@@ -59,31 +59,33 @@ struct lane_file {
     bool by_mpi;          // MPI-IO moved bytes of it
 };
 
-// Bytes that are no lane's transfers.
-struct lane_left {
-    uint64_t launchers; // what mpiexec and the like moved is not the application's: they have no lanes
+// Bytes that are no thread's transfers.
+struct recorded_left {
+    uint64_t launchers; // what mpiexec and the like moved is not the application's: they have no threads
     uint64_t unnamed;   // moved from or to nothing that has a name
     uint64_t untraced;  // counted after the trace had ended
 };
 
-struct lanes {
+struct recorded {
     struct arena arena;
-    struct lane *lane;
+    struct thread_ops *thread;
     size_t count;
-    struct lane_program *program;
+    struct recorded_program *program;
     size_t programs;
     struct op_kind *kind;
     size_t kinds;
     struct file_sets sets;
-    struct lane_file *file; // by place in the log's table
+    struct recorded_file *file; // by place in the log's table
     struct types types;
     const struct log_hints **hints; // by op_kind.hints - 1
     size_t hints_count;
-    struct lane_left left;
+    struct recorded_left left;
     uint64_t ops; // operations, barriers not counted
 };
 
 // `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
-int lanes_load(struct lanes *lanes, struct log *log, unsigned layer);
-void lanes_free(struct lanes *lanes);
-void lane_free(struct lane *lane); // what one of them holds
+int recorded_load(struct recorded *recorded, struct log *log, unsigned layer);
+void recorded_free(struct recorded *recorded);
+void thread_ops_free(struct thread_ops *thread); // what one of them holds
+// Gives each thread its program, rank and number; those without operations go (programs.c).
+int recorded_find_programs(struct recorded *recorded, const struct log *log);

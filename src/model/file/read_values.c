@@ -91,7 +91,7 @@ static int unpack_numbers(struct reading *r, const struct json_value *value, con
     FORWARD(json_in_need_text(value, key, &text, &len, r->error));
     int code = packed_columns(text, len, key, &columns);
     const uint8_t *at = columns.data, *end = columns.data + columns.len;
-    if (!code) code = packed_take(&at, end, out, sizeof *out, count);
+    if (!code) code = packed_get(&at, end, out, sizeof *out, count);
     if (!code && at != end) code = ERR_FORMAT;
     bytes_free(&columns);
     if (!code || code == -ENOMEM) return code;
@@ -119,7 +119,7 @@ struct range {
     uint32_t first, last, step;
 };
 
-static bool take_number(const char **at, uint32_t *number)
+static bool parse_number(const char **at, uint32_t *number)
 {
     char *end;
     if (**at < '0' || **at > '9') return false;
@@ -131,18 +131,18 @@ static bool take_number(const char **at, uint32_t *number)
 }
 
 // One range, and the comma behind it.
-static bool take_range(const char **at, struct range *range)
+static bool parse_range(const char **at, struct range *range)
 {
     range->step = 1;
-    if (!take_number(at, &range->first)) return false;
+    if (!parse_number(at, &range->first)) return false;
     range->last = range->first;
     if (**at == '-') {
         ++*at;
-        if (!take_number(at, &range->last) || range->last < range->first) return false;
+        if (!parse_number(at, &range->last) || range->last < range->first) return false;
     }
     if (**at == ':') {
         ++*at;
-        if (!take_number(at, &range->step) || !range->step) return false;
+        if (!parse_number(at, &range->step) || !range->step) return false;
     }
     if (**at == ',') return *++*at != '\0';
     return **at == '\0';
@@ -156,7 +156,7 @@ static int count_ranges(struct reading *r, const struct json_value *value, const
     *count = 0;
     do {
         struct range range;
-        if (!take_range(&text, &range)) {
+        if (!parse_range(&text, &range)) {
             return json_in_fail(r->error, value, "\"%s\" is not a list of ranges such as 0-15,20", what);
         }
         if (range.first < least || range.last > most) {
@@ -183,7 +183,7 @@ int read_ranges(struct reading *r, const struct json_value *value, const char *w
     uint32_t *to = *numbers;
     while (*text) {
         struct range range;
-        take_range(&text, &range);
+        parse_range(&text, &range);
         for (uint64_t n = range.first; n <= range.last; n += range.step) *to++ = (uint32_t)n;
     }
     return 0;

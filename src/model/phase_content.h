@@ -1,9 +1,0 @@
-// What some phases of a program do, without when and where.
-#pragma once
-
-#include "model/model.h"
-
-// Called with every kind of operation in the phases of the list (phase_list.h), once or more.
-typedef void model_take_kind(const struct op_kind *kind, void *context);
-int model_used_kinds(const struct model *model, uint32_t program, const char *phases, model_take_kind *take,
-                     void *context);
