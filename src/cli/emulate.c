@@ -1,53 +1,63 @@
 // `ioseer emulate`: storage of a given speed.
-#include "cli/emulate.h"
-
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "target/emulate/emulate.h"
+#include "target/place.h"
+#include "target/throttle/throttle.h"
 
-static struct emulate_words words = {
-    .latency = -1,
-    .meta_latency = -1,
-    .seek_latency = -1,
-    .cache = "none",
-};
+enum { DIRTY_BYTES = 64 << 20 };
+
+static struct {
+    const char *preset, *cache, *type;
+    uint64_t read_bandwidth, write_bandwidth;   // 0: not given
+    double latency, meta_latency, seek_latency; // seconds; negative: not given
+    uint64_t block;                             // bytes; 0: not a block device
+    uint64_t dirty_limit, memory;               // bytes; 0: not given
+    bool run, foreground, stop, force, list, json, quiet;
+} options = {.latency = -1, .meta_latency = -1, .seek_latency = -1, .cache = "none"};
 
 static const struct option_row rows[] = {
-    {"preset", 0, OPTION_TEXT, &words.preset, "NAME", "hdd, ssd, nvme, nvm or nfs-1g; the options below change it"},
-    {"read-bw", 0, OPTION_SIZE, &words.read_bandwidth, "SIZE", "bytes read per second, all clients together"},
-    {"write-bw", 0, OPTION_SIZE, &words.write_bandwidth, "SIZE", "bytes written per second, all clients together"},
-    {"latency", 0, OPTION_DURATION, &words.latency, "TIME", "least time of a data request"},
-    {"meta-latency", 0, OPTION_DURATION, &words.meta_latency, "TIME", "of a request about names or attributes"},
-    {"seek-latency", 0, OPTION_DURATION, &words.seek_latency, "TIME",
-     "more, where a data request does not begin where the last one ended"},
-    {"cache", 0, OPTION_TEXT, &words.cache, "WHICH",
-     "none: every request reaches the device; kernel: the page cache lies above it, as shared mappings need (none)"},
-    {"block", 0, OPTION_SIZE, &words.block, "SIZE", "a new file system on a throttled device of that size; for root"},
-    {"fs", 0, OPTION_TEXT, &words.type, "TYPE", "with --block: xfs or ext4 (xfs)"},
-    {"dirty-limit", 0, OPTION_SIZE, &words.dirty_limit, "SIZE", "with --block: data not yet written, at most (64M)"},
-    {"memory", 0, OPTION_SIZE, &words.memory, "SIZE", "with --block: of all that --run runs, page cache included"},
-    {"run", 0, OPTION_FLAG, &words.run, NULL, "run a COMMAND with the limits of MOUNT: --run MOUNT -- COMMAND"},
-    {"foreground", 0, OPTION_FLAG, &words.foreground, NULL, "serve until interrupted or the parent process ends"},
-    {"stop", 0, OPTION_FLAG, &words.stop, NULL, "unmount MOUNT, and remove all that was made for it"},
-    {"force", 0, OPTION_FLAG, &words.force, NULL, "with --stop: also while it is in use"},
-    {"presets", 0, OPTION_FLAG, &words.list, NULL, "list the presets"},
-    {"json", 0, OPTION_FLAG, &words.json, NULL, "with --presets: print JSON"},
-    {"quiet", 'q', OPTION_FLAG, &words.quiet, NULL, "print nothing of ioseer's own"},
+    {"preset", 0, OPTION_TEXT, &options.preset, "NAME", "start from hdd, ssd, nvme, nvm or nfs-1g"},
+    {"read-bw", 0, OPTION_SIZE, &options.read_bandwidth, "SIZE", "bytes read per second, all clients together"},
+    {"write-bw", 0, OPTION_SIZE, &options.write_bandwidth, "SIZE", "bytes written per second, all clients together"},
+    {"latency", 0, OPTION_DURATION, &options.latency, "TIME", "least time of a data request"},
+    {"meta-latency", 0, OPTION_DURATION, &options.meta_latency, "TIME",
+     "least time of a call about names or attributes"},
+    {"seek-latency", 0, OPTION_DURATION, &options.seek_latency, "TIME",
+     "extra time of a data request that does not begin where the last one ended"},
+    {"cache", 0, OPTION_TEXT, &options.cache, "WHICH",
+     "none (default): every request reaches the device; kernel: use the page cache, as shared mappings need"},
+    {"block", 0, OPTION_SIZE, &options.block, "SIZE", "a new file system on a throttled device of SIZE; for root"},
+    {"fs", 0, OPTION_TEXT, &options.type, "TYPE", "with --block: xfs (default) or ext4"},
+    {"dirty-limit", 0, OPTION_SIZE, &options.dirty_limit, "SIZE",
+     "with --block: most data not yet written (default 64M)"},
+    {"memory", 0, OPTION_SIZE, &options.memory, "SIZE",
+     "with --block: most memory of what --run runs, page cache included"},
+    {"run", 0, OPTION_FLAG, &options.run, NULL, "run COMMAND with the limits of MOUNT"},
+    {"foreground", 0, OPTION_FLAG, &options.foreground, NULL, "serve until interrupted or the parent process ends"},
+    {"stop", 0, OPTION_FLAG, &options.stop, NULL, "unmount MOUNT, and remove all that was made for it"},
+    {"force", 0, OPTION_FLAG, &options.force, NULL, "with --stop: even while it is in use"},
+    {"presets", 0, OPTION_FLAG, &options.list, NULL, "list the presets"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "with --presets: print JSON"},
+    ROW_QUIET(&options.quiet, "print nothing of ioseer's own"),
     {0},
 };
 
-// --- presets
-
-static void presets_text(FILE *out)
+static int fail(const char *what, const char *why)
 {
-    for (const struct speed_preset *preset = speed_presets; preset->name; preset++) {
-        fprintf(out, "%-8s %s\n", preset->name, preset->about);
-    }
+    return cli_usage("emulate", what, why), STATUS_FAILURE;
 }
+
+// --- presets
 
 static void preset_json(struct json_out *json, const struct speed_preset *preset)
 {
@@ -63,43 +73,165 @@ static void preset_json(struct json_out *json, const struct speed_preset *preset
     json_close(json);
 }
 
-static int presets_json(FILE *out)
-{
-    struct json_out *json = json_out_begin(out, 2);
-    RETURN_IF(!json, -ENOMEM);
-    json_object(json);
-    json_key(json, "presets");
-    json_array(json);
-    for (const struct speed_preset *preset = speed_presets; preset->name; preset++) preset_json(json, preset);
-    json_close(json);
-    json_close(json);
-    return json_out_end(json);
-}
-
 static int list_presets(void)
 {
     struct output output;
-    int code = 0;
     output_open(&output, "emulate", NULL);
-    if (words.json) {
-        code = presets_json(output.out);
-    } else {
-        presets_text(output.out);
+    if (options.json) {
+        struct json_out *json = output_json(&output, 2);
+        json_object(json);
+        key_array(json, "presets");
+        for (const struct speed_preset *preset = speed_presets; preset->name; preset++) preset_json(json, preset);
+        json_close(json);
+        json_close(json);
     }
-    if (code < 0) output.error = code;
+    for (const struct speed_preset *preset = speed_presets; preset->name && !options.json; preset++) {
+        fprintf(output.out, "%-8s %s\n", preset->name, preset->about);
+    }
     return output_close(&output, false);
+}
+
+// --- starting
+
+static int start(const char *given, const char *mount, place_serve *serve, const void *what)
+{
+    struct problem problem = {0};
+    int code = place_start(given, mount, serve, what, options.foreground, &problem);
+    if (code < 0) return cli_problem("emulate", given, &problem, code);
+    if (!options.quiet && !options.foreground)
+        printf("%s: mounted; ends with: ioseer emulate --stop %s\n", mount, given);
+    return STATUS_OK;
+}
+
+// The names of both directories, resolved.
+static int resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX])
+{
+    if (!realpath(given[0], backing)) return cli_fail("emulate", given[0], -errno);
+    int code = place_name(given[1], mount);
+    return code < 0 ? cli_fail("emulate", given[1], code) : STATUS_OK;
+}
+
+#ifdef IOSEER_WITH_FUSE
+
+static int settings_of(struct speed_settings *settings)
+{
+    const struct {
+        double seconds;
+        int64_t *ns;
+    } latencies[] = {{options.latency, &settings->latency_ns},
+                     {options.meta_latency, &settings->meta_latency_ns},
+                     {options.seek_latency, &settings->seek_latency_ns}};
+    if (options.preset) {
+        const struct speed_preset *preset = speed_preset_named(options.preset);
+        if (!preset) return cli_usage("emulate", options.preset, "no such preset (--presets lists them)");
+        *settings = preset->settings;
+    }
+    if (options.read_bandwidth) settings->read_bandwidth = options.read_bandwidth;
+    if (options.write_bandwidth) settings->write_bandwidth = options.write_bandwidth;
+    for (unsigned i = 0; i < 3; i++) {
+        if (latencies[i].seconds >= 0) *latencies[i].ns = (int64_t)(latencies[i].seconds * 1e9);
+    }
+    return STATUS_OK;
+}
+
+static int serve_mount(const void *what, target_ready *ready, void *context)
+{
+    return emulate_serve(what, ready, context);
+}
+
+static int start_mount(char **given)
+{
+    char backing[PATH_MAX], mount[PATH_MAX];
+    struct emulate_options what = {
+        .backing = backing, .mount = mount, .kernel_cache = !strcmp(options.cache, "kernel")};
+    if (!what.kernel_cache && strcmp(options.cache, "none"))
+        return cli_usage("emulate", options.cache, "not none or kernel");
+    int status = settings_of(&what.speed);
+    if (status == STATUS_OK) status = resolve(given, backing, mount);
+    if (status != STATUS_OK) return status;
+    if (place_is_inside(mount, backing))
+        return cli_usage("emulate", given[1], "lies inside BACKING; mount on a directory elsewhere");
+    return start(given[1], mount, serve_mount, &what);
+}
+
+#else
+
+static int start_mount(char **given)
+{
+    return fail(given[1], "left out of this build: libfuse 3.14 was not there");
+}
+
+#endif
+
+// --- throttled devices
+
+static int serve_block(const void *what, target_ready *ready, void *context)
+{
+    return throttle_serve(what, ready, context);
+}
+
+static int check_block_options(void)
+{
+    bool has_latency = options.latency >= 0 || options.meta_latency >= 0 || options.seek_latency >= 0;
+    if (options.preset || has_latency || strcmp(options.cache, "none"))
+        return cli_usage("emulate", "--block", "knows bandwidths and limits, not --preset, --cache or latencies");
+    if (options.type && strcmp(options.type, "xfs") && strcmp(options.type, "ext4"))
+        return cli_usage("emulate", options.type, "not xfs or ext4");
+    return geteuid() ? fail("--block", "only root can make block devices") : STATUS_OK;
+}
+
+static int start_block(char **given)
+{
+    char backing[PATH_MAX], mount[PATH_MAX];
+    struct throttle_options what = {
+        .folder = backing,
+        .mount = mount,
+        .size_bytes = options.block,
+        .type = options.type ? options.type : "xfs",
+        .read_bandwidth = options.read_bandwidth,
+        .write_bandwidth = options.write_bandwidth,
+        .dirty_bytes = options.dirty_limit ? options.dirty_limit : DIRTY_BYTES,
+        .memory_bytes = options.memory,
+    };
+    int status = check_block_options();
+    if (status == STATUS_OK) status = resolve(given, backing, mount);
+    if (status == STATUS_OK) status = start(given[1], mount, serve_block, &what);
+    const char *limited = throttle_limits_runs_only() ? "Bandwidth" : options.memory ? "Memory" : NULL;
+    if (status == STATUS_OK && limited && !options.quiet && !options.foreground)
+        printf("%s is limited for: ioseer emulate --run %s -- COMMAND\n", limited, given[1]);
+    return status;
+}
+
+static int run_with_limits(const char *given, char **command)
+{
+    char mount[PATH_MAX];
+    int code = place_name(given, mount);
+    if (code == 0) code = throttle_enter(mount);
+    if (code == ERR_NOTHING) return fail(given, "has no limits for programs (see --memory)");
+    if (code < 0) return cli_fail("emulate", given, code);
+    execvp(command[0], command);
+    return cli_fail("emulate", command[0], -errno);
+}
+
+// --- the verb
+
+static int stop(const char *given)
+{
+    struct problem problem = {0};
+    int code = place_stop(given, options.force, &problem);
+    return code < 0 ? cli_problem("emulate", given, &problem, code) : STATUS_OK;
 }
 
 static int emulate_run(int argc, char **argv)
 {
-    if (words.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no words");
-    if (words.stop) return argc == 2 ? emulate_end(&words, argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");
-    if (words.run && argc < 3) return cli_usage("emulate", "--run", "takes MOUNT and a COMMAND");
-    if (words.run) return emulate_run_in_group(argv[1], argv + 2);
+    if (options.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no words");
+    if (options.stop) return argc == 2 ? stop(argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");
+    if (options.run && argc < 3) return cli_usage("emulate", "--run", "takes MOUNT and a COMMAND");
+    if (options.run) return run_with_limits(argv[1], argv + 2);
     if (argc != 3) return cli_usage("emulate", "BACKING MOUNT", "two directories are needed");
-    if (!words.block && (words.type || words.dirty_limit || words.memory))
+    if (!options.block && (options.type || options.dirty_limit || options.memory))
         return cli_usage("emulate", "--fs, --dirty-limit, --memory", "go with --block");
-    return words.block ? emulate_start_block(&words, argv[1], argv[2]) : emulate_start_mount(&words, argv[1], argv[2]);
+    return options.block ? start_block(argv + 1) : start_mount(argv + 1);
 }
 
 const struct verb verb_emulate = {
@@ -109,8 +241,8 @@ const struct verb verb_emulate = {
              "--block SIZE [OPTION]... BACKING MOUNT\n"
              "--run MOUNT -- COMMAND [ARG]...\n"
              "--stop MOUNT",
-    .about = "Mounts BACKING on MOUNT, where reading and writing take as long as on storage with the bandwidths and\n"
-             "latencies given. It goes to the background and stays until --stop, or until MOUNT is unmounted.\n"
+    .about = "Mounts BACKING on MOUNT, where reading and writing take as long as on storage with the given bandwidths\n"
+             "and latencies. Goes to the background and stays until --stop, or until MOUNT is unmounted.\n"
              "With --block, MOUNT is a new file system on a throttled device instead, whose data lies in BACKING.",
     .options = rows,
     .run = emulate_run,

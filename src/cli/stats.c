@@ -52,15 +52,8 @@ static int print_record_json(const struct log_stats_record *record, void *contex
     return 0;
 }
 
-static const char *darshan_module(unsigned layer)
-{
-    switch (layer) {
-    case LAYER_POSIX: return "POSIX";
-    case LAYER_STDIO: return "STDIO";
-    case LAYER_MPIIO: return "MPI-IO";
-    default: return NULL;
-    }
-}
+static const char *const darshan_modules[LAYER_COUNT] = {
+    [LAYER_POSIX] = "POSIX", [LAYER_STDIO] = "STDIO", [LAYER_MPIIO] = "MPI-IO"};
 
 static void darshan_time(FILE *out, const char *name, uint64_t ns)
 {
@@ -126,7 +119,7 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
 {
     struct printer *printer = context;
     FILE *out = printer->output->out;
-    const char *module = darshan_module(record->layer);
+    const char *module = darshan_modules[record->layer];
     struct counters_value values[COUNTERS_MAX_VALUES];
     if (!module || !record->file) return 0;
     // Rank 0 stands for a job without MPI; here it would be taken for the true one.
@@ -211,8 +204,7 @@ static int print_json(struct printer *printer)
 {
     struct json_out *json = output_json(printer->output, 2);
     json_object(json);
-    json_key(json, "records");
-    json_array(json);
+    key_array(json, "records");
     int code = log_reduce(printer->log, NULL, options.per_rank, print_record_json, printer);
     json_close(json);
     json_close(json);

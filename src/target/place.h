@@ -1,0 +1,26 @@
+// Where emulated storage of either kind (emulate/, throttle/) is mounted: its name, starting it and ending it.
+// `given` is the name that the user gave, for messages.
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "base/problem.h"
+#include "target/guard.h"
+
+// The name of a mount as the list of mounts has it. A mount whose server is dead or hangs cannot be resolved, so its
+// last word stays as it is where one of ioseer's mounts has that name.
+int place_name(const char *given, char name[PATH_MAX]);
+
+// Whether one directory is the other or lies in it; both names are absolute.
+bool place_is_inside(const char *inner, const char *outer);
+
+// emulate_serve or throttle_serve with their options in `what`.
+typedef int place_serve(const void *what, target_ready *ready, void *context);
+
+// Runs `serve` for an empty directory: in a process of its own that survives this one or, in the foreground, here.
+int place_start(const char *given, const char *mount, place_serve *serve, const void *what, bool in_foreground,
+                struct problem *problem);
+
+// Removes what is mounted there, even while it is in use with `force`.
+int place_stop(const char *given, bool force, struct problem *problem);
