@@ -8,12 +8,12 @@
 #include "base/problem.h"
 #include "fmt/spill.h"
 
-#define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, for a rescue
+#define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, should it be killed
 #define PACK_DEVICES_SUFFIX ".devices" // of a file there: RECORD_DEVICE records of one host
 
 struct pack_setting {
     const char *name;
-    const char *value; // NULL: not to be stored
+    const char *value; // NULL: not stored
 };
 
 // A process that `record` reaped.
@@ -25,7 +25,7 @@ struct pack_child {
     uint64_t chars[2]; // rchar, wchar at its end, its own reaped children included
 };
 
-// What `record` knows of the job.
+// What `record` knows about the job.
 struct pack_job {
     const char *const *command;
     size_t command_words;
@@ -33,9 +33,9 @@ struct pack_job {
     const char *cwd;
     const char *batch_id; // NULL without a batch system
     uint32_t uid;
-    bool complete; // the command's end was seen: `end`, `status`, `children` and `chars` are meant
+    bool complete; // the command's end was seen: `end`, `status`, `children` and `chars` are valid
     int status;
-    struct spill_moment start; // `units`: the CPU's counter as it is, not shifted; 0 where there is none
+    struct spill_moment start; // `units` is the unshifted CPU counter; 0 where there is none
     struct spill_moment end;
     bool chars_known;
     uint64_t chars[2];
@@ -47,14 +47,14 @@ struct pack_job {
 
 struct pack_options {
     bool replace;                                                             // an existing log may be overwritten
-    void (*progress)(void *context, uint64_t done_bytes, uint64_t all_bytes); // NULL: nobody asks
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t all_bytes); // may be NULL
     void *progress_context;
 };
 
 struct pack_result {
     uint64_t events;
-    uint64_t processes;  // program images that exec'ed on count once
-    uint64_t running;    // of these, still there
+    uint64_t processes;  // an exec does not make another one
+    uint64_t running;    // of these, still running
     uint64_t unrecorded; // processes that could not make their spill file
     uint64_t bytes[2];   // read, written by the recorded calls
     uint64_t lost_events;
