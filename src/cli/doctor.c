@@ -1,12 +1,11 @@
 // ioseer doctor: does recording work here, and if not, what to do about it.
 #include "doctor/doctor.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/human.h"
 #include "base/json_keys.h"
+#include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "fmt/call.h"
@@ -19,8 +18,8 @@ static struct {
 
 static const struct option_row rows[] = {
     {"calls", 0, OPTION_FLAG, &options.calls, NULL, "print the list of captured calls instead"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print one JSON object"},
-    {"output", 'o', OPTION_TEXT, &options.output, "FILE", "write there instead of to standard output"},
+    ROW_JSON(&options.json),
+    ROW_OUTPUT(&options.output),
     {0},
 };
 
@@ -33,7 +32,7 @@ static const struct call_symbol *next_alias(const struct call_symbol *symbol, un
     return NULL;
 }
 
-static int calls_text(FILE *out)
+static void print_calls(FILE *out)
 {
     fprintf(out, "%-24s %-8s %-6s %s\n", "OPERATION", "LAYER", "CLASS", "ALSO CALLED AS");
     for (unsigned call = 1; call < call_table_len; call++) {
@@ -45,16 +44,12 @@ static int calls_text(FILE *out)
         for (; alias; alias = next_alias(alias + 1, call)) fprintf(out, " %s", alias->symbol);
         fputc('\n', out);
     }
-    return 0;
 }
 
-static int calls_json(FILE *out)
+static void print_calls_json(struct json_out *json)
 {
-    struct json_out *json = json_out_begin(out, 2);
-    RETURN_IF(!json, -ENOMEM);
     json_object(json);
-    json_key(json, "calls");
-    json_array(json);
+    key_array(json, "calls");
     for (unsigned call = 1; call < call_table_len; call++) {
         const struct call_info *info = &call_table[call];
         if (!info->name) continue;
@@ -62,8 +57,7 @@ static int calls_json(FILE *out)
         key_text(json, "op", info->name);
         key_text(json, "layer", call_layer_name(info->layer));
         key_text(json, "class", call_class_name(info->class));
-        json_key(json, "aliases");
-        json_array(json);
+        key_array(json, "aliases");
         const struct call_symbol *alias = next_alias(call_symbols, call);
         for (; alias; alias = next_alias(alias + 1, call)) json_text(json, alias->symbol);
         json_close(json);
@@ -71,16 +65,12 @@ static int calls_json(FILE *out)
     }
     json_close(json);
     json_close(json);
-    return json_out_end(json);
 }
 
-static int checks_json(const struct doctor_check *checks, size_t count, FILE *out)
+static void print_checks_json(const struct doctor_check *checks, size_t count, struct json_out *json)
 {
-    struct json_out *json = json_out_begin(out, 2);
-    RETURN_IF(!json, -ENOMEM);
     json_object(json);
-    json_key(json, "checks");
-    json_array(json);
+    key_array(json, "checks");
     for (size_t i = 0; i < count; i++) {
         json_object(json);
         key_text(json, "name", checks[i].name);
@@ -91,10 +81,9 @@ static int checks_json(const struct doctor_check *checks, size_t count, FILE *ou
     }
     json_close(json);
     json_close(json);
-    return json_out_end(json);
 }
 
-static int checks_text(const struct doctor_check *checks, size_t count, FILE *out)
+static void print_checks(const struct doctor_check *checks, size_t count, FILE *out)
 {
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%-4s  %-13s ", checks[i].ok ? "ok" : "FAIL", checks[i].name);
@@ -102,7 +91,6 @@ static int checks_text(const struct doctor_check *checks, size_t count, FILE *ou
         if (checks[i].fix) fprintf(out, "\n      %-13s %s", "", checks[i].fix);
         fputc('\n', out);
     }
-    return 0;
 }
 
 static int run(int argc, char **argv)
@@ -118,9 +106,10 @@ static int run(int argc, char **argv)
     int status = output_open(&output, "doctor", options.output);
     if (status != STATUS_OK) return status;
     if (options.calls) {
-        output.error = options.json ? calls_json(output.out) : calls_text(output.out);
+        options.json ? print_calls_json(output_json(&output, 2)) : print_calls(output.out);
     } else {
-        output.error = options.json ? checks_json(checks, count, output.out) : checks_text(checks, count, output.out);
+        options.json ? print_checks_json(checks, count, output_json(&output, 2))
+                     : print_checks(checks, count, output.out);
     }
     status = output_close(&output, false);
     return status == STATUS_OK && !all_ok ? STATUS_FAILURE : status;

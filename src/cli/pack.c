@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cli/option_rows.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
@@ -17,8 +18,8 @@ static struct {
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "LOG", "name of the log"},
-    {"force", 0, OPTION_FLAG, &options.pack.replace, NULL, "overwrite LOG"},
-    {"quiet", 'q', OPTION_FLAG, &options.quiet, NULL, "print no messages of ioseer"},
+    ROW_FORCE(&options.pack.replace),
+    ROW_QUIET(&options.quiet, "print no messages of ioseer"),
     {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR after LOG is written"},
     {0},
 };

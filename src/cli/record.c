@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "cli/option_rows.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
@@ -21,8 +22,8 @@ static struct record_options options = {
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.log_path, "LOG", "name of the log (default: PROGRAM-DATE-TIME-PID.ioseer)"},
-    {"force", 0, OPTION_FLAG, &options.pack.replace, NULL, "overwrite LOG"},
-    {"quiet", 'q', OPTION_FLAG, &quiet, NULL, "print no messages of ioseer"},
+    ROW_FORCE(&options.pack.replace),
+    ROW_QUIET(&quiet, "print no messages of ioseer"),
     {"wait", 0, OPTION_DURATION, &options.wait_seconds, "DURATION",
      "how long to wait for processes that outlive COMMAND (default: 2s)"},
     {"include", 0, OPTION_LIST, &options.include, "GLOB", "record these files even if they are left out by default"},

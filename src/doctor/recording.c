@@ -17,10 +17,8 @@
 #include "base/human.h"
 #include "base/path_search.h"
 #include "base/private_file.h"
-#include "base/settings.h"
 #include "doctor/checks.h"
 #include "log/iter.h"
-#include "record/job.h"
 
 static const double longest_seconds = 20; // of a trial; a launcher could wait for ever
 static const char reinstall[] = "build or install ioseer again";
@@ -124,76 +122,45 @@ static void first_message(const struct trial *trial, char line[256])
     line[strcspn(line, "\n")] = 0;
 }
 
-struct expectation {
-    unsigned layer;
-    const char *fix;        // where the command fails
-    const char *unseen_fix; // where not all was recorded
-    const char *success;    // of what kind the recorded bytes are
-};
-
-// Runs a command that records a program, and compares what the program wrote with what is in the log.
-static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, struct expectation expected)
+// Runs a command that records a program, and compares what the program wrote with what calls of a layer, or of all
+// (LAYER_NONE), wrote by the log.
+static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, unsigned layer)
 {
+    bool is_mpi = layer == LAYER_MPIIO;
+    const char *with = is_mpi ? " with MPI-IO" : "";
+    const char *fix = is_mpi ? "start an MPI program with mpiexec and see what it says"
+                             : "run `ioseer record -o test.ioseer -- true` and see what it says";
     char line[256];
     struct stat st;
     uint64_t bytes = 0, events = 0;
     int status = run_command(trial, arguments, environ);
     if (status == -ETIMEDOUT) {
-        doctor_fail(check, expected.fix, "the trial did not end within %.0f seconds", longest_seconds);
+        doctor_fail(check, fix, "the trial did not end within %.0f seconds", longest_seconds);
     } else if (status < 0) {
-        doctor_fail(check, expected.fix, "cannot start: %s", err_text(status));
+        doctor_fail(check, fix, "cannot start: %s", err_text(status));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
         first_message(trial, line);
-        doctor_fail(check, expected.fix, "recording failed: %s", line);
+        doctor_fail(check, fix, "recording failed: %s", line);
     } else if (stat(trial->file, &st)) {
-        doctor_fail(check, expected.fix, "the recorded program did not write its file");
-    } else if ((status = count_written(trial, expected.layer, &bytes, &events)) < 0) {
-        doctor_fail(check, expected.fix, "the log cannot be read: %s", err_text(status));
+        doctor_fail(check, fix, "the recorded program did not write its file");
+    } else if ((status = count_written(trial, layer, &bytes, &events)) < 0) {
+        doctor_fail(check, fix, "the log cannot be read: %s", err_text(status));
     } else if (bytes != (uint64_t)st.st_size) {
-        doctor_fail(check, expected.unseen_fix, "%" PRIu64 " of %lld bytes written%s were recorded", bytes,
-                    (long long)st.st_size, expected.success);
+        doctor_fail(check, is_mpi ? reinstall : "the library was not loaded into the program, or did not see it all",
+                    "%" PRIu64 " of %lld bytes written%s were recorded", bytes, (long long)st.st_size, with);
     } else {
         doctor_pass(check, "a trial gave %s and all %s written%s", human_count(events, "event").text,
-                    human_bytes(bytes).text, expected.success);
+                    human_bytes(bytes).text, with);
     }
 }
 
-// The loader says on standard error what it cannot preload, and goes on without.
-static void judge_library(struct doctor_check *check, struct trial *trial, char **environment)
+static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX])
 {
-    char *arguments[] = {trial->ioseer, "--version", NULL};
-    char line[256];
-    const char *library = NULL;
-    for (char **variable = environment; *variable; variable++) {
-        if (!strncmp(*variable, SETTING_LIBRARY "=", strlen(SETTING_LIBRARY "="))) library = strchr(*variable, '=') + 1;
-    }
-    int status = run_command(trial, arguments, environment);
-    first_message(trial, line);
-    if (status == 0 && library && !strstr(line, "LD_PRELOAD")) {
-        doctor_pass(check, "%s can be loaded", library);
-    } else {
-        doctor_fail(check, reinstall, "cannot be loaded: %s", line);
-    }
-}
-
-void doctor_library(struct doctor_check *check)
-{
-    struct trial trial = {0};
-    struct record_job job;
-    const struct record_options defaults = {.log_path = trial.log};
-    char *command[] = {"ioseer", NULL};
-    struct problem problem = {0};
-    int code = trial_prepare(&trial);
-    if (code == 0) code = record_job_prepare(&job, &defaults, command, &problem);
-    if (code < 0) {
-        const char *why = *problem.why ? problem.why : err_text(code);
-        doctor_fail(check, reinstall, "%.200s%s%s", problem.what, *problem.what ? ": " : "", why);
-    } else {
-        judge_library(check, &trial, job.plan.environment);
-        pack_remove_directory(job.spill_dir);
-        record_job_free(&job);
-    }
-    trial_remove(&trial);
+    char file[64];
+    snprintf(file, sizeof file, "%s%s", prefix, name);
+    int code = private_file_path(file, path);
+    if (code < 0) doctor_fail(check, reinstall, "%s is missing from lib/ioseer: %s", file, err_text(code));
+    return code == 0;
 }
 
 static bool prepare_or_fail(struct doctor_check *check, struct trial *trial)
@@ -204,6 +171,24 @@ static bool prepare_or_fail(struct doctor_check *check, struct trial *trial)
     return false;
 }
 
+// The loader says on standard error what it cannot preload, and goes on without.
+void doctor_library(struct doctor_check *check)
+{
+    struct trial trial;
+    char path[PATH_MAX], preload[PATH_MAX + 16], line[256];
+    if (!is_installed(check, "libioseer", ".so", path) || !prepare_or_fail(check, &trial)) return;
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", path);
+    char *arguments[] = {trial.ioseer, "--version", NULL}, *environment[] = {preload, NULL};
+    int status = run_command(&trial, arguments, environment);
+    first_message(&trial, line);
+    if (status == 0 && !strstr(line, "LD_PRELOAD")) {
+        doctor_pass(check, "%s can be loaded", path);
+    } else {
+        doctor_fail(check, reinstall, "cannot be loaded: %s", line);
+    }
+    trial_remove(&trial);
+}
+
 // ioseer records itself as it writes the list of calls to a file.
 void doctor_recording(struct doctor_check *check)
 {
@@ -211,31 +196,15 @@ void doctor_recording(struct doctor_check *check)
     if (!prepare_or_fail(check, &trial)) return;
     char *arguments[] = {trial.ioseer, "record", "-q",      "-o", trial.log,  "--",
                          trial.ioseer, "doctor", "--calls", "-o", trial.file, NULL};
-    judge(check, &trial, arguments,
-          (struct expectation){.layer = LAYER_NONE,
-                               .fix = "run `ioseer record -o test.ioseer -- true` and see what it says",
-                               .unseen_fix = "the library was not loaded into the program, or did not see it all",
-                               .success = ""});
+    judge(check, &trial, arguments, LAYER_NONE);
     trial_remove(&trial);
-}
-
-static bool is_installed(struct doctor_check *check, const char *name, char path[PATH_MAX])
-{
-    int code = private_file_path(name, path);
-    if (code < 0) doctor_fail(check, reinstall, "%s is missing from lib/ioseer: %s", name, err_text(code));
-    return code == 0;
 }
 
 void doctor_replay(struct doctor_check *check)
 {
     char path[PATH_MAX];
-    if (is_installed(check, "ioseer-replay-serial", path)) doctor_pass(check, "%s is there", path);
+    if (is_installed(check, "ioseer-replay-", "serial", path)) doctor_pass(check, "%s is there", path);
 }
-
-struct mpi {
-    const char *launcher, *plugin, *runner, *program;
-    const char *rebuild; // NULL where ioseer was built with it
-};
 
 // Open MPI refuses to start programs for root, and more of them than cores, unless told that it may.
 static void allow_any_launch(void)
@@ -245,54 +214,41 @@ static void allow_any_launch(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], "1", 0);
 }
 
-static void check_mpi(struct doctor_check *check, const struct mpi *mpi)
+static void try_mpi(struct doctor_check *check, char *launcher, char *program)
 {
-    char launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
-    bool has_launcher = path_search(mpi->launcher, launcher);
-    if (mpi->rebuild) {
-        if (has_launcher)
-            doctor_fail(check, mpi->rebuild, "ioseer was built without it: its MPI-IO is not recorded");
-        else
-            doctor_pass(check, "not here, and ioseer was built without it");
-        return;
-    }
     struct trial trial;
-    if (!is_installed(check, mpi->plugin, path) || !is_installed(check, mpi->runner, path) ||
-        !is_installed(check, mpi->program, program)) {
-        return;
-    }
-    if (!has_launcher) {
-        doctor_pass(check, "plugin and runner are there; without %s they cannot be tried", mpi->launcher);
-        return;
-    }
     if (!prepare_or_fail(check, &trial)) return;
     allow_any_launch();
     char *arguments[] = {trial.ioseer, "record", "-q", "-o",    trial.log,  "--",
                          launcher,     "-n",     "1",  program, trial.file, NULL};
-    judge(check, &trial, arguments,
-          (struct expectation){.layer = LAYER_MPIIO,
-                               .fix = "start an MPI program with mpiexec and see what it says",
-                               .unseen_fix = "the plugin was not loaded; build or install ioseer again",
-                               .success = " with MPI-IO"});
+    judge(check, &trial, arguments, LAYER_MPIIO);
     trial_remove(&trial);
+}
+
+static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built, const char *rebuild)
+{
+    char name[32], plugin[32], launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
+    snprintf(name, sizeof name, "mpiexec.%s", mpi);
+    snprintf(plugin, sizeof plugin, "%s.so", mpi);
+    bool has_launcher = path_search(name, launcher);
+    if (!is_built && has_launcher) {
+        doctor_fail(check, rebuild, "ioseer was built without it: its MPI-IO is not recorded");
+    } else if (!is_built) {
+        doctor_pass(check, "not here, and ioseer was built without it");
+    } else if (is_installed(check, "libioseer-", plugin, path) && is_installed(check, "ioseer-replay-", mpi, path) &&
+               is_installed(check, "ioseer-doctor-", mpi, program)) {
+        doctor_pass(check, "plugin and runner are there; without %s they cannot be tried", name);
+        if (has_launcher) try_mpi(check, launcher, program);
+    }
 }
 
 void doctor_mpich(struct doctor_check *check)
 {
-    struct mpi mpi = {"mpiexec.mpich", "libioseer-mpich.so", "ioseer-replay-mpich", "ioseer-doctor-mpich",
-                      "install MPICH's headers (libmpich-dev) and build ioseer again"};
-#ifdef BUILT_WITH_MPICH
-    mpi.rebuild = NULL;
-#endif
-    check_mpi(check, &mpi);
+    check_mpi(check, "mpich", BUILT_WITH_MPICH, "install MPICH's headers (libmpich-dev) and build ioseer again");
 }
 
 void doctor_openmpi(struct doctor_check *check)
 {
-    struct mpi mpi = {"mpiexec.openmpi", "libioseer-openmpi.so", "ioseer-replay-openmpi", "ioseer-doctor-openmpi",
-                      "install Open MPI's headers (libopenmpi-dev) and build ioseer again"};
-#ifdef BUILT_WITH_OPENMPI
-    mpi.rebuild = NULL;
-#endif
-    check_mpi(check, &mpi);
+    check_mpi(check, "openmpi", BUILT_WITH_OPENMPI,
+              "install Open MPI's headers (libopenmpi-dev) and build ioseer again");
 }

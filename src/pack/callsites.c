@@ -18,17 +18,16 @@ enum { MAX_LINE_BYTES = 512, MAX_MODULES = 1 << 12 };
 
 #ifdef HAVE_LIBDW
 #include <elfutils/libdwfl.h>
-#else
-typedef struct Dwfl Dwfl;
-typedef struct Dwfl_Module Dwfl_Module;
 #endif
 
 struct callsites_module {
     char *path;
     bool tried; // to open
+#ifdef HAVE_LIBDW
     Dwfl *dwfl;
     Dwfl_Module *object;
     uint64_t start; // of its image, where libdwfl put it
+#endif
 };
 
 static const char *base_name(const char *path)
@@ -76,47 +75,23 @@ static void open_object(struct callsites_module *module)
     module->start = start;
 }
 
-static void close_object(struct callsites_module *module)
+// Replaces `out` where the debug information or the symbols say more. A return address may belong to the next line: the
+// call itself is before it.
+static void describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
 {
-    if (module->dwfl) dwfl_end(module->dwfl);
-}
-
-// A return address may belong to the next line: the call itself is before it.
-static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
-{
-    if (!module->object) return false;
+    if (!module->object) return;
     GElf_Addr call = module->start + address - 1;
     Dwfl_Line *line = dwfl_module_getsrc(module->object, call);
     int number = 0;
     const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
     if (file && number > 0) {
         snprintf(out, MAX_LINE_BYTES, "%s:%d", base_name(file), number);
-        return true;
+        return;
     }
     GElf_Off offset;
     GElf_Sym symbol;
     const char *function = dwfl_module_addrinfo(module->object, call, &offset, &symbol, NULL, NULL, NULL);
-    if (!function || !*function) return false;
-    snprintf(out, MAX_LINE_BYTES, "%s+0x%" PRIx64, function, (uint64_t)offset + 1);
-    return true;
-}
-
-#else
-
-static void open_object(struct callsites_module *module)
-{
-    (void)module;
-}
-
-static void close_object(struct callsites_module *module)
-{
-    (void)module;
-}
-
-static bool describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
-{
-    (void)module, (void)address, (void)out;
-    return false;
+    if (function && *function) snprintf(out, MAX_LINE_BYTES, "%s+0x%" PRIx64, function, (uint64_t)offset + 1);
 }
 
 #endif
@@ -137,11 +112,12 @@ int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t le
 static int add_line(struct callsites *sites, struct callsites_module *module, uint64_t key, uint64_t address)
 {
     char line[MAX_LINE_BYTES];
+    snprintf(line, sizeof line, "%s+0x%" PRIx64, base_name(module->path), address);
+#ifdef HAVE_LIBDW
     if (!module->tried) open_object(module);
     module->tried = true;
-    if (!describe(module, address, line)) {
-        snprintf(line, sizeof line, "%s+0x%" PRIx64, base_name(module->path), address);
-    }
+    describe(module, address, line);
+#endif
     size_t at = sites->text.len;
     RETURN_IF(at >= UINT32_MAX - MAX_LINE_BYTES, ERR_LIMIT);
     FORWARD(bytes_append(&sites->text, line, strlen(line) + 1));
@@ -160,7 +136,9 @@ const char *callsites_line(struct callsites *sites, size_t module, uint64_t addr
 void callsites_free(struct callsites *sites)
 {
     for (size_t i = 0; i < sites->count; i++) {
-        close_object(&sites->module[i]);
+#ifdef HAVE_LIBDW
+        if (sites->module[i].dwfl) dwfl_end(sites->module[i].dwfl);
+#endif
         free(sites->module[i].path);
     }
     free(sites->module);

@@ -1,23 +1,12 @@
 // Copies what the devices under the job's files did from the monitors' files in the spill directory into the log.
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "fmt/device_samples.h"
 #include "pack/private.h"
 
 enum { DEVICE_ROOM = 160, MAX_NAME_BYTES = 255, MAX_RECORD_BYTES = 1 << 20 };
-
-// A device as a monitor describes it; texts point into the record.
-struct device {
-    const uint8_t *name;
-    size_t name_len;
-    uint64_t number;
-    char host[MAX_NAME_BYTES + 1];
-    struct spill_moment start;
-    const uint8_t *samples;
-    size_t samples_len;
-};
 
 static size_t whole_records(const struct bytes *file)
 {
@@ -38,86 +27,60 @@ int pack_load_devices(struct pack *pack, const char *name)
     return code == -ENOMEM ? code : 0;
 }
 
-static void read_number(struct device *device, const struct field *field)
+static bool is_good(const struct field *field)
 {
-    if (field->key == DEVICE_NUMBER) device->number = field->number;
-    if (field->key == DEVICE_MONO_NS) device->start.mono_ns = field->number;
-    if (field->key == DEVICE_EPOCH_NS) device->start.epoch_ns = field->number;
-}
-
-static void read_bytes(struct device *device, const struct field *field)
-{
-    if (field->key == DEVICE_NAME) {
-        device->name = field->data;
-        device->name_len = field->len;
-    } else if (field->key == DEVICE_HOST && field->len <= MAX_NAME_BYTES) {
-        memcpy(device->host, field->data, field->len);
-        device->host[field->len] = 0;
-    } else if (field->key == DEVICE_SAMPLES) {
-        device->samples = field->data;
-        device->samples_len = field->len;
-    }
-}
-
-static int read_device(struct fields_in body, struct device *device)
-{
-    struct field field;
-    int more;
-    *device = (struct device){0};
-    RETURN_IF(body.end - body.at > MAX_RECORD_BYTES, ERR_LIMIT);
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.is_bytes)
-            read_bytes(device, &field);
-        else
-            read_number(device, &field);
-    }
-    FORWARD(more);
-    RETURN_IF(!device->name_len || device->name_len > MAX_NAME_BYTES, ERR_FORMAT);
     size_t count;
     struct device_sample sum;
-    struct device_samples_in samples = {device->samples, device->samples + device->samples_len};
-    return device_samples_sum(samples, &count, &sum);
+    if (!field->is_bytes) return true;
+    struct device_samples_in samples = {field->data, field->data + field->len};
+    if (field->key == DEVICE_SAMPLES) return device_samples_sum(samples, &count, &sum) == 0;
+    if (field->key == DEVICE_NAME && field->len == 0) return false;
+    return field->len <= MAX_NAME_BYTES || (field->key != DEVICE_NAME && field->key != DEVICE_HOST);
 }
 
-// Writes which file systems on the device hold files of the job; false where none does.
-static bool put_under(struct fields_out *out, const struct pack *pack, struct fields_in body)
+// Copies what readers know of a device; the moment of its first sample becomes the time since the job's start. False
+// where the record is bad, or no file of the job lies on the device.
+static bool put_device(struct fields_out *out, const struct pack *pack, struct fields_in body)
 {
     struct field field;
-    bool any = false;
-    while (fields_next(&body, &field) > 0) {
-        if (field.is_bytes || field.key != DEVICE_UNDER || !file_table_has_device(&pack->files, field.number)) continue;
-        fields_number(out, DEVICE_UNDER, field.number);
-        any = true;
+    struct spill_moment start = {0};
+    char host[MAX_NAME_BYTES + 1] = "";
+    bool has_name = false, has_files = false;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0 && is_good(&field)) {
+        bool is_name = field.key == DEVICE_NAME && field.len > 0, is_host = field.key == DEVICE_HOST && field.len > 0;
+        bool is_under =
+            field.key == DEVICE_UNDER && !field.is_bytes && file_table_has_device(&pack->files, field.number);
+        if (field.key == DEVICE_MONO_NS) start.mono_ns = field.number;
+        if (field.key == DEVICE_EPOCH_NS) start.epoch_ns = field.number;
+        if (is_host) snprintf(host, sizeof host, "%.*s", (int)field.len, (const char *)field.data);
+        if (is_name || is_host || (field.key == DEVICE_SAMPLES && field.is_bytes)) {
+            fields_bytes(out, field.key, field.data, field.len);
+        } else if (is_under || (field.key == DEVICE_NUMBER && !field.is_bytes)) {
+            fields_number(out, field.key, field.number);
+        }
+        has_name |= is_name;
+        has_files |= is_under;
     }
-    return any;
-}
-
-static int write_device(struct pack *pack, struct fields_in body, uint32_t *id)
-{
-    struct device device;
-    struct fields_out out;
-    if (read_device(body, &device) < 0) return 0;
-    // Numbers take no more bytes here than in the file.
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_DEVICE, DEVICE_ROOM + (size_t)(body.end - body.at)));
-    if (!put_under(&out, pack, body)) return 0; // a record without an end is not written
-    fields_number(&out, DEVICE_ID, ++*id);
-    fields_bytes(&out, DEVICE_NAME, device.name, device.name_len);
-    fields_number(&out, DEVICE_NUMBER, device.number);
-    if (device.host[0]) fields_string(&out, DEVICE_HOST, device.host);
-    fields_number(&out, DEVICE_START_NS,
-                  pack_since_start(pack, pack_is_local(pack, device.host, &device.start), &device.start));
-    fields_bytes(&out, DEVICE_SAMPLES, device.samples, device.samples_len);
-    return log_writer_end(&pack->writer, &out);
+    fields_number(out, DEVICE_START_NS, pack_since_start(pack, pack_is_local(pack, host, &start), &start));
+    return more == 0 && has_name && has_files;
 }
 
 int pack_write_devices(struct pack *pack)
 {
     struct fields_in records = fields_of(&pack->devices);
     struct fields_in body;
+    struct fields_out out;
     unsigned kind;
     uint32_t id = 0;
     while (pack->devices.len && fields_next_record(&records, &kind, &body) > 0) {
-        if (kind == RECORD_DEVICE) FORWARD(write_device(pack, body, &id));
+        size_t len = (size_t)(body.end - body.at);
+        if (kind != RECORD_DEVICE || len > MAX_RECORD_BYTES) continue;
+        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_DEVICE, DEVICE_ROOM + len));
+        fields_number(&out, DEVICE_ID, id + 1);
+        if (!put_device(&out, pack, body)) continue; // a record without an end is not written
+        FORWARD(log_writer_end(&pack->writer, &out));
+        id++;
     }
     return 0;
 }
