@@ -47,6 +47,17 @@ int page_gather(struct page *page, const struct summary_source *source)
     return page_add_sentences(page);
 }
 
+int page_gather_index(struct page *page, const struct summary_source *source, double done)
+{
+    const struct timeline_window window = timeline_whole(source->log);
+    *page = (struct page){.source = *source, .is_pending = true, .done = done};
+    FORWARD(timeline_init(&page->collect.timeline, source->log, &window));
+    FORWARD(timeline_from_index(&page->collect.timeline, source->log));
+    FORWARD(summary_gather_index(&page->summary, source));
+    return text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
+                         human_count(log_events(source->log), "event").text);
+}
+
 void page_free(struct page *page)
 {
     summary_free(&page->summary);

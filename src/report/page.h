@@ -11,6 +11,8 @@
 
 struct page {
     struct summary_source source;
+    bool is_pending; // made from the log's index while the log is being read
+    double done;     // then: the part that has been read, 0 to 1
     struct summary summary;
     struct collect collect;
     struct model model;
@@ -24,6 +26,8 @@ struct page {
 
 // Reads the log. 0 or a negative code; page_free in either case.
 int page_gather(struct page *page, const struct summary_source *source);
+// The same from the log's index, while `done` of the log has been read.
+int page_gather_index(struct page *page, const struct summary_source *source, double done);
 void page_free(struct page *page);
 
 // Adds a document of `ioseer predict --json`. ERR_FORMAT where the file is something else.
@@ -37,10 +41,9 @@ int page_add_sentences(struct page *page);
 // A path without its folders.
 const char *page_base_name(const char *path);
 
-// The whole document.
+// The whole document. page_json_memory writes it to memory of malloc: *text with *len bytes, NULL on failure.
 int page_json(struct page *page, FILE *out);
-// The document while the log is being read: what its index tells. `done` is the part that has been read, 0 to 1.
-int page_pending_json(const struct summary_source *source, double done, FILE *out);
+int page_json_memory(struct page *page, char **text, size_t *len);
 
 // The HTML page with its data. A build without Node and its libraries has no template (web/meson.build).
 #define PAGE_MISSING                                                                                                   \

@@ -39,12 +39,9 @@ int page_fill_template(const char *data, const char *server, FILE *out)
 
 int page_html(struct page *page, FILE *out)
 {
-    char *data = NULL;
+    char *data;
     size_t len;
-    FILE *memory = open_memstream(&data, &len);
-    RETURN_IF(!memory, -ENOMEM);
-    int code = page_json(page, memory);
-    if (fclose(memory) && !code) code = -ENOMEM;
+    int code = page_json_memory(page, &data, &len);
     if (!code) code = page_fill_template(data, "null", out);
     free(data);
     return code;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/human.h"
 #include "base/json_keys.h"
 #include "report/devices.h"
 #include "report/findings_json.h"
@@ -185,12 +184,14 @@ static void write_predictions(const struct page *page, FILE *out)
     fputc(']', out);
 }
 
-static int write_document(struct page *page, bool is_pending, FILE *out)
+int page_json(struct page *page, FILE *out)
 {
+    fputs("{\"version\": 1", out);
+    if (page->is_pending) fprintf(out, ", \"pending\": %.3f", page->done);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
         const struct section *section = &sections[i];
         fprintf(out, ",\n\"%s\": ", section->key);
-        if (is_pending && !section->in_index) {
+        if (page->is_pending && !section->in_index) {
             fputs("null", out);
         } else if (section->write) {
             FORWARD(write_section(page, section, out));
@@ -202,29 +203,15 @@ static int write_document(struct page *page, bool is_pending, FILE *out)
     return ferror(out) ? -errno : 0;
 }
 
-int page_json(struct page *page, FILE *out)
+int page_json_memory(struct page *page, char **text, size_t *len)
 {
-    fputs("{\"version\": 1", out);
-    return write_document(page, false, out);
-}
-
-static int gather_pending(struct page *page, double done)
-{
-    struct log *log = page->source.log;
-    const struct timeline_window window = timeline_whole(log);
-    FORWARD(timeline_init(&page->collect.timeline, log, &window));
-    FORWARD(timeline_from_index(&page->collect.timeline, log));
-    FORWARD(summary_gather_index(&page->summary, &page->source));
-    return text_list_add(&page->sentences, "The log is being read: %s of its %s so far.", human_percent(done).text,
-                         human_count(log_events(log), "event").text);
-}
-
-int page_pending_json(const struct summary_source *source, double done, FILE *out)
-{
-    struct page page = {.source = *source};
-    fprintf(out, "{\"version\": 1, \"pending\": %.3f", done);
-    int code = gather_pending(&page, done);
-    if (!code) code = write_document(&page, true, out);
-    page_free(&page);
+    *text = NULL;
+    FILE *out = open_memstream(text, len);
+    RETURN_IF(!out, -ENOMEM);
+    int code = page_json(page, out);
+    if (fclose(out) && !code) code = -ENOMEM;
+    if (!code) return 0;
+    free(*text);
+    *text = NULL;
     return code;
 }

@@ -32,23 +32,6 @@ struct view_logs {
     struct view_log log[];
 };
 
-// --- answers
-
-static FILE *answer_open(struct view_answer *answer)
-{
-    *answer = (struct view_answer){0};
-    return open_memstream(&answer->text, &answer->len);
-}
-
-static int answer_close(struct view_answer *answer, FILE *out, int code)
-{
-    if (fclose(out) && code >= 0) code = -ENOMEM;
-    if (code >= 0) return 0;
-    free(answer->text);
-    *answer = (struct view_answer){0};
-    return code;
-}
-
 static int write_names(void *context, struct json_out *json)
 {
     const struct view_logs *logs = context;
@@ -69,11 +52,9 @@ int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
 
 static int read_log(struct view_log *log, struct page *page, struct view_answer *answer)
 {
-    int code = page_gather(page, &log->source.reader);
-    if (!code) code = page_add_own_prediction(page);
-    FILE *out = code ? NULL : answer_open(answer);
-    if (!code && !out) code = -ENOMEM;
-    return out ? answer_close(answer, out, page_json(page, out)) : code;
+    FORWARD(page_gather(page, &log->source.reader));
+    FORWARD(page_add_own_prediction(page));
+    return page_json_memory(page, &answer->text, &answer->len);
 }
 
 static void *read_all(void *context)
@@ -153,12 +134,13 @@ static int copy_data(const struct view_log *log, struct view_answer *answer)
 
 static int pending_data(struct view_log *log, double done, struct view_answer *answer)
 {
-    FILE *out = answer_open(answer);
-    RETURN_IF(!out, -ENOMEM);
+    struct page page;
     pthread_mutex_lock(&log->requesting);
-    int code = page_pending_json(&log->source.requests, done, out);
+    int code = page_gather_index(&page, &log->source.requests, done);
+    if (!code) code = page_json_memory(&page, &answer->text, &answer->len);
+    page_free(&page);
     pthread_mutex_unlock(&log->requesting);
-    return answer_close(answer, out, code);
+    return code;
 }
 
 int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer)
