@@ -20,6 +20,8 @@ class Replay:
         self.call = operations.get(call.word('by', call.op))
         if not self.call:
             sys.exit(f"{call.where}: {call.op}: there is no call {call.word('by', '')}")
+        if 'by' in self.call.options and self.call.op != call.op:
+            sys.exit(f'{call.where}: {call.op}: {self.call.op} is itself replayed by another call')
         words = self.call.options.get('replay', ['-'])
         self.given = dict(word.split('=', 1) for word in words[1:])
         if words[0] != '-' and words[0] not in FORMS:

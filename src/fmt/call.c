@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 
+_Static_assert(sizeof(struct call_info) == 16, "an index into call_table is a shift");
+
 static const char *const layer_names[LAYER_COUNT] = {
     [LAYER_POSIX] = "posix", [LAYER_STDIO] = "stdio",     [LAYER_MPIIO] = "mpiio",
     [LAYER_HDF5] = "hdf5",   [LAYER_PNETCDF] = "pnetcdf", [LAYER_CLIENT] = "client",
