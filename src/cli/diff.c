@@ -20,7 +20,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int parse_limits(struct comparison *c)
+static enum status parse_limits(struct comparison *c)
 {
     c->limits = options.limits.count;
     c->limit = calloc(c->limits + 1, sizeof *c->limit);
@@ -37,9 +37,9 @@ static int parse_limits(struct comparison *c)
     return STATUS_OK;
 }
 
-static int check_limits(const struct comparison *c)
+static enum status check_limits(const struct comparison *c)
 {
-    int status = STATUS_OK;
+    enum status status = STATUS_OK;
     for (size_t i = 0; i < c->limits; i++) {
         const struct diff_finding *finding = &c->finding[i];
         if (finding->unknown) fprintf(stderr, "ioseer diff: %s: a model without times was given\n", c->limit[i].text);
@@ -56,11 +56,11 @@ static int print(const struct comparison *c, struct output *output)
     return 0;
 }
 
-static int compare(struct comparison *c, const struct model_argument *a, const struct model_argument *b)
+static enum status compare(struct comparison *c, const struct model_argument *a, const struct model_argument *b)
 {
     struct output output;
     struct diff *diff = &c->diff;
-    int status = log_argument_spare(&a->log, options.print.output);
+    enum status status = log_argument_spare(&a->log, options.print.output);
     if (status == STATUS_OK) status = model_argument_output(b, &output, options.print.output);
     if (status != STATUS_OK) return status;
     int code = diff_make(diff, &a->model, &b->model);
@@ -77,10 +77,10 @@ static int compare(struct comparison *c, const struct model_argument *a, const s
     return status;
 }
 
-static int open_and_compare(struct comparison *c, char **words, const struct model_options *how)
+static enum status open_and_compare(struct comparison *c, char **words, const struct model_options *how)
 {
     struct model_argument a, b;
-    int status = model_argument_open(&a, "diff", words[0], how);
+    enum status status = model_argument_open(&a, "diff", words[0], how);
     if (status != STATUS_OK) return status;
     status = model_argument_open(&b, "diff", words[1], how);
     if (status == STATUS_OK) {
@@ -95,13 +95,13 @@ static int open_and_compare(struct comparison *c, char **words, const struct mod
     return status;
 }
 
-static int diff_run(int argc, char **argv)
+static enum status diff_run(int argc, char **argv)
 {
     if (argc < 3) return cli_usage("diff", argc < 2 ? "A" : "B", "is missing: two logs or models are compared");
     if (argc > 3) return cli_usage("diff", argv[3], "two logs or models are enough");
     struct model_options how;
     struct comparison c = {0};
-    int status = model_argument_options(&how, "diff", &options.model);
+    enum status status = model_argument_options(&how, "diff", &options.model);
     if (status == STATUS_OK) status = parse_limits(&c);
     if (status == STATUS_OK) status = open_and_compare(&c, argv + 1, &how);
     free(c.limit);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/human.h"
 #include "base/json_keys.h"
+#include "base/table.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -34,16 +34,22 @@ static const struct call_symbol *next_alias(const struct call_symbol *symbol, un
 
 static void print_calls(FILE *out)
 {
-    fprintf(out, "%-24s %-8s %-6s %s\n", "OPERATION", "LAYER", "CLASS", "ALSO CALLED AS");
+    static const struct table_column columns[] = {
+        {"OPERATION", TABLE_TEXT}, {"LAYER", TABLE_TEXT}, {"CLASS", TABLE_TEXT}, {"ALSO CALLED AS", TABLE_TEXT}, {0}};
+    struct table table = table_begin(out, columns);
     for (unsigned call = 1; call < call_table_len; call++) {
         const struct call_info *info = &call_table[call];
         if (!info->name) continue;
-        fprintf(out, "%-24s %-8s %s", info->name, call_layer_name(info->layer), call_class_name(info->class));
-        const struct call_symbol *alias = next_alias(call_symbols, call);
-        if (alias) fprintf(out, "%*s", 6 - (int)strlen(call_class_name(info->class)), "");
-        for (; alias; alias = next_alias(alias + 1, call)) fprintf(out, " %s", alias->symbol);
-        fputc('\n', out);
+        table_text(&table, info->name);
+        table_text(&table, call_layer_name(info->layer));
+        table_text(&table, call_class_name(info->class));
+        table_text(&table, "");
+        const struct call_symbol *first = next_alias(call_symbols, call), *alias = first;
+        for (; alias; alias = next_alias(alias + 1, call))
+            table_append(&table, "%s%s", alias == first ? "" : " ", alias->symbol);
+        table_row(&table);
     }
+    table_end(&table);
 }
 
 static void print_calls_json(struct json_out *json)
@@ -93,7 +99,7 @@ static void print_checks(const struct doctor_check *checks, size_t count, FILE *
     }
 }
 
-static int run(int argc, char **argv)
+static enum status run(int argc, char **argv)
 {
     struct doctor_check checks[DOCTOR_MAX_CHECKS] = {0};
     struct output output;
@@ -103,7 +109,7 @@ static int run(int argc, char **argv)
     if (options.calls && argc > 1) return cli_usage("doctor", argv[1], "--calls takes no PROGRAM");
     if (!options.calls) count = doctor_run(checks, argv[1]);
     for (size_t i = 0; i < count; i++) all_ok = all_ok && checks[i].ok;
-    int status = output_open(&output, "doctor", options.output);
+    enum status status = output_open(&output, "doctor", options.output);
     if (status != STATUS_OK) return status;
     if (options.calls) {
         options.json ? print_calls_json(output_json(&output, 2)) : print_calls(output.out);

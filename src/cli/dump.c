@@ -40,7 +40,7 @@ static int64_t to_ns(double seconds)
     return seconds < 0 ? 0 : (int64_t)llround(fmin(seconds, 1e9) * 1e9);
 }
 
-static int filter_make(struct log_filter *filter)
+static enum status filter_make(struct log_filter *filter)
 {
     if (options.layer) {
         int layer = call_layer_find(options.layer);
@@ -226,10 +226,10 @@ static int print(struct log *log, struct output *output)
     return options.comm ? dump_comm(log, &options.filter, json, output) : dump_events(log, output);
 }
 
-static int dump_run(int argc, char **argv)
+static enum status dump_run(int argc, char **argv)
 {
     if (options.comm && options.devices) return cli_usage("dump", "--comm", "not with --devices");
-    int status = filter_make(&options.filter);
+    enum status status = filter_make(&options.filter);
     return status == STATUS_OK ? log_argument_print("dump", argc, argv, &options.print, print) : status;
 }
 

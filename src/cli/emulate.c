@@ -48,11 +48,11 @@ static const struct option_row rows[] = {
     {"force", 0, OPTION_FLAG, &options.force, NULL, "with --stop: even while it is in use"},
     {"presets", 0, OPTION_FLAG, &options.list, NULL, "list the presets"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "with --presets: print JSON"},
-    ROW_QUIET(&options.quiet, "print nothing of ioseer's own"),
+    ROW_QUIET(&options.quiet, "print no messages of ioseer"),
     {0},
 };
 
-static int fail(const char *what, const char *why)
+static enum status fail(const char *what, const char *why)
 {
     return cli_usage("emulate", what, why), STATUS_FAILURE;
 }
@@ -73,7 +73,7 @@ static void preset_json(struct json_out *json, const struct speed_preset *preset
     json_close(json);
 }
 
-static int list_presets(void)
+static enum status list_presets(void)
 {
     struct output output;
     output_open(&output, "emulate", NULL);
@@ -93,7 +93,7 @@ static int list_presets(void)
 
 // --- starting
 
-static int start(const char *given, const char *mount, place_serve *serve, const void *what)
+static enum status start(const char *given, const char *mount, place_serve *serve, const void *what)
 {
     struct problem problem = {0};
     int code = place_start(given, mount, serve, what, options.foreground, &problem);
@@ -104,7 +104,7 @@ static int start(const char *given, const char *mount, place_serve *serve, const
 }
 
 // The names of both directories, resolved.
-static int resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX])
+static enum status resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX])
 {
     if (!realpath(given[0], backing)) return cli_fail("emulate", given[0], -errno);
     int code = place_name(given[1], mount);
@@ -113,7 +113,7 @@ static int resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX])
 
 #ifdef IOSEER_WITH_FUSE
 
-static int settings_of(struct speed_settings *settings)
+static enum status settings_of(struct speed_settings *settings)
 {
     const struct {
         double seconds;
@@ -139,14 +139,14 @@ static int serve_mount(const void *what, target_ready *ready, void *context)
     return emulate_serve(what, ready, context);
 }
 
-static int start_mount(char **given)
+static enum status start_mount(char **given)
 {
     char backing[PATH_MAX], mount[PATH_MAX];
     struct emulate_options what = {
         .backing = backing, .mount = mount, .kernel_cache = !strcmp(options.cache, "kernel")};
     if (!what.kernel_cache && strcmp(options.cache, "none"))
         return cli_usage("emulate", options.cache, "not none or kernel");
-    int status = settings_of(&what.speed);
+    enum status status = settings_of(&what.speed);
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status != STATUS_OK) return status;
     if (place_is_inside(mount, backing))
@@ -156,7 +156,7 @@ static int start_mount(char **given)
 
 #else
 
-static int start_mount(char **given)
+static enum status start_mount(char **given)
 {
     return fail(given[1], "left out of this build: libfuse 3.14 was not there");
 }
@@ -170,7 +170,7 @@ static int serve_block(const void *what, target_ready *ready, void *context)
     return throttle_serve(what, ready, context);
 }
 
-static int check_block_options(void)
+static enum status check_block_options(void)
 {
     bool has_latency = options.latency >= 0 || options.meta_latency >= 0 || options.seek_latency >= 0;
     if (options.preset || has_latency || strcmp(options.cache, "none"))
@@ -180,7 +180,7 @@ static int check_block_options(void)
     return geteuid() ? fail("--block", "only root can make block devices") : STATUS_OK;
 }
 
-static int start_block(char **given)
+static enum status start_block(char **given)
 {
     char backing[PATH_MAX], mount[PATH_MAX];
     struct throttle_options what = {
@@ -193,7 +193,7 @@ static int start_block(char **given)
         .dirty_bytes = options.dirty_limit ? options.dirty_limit : DIRTY_BYTES,
         .memory_bytes = options.memory,
     };
-    int status = check_block_options();
+    enum status status = check_block_options();
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status == STATUS_OK) status = start(given[1], mount, serve_block, &what);
     const char *limited = throttle_limits_runs_only() ? "Bandwidth" : options.memory ? "Memory" : NULL;
@@ -202,7 +202,7 @@ static int start_block(char **given)
     return status;
 }
 
-static int run_with_limits(const char *given, char **command)
+static enum status run_with_limits(const char *given, char **command)
 {
     char mount[PATH_MAX];
     int code = place_name(given, mount);
@@ -215,14 +215,14 @@ static int run_with_limits(const char *given, char **command)
 
 // --- the verb
 
-static int stop(const char *given)
+static enum status stop(const char *given)
 {
     struct problem problem = {0};
     int code = place_stop(given, options.force, &problem);
     return code < 0 ? cli_problem("emulate", given, &problem, code) : STATUS_OK;
 }
 
-static int emulate_run(int argc, char **argv)
+static enum status emulate_run(int argc, char **argv)
 {
     if (options.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no words");
     if (options.stop) return argc == 2 ? stop(argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");

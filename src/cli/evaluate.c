@@ -94,7 +94,7 @@ static int print_text(const struct evaluation *e, FILE *out)
     return 0;
 }
 
-static int print_evaluation(const struct evaluation *e)
+static enum status print_evaluation(const struct evaluation *e)
 {
     struct output output;
     int code = 0, status = output_open(&output, "evaluate", options.output);
@@ -108,9 +108,9 @@ static int print_evaluation(const struct evaluation *e)
 
 // --- the verb
 
-static int add_logs(struct evaluation *e)
+static enum status add_logs(struct evaluation *e)
 {
-    int status = STATUS_OK;
+    enum status status = STATUS_OK;
     for (size_t i = 0; i < options.measured.count && status == STATUS_OK; i++) {
         struct model_argument argument;
         struct problem problem = {0};
@@ -125,7 +125,7 @@ static int add_logs(struct evaluation *e)
     return status;
 }
 
-static int start(struct evaluation *e, const struct prediction *prediction)
+static enum status start(struct evaluation *e, const struct prediction *prediction)
 {
     int code = evaluate_start(e, prediction, options.target, options.method, options.measured.count);
     if (code != ERR_NOTHING) return code < 0 ? cli_fail("evaluate", "memory", code) : STATUS_OK;
@@ -135,12 +135,12 @@ static int start(struct evaluation *e, const struct prediction *prediction)
     return STATUS_FAILURE;
 }
 
-static int evaluate(const struct prediction *prediction)
+static enum status evaluate(const struct prediction *prediction)
 {
     struct evaluation e;
     struct system system = {0};
     struct json_in_error error = {0};
-    int status = start(&e, prediction);
+    enum status status = start(&e, prediction);
     int code = status == STATUS_OK && options.system ? system_read(&system, options.system, &error) : 0;
     if (code < 0) status = cli_fail_json("evaluate", options.system, code, &error);
     if (status == STATUS_OK) status = add_logs(&e);
@@ -153,7 +153,7 @@ static int evaluate(const struct prediction *prediction)
     return status;
 }
 
-static int evaluate_verb(int argc, char **argv)
+static enum status evaluate_verb(int argc, char **argv)
 {
     struct prediction prediction;
     struct json_in_error error = {0};
@@ -162,7 +162,7 @@ static int evaluate_verb(int argc, char **argv)
     if (!options.measured.count) return cli_usage("evaluate", "--measured", "is missing");
     int code = prediction_read(&prediction, options.predicted, &error);
     if (code < 0) return cli_fail_json("evaluate", options.predicted, code, &error);
-    int status = evaluate(&prediction);
+    enum status status = evaluate(&prediction);
     prediction_free(&prediction);
     return status;
 }

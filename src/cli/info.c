@@ -16,10 +16,10 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int print(const struct summary *summary, const struct log_argument *argument)
+static enum status print(const struct summary *summary, const struct log_argument *argument)
 {
     struct output output;
-    int status = log_argument_output(argument, &output, options.output);
+    enum status status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
     int code = 0;
     if (options.json) {
@@ -30,10 +30,10 @@ static int print(const struct summary *summary, const struct log_argument *argum
     return output_end(&output, argument->path, code);
 }
 
-static int info_run(int argc, char **argv)
+static enum status info_run(int argc, char **argv)
 {
     struct log_argument argument;
-    int status = log_argument_open(&argument, "info", argc, argv);
+    enum status status = log_argument_open(&argument, "info", argc, argv);
     if (status != STATUS_OK) return status;
     const struct summary_source source = {argument.log, argument.path, argument.is_directory};
     struct summary summary;

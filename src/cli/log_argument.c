@@ -9,7 +9,7 @@
 #include "log/describe.h"
 #include "pack/open_log.h"
 
-int log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv)
+enum status log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv)
 {
     if (argc < 2) return cli_usage(verb, "LOG", "is missing");
     if (argc > 2) return cli_usage(verb, argv[2], "one LOG is enough");
@@ -20,7 +20,7 @@ int log_argument_open(struct log_argument *argument, const char *verb, int argc,
     return code < 0 ? cli_problem(verb, argv[1], &problem, code) : STATUS_OK;
 }
 
-int log_argument_spare(const struct log_argument *argument, const char *path)
+enum status log_argument_spare(const struct log_argument *argument, const char *path)
 {
     struct stat log, there;
     if (path && stat(argument->path, &log) == 0 && stat(path, &there) == 0 && log.st_dev == there.st_dev &&
@@ -30,9 +30,9 @@ int log_argument_spare(const struct log_argument *argument, const char *path)
     return STATUS_OK;
 }
 
-int log_argument_output(const struct log_argument *argument, struct output *output, const char *path)
+enum status log_argument_output(const struct log_argument *argument, struct output *output, const char *path)
 {
-    int status = log_argument_spare(argument, path);
+    enum status status = log_argument_spare(argument, path);
     return status == STATUS_OK ? output_open(output, argument->verb, path) : status;
 }
 
@@ -54,12 +54,12 @@ void log_argument_warn(const struct log_argument *argument)
     free(line);
 }
 
-int log_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
-                       int (*print)(struct log *log, struct output *output))
+enum status log_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
+                               int (*print)(struct log *log, struct output *output))
 {
     struct log_argument argument;
     struct output output;
-    int status = log_argument_open(&argument, verb, argc, argv);
+    enum status status = log_argument_open(&argument, verb, argc, argv);
     if (status != STATUS_OK) return status;
     status = log_argument_output(&argument, &output, options->output);
     if (status == STATUS_OK) {

@@ -48,7 +48,7 @@ static size_t word_distance(const char *a, const char *b)
     return row[b_len];
 }
 
-static int unknown_verb(const char *name)
+static enum status unknown_verb(const char *name)
 {
     const struct verb *nearest = NULL;
     size_t least = 3; // a word with three wrong letters is hardly a slip
@@ -97,7 +97,7 @@ static void rows_with_help(const struct verb *verb, struct option_row rows[MAX_O
     rows[count] = (struct option_row){0};
 }
 
-static int show_verb_help(const struct verb *verb)
+static enum status show_verb_help(const struct verb *verb)
 {
     struct option_row rows[MAX_OPTIONS];
     bool help;
@@ -145,7 +145,7 @@ static void help_json(struct json_out *json)
     json_close(json);
 }
 
-static int show_help(const char *word)
+static enum status show_help(const char *word)
 {
     bool as_json = word && !strcmp(word, "--json");
     if (word && !as_json) {
@@ -161,7 +161,7 @@ static int show_help(const char *word)
     return output_close(&output, false);
 }
 
-static int show_version(void)
+static enum status show_version(void)
 {
     struct output output;
     output_open(&output, "version", NULL);
@@ -169,7 +169,7 @@ static int show_version(void)
     return output_close(&output, false);
 }
 
-static int run_verb(const struct verb *verb, int argc, char **argv)
+static enum status run_verb(const struct verb *verb, int argc, char **argv)
 {
     struct option_row rows[MAX_OPTIONS];
     bool help = false;

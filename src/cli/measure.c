@@ -96,10 +96,10 @@ static int print_table(const struct system *system, FILE *out)
     return 0;
 }
 
-static int write_output(const struct system *system, const char *path, bool as_json)
+static enum status write_output(const struct system *system, const char *path, bool as_json)
 {
     struct output output;
-    int status = output_open(&output, "measure", path);
+    enum status status = output_open(&output, "measure", path);
     if (status != STATUS_OK) return status;
     return output_end(&output, "memory", as_json ? system_write(system, output.out) : print_table(system, output.out));
 }
@@ -108,7 +108,7 @@ enum { SIZES_MOST = 32 };
 static const uint64_t LARGEST_SIZE = UINT64_C(1) << 30;
 
 // The sizes of --sizes; direct I/O needs multiples of 512.
-static int parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
+static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
 {
     for (const char *at = options.sizes; at && *at;) {
         char word[32];
@@ -126,9 +126,9 @@ static int parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
 }
 
 // Reads the profiles of --node: once before anything is measured, with NULL, and once to add them to the result.
-static int add_nodes(struct system *result)
+static enum status add_nodes(struct system *result)
 {
-    int status = STATUS_OK;
+    enum status status = STATUS_OK;
     for (size_t i = 0; i < options.nodes.count && status == STATUS_OK; i++) {
         const char *path = options.nodes.item[i];
         struct json_in_error error;
@@ -155,13 +155,13 @@ static void show_progress(const struct measure_progress *at)
         fprintf(stderr, "measure: round %u, %zu of %zu points to go", at->round, at->uncertain, at->points);
 }
 
-static int measure_verb(int argc, char **argv)
+static enum status measure_verb(int argc, char **argv)
 {
     uint64_t size[SIZES_MOST];
     size_t sizes = 0;
     if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "one is enough");
     if (options.np > 4096) return cli_usage("measure", "--np", "too many processes");
-    int status = parse_sizes(size, &sizes);
+    enum status status = parse_sizes(size, &sizes);
     if (status == STATUS_OK) status = add_nodes(NULL);
     if (status == STATUS_OK) status = output_check("measure", options.output);
     if (status != STATUS_OK) return status;

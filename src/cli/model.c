@@ -206,7 +206,7 @@ static int print(const struct model *model, struct output *output)
     return print_operations(model, output);
 }
 
-static int model_run(int argc, char **argv)
+static enum status model_run(int argc, char **argv)
 {
     if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "is for --expand only");
     if (!find_format()) return cli_usage("model", options.format, "not model, fio or ior");

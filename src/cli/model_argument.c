@@ -9,7 +9,7 @@
 #include "cli/verb.h"
 #include "model/file/read.h"
 
-int model_argument_options(struct model_options *options, const char *verb, const struct model_choice *rows)
+enum status model_argument_options(struct model_options *options, const char *verb, const struct model_choice *rows)
 {
     int layer = rows->layer ? call_layer_find(rows->layer) : LAYER_NONE;
     if (layer < 0) return cli_usage(verb, rows->layer, "not a layer: mpiio, posix or stdio");
@@ -30,7 +30,7 @@ static bool is_model(const char *path)
     return first == '{';
 }
 
-static int open_model(struct model_argument *argument, const char *verb, const char *path)
+static enum status open_model(struct model_argument *argument, const char *verb, const char *path)
 {
     struct json_in_error error;
     argument->log = (struct log_argument){.verb = verb, .path = path};
@@ -38,13 +38,13 @@ static int open_model(struct model_argument *argument, const char *verb, const c
     return code == 0 ? STATUS_OK : cli_fail_json(verb, path, code, &error);
 }
 
-int model_argument_open(struct model_argument *argument, const char *verb, char *word,
-                        const struct model_options *options)
+enum status model_argument_open(struct model_argument *argument, const char *verb, char *word,
+                                const struct model_options *options)
 {
     char *words[] = {(char *)verb, word, NULL};
     *argument = (struct model_argument){0};
     if (is_model(word)) return open_model(argument, verb, word);
-    int status = log_argument_open(&argument->log, verb, 2, words);
+    enum status status = log_argument_open(&argument->log, verb, 2, words);
     if (status != STATUS_OK) return status;
     int code = model_from_log(&argument->model, argument->log.log, options);
     if (code == 0) return STATUS_OK;
@@ -58,7 +58,7 @@ void model_argument_close(struct model_argument *argument)
     if (argument->log.log) log_argument_close(&argument->log);
 }
 
-int model_argument_output(const struct model_argument *argument, struct output *output, const char *path)
+enum status model_argument_output(const struct model_argument *argument, struct output *output, const char *path)
 {
     return log_argument_output(&argument->log, output, path);
 }
@@ -82,16 +82,16 @@ void model_argument_print_program(FILE *out, const struct model *model, uint32_t
     fprintf(out, " moved the most bytes and is %s.\n\n", done);
 }
 
-int model_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
-                         const struct model_choice *rows,
-                         int (*print)(const struct model *model, struct output *output))
+enum status model_argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
+                                 const struct model_choice *rows,
+                                 int (*print)(const struct model *model, struct output *output))
 {
     struct model_options how;
     struct model_argument argument;
     struct output output;
     if (argc < 2) return cli_usage(verb, "LOG or MODEL", "is missing");
     if (argc > 2) return cli_usage(verb, argv[2], "one LOG or MODEL is enough");
-    int status = model_argument_options(&how, verb, rows);
+    enum status status = model_argument_options(&how, verb, rows);
     if (status == STATUS_OK) status = model_argument_open(&argument, verb, argv[1], &how);
     if (status != STATUS_OK) return status;
     status = model_argument_output(&argument, &output, options->output);

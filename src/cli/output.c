@@ -10,28 +10,28 @@
 #include "base/err.h"
 #include "cli/verb.h"
 
-int cli_fail(const char *verb, const char *what, int code)
+enum status cli_fail(const char *verb, const char *what, int code)
 {
     fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, err_text(code));
     return STATUS_FAILURE;
 }
 
-int cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error)
+enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error)
 {
     if (!error->line) return cli_fail(verb, path, code);
     fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error->line, error->message);
     return STATUS_FAILURE;
 }
 
-int cli_usage(const char *verb, const char *what, const char *why)
+enum status cli_usage(const char *verb, const char *what, const char *why)
 {
     fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, why);
     return STATUS_USAGE;
 }
 
-int cli_problem(const char *verb, const char *what, const struct problem *problem, int code)
+enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code)
 {
-    if (problem->signal) return 128 + problem->signal;
+    if (problem->signal) return STATUS_SIGNAL + (enum status)problem->signal;
     if (*problem->why) what = problem->what;
     fprintf(stderr, "ioseer %s: %s%s%s\n", verb, what, *what ? ": " : "",
             *problem->why ? problem->why : err_text(code));
@@ -64,7 +64,7 @@ static int file_open(struct output *o)
     return code;
 }
 
-int output_open(struct output *o, const char *verb, const char *path)
+enum status output_open(struct output *o, const char *verb, const char *path)
 {
     *o = (struct output){.verb = verb, .path = path, .out = stdout};
     // A write to a pipe without a reader, or past the limit for files, should fail and be seen, not kill.
@@ -77,13 +77,13 @@ int output_open(struct output *o, const char *verb, const char *path)
     return cli_fail(verb, path, code);
 }
 
-int output_check(const char *verb, const char *path)
+enum status output_check(const char *verb, const char *path)
 {
     struct output o;
     struct stat st;
     if (!path || is_special(path)) return STATUS_OK;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return cli_fail(verb, path, -EISDIR);
-    int status = output_open(&o, verb, path);
+    enum status status = output_open(&o, verb, path);
     if (status == STATUS_OK) output_close(&o, true);
     return status;
 }
@@ -104,7 +104,7 @@ bool output_failed(struct output *o)
     return o->error;
 }
 
-int output_close(struct output *o, bool verb_failed)
+enum status output_close(struct output *o, bool verb_failed)
 {
     errno = 0;
     int written = o->json ? json_out_end(o->json) : 0;
@@ -124,7 +124,7 @@ int output_close(struct output *o, bool verb_failed)
     return cli_fail(o->verb, o->path ? o->path : "standard output", o->error);
 }
 
-int output_end(struct output *o, const char *what, int code)
+enum status output_end(struct output *o, const char *what, int code)
 {
     if (code < 0 && ferror(o->out) && !o->error) o->error = code; // errno may be another's by now
     bool failed = code < 0 && !output_failed(o);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/json_out.h"
+#include "cli/verb.h"
 
 struct output {
     const char *verb;
@@ -16,21 +17,21 @@ struct output {
 };
 
 // `path` may be NULL. Prints what is wrong; returns an exit status.
-int output_open(struct output *o, const char *verb, const char *path);
+enum status output_open(struct output *o, const char *verb, const char *path);
 
 // A writer of JSON, as json_out_begin makes it; output_close ends it. Ends the program where there is no memory.
 struct json_out *output_json(struct output *o, unsigned unfold);
 
 // For verbs that work for long before they write: whether `path` could be opened. It is not touched.
-int output_check(const char *verb, const char *path);
+enum status output_check(const char *verb, const char *path);
 
 // Notes a failed write while errno still tells why. True once there is one: writing on is of no use.
 bool output_failed(struct output *o);
 
 // Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.
 // A reader that went away (EPIPE) needs no message.
-int output_close(struct output *o, bool verb_failed);
+enum status output_close(struct output *o, bool verb_failed);
 
 // The same for a library's `code`: where it is negative and the output is not to blame, prints it as a failure of
 // `what`.
-int output_end(struct output *o, const char *what, int code);
+enum status output_end(struct output *o, const char *what, int code);

@@ -33,7 +33,7 @@ static int check_directory(const char *spill_dir)
     return 0;
 }
 
-static int run(int argc, char **argv)
+static enum status run(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("pack", "DIR", "is missing");
     if (argc > 2) return cli_usage("pack", argv[2], "one DIR is enough");

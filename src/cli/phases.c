@@ -177,7 +177,7 @@ static int print(const struct model *model, struct output *output)
     return options.print.json ? phases_json(model, output_json(output, 4), SIZE_MAX) : print_text(model, output->out);
 }
 
-static int phases_run(int argc, char **argv)
+static enum status phases_run(int argc, char **argv)
 {
     return model_argument_print("phases", argc, argv, &options.print, &options.model, print);
 }

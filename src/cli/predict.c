@@ -182,7 +182,7 @@ static void show_progress(unsigned run, const char *target, const char *method)
     fprintf(stderr, "\r\033[Kpredict: run %u of %u on %s (%s)", run, runs(), target, method);
 }
 
-static int predict_model(const struct model *model, const char *name, uint32_t cache)
+static enum status predict_model(const struct model *model, const char *name, uint32_t cache)
 {
     struct prediction prediction;
     struct problem problem = {0};
@@ -200,7 +200,7 @@ static int predict_model(const struct model *model, const char *name, uint32_t c
                                         .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
     int code = predict(model, name, &settings, &prediction, &problem);
     if (settings.progress) fputs("\r\033[K", stderr);
-    int status =
+    enum status status =
         code < 0 ? cli_problem("predict", name, &problem, code) : output_open(&output, "predict", options.output);
     if (status == STATUS_OK) {
         if (options.json)
@@ -213,7 +213,7 @@ static int predict_model(const struct model *model, const char *name, uint32_t c
     return status;
 }
 
-static int predict_verb(int argc, char **argv)
+static enum status predict_verb(int argc, char **argv)
 {
     struct model_argument argument;
     struct problem problem = {0};
@@ -222,7 +222,7 @@ static int predict_verb(int argc, char **argv)
     if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
     int code = replay_check_options(options.cache, options.repeat, options.np, &cache, &problem);
     if (code < 0) return cli_problem("predict", argv[1], &problem, code);
-    int status = output_check("predict", options.output);
+    enum status status = output_check("predict", options.output);
     if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     if (!options.quiet) model_argument_warn(&argument);

@@ -11,8 +11,6 @@
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
-enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
-
 static bool quiet;
 static struct record_options options = {
     .wait_seconds = 2,
@@ -53,7 +51,7 @@ static void print_result(const struct record_job *job, const struct record_resul
     if (result->remove_code < 0) cli_fail("record", job->spill_dir, result->remove_code);
 }
 
-static int exit_status(const char *command, const struct record_result *result, int code)
+static enum status exit_status(const char *command, const struct record_result *result, int code)
 {
     if (code < 0) return cli_fail("record", command, code);
     if (result->is_guard) return STATUS_OK;
@@ -65,7 +63,7 @@ static int exit_status(const char *command, const struct record_result *result, 
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run(int argc, char **argv)
+static enum status run(int argc, char **argv)
 {
     if (argc < 2) return cli_usage("record", "COMMAND", "is missing");
     char **command = argv + 1, name[256];

@@ -152,7 +152,7 @@ static int print_text(const struct printing *p, FILE *out)
     return 0;
 }
 
-static int print_outcome(const struct printing *p)
+static enum status print_outcome(const struct printing *p)
 {
     struct output output;
     int code = 0, status = output_open(&output, "replay", options.output);
@@ -184,7 +184,7 @@ static bool parse_null(struct replay_job *job)
     return digits && digits < 19 && !*end && rate > 0 && isfinite(rate);
 }
 
-static int check_options(int argc, struct replay_job *job)
+static enum status check_options(int argc, struct replay_job *job)
 {
     struct problem problem = {0};
     if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
@@ -195,24 +195,24 @@ static int check_options(int argc, struct replay_job *job)
     if (options.log && (options.no_similarity || options.null))
         return cli_usage("replay", "--log", "no run is recorded");
     if (options.log && !access(options.log, F_OK)) return cli_fail("replay", options.log, -EEXIST);
-    int status = output_check("replay", options.log);
+    enum status status = output_check("replay", options.log);
     return status == STATUS_OK ? output_check("replay", options.output) : status;
 }
 
-static int replay_model(const struct replay_settings *settings, struct model *model, const char *name)
+static enum status replay_model(const struct replay_settings *settings, struct model *model, const char *name)
 {
     struct replay_outcome outcome;
     struct problem problem = {0};
     int code = replay_repeat(*settings, model, name, &outcome, &problem);
     if (settings->progress) fputs("\r\033[K", stderr);
     struct printing printing = {.model = model, .outcome = &outcome};
-    int status = code < 0 ? cli_problem("replay", options.on, &problem, code) : print_outcome(&printing);
+    enum status status = code < 0 ? cli_problem("replay", options.on, &problem, code) : print_outcome(&printing);
     if (outcome.kept && !options.quiet) fprintf(stderr, "ioseer replay: the files are in %s\n", outcome.kept);
     replay_outcome_free(&outcome);
     return status;
 }
 
-static int replay_verb(int argc, char **argv)
+static enum status replay_verb(int argc, char **argv)
 {
     struct model_argument argument;
     struct replay_settings settings = {.target = options.on,
@@ -226,7 +226,7 @@ static int replay_verb(int argc, char **argv)
                                        .log = options.log,
                                        .keep = options.keep,
                                        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
-    int status = check_options(argc, &settings.job);
+    enum status status = check_options(argc, &settings.job);
     if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
     if (status != STATUS_OK) return status;
     if (!options.quiet) model_argument_warn(&argument);

@@ -46,7 +46,7 @@ static const struct format *chosen_format(void)
     return options.format ? NULL : &formats[sizeof formats / sizeof formats[0] - 1];
 }
 
-static int add_predictions(struct page *page)
+static enum status add_predictions(struct page *page)
 {
     for (size_t i = 0; i < options.predictions.count; i++) {
         int code = page_add_prediction(page, options.predictions.item[i]);
@@ -56,23 +56,23 @@ static int add_predictions(struct page *page)
     return code < 0 ? cli_fail("report", page->source.path, code) : STATUS_OK;
 }
 
-static int write_report(struct page *page, const struct log_argument *argument, const struct format *format)
+static enum status write_report(struct page *page, const struct log_argument *argument, const struct format *format)
 {
     struct output output;
-    int status = add_predictions(page);
+    enum status status = add_predictions(page);
     if (status == STATUS_OK) status = log_argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
     return output_end(&output, argument->path, format->write(page, output.out));
 }
 
-static int report_run(int argc, char **argv)
+static enum status report_run(int argc, char **argv)
 {
     if (options.json && options.format) return cli_usage("report", "--json", "cannot be combined with --format");
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
     struct log_argument argument;
-    int status = log_argument_open(&argument, "report", argc, argv);
+    enum status status = log_argument_open(&argument, "report", argc, argv);
     if (status != STATUS_OK) return status;
     if (format->write == page_html && !page_has_template()) {
         log_argument_close(&argument);

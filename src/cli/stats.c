@@ -224,7 +224,7 @@ static int print(struct log *log, struct output *output)
     return code;
 }
 
-static int stats_run(int argc, char **argv)
+static enum status stats_run(int argc, char **argv)
 {
     if (options.print.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
     return log_argument_print("stats", argc, argv, &options.print, print);

@@ -5,16 +5,24 @@
 #include "base/options.h"
 #include "base/problem.h"
 
-enum { STATUS_OK = 0, STATUS_FAILURE = 1, STATUS_USAGE = 2 };
+// What a verb exits with. `record` exits as its command does, with the shell's numbers where that could not run.
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILURE = 1,
+    STATUS_USAGE = 2,
+    STATUS_NOT_EXECUTABLE = 126,
+    STATUS_NOT_FOUND = 127,
+    STATUS_SIGNAL = 128, // and the number of the signal that ended the work
+};
 
 struct verb {
     const char *name;
-    const char *summary;               // one line, for `ioseer --help`
-    const char *usage;                 // what follows the verb: "[OPTION]... LOG"; one line per form
-    const char *about;                 // a paragraph for `ioseer VERB --help`
-    const struct option_row *options;  // ended by a row without a name
-    bool command_follows;              // options end at the first word that is none (record)
-    int (*run)(int argc, char **argv); // the words left after the options; returns the exit status
+    const char *summary;                       // one line, for `ioseer --help`
+    const char *usage;                         // what follows the verb: "[OPTION]... LOG"; one line per form
+    const char *about;                         // a paragraph for `ioseer VERB --help`
+    const struct option_row *options;          // ended by a row without a name
+    bool command_follows;                      // options end at the first word that is none (record)
+    enum status (*run)(int argc, char **argv); // the words left after the options
 };
 
 #define VERB(name) extern const struct verb verb_##name;
@@ -22,14 +30,14 @@ struct verb {
 #undef VERB
 
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
-int cli_fail(const char *verb, const char *what, int code);
+enum status cli_fail(const char *verb, const char *what, int code);
 
 // The same of a JSON file that could not be read; with the line and the reason where `error` has them.
-int cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error);
+enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error);
 
 // The same with the reason in words and STATUS_USAGE.
-int cli_usage(const char *verb, const char *what, const char *why);
+enum status cli_usage(const char *verb, const char *what, const char *why);
 
 // Prints what a library says of a failure; `what` where it said nothing. Returns the exit status: STATUS_USAGE for
 // ERR_USAGE, 128 + signal where a signal ended the work, else STATUS_FAILURE.
-int cli_problem(const char *verb, const char *what, const struct problem *problem, int code);
+enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code);

@@ -26,21 +26,21 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int open_source(struct summary_source *source, char *path)
+static enum status open_source(struct summary_source *source, char *path)
 {
     struct log_argument argument;
     char *words[] = {"view", path, NULL};
-    int status = log_argument_open(&argument, "view", 2, words);
+    enum status status = log_argument_open(&argument, "view", 2, words);
     if (status == STATUS_OK) *source = (struct summary_source){argument.log, argument.path, argument.is_directory};
     return status;
 }
 
 // Prints what is wrong; returns an exit status.
-static int open_sources(struct view_source **sources, char **paths, size_t count)
+static enum status open_sources(struct view_source **sources, char **paths, size_t count)
 {
     *sources = calloc(count, sizeof **sources);
     if (!*sources) return cli_fail("view", paths[0], -ENOMEM);
-    int status = STATUS_OK;
+    enum status status = STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
         status = open_source(&(*sources)[i].requests, paths[i]);
         if (status == STATUS_OK) status = open_source(&(*sources)[i].reader, paths[i]);
@@ -49,7 +49,7 @@ static int open_sources(struct view_source **sources, char **paths, size_t count
 }
 
 // Serves until a signal comes. All signals are blocked before any thread starts, so that only this one gets them.
-static int serve(struct view_http *http, const struct view_source *sources, size_t count)
+static enum status serve(struct view_http *http, const struct view_source *sources, size_t count)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -72,7 +72,7 @@ static int serve(struct view_http *http, const struct view_source *sources, size
     return STATUS_OK;
 }
 
-static int view_run(int argc, char **argv)
+static enum status view_run(int argc, char **argv)
 {
     struct view_http http = {.port = (uint16_t)options.port};
     const char *address = options.address ? options.address : "127.0.0.1";
@@ -82,7 +82,7 @@ static int view_run(int argc, char **argv)
     strcpy(http.address, address);
     struct view_source *sources;
     size_t count = (size_t)argc - 1;
-    int status = open_sources(&sources, argv + 1, count);
+    enum status status = open_sources(&sources, argv + 1, count);
     if (status == STATUS_OK && !page_has_template()) status = cli_usage("view", "LOG", PAGE_MISSING);
     if (status == STATUS_OK) status = serve(&http, sources, count);
     free(sources); // the thread that reads has copies

@@ -86,11 +86,7 @@ static void write_storage(const struct system *system, struct json_out *json)
     key_found(json, "options", storage->options);
     key_found(json, "device", storage->device);
     key_found(json, "model", storage->model);
-    json_key(json, "rotational");
-    if (storage->rotational < 0)
-        json_null(json);
-    else
-        json_bool(json, storage->rotational);
+    key_bool_if(json, "rotational", storage->rotational >= 0, storage->rotational > 0);
     key_found(json, "raid", storage->raid);
     key_number(json, "stripe", storage->stripe_bytes);
     key_found(json, "write_cache", storage->write_cache);
