@@ -83,13 +83,6 @@ static struct table begin_table(FILE *out, const struct table_column *columns)
     return table;
 }
 
-// Prints the table, also what it has where filling it failed with `code`.
-static int table_finish(struct table *table, int code)
-{
-    int printed = table_end(table);
-    return code < 0 ? code : printed;
-}
-
 // --- bandwidth over time
 
 static void print_bar(FILE *out, const char *label, const double *bin, double seconds)
@@ -103,7 +96,7 @@ static void print_bar(FILE *out, const char *label, const double *bin, double se
         size_t at = most > 0 ? (size_t)(sum[i] / most * (sizeof level - 2) + 0.999) : 0;
         fputc(level[at < sizeof level - 1 ? at : sizeof level - 2], out);
     }
-    fprintf(out, "| at most %s/s\n", human_bytes((uint64_t)(seconds > 0 ? most / seconds : 0)).text);
+    fprintf(out, "| at most %s\n", human_bandwidth(seconds > 0 ? most / seconds : 0).text);
 }
 
 static void print_timeline(const struct page *page, FILE *out)
@@ -119,26 +112,29 @@ static void print_timeline(const struct page *page, FILE *out)
 // --- phases
 
 // One row for the phases from `first` to before `end`, which belong to one family.
-static int add_phases(struct table *table, const struct model *model, size_t first, size_t end, int64_t all_ns)
+static void add_phases(struct table *table, const struct model *model, size_t first, size_t end, int64_t all_ns)
 {
     const struct model_family *family = &model->family[model->phase[first].family];
     int64_t ns = 0;
-    struct op_summary *row;
-    size_t rows;
+    struct op_summary *op;
+    size_t ops;
     for (size_t i = first; i < end; i++) ns += model->phase[i].duration_ns;
-    FORWARD(model_summarise_ops(model, family, &row, &rows));
-    if (rows) {
+    int code = model_summarise_ops(model, family, &op, &ops);
+    if (code < 0) {
+        table->error = code;
+        return;
+    }
+    if (ops) {
         table_printf(table, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
-        table_text(table, call_class_name(row[0].class));
-        table_number(table, row[0].rep);
-        table_text(table, row[0].has_size ? human_bytes(op_summary_size(&row[0])).text : "varies");
+        table_text(table, call_class_name(op[0].class));
+        table_number(table, op[0].rep);
+        table_text(table, op[0].has_size ? human_bytes(op_summary_size(&op[0])).text : "varies");
         table_bytes(table, family->weight * (end - first));
         table_duration(table, ns);
         table_percent(table, all_ns > 0 ? (double)ns / (double)all_ns : 0);
         table_row(table);
     }
-    free(row);
-    return 0;
+    free(op);
 }
 
 static int print_phases(const struct page *page, FILE *out)
@@ -152,12 +148,11 @@ static int print_phases(const struct page *page, FILE *out)
     heading(out, "Phases (ioseer phases prints the whole table)");
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    int code = 0;
-    for (size_t first = 0, end, shown = 0; first < model->phases && shown < SHOWN && !code; first = end, shown++) {
+    for (size_t first = 0, end, shown = 0; first < model->phases && shown < SHOWN; first = end, shown++) {
         end = phases_family_end(model, first);
-        code = add_phases(&table, model, first, end, all_ns);
+        add_phases(&table, model, first, end, all_ns);
     }
-    return table_finish(&table, code);
+    return table_end(&table);
 }
 
 // --- layers and files
@@ -247,11 +242,15 @@ static void add_target(struct table *table, const struct json_value *target, con
     table_row(table);
 }
 
-static int add_prediction(struct table *table, const char *text)
+static void add_prediction(struct table *table, const char *text)
 {
     struct json_in in;
     struct json_in_error error;
-    FORWARD(json_in_parse(&in, text, strlen(text), &error));
+    int code = json_in_parse(&in, text, strlen(text), &error);
+    if (code < 0) {
+        table->error = code;
+        return;
+    }
     const struct json_value *targets = json_in_member(in.root, "targets");
     for (size_t i = 0; i < json_in_length(targets); i++)
         add_target(table, json_in_at(targets, i), text_at(in.root, "best"));
@@ -262,7 +261,6 @@ static int add_prediction(struct table *table, const char *text)
         table_row(table);
     }
     json_in_free(&in);
-    return 0;
 }
 
 static int print_predictions(const struct page *page, FILE *out)
@@ -272,10 +270,8 @@ static int print_predictions(const struct page *page, FILE *out)
     if (!page->predictions.count) return 0;
     heading(out, "Predictions: the time in I/O on other storage");
     struct table table = begin_table(out, columns);
-    int code = 0;
-    for (size_t i = 0; i < page->predictions.count && !code; i++)
-        code = add_prediction(&table, page->predictions.text[i]);
-    return table_finish(&table, code);
+    for (size_t i = 0; i < page->predictions.count; i++) add_prediction(&table, page->predictions.text[i]);
+    return table_end(&table);
 }
 
 int page_text(struct page *page, FILE *out)

@@ -32,16 +32,16 @@ static int add_ranks(struct family_use *use, const struct model_part *parts, siz
 }
 
 int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
-                    const struct op_summary *row, size_t row_count)
+                    const struct op_summary *op, size_t op_count)
 {
     *use = (struct family_use){.main_file = OP_NO_SET};
     FORWARD(family->parts ? add_ranks(use, family->part, family->parts)
                           : add_ranks(use, family->other, family->others));
     uint64_t most = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        if (row[i].kind->set == OP_NO_SET || (row[i].bytes <= most && use->main_file != OP_NO_SET)) continue;
-        most = row[i].bytes;
-        use->main_file = row[i].kind->set;
+    for (size_t i = 0; i < op_count; i++) {
+        if (op[i].kind->set == OP_NO_SET || (op[i].bytes <= most && use->main_file != OP_NO_SET)) continue;
+        most = op[i].bytes;
+        use->main_file = op[i].kind->set;
     }
     return model_count_files(model, family, &use->files);
 }
@@ -68,45 +68,45 @@ static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count,
 }
 
 // The offsets of one phase of the family where no expression gives them.
-static void key_offset_table(struct json_out *json, const struct op_summary *row, uint32_t ph, size_t most)
+static void key_offset_table(struct json_out *json, const struct op_summary *op, uint32_t ph, size_t most)
 {
-    const struct model_value *value = &row->item->at[AT_OFFSET];
-    size_t place = model_place(row->part->ph, row->part->phs, ph);
+    const struct model_value *value = &op->item->at[AT_OFFSET];
+    size_t place = model_place(op->part->ph, op->part->phs, ph);
     if (value->text || !value->table || place == SIZE_MAX) return;
     key_array(json, "offset_table");
-    for (size_t i = 0; i < row->part->ranks && i < most; i++)
-        json_signed(json, value->table[place * row->part->ranks + i]);
+    for (size_t i = 0; i < op->part->ranks && i < most; i++)
+        json_signed(json, value->table[place * op->part->ranks + i]);
     json_close(json);
 }
 
-static void write_operation(struct json_out *json, const struct op_summary *row, const struct family_use *use,
+static void write_operation(struct json_out *json, const struct op_summary *op, const struct family_use *use,
                             uint32_t ph, size_t most)
 {
-    const struct model_item *item = row->item;
+    const struct model_item *item = op->item;
     const char *size_expression = item->at[AT_SIZE].text;
     bool is_op = item->type == LOOPS_OP;
     json_object(json);
-    key_text(json, "op", call_class_name(row->class));
-    key_text(json, "call", row->kind->call);
-    if (row->part->ranks < use->ranks) key_ranks(json, row->part->rank, row->part->ranks, most);
-    key_number(json, "rep", row->rep);
-    key_number_if(json, "size", row->has_size, row->size);
-    if (!row->has_size && !row->has_more && size_expression) key_text(json, "size_expr", size_expression);
-    key_signed_if(json, "disp", row->has_disp, row->disp);
-    key_text(json, "offset_expr", is_op && row->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
-    if (is_op) key_offset_table(json, row, ph, most);
-    key_text(json, "view_expr", is_op && row->kind->has_view ? item->at[AT_SECOND].text : NULL);
+    key_text(json, "op", call_class_name(op->class));
+    key_text(json, "call", op->kind->call);
+    if (op->part->ranks < use->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
+    key_number(json, "rep", op->rep);
+    key_number_if(json, "size", op->has_size, op->size);
+    if (!op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
+    key_signed_if(json, "disp", op->has_disp, op->disp);
+    key_text(json, "offset_expr", is_op && op->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
+    if (is_op) key_offset_table(json, op, ph, most);
+    key_text(json, "view_expr", is_op && op->kind->has_view ? item->at[AT_SECOND].text : NULL);
     key_text(json, "logical_expr", item->logical.text);
-    key_bool(json, "collective", row->kind->collective);
-    key_number(json, "count", row->count);
-    key_number(json, "bytes", row->bytes);
-    key_bool(json, "blocking", !row->kind->nonblocking);
-    key_text(json, "pointer", model_pointer_name(row->kind));
-    key_text(json, "mode", row->mode);
-    key_number(json, "alignment", row->bits & (0 - row->bits));
-    key_signed(json, "low", row->low);
-    key_signed(json, "high", row->high);
-    key_number(json, "thread", row->part->thread);
+    key_bool(json, "collective", op->kind->collective);
+    key_number(json, "count", op->count);
+    key_number(json, "bytes", op->bytes);
+    key_bool(json, "blocking", !op->kind->nonblocking);
+    key_text(json, "pointer", model_pointer_name(op->kind));
+    key_text(json, "mode", op->mode);
+    key_number(json, "alignment", op->bits & (0 - op->bits));
+    key_signed(json, "low", op->low);
+    key_signed(json, "high", op->high);
+    key_number(json, "thread", op->part->thread);
     json_close(json);
 }
 
@@ -122,18 +122,18 @@ static void key_others(struct json_out *json, const struct model *model, const s
     json_close(json);
 }
 
-struct family_rows {
-    const struct op_summary *row;
+struct family_ops {
+    const struct op_summary *op;
     size_t count;
     struct family_use use;
 };
 
-static void write_phase(struct json_out *json, const struct model *model, size_t id, const struct family_rows *rows,
+static void write_phase(struct json_out *json, const struct model *model, size_t id, const struct family_ops *ops,
                         size_t most)
 {
     const struct model_phase *phase = &model->phase[id];
     const struct model_family *family = &model->family[phase->family];
-    const struct family_use *use = &rows->use;
+    const struct family_use *use = &ops->use;
     double seconds = (double)phase->duration_ns / 1e9;
     json_object(json);
     key_number(json, "id", id + 1);
@@ -143,7 +143,7 @@ static void write_phase(struct json_out *json, const struct model *model, size_t
     key_number(json, "np", use->ranks);
     key_ranks(json, use->rank, use->ranks, most);
     key_array(json, "ops");
-    for (size_t i = 0; i < rows->count && i < most; i++) write_operation(json, &rows->row[i], use, phase->ph, most);
+    for (size_t i = 0; i < ops->count && i < most; i++) write_operation(json, &ops->op[i], use, phase->ph, most);
     json_close(json);
     key_others(json, model, family, phase->ph);
     key_number(json, "weight", family->weight);
@@ -163,15 +163,15 @@ static int write_phases(struct json_out *json, const struct model *model, size_t
 {
     for (size_t first = 0, end; first < model->phases && first < most; first = end) {
         const struct model_family *family = &model->family[model->phase[first].family];
-        struct op_summary *row;
-        struct family_rows rows;
+        struct op_summary *op;
+        struct family_ops ops;
         end = phases_family_end(model, first);
-        FORWARD(model_summarise_ops(model, family, &row, &rows.count));
-        rows.row = row;
-        int code = family_use_init(&rows.use, model, family, row, rows.count);
-        for (size_t i = first; i < end && i < most && !code; i++) write_phase(json, model, i, &rows, most);
-        family_use_free(&rows.use);
-        free(row);
+        FORWARD(model_summarise_ops(model, family, &op, &ops.count));
+        ops.op = op;
+        int code = family_use_init(&ops.use, model, family, op, ops.count);
+        for (size_t i = first; i < end && i < most && !code; i++) write_phase(json, model, i, &ops, most);
+        family_use_free(&ops.use);
+        free(op);
         FORWARD(code);
     }
     return 0;

@@ -12,9 +12,9 @@ struct family_use {
     uint32_t main_file; // the one with the most bytes, an index of model->file; OP_NO_SET without one
 };
 
-// `row` as model_summarise_ops returns them. family_use_free in any case.
+// `op` as model_summarise_ops returns them. family_use_free in any case.
 int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
-                    const struct op_summary *row, size_t row_count);
+                    const struct op_summary *op, size_t op_count);
 void family_use_free(struct family_use *use);
 
 // The index after the last of the phases from `first` on that belong to the same family.
