@@ -1,6 +1,6 @@
-// One recorder for any MPI. The core knows none: it exports MPI_x and PMPI_x as jumps through a table of slots. The
-// first call finds out which MPI the process has loaded, opens the plugin that was compiled for it and fills the slots,
-// with the plugin's shims or with the functions themselves.
+// One recorder for any MPI. The core depends on none: it exports MPI_x and PMPI_x as jumps through a table of slots.
+// The first call finds out which MPI the process has loaded, opens the plugin compiled for it (load_plugin.c), and
+// fills the slots with the plugin's shims or with the real functions.
 #pragma once
 
 #include "mpi_names.h"
@@ -14,13 +14,13 @@ enum mpi_slot {
         MPI_SLOTS
 };
 
-// What the core does for a plugin, which must not link to it: nothing but the table of calls may be exported.
+// The core's functions for a plugin. The plugin cannot link to them: the core exports only the calls in the table.
 struct mpi_core {
     void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
-    void *(*alloc)(size_t bytes);      // zeroed, never given back, and nothing that changes the program's heap
+    void *(*alloc)(size_t bytes);      // zeroed, never freed, not on the program's heap
     struct thread *(*thread)(void);
-    struct file *(*file)(const char *path); // entry of a name; NULL where it is left out
+    struct file *(*file)(const char *path); // entry of a name; NULL if it is left out
     uint32_t (*serial)(void);               // of a new handle
     void (*push)(struct thread *thread, struct call_frame *frame, uint64_t known);
     void (*push_choice)(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count);
@@ -38,13 +38,13 @@ struct mpi_core {
     const bool *event_clock_uses_ns;
 };
 
-// A plugin's one exported function: its shims by slot, NULL for functions it does not know.
+// The only function that a plugin exports. Returns its shims by slot, NULL for functions that it does not know.
 typedef void *const *mpi_plugin_function(const struct mpi_core *core);
 #define MPI_PLUGIN_SYMBOL "ioseer_mpi_plugin"
 
 void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
 
-// Whether a name has a slot, for names that the recorder exports.
+// Whether an exported name has a slot.
 static inline bool mpi_is_name(const char *name)
 {
     const char *rest = name[0] == 'P' ? name + 1 : name;
@@ -52,5 +52,5 @@ static inline bool mpi_is_name(const char *name)
 }
 
 bool mpi_is_here(void);
-// Whether this is the function behind our own of that name.
+// Whether this is the real function behind the recorder's of that name.
 bool mpi_is_real(const char *name, const void *function);

@@ -1,13 +1,13 @@
-// Datatypes taken apart: MPI says how each was made (envelope and contents), down to the types that it has itself.
+// Flattens datatypes. MPI says how each was made (envelope and contents), down to the predefined types.
 #include <stdlib.h>
 #include <string.h>
 
 #include "fmt/datatype.h"
 #include "fmt/fields.h"
-#include "rec/mpi/describe.h"
+#include "rec/mpi/plugin.h"
 
 enum {
-    MOST_NUMBERS = 1 << 20, // that a type was made with; larger ones are not looked into
+    MOST_NUMBERS = 1 << 20, // that a type was made with; larger types are cut
     MOST_LEVELS = 64,       // of types made of types
     MOST_DIMENSIONS = 64,
     CACHE = 64,
@@ -19,7 +19,7 @@ static struct {
     int (*envelope)(MPI_Datatype, int *, int *, int *, int *);
     int (*contents)(MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]);
 #if MPI_VERSION >= 4
-    // Types made with large counts must not be asked by the functions above.
+    // The functions above fail for types made with large counts.
     int (*large_envelope)(MPI_Datatype, MPI_Count *, MPI_Count *, MPI_Count *, MPI_Count *, int *);
     int (*large_contents)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int[], MPI_Aint[], MPI_Count[],
                           MPI_Datatype[]);
@@ -28,7 +28,7 @@ static struct {
     int (*true_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
 } mpi;
 
-// Types that were looked into, by handle.
+// Types that were flattened, by handle.
 static struct {
     uint64_t key; // 0 for none
     struct mpi_type type;
@@ -96,7 +96,7 @@ static bool is_predefined(int combiner)
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-// The arrays of what it was made with, for all but the types that MPI has itself; those may not be asked.
+// Gets the arguments that a type was made with. Predefined types have none, and MPI must not be asked for them.
 static struct making making_of(MPI_Datatype type)
 {
     struct making making = {0};
@@ -114,7 +114,7 @@ static struct making making_of(MPI_Datatype type)
     return making;
 }
 
-// The i-th of the numbers that come first, and of the displacements that follow `before` of these.
+// The i-th of the counts, and of the displacements, which follow `before` counts.
 static int64_t number_at(const struct making *making, int64_t i)
 {
     return making->is_large ? making->count[i] : making->integer[i];
@@ -127,7 +127,7 @@ static int64_t address_at(const struct making *making, int64_t before, int64_t i
 
 // --- flattening. Functions return 0 or -ENOMEM.
 
-struct part { // a type that others are made of
+struct part { // a type that another one is made of
     struct datatype flat;
     int64_t extent;
     bool is_predefined;
@@ -155,7 +155,7 @@ static bool has_name(MPI_Datatype type, const char *name)
     return mpi.name(type, text, &len) == MPI_SUCCESS && strcmp(text, name) == 0;
 }
 
-// A type that MPI has itself, or one that cannot be looked into: one piece, if it can be.
+// A predefined type: one piece, if that is possible.
 static int flatten_leaf(MPI_Datatype type, struct datatype *flat)
 {
     MPI_Count low = 0, extent = 0;
@@ -203,10 +203,10 @@ static int add_list(struct datatype *flat, const struct making *making, const st
 
 // --- arrays
 
-// A dimension of a block out of an array: what is inside repeated, `stride` bytes apart.
+// One dimension of a block out of an array: repeats what is inside it, `stride` bytes apart.
 struct dimension {
     int64_t all, first, count;   // elements of the array, of the part
-    int64_t every, rounds, rest; // of a cyclic distribution: the part comes so often, then its first `rest` elements
+    int64_t every, rounds, rest; // of a cyclic distribution: the part repeats, then its first `rest` elements follow
 };
 
 static int add_dimension(const struct dimension *dimension, struct datatype *inside, int64_t stride)
@@ -229,7 +229,7 @@ static int add_dimension(const struct dimension *dimension, struct datatype *ins
     return code;
 }
 
-// From the dimension whose elements are neighbours to the slowest.
+// Goes from the fastest dimension to the slowest.
 static int add_array(struct datatype *flat, const struct part *part, const struct dimension *dimension, int dimensions,
                      bool is_fortran)
 {
@@ -266,7 +266,7 @@ static int add_subarray(struct datatype *flat, const struct making *making, cons
     return add_array(flat, part, dimension, dimensions, order == MPI_ORDER_FORTRAN);
 }
 
-// The part of a dimension that belongs to the process at `place` of `places`.
+// The part of a dimension that the process at `place` of `places` has.
 static struct dimension distribute(int64_t all, int kind, int argument, int64_t places, int64_t place)
 {
     struct dimension dimension = {.all = all, .rounds = 1};
@@ -302,7 +302,7 @@ static int add_darray(struct datatype *flat, const struct making *making, const 
         flat->cut = true;
         return 0;
     }
-    for (int i = 0; i < dimensions; i++) { // ranks go through the grid as in C, whatever the array's order
+    for (int i = 0; i < dimensions; i++) { // ranks are in C order in the grid, whatever the order of the array
         places /= grid[i];
         int64_t all = making->is_large ? making->count[i] : making->integer[3 + i];
         dimension[i] = distribute(all, kind[i], argument[i], grid[i], rank / places);
@@ -335,8 +335,8 @@ static int add_made_of_one(struct datatype *flat, const struct making *making, c
     }
 }
 
-// Each type that MPI handed out must be given back, but for its own.
-static void give_back(MPI_Datatype type, const struct part *part)
+// The caller must free each type that MPI returned, except predefined ones.
+static void free_type(MPI_Datatype type, const struct part *part)
 {
     int (*real)(MPI_Datatype *) = plugin.real[SLOT_PMPI_Type_free];
     if (!part->is_predefined) real(&type);
@@ -357,7 +357,7 @@ static int add_parts(struct datatype *flat, const struct making *making, unsigne
         } else if (code == 0) {
             code = add_made_of_one(flat, making, &part);
         }
-        give_back(making->type[i], &part);
+        free_type(making->type[i], &part);
     }
     datatype_free(&part.flat);
     return code;
@@ -427,11 +427,10 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     fields_bytes(&out, DATATYPE_FORM, form, form_len);
     if (!whole) fields_number(&out, DATATYPE_CUT, 1);
     if (!whole) fields_number(&out, DATATYPE_HASH, flat->hash);
-    uint32_t number = out.overflow ? 0 : plugin.core->intern(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
-    return number;
+    return out.overflow ? 0 : plugin.core->intern(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
 }
 
-static struct mpi_type look_into(MPI_Datatype type)
+static struct mpi_type describe_type(MPI_Datatype type)
 {
     struct mpi_type facts = {.bytes = size_of(type)};
     MPI_Count low = 0, extent = 0;
@@ -458,7 +457,7 @@ struct mpi_type mpi_type_of(MPI_Datatype type)
     facts = cache[at].type;
     spin_unlock(&cache_lock);
     if (is_known) return facts;
-    facts = look_into(type);
+    facts = describe_type(type);
     spin_lock_as(&cache_lock, 1);
     cache[at].key = key;
     cache[at].type = facts;

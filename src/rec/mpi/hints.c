@@ -3,7 +3,7 @@
 
 #include "base/varint.h"
 #include "fmt/fields.h"
-#include "rec/mpi/describe.h"
+#include "rec/mpi/plugin.h"
 
 enum { MOST_BYTES = 16 << 10, MOST_HINTS = 256 };
 
@@ -25,7 +25,7 @@ void mpi_hints_start(void)
     *(void **)&mpi.get = core->symbol("PMPI_Info_get");
 }
 
-// Name, a zero byte, value. What does not fit is left out.
+// Writes name, a zero byte, value. Leaves out what does not fit.
 static void put_hint(struct fields_out *out, unsigned key, MPI_Info info, int number)
 {
     char text[MPI_MAX_INFO_KEY + 1 + MPI_MAX_INFO_VAL + 1];
@@ -56,6 +56,5 @@ uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh)
         mpi.free(&in_force);
     }
     size_t len = (size_t)(out.at - fields);
-    uint32_t number = len ? plugin.core->intern(RECORD_HINTS, fields, len) : 0;
-    return number;
+    return len ? plugin.core->intern(RECORD_HINTS, fields, len) : 0;
 }

@@ -25,9 +25,9 @@ static void *mpi_library; // dlopen's handle of the object that defines MPI
 
 // --- finding the MPI
 
-// The object that owns PMPI_Init, wherever it hides: a library opened with RTLD_LOCAL is in nobody's scope but its own.
-// Opened once more, it stays.
-static void *find_library(void)
+// Opens the object that defines PMPI_Init once more, so that it stays loaded. It may have been opened with RTLD_LOCAL,
+// so dlsym cannot find it.
+static void *open_library(void)
 {
     const struct link_map *object = NULL;
     return real_next("PMPI_Init", &object) ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -40,7 +40,7 @@ bool mpi_is_here(void)
 
 static void *symbol(const char *name)
 {
-    void *found = real.dlsym(RTLD_DEFAULT, name); // data first: a program's copy is the one that lives
+    void *found = real.dlsym(RTLD_DEFAULT, name); // for data the program's copy counts
     if (!found && mpi_library) found = real.dlsym(mpi_library, name);
     return found;
 }
@@ -116,8 +116,8 @@ static void *const *open_plugin(void)
 
 static void fill_slots(void)
 {
-    struct thread *thread = recorder_thread(); // `real` is there afterwards
-    mpi_library = find_library();
+    struct thread *thread = recorder_thread(); // sets `real`
+    mpi_library = open_library();
     for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = real_next(slot_names[i], NULL);
     void *const *shims = thread && recorder.library && mpi_library ? open_plugin() : NULL;
     for (unsigned i = 0; i < MPI_SLOTS; i++) {
@@ -133,8 +133,7 @@ static void fill_slots_once(void)
     pthread_once(&once, fill_slots);
 }
 
-// A program that asks by weak references whether there is an MPI finds our functions, and there may be none behind
-// them.
+// A program with weak references to MPI finds the recorder's functions even if there is no MPI behind them.
 static int missing(void)
 {
     enum { SOME_ERROR = 16 };

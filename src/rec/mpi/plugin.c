@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rec/mpi/describe.h"
-
 struct plugin plugin;
-static struct thread nobody; // stands for threads that were not met yet: it is never ready
+static struct thread nobody; // for threads without a state: it is never ready
 __thread struct thread *plugin_thread __attribute__((tls_model("initial-exec"))) = &nobody;
 
-// A log holds access modes as numbers, the same whatever the MPI.
+// A log has access modes as numbers, which are the same for every MPI.
 _Static_assert(MPI_MODE_CREATE == 1 && MPI_MODE_RDONLY == 2 && MPI_MODE_WRONLY == 4 && MPI_MODE_RDWR == 8 &&
                    MPI_MODE_DELETE_ON_CLOSE == 16 && MPI_MODE_UNIQUE_OPEN == 32 && MPI_MODE_EXCL == 64 &&
                    MPI_MODE_APPEND == 128 && MPI_MODE_SEQUENTIAL == 256,
@@ -20,7 +18,7 @@ enum { FILE_BUCKETS = 256 };
 static struct mpi_file *_Atomic files[FILE_BUCKETS];
 static _Atomic uint32_t files_lock;
 
-// Threads that called MPI, for those who must reach them all. States are never freed: new threads take them over.
+// All threads that have called MPI. States are never freed: new threads take them over.
 static struct known_thread {
     struct thread *thread;
     struct known_thread *next;
@@ -54,7 +52,7 @@ uint64_t plugin_ask_type_bytes(void)
     MPI_Count bytes = 0;
     struct thread *thread = plugin_thread;
     MPI_Datatype type = (MPI_Datatype)thread->type_asked;
-    // To ask for the size of no type could end a program that the call itself would only tell so.
+    // MPI may end the program if it is asked for the size of no type, though the call itself only returns an error.
     if (type == plugin.no_type || plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
     thread->types[plugin_type_place(type)] = (struct type_bytes){.type = thread->type_asked, .bytes = (uint64_t)bytes};
     thread->type_numbers[plugin_type_place(type)] = 0;
@@ -71,14 +69,14 @@ static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p)
     return number;
 }
 
-// The number of the datatype of a transfer's memory where that is not contiguous. MPI has accepted the type.
+// The number of the datatype of a transfer's memory if that is not contiguous. MPI has accepted the type.
 static inline uint32_t memory_type(struct mpi_probe *p)
 {
     return LIKELY(p->type_number) ? p->type_number - 1 : ask_memory_type(p);
 }
 
-// Before the call: from then on nobody may use the handle until it means another type. What MPI frees inside its own
-// calls the program has never seen, or has freed before.
+// Runs before the call: after it the handle may stand for another type. Types that MPI frees inside its own calls were
+// never visible to the program, or the program has freed them before.
 void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
@@ -89,7 +87,7 @@ void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
     }
 }
 
-// What the inline functions of emit.h need of the core.
+// The inline functions of emit.h call these.
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
 {
     plugin.core->push(thread, frame, known);
@@ -121,7 +119,7 @@ static struct mpi_file *file_find(MPI_File fh)
     return file;
 }
 
-// Entries are never freed: another thread may be looking through them. They serve again.
+// Entries are reused but never freed: another thread may be reading the list.
 static struct mpi_file *file_add(MPI_File fh)
 {
     struct mpi_file *_Atomic *bucket = bucket_of(fh);
@@ -193,7 +191,7 @@ static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
     return is_known;
 }
 
-// Where the view's bytes lie in the file is arithmetic for plain views; for the others the MPI library itself is asked.
+// Maps an offset in the view to the file: by arithmetic for plain views; for others MPI is asked.
 static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes)
 {
     p->view_offset = view_bytes;
@@ -218,7 +216,7 @@ void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count c
     begin(p);
 }
 
-// MPI is asked where its pointer is after anything but transfers that moved what they were asked for.
+// Only after transfers of all requested bytes is the pointer known. Otherwise MPI is asked.
 static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
 {
     uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
@@ -240,14 +238,14 @@ void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI
     begin(p);
 }
 
-// The shared pointer is another process's too: nobody knows where it is without asking all of them.
+// All processes move the shared pointer, so its position is not known.
 void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
 {
     enter_data(p, fh, count, type);
     begin(p);
 }
 
-// The second half carries on the call that the first half began.
+// The second half continues the call that the first half began.
 void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
 {
     enter_file(p, fh);
@@ -279,6 +277,12 @@ static void finish(struct mpi_probe *p, struct emission *e)
     p->thread->outside_mpi = true;
 }
 
+static void finish_with(struct mpi_probe *p, struct emission *e, int result)
+{
+    emit_result(e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
+    finish(p, e);
+}
+
 static MPI_RARE void drop_frame(struct mpi_probe *p)
 {
     plugin.core->leave(p->thread, &p->frame);
@@ -290,32 +294,35 @@ static bool is_recorded(const struct mpi_probe *p)
     return p->file && p->file->file;
 }
 
+// Drops the frame of a call on a file that is left out.
+static bool drop_unrecorded(struct mpi_probe *p)
+{
+    if (is_recorded(p)) return false;
+    drop_frame(p);
+    return true;
+}
+
 static void finish_simple(struct mpi_probe *p, uint32_t call, struct file *file, uint64_t size, int result)
 {
     struct emission e;
     start_event(&e, p, call, file, plugin_now());
     e.size = size;
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
-    finish(p, &e);
+    finish_with(p, &e, result);
 }
 
 void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result)
 {
-    if (is_recorded(p)) {
-        finish_simple(p, call, p->file->file, (uint64_t)size, result);
-    } else {
-        drop_frame(p);
-    }
+    if (!drop_unrecorded(p)) finish_simple(p, call, p->file->file, (uint64_t)size, result);
 }
 
-// ROMIO takes a file system's name before the path: "ufs:/tmp/x".
+// ROMIO accepts a file system before the path: "ufs:/tmp/x".
 static const char *path_of(const char *filename)
 {
     const char *colon = strchr(filename, ':');
     return colon && colon - filename > 1 && !memchr(filename, '/', (size_t)(colon - filename)) ? colon + 1 : filename;
 }
 
-// What the call asked for and, of an open file, what is in force now.
+// Adds what the call asked for and, for an open file, what is in force.
 static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh)
 {
     bool has_info = info != plugin.no_info;
@@ -347,8 +354,7 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
     emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
     add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
-    finish(p, &e);
+    finish_with(p, &e, result);
 }
 
 void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result)
@@ -368,7 +374,7 @@ void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, 
     }
 }
 
-// A view is plain where the filetype has no holes.
+// A view is plain if the filetype has no holes.
 static void set_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
                      const struct mpi_type *filetype)
 {
@@ -391,10 +397,7 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
 {
     uint64_t end = plugin_now();
     bool is_set = result == MPI_SUCCESS;
-    if (!is_recorded(p)) {
-        drop_frame(p);
-        return;
-    }
+    if (drop_unrecorded(p)) return;
     struct emission e;
     start_event(&e, p, call, p->file->file, end);
     e.offset = (uint64_t)disp;
@@ -404,32 +407,24 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
         add_view(&e, &of_element, &of_file);
     }
     add_hints(&e, info, is_set ? &fh : NULL);
-    emit_result(&e, is_set ? 0 : -1, 0, plugin_error(result));
-    finish(p, &e);
+    finish_with(p, &e, result);
 }
 
 void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result)
 {
     uint64_t end = plugin_now();
-    if (!is_recorded(p)) {
-        drop_frame(p);
-        return;
-    }
+    if (drop_unrecorded(p)) return;
     struct emission e;
     start_event(&e, p, call, p->file->file, end);
     add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
-    emit_result(&e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
-    finish(p, &e);
+    finish_with(p, &e, result);
 }
 
 void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
 {
     uint64_t end = plugin_now();
     MPI_Offset position = 0;
-    if (!is_recorded(p)) {
-        drop_frame(p);
-        return;
-    }
+    if (drop_unrecorded(p)) return;
     struct emission e;
     start_event(&e, p, call, p->file->file, end);
     if (result == MPI_SUCCESS && plugin.get_position(fh, &position) == MPI_SUCCESS) {
@@ -454,7 +449,7 @@ static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked
     return last_answer.bytes = bytes;
 }
 
-// Statuses are values: one that is the same as the last one, byte by byte, says the same (and not 0: there was one).
+// A status with the same bytes as the last one has the same answer. Not 0: there was a last one.
 int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked)
 {
     if (status == MPI_STATUS_IGNORE) return (int64_t)asked;
@@ -462,7 +457,7 @@ int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked)
     return ask_moved_bytes(status, asked);
 }
 
-// Whether the offset in the view may be another than in the file.
+// Whether the offset in the view may differ from that in the file.
 static bool has_view(const struct mpi_probe *p)
 {
     return p->has_offset && !(p->file->plain_view && p->file->displacement == 0);
@@ -505,7 +500,7 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
 
 // --- nonblocking and split transfers: from submission to observed completion
 
-// The frame has been dropped: its number is the call's own if it had children.
+// The frame was dropped; its number is that of the call if it had children.
 static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result, uint64_t end)
 {
     p->file->position = POSITION_UNKNOWN;
@@ -618,7 +613,7 @@ static void *const shims[MPI_SLOTS] = {
 #undef SHIM_ADDRESS
 };
 
-static void find(void *target, const char *name)
+static void lookup(void *target, const char *name)
 {
     *(void **)target = plugin.core->symbol(name);
 }
@@ -641,15 +636,15 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
     plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;
 #endif
-    find(&plugin.type_size, "PMPI_Type_size_x");
-    find(&plugin.type_extent, "PMPI_Type_get_extent_x");
-    find(&plugin.get_elements, "PMPI_Get_elements_x");
-    find(&plugin.get_position, "PMPI_File_get_position");
-    find(&plugin.get_byte_offset, "PMPI_File_get_byte_offset");
-    find(&plugin.error_class, "PMPI_Error_class");
-    find(&plugin.comm_rank, "PMPI_Comm_rank");
-    find(&plugin.comm_size, "PMPI_Comm_size");
-    find(&plugin.library_version, "PMPI_Get_library_version");
+    lookup(&plugin.type_size, "PMPI_Type_size_x");
+    lookup(&plugin.type_extent, "PMPI_Type_get_extent_x");
+    lookup(&plugin.get_elements, "PMPI_Get_elements_x");
+    lookup(&plugin.get_position, "PMPI_File_get_position");
+    lookup(&plugin.get_byte_offset, "PMPI_File_get_byte_offset");
+    lookup(&plugin.error_class, "PMPI_Error_class");
+    lookup(&plugin.comm_rank, "PMPI_Comm_rank");
+    lookup(&plugin.comm_size, "PMPI_Comm_size");
+    lookup(&plugin.library_version, "PMPI_Get_library_version");
     mpi_types_start();
     mpi_hints_start();
     return shims;

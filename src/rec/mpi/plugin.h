@@ -1,6 +1,6 @@
-// The MPI side of the recorder, compiled once for each MPI (with its mpi.h) and opened by the core when a program uses
-// that MPI. It must not depend on the MPI library: its functions come through the core's table, its data symbols are
-// looked up.
+// The MPI side of the recorder. It is compiled once for each MPI, with its mpi.h, and loaded by the core if a program
+// uses that MPI. It must not link to the MPI library: functions come through the core's table, data symbols are looked
+// up.
 #pragma once
 
 #include <mpi.h>
@@ -12,17 +12,17 @@
 #define MPI_RECORDED __attribute__((noinline))
 #define MPI_RARE __attribute__((noinline, cold))
 
-// What the plugin knows of an open MPI file.
+// An open MPI file.
 struct mpi_file {
-    struct mpi_file *next; // of those with the same hash
+    struct mpi_file *next; // with the same hash
     bool open;
     MPI_File fh;
     struct file *file;
     uint32_t serial;
     uint64_t etype_bytes;
     uint64_t displacement;
-    bool plain_view;           // its bytes are the file's bytes from the displacement on
-    _Atomic uint64_t position; // of the individual pointer in the view, bytes; POSITION_UNKNOWN: MPI must be asked
+    bool plain_view;           // it shows the file's bytes from the displacement on, without gaps
+    _Atomic uint64_t position; // of the individual pointer, in bytes of the view; POSITION_UNKNOWN: ask MPI
     struct pending split;      // the split call under way; call 0: none
 };
 
@@ -38,11 +38,11 @@ struct mpi_probe {
     uint64_t offset;
     uint64_t view_offset;
     uint64_t size;
-    MPI_Datatype type;    // of the memory of a transfer
+    MPI_Datatype type;    // of a transfer's memory
     uint32_t type_number; // as in struct thread
     bool has_offset;
-    MPI_Status own_status; // where the program wants none
-    struct mpi_wait *wait; // a wait in which there is I/O among the requests, or NULL
+    MPI_Status own_status; // if the program wants none
+    struct mpi_wait *wait; // if there is I/O among the requests, else NULL
 };
 
 struct plugin {
@@ -53,7 +53,7 @@ struct plugin {
     MPI_Datatype byte;
     MPI_Datatype no_type;
     MPI_Info no_info;
-    _Atomic uint64_t type_salt; // another one each time a datatype is freed: its handle may come to mean another type
+    _Atomic uint64_t type_salt; // changes when a datatype is freed, because its handle may be used for another type
     _Atomic int io_requests;    // nonblocking transfers under way
     int (*type_size)(MPI_Datatype, MPI_Count *);
     int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
@@ -77,15 +77,15 @@ static inline uint64_t plugin_now(void)
     return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
-// The same bytes each time, where MPI does not set them.
+// Zeroed, so that bytes that MPI does not set are the same each time.
 MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p)
 {
     p->own_status = (MPI_Status){0};
     return &p->own_status;
 }
 
-// --- communication: the hot path of MPI programs. What is rare before the call is a function without parameters: the
-// call's own stay in their registers.
+// --- communication: the hot path of MPI programs. Rare work before the call is in functions without parameters, so
+// that the call's own arguments stay in their registers.
 
 extern __thread struct thread *plugin_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden"))); // not NULL
@@ -111,17 +111,17 @@ MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, ui
     thread->outside_mpi = true;
 }
 
-// Sizes of types are asked for once: programs use few, and the same ones again and again. No datatype is 0, neither as
-// a number (MPICH) nor as a pointer (Open MPI).
+// The sizes of types are cached: programs use few types, again and again. No datatype is 0, neither as a number (MPICH)
+// nor as a pointer (Open MPI).
 MPI_RARE uint64_t plugin_ask_type_bytes(void);
 
 static inline unsigned plugin_type_place(MPI_Datatype type)
 {
 #ifdef OPEN_MPI
-    enum { TYPE_BYTES = 512 }; // of those that MPI has itself: they lie side by side
+    enum { TYPE_BYTES = 512 }; // predefined types lie side by side
     return (unsigned)((uintptr_t)type / TYPE_BYTES % RECORDER_TYPES);
 #else
-    return (unsigned)type % RECORDER_TYPES; // theirs are numbered from 0
+    return (unsigned)type % RECORDER_TYPES; // predefined types are numbered from 0
 #endif
 }
 
@@ -144,7 +144,7 @@ MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype 
     p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
 }
 
-// Vectors of counts: how many bytes is not asked.
+// With vectors of counts the bytes are not counted.
 MPI_SHIM void mpi_enter_some(struct mpi_probe *p)
 {
     mpi_enter_comm(p);
@@ -169,14 +169,14 @@ MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
     mpi_count_comm(p, COMM_COMPLETING, 0);
 }
 
-// --- completion while nonblocking I/O is under way (mpi_wait.c); the calls are plain communication otherwise
+// --- completion while nonblocking I/O is under way (wait.c); otherwise these calls are plain communication
 
 MPI_SHIM bool plugin_waits_for_io(void)
 {
     return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0;
 }
 
-// Changes `statuses` where the program wants none.
+// Changes `statuses` if the program wants none.
 void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
 void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, int result);
 void mpi_leave_test(struct mpi_probe *p, uint32_t call, int count, const int *flag, int result);
@@ -186,22 +186,41 @@ void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, const int *outcount,
 
 // --- what the parts of the plugin share
 
-extern const char plugin_request_queue[1] __attribute__((visibility("hidden"))); // names the queue of transfers
+extern const char plugin_request_queue[1] __attribute__((visibility("hidden"))); // its address identifies the queue
 
 static inline uint64_t plugin_request_id(MPI_Request request)
 {
     return (uint64_t)(uintptr_t)request;
 }
 
-// A thread's memory for the moment. The program's heap is left alone: a hole in it would cost each malloc of MPI.
+// Temporary memory of the thread. The program's heap is not used: a hole in it would make each malloc of MPI slower.
 enum { PLUGIN_SCRATCH_BYTES = 80 << 10 };
 void *plugin_scratch(void);
 // The class of an error that MPI returned; 0 for MPI_SUCCESS.
 int plugin_error(int result);
-// Bytes of a transfer. Without a status they are what was asked for: MPI promises that of all writes that succeed.
+// Bytes of a transfer. Without a status: the bytes asked for, which MPI guarantees for writes that succeed.
 int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked);
 
-// --- the job and its files (mpi_plugin.c)
+// --- datatypes and hints (datatypes.c, hints.c). They call only local functions of MPI, and only with objects that MPI
+// has just accepted: a mistake would end the program.
+
+struct mpi_type {
+    uint32_t number;    // of its RECORD_DATATYPE; 0 if there is none
+    bool is_contiguous; // instances follow each other without a gap
+    uint64_t bytes;
+    int64_t lower_bound;
+    int64_t extent;
+};
+
+void mpi_types_start(void);
+struct mpi_type mpi_type_of(MPI_Datatype type);
+
+void mpi_hints_start(void);
+// The number of a RECORD_HINTS: what `info` asks for, and what is in force on the open file `fh` (NULL: no file). 0 if
+// there are no hints.
+uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh);
+
+// --- the job and its files (plugin.c)
 
 MPI_SHIM void mpi_enter_setup(struct mpi_probe *p)
 {

@@ -1,5 +1,5 @@
-// Completion of nonblocking I/O: the calls that wait and test find the transfers that their requests stand for. MPI may
-// do the I/O itself only then, so what it calls inside is below the transfer that it serves.
+// Completion of nonblocking I/O: calls that wait or test look up the transfers of their requests. MPI may do the I/O
+// only then, so the calls inside a wait are children of the transfer that they serve.
 #include <stdlib.h>
 
 #include "rec/mpi/plugin.h"
@@ -15,7 +15,7 @@ struct mpi_wait {
 
 const char plugin_request_queue[1];
 
-// Everything in one piece.
+// Allocates everything in one piece.
 static struct mpi_wait *wait_new(int count, MPI_Status *statuses)
 {
     size_t n = (size_t)count;
@@ -58,7 +58,7 @@ void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests,
     p->thread->comm_start = plugin_now();
 }
 
-// What a complete transfer came to: bytes, or the negative error. False where it is not complete after all.
+// The bytes of a completed transfer, or the negative error. Returns false if it is not complete after all.
 static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t *moved)
 {
     int error = plugin_error(result);
@@ -67,7 +67,7 @@ static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t
     return error != MPI_ERR_PENDING;
 }
 
-// `count` of the requests are complete: those at `indices`, NULL: the first ones.
+// `count` of the requests are complete: those at `indices`; NULL: the first ones.
 static void end_wait(struct mpi_probe *p, int count, const int *indices, int result)
 {
     struct mpi_wait *wait = p->wait;
@@ -84,7 +84,7 @@ static void end_wait(struct mpi_probe *p, int count, const int *indices, int res
         if (!plugin.core->pending_remove(p->thread, plugin_request_queue, wait->ids[index], &done)) continue;
         atomic_fetch_sub(&plugin.io_requests, 1);
         plugin.core->pending_emit(p->thread, &done, moved, call_time);
-        call_time = 0;               // once, however many there are
+        call_time = 0;               // counted once, however many there are
         p->thread->comm_start = end; // the wait was I/O: it is not communication as well
     }
     wait_free(wait);
