@@ -8,14 +8,14 @@
 
 #include "base/err.h"
 
-// Bytes over 127 and the newline show a file that was taken for text on its way.
+// The byte over 127 and the newline reveal a file that was converted as text.
 static const uint8_t header_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'E', 'R', '\n'};
 static const uint8_t block_magic[8] = {0xf1, 'I', 'O', 'B', 'L', 'O', 'C', 'K'};
 static const uint8_t trailer_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'N', 'D', '\n'};
 
 enum {
     FAST_LEVEL = 3,
-    THOROUGH_LEVEL = 19, // for blocks that are few and small: the logs of small jobs are hardly anything else
+    THOROUGH_LEVEL = 19, // for blocks that are few and small: the logs of small jobs have hardly any others
     THOROUGH_BYTES = 64 << 10,
 };
 
@@ -130,7 +130,7 @@ int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
     return 0;
 }
 
-// What does not shrink is stored as it is, so that stored_len never exceeds raw_len.
+// Data that does not shrink is stored as it is, so that stored_len never exceeds raw_len.
 int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out)
 {
     RETURN_IF(len > LOG_BLOCK_MAX_RAW, ERR_LIMIT);

@@ -1,4 +1,4 @@
-// The log file: a header, blocks one after the other, a trailer. Little-endian, written once, only ever appended to.
+// The log file: a header, blocks, a trailer. Little-endian, written once from start to end.
 #pragma once
 
 #include <stddef.h>
@@ -10,9 +10,9 @@ enum {
     LOG_HEADER_BYTES = 64,
     LOG_BLOCK_HEADER_BYTES = 96,
     LOG_TRAILER_BYTES = 32,
-    LOG_BLOCK_MAGIC_BYTES = 8,    // a block's first bytes, the same in all: what a reader looks for after damage
+    LOG_BLOCK_MAGIC_BYTES = 8,    // the first bytes of every block: a reader searches for them after damage
     LOG_VERSION = 1,              // of this writer
-    LOG_MIN_READER = 1,           // readers older than this must not try
+    LOG_MIN_READER = 1,           // older readers must refuse
     LOG_BLOCK_MAX_RAW = 16 << 20, // a reader refuses larger blocks
 };
 
@@ -54,10 +54,10 @@ struct log_block {
 };
 
 enum log_block_flag {
-    BLOCK_SORTED = 1 << 0, // the events' start times never go back and no event is a child: can be streamed as it is
+    BLOCK_SORTED = 1 << 0, // start times never decrease and no event is a child: can be streamed as it is
 };
 
-// Fixed layouts, offsets in doc/format.md. The check functions verify magic, hash, version and every length.
+// Fixed layouts, as in doc/format.md. The _get functions check magic, hash, version and every length.
 void log_header_put(uint8_t out[LOG_HEADER_BYTES], const struct log_header *header);
 int log_header_get(const uint8_t in[LOG_HEADER_BYTES], struct log_header *header);
 void log_block_put(uint8_t out[LOG_BLOCK_HEADER_BYTES], const struct log_block *block);
@@ -68,5 +68,5 @@ int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
 // Compresses raw bytes for a block: fills codec, stored_len, raw_len and payload_hash, appends the stored bytes to
 // `out`.
 int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out);
-// The other way; `stored` holds block->stored_len bytes. Replaces what is in `raw`.
+// Decompresses `stored`, which has block->stored_len bytes, into `raw` in place of what that held.
 int log_block_load(const struct log_block *block, const uint8_t *stored, struct bytes *raw);

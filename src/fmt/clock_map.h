@@ -11,14 +11,14 @@ struct clock_map {
     uint64_t span_ns;
 };
 
-// Nanoseconds a unit; who has millions of times to convert works it out once.
+// Nanoseconds per unit. For millions of times, calculate it once.
 static inline double clock_map_rate(const struct clock_map *map)
 {
     return (double)map->span_ns / (double)map->span_units;
 }
 
-// A double's 53 bits keep nanoseconds exact for a hundred days either way, and cost no 128-bit division. What lies out
-// of reach (damage) comes out as the nearest limit.
+// The 53 bits of a double keep nanoseconds exact for a hundred days, and need no 128-bit division. Times out of range
+// (damage) become the nearest limit.
 static inline int64_t clock_map_scale_at(double rate, int64_t units)
 {
     double ns = (double)units * rate;

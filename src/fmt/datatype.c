@@ -31,7 +31,7 @@ const char *datatype_combiner_name(unsigned combiner)
 
 // --- sums
 
-// What a run of items covers. The functions give false where that does not fit 63 bits.
+// What a run of items covers. The functions return false if that exceeds 63 bits.
 struct reach {
     uint64_t bytes;
     int64_t low;
@@ -58,10 +58,10 @@ static bool add_loop(struct reach *reach, const struct datatype_item *loop, cons
     uint64_t bytes;
     int64_t far, low, high;
     if (loop->count > INT64_MAX || __builtin_mul_overflow(loop->count, body->bytes, &bytes)) return false;
-    // Also the place where the next round would begin is within reach: the form names it.
+    // The start of the next round must fit, too: the form contains it.
     if (__builtin_mul_overflow((int64_t)loop->count, loop->stride, &far)) return false;
     if (__builtin_add_overflow(far, loop->offset, &far)) return false;
-    far -= loop->stride; // the last round's origin lies between two that fit
+    far -= loop->stride; // the origin of the last round: it lies between two that fit
     if (__builtin_add_overflow(loop->offset < far ? loop->offset : far, body->low, &low)) return false;
     if (__builtin_add_overflow(loop->offset > far ? loop->offset : far, body->high, &high)) return false;
     return widen(reach, bytes, low, high);
@@ -108,7 +108,7 @@ bool datatype_is_contiguous(const struct datatype *type, int64_t extent)
     return type->items == 0 || (item->offset == 0 && extent >= 0 && item->bytes == (uint64_t)extent);
 }
 
-// --- putting one together
+// --- building a type
 
 void datatype_free(struct datatype *type)
 {
@@ -122,7 +122,7 @@ static uint64_t fold(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
-// Room for more items; where there may be no more, the type is cut.
+// Makes room for more items; cuts the type at its limits.
 static int reserve(struct datatype *type, uint32_t more)
 {
     type->work += more;
@@ -140,7 +140,7 @@ static int reserve(struct datatype *type, uint32_t more)
     return 0;
 }
 
-// Whether two loops have the same body, their first items aside where these lie; a piece has none.
+// Whether two loops have the same body, wherever the loops lie; a piece has no body.
 static bool have_same_inside(const struct datatype_item *one, const struct datatype_item *other)
 {
     if (one->span != other->span) return false;
@@ -153,14 +153,14 @@ static bool have_same_inside(const struct datatype_item *one, const struct datat
     return true;
 }
 
-// Whether two items are the same but for where they lie.
+// Whether two items are the same except for their offsets.
 static bool are_alike(const struct datatype_item *one, const struct datatype_item *other)
 {
     return one->bytes == other->bytes && one->count == other->count && one->stride == other->stride &&
            have_same_inside(one, other);
 }
 
-// How many more rounds of the loop before it an item is; 0 where it is none.
+// The number of rounds that an item adds to the loop before it; 0 if it does not continue the loop.
 static uint64_t rounds_of(const struct datatype_item *loop, const struct datatype_item *item)
 {
     int64_t next;
@@ -176,7 +176,7 @@ static void drop_last(struct datatype *type)
     type->last -= type->item[type->last].back;
 }
 
-// Three alike at equal distances become a loop.
+// Three equal items at equal distances become a loop.
 static void make_loop(struct datatype *type)
 {
     struct datatype_item *last = &type->item[type->last];
@@ -204,7 +204,7 @@ static void make_loop(struct datatype *type)
     type->items = type->last + loop.span;
 }
 
-// Joins the last item with the one before it where they make one.
+// Joins the last item with the one before it, if possible.
 static void join(struct datatype *type)
 {
     struct datatype_item *last = &type->item[type->last];
@@ -223,7 +223,7 @@ static void join(struct datatype *type)
     make_loop(type);
 }
 
-// An item and what is inside it.
+// Appends an item and what is inside it.
 static int push(struct datatype *type, const struct datatype_item *head, const struct datatype_item *inside)
 {
     if (type->cut) return 0;
@@ -256,7 +256,7 @@ static int push_at(struct datatype *type, const struct datatype_item *item, int6
     return push(type, &head, item + 1);
 }
 
-// One instance, as far as it is known.
+// Adds one instance; if it is cut, the type is cut, too.
 static int add_once(struct datatype *type, const struct datatype *body, int64_t offset)
 {
     for (uint32_t i = 0; i < body->items; i += body->item[i].span) FORWARD(push_at(type, &body->item[i], offset));
@@ -264,7 +264,7 @@ static int add_once(struct datatype *type, const struct datatype *body, int64_t 
     return 0;
 }
 
-// The only item of the body, repeated, where that is one item again.
+// Whether the only item of the body, repeated, is one item again; changes it to that.
 static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t stride, struct datatype_item *item)
 {
     int64_t round;
@@ -277,7 +277,7 @@ static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t
            !__builtin_mul_overflow(item->count, count, &item->count);
 }
 
-// Where the body's first item lies becomes the loop's own offset: equal bodies look equal then.
+// The offset of the body's first item moves to the loop, so that equal bodies compare equal.
 static int push_loop(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride, int64_t offset)
 {
     int64_t first = body->item[0].offset;
@@ -331,7 +331,7 @@ static bool put_number(struct output *out, uint64_t value)
     return true;
 }
 
-// Sums wrap: where a loop ends fits 64 bits, whatever the way there.
+// Intermediate sums may wrap; the end of a loop fits 64 bits.
 static uint64_t end_of(const struct datatype_item *item)
 {
     uint64_t len = datatype_is_loop(item) ? item->count * (uint64_t)item->stride : item->bytes;
@@ -376,7 +376,7 @@ size_t datatype_put(const struct datatype *type, uint8_t *out, size_t room, bool
 }
 
 struct input {
-    const uint8_t *at; // NULL once a number was cut off
+    const uint8_t *at; // NULL after a truncated number
     const uint8_t *end;
 };
 
@@ -409,7 +409,7 @@ static int get_item(struct datatype *type, struct input *in, uint64_t place, uin
     return is_one_piece ? ERR_FORMAT : 0;
 }
 
-// So many items, or with UINT32_MAX as many as there are.
+// Reads `items` items; UINT32_MAX: all.
 static int get_items(struct datatype *type, struct input *in, uint32_t items, uint32_t depth)
 {
     uint32_t first = type->items;
@@ -428,7 +428,7 @@ static int get_items(struct datatype *type, struct input *in, uint32_t items, ui
     return 0;
 }
 
-// An item takes two bytes at least, so there is room for all before the first is read.
+// An item has at least two bytes, so the number of items is bounded before the first is read.
 int datatype_get(struct datatype *type, const uint8_t *form, size_t len)
 {
     struct input in = {form, len ? form + len : form};

@@ -1,5 +1,5 @@
-// From bytes of a view to bytes of the file. Origins are sums modulo 2^64: a loop may begin anywhere as long as its
-// pieces lie within reach, which datatype_get and start_tile have made sure of.
+// Maps bytes of a view to bytes of the file. Origins are sums modulo 2^64: a loop may begin anywhere if its pieces are
+// within 63 bits, which datatype_get and start_tile check.
 #include "base/err.h"
 #include "fmt/datatype.h"
 
@@ -37,7 +37,7 @@ static void enter_loop(struct datatype_map *map, uint64_t round)
     map->at++;
 }
 
-// Goes to the byte of the instance that has `position` bytes before it; there is one.
+// Goes to the byte at `position` of the instance, which exists.
 static void seek(struct datatype_map *map, uint64_t position)
 {
     for (;;) {
@@ -55,7 +55,7 @@ static void seek(struct datatype_map *map, uint64_t position)
     }
 }
 
-// Behind an item: on to the next round of the loop around it, or out of that loop.
+// Goes to the next item: into the next round of the loop around it, or out of that loop.
 static void step(struct datatype_map *map)
 {
     map->at++;

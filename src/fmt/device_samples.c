@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-// Of a sum of any counter, or of nanoseconds.
+// Largest sums.
 #define LARGEST (UINT64_C(1) << 52)
 #define LONGEST_NS (UINT64_C(1) << 60)
 

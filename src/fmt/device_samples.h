@@ -1,5 +1,5 @@
-// What a block device did, in samples one after the other. Each is seven varints: nanoseconds since the sample before
-// (the first: since the device was watched), then how far each of the kernel's counters has moved in that time.
+// What a block device did, as a sequence of samples. Each is seven varints: nanoseconds since the last sample (the
+// first: since the monitor's start), then the increase of each of the kernel's counters in that time.
 #pragma once
 
 #include <stddef.h>
@@ -27,11 +27,11 @@ struct device_sample {
 
 enum { DEVICE_SAMPLE_MAX_BYTES = (1 + DEVICE_COUNTERS) * VARINT_MAX_BYTES };
 
-// Adds one to another. ERR_FORMAT where a sum gets too large to be true: those that pass can be added, multiplied by
-// the size of a sector and turned into nanoseconds.
+// Adds a sample to a sum. ERR_FORMAT if the sum is too large to be true. A sum that passes can be multiplied by the
+// size of a sector, or turned into nanoseconds, without overflow.
 int device_sample_add(struct device_sample *sum, const struct device_sample *sample);
 
-// Writes at most DEVICE_SAMPLE_MAX_BYTES and returns what is behind them.
+// Writes at most DEVICE_SAMPLE_MAX_BYTES and returns their end.
 uint8_t *device_sample_put(uint8_t *out, const struct device_sample *sample);
 
 struct device_samples_in {
@@ -39,13 +39,13 @@ struct device_samples_in {
     const uint8_t *end;
 };
 
-// 1 with the next sample, 0 at the end, ERR_FORMAT on damage.
+// Returns 1 with the next sample, 0 at the end, ERR_FORMAT on damage.
 int device_samples_next(struct device_samples_in *in, struct device_sample *sample);
 
 // The number of all samples and their sum.
 int device_samples_sum(struct device_samples_in in, size_t *count, struct device_sample *sum);
 
-// The kernel's ticks are coarser than our clock: more than all of the time is all of it.
+// At most 1: the kernel's ticks are coarser than the clock, so the busy time may exceed the span.
 static inline double device_utilisation(const struct device_sample *sample)
 {
     double busy_ns = (double)sample->count[DEVICE_BUSY_MS] * 1e6, span_ns = (double)sample->span_ns;

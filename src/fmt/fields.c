@@ -21,7 +21,7 @@ static void put_varint(struct fields_out *out, uint64_t value)
     out->at += len;
 }
 
-// One byte is kept for the length, enough for most records; fields_end makes room for more.
+// Reserves one byte for the length, enough for most records; fields_end() makes room for more.
 void fields_begin(struct fields_out *out, unsigned kind)
 {
     out->record = out->at;
@@ -69,7 +69,7 @@ void fields_end(struct fields_out *out)
     out->at += length_len - 1;
 }
 
-// Takes a varint length and checks that as many bytes follow.
+// Reads a varint length and checks that as many bytes follow.
 static const uint8_t *get_length(const uint8_t *at, const uint8_t *end, size_t *len)
 {
     uint64_t value;

@@ -5,7 +5,7 @@
 //   field  := varint (key << 1), varint value                      a number
 //           | varint (key << 1 | 1), varint length, bytes          a string of bytes
 //
-// Readers skip kinds and keys they do not know; that is how the format grows. Signed numbers are folded (varint.h).
+// Readers skip kinds and keys that they do not know, so that the format can grow. Signed numbers are folded (varint.h).
 #pragma once
 
 #include <stdbool.h>
@@ -14,13 +14,13 @@
 
 #include "base/bytes.h"
 
-// Writes into a buffer of fixed size, so that the recorder needs no allocator. `overflow` sticks.
+// Writes into a buffer of fixed size, so that the recorder needs no allocator. `overflow` stays set.
 struct fields_out {
     uint8_t *at;
     uint8_t *end;
     uint8_t *body; // of the record under way
     bool overflow;
-    uint8_t *record; // where the record under way began: one that does not fit leaves nothing behind
+    uint8_t *record; // start of the record under way: one that does not fit is removed
 };
 
 void fields_begin(struct fields_out *out, unsigned kind);
@@ -35,7 +35,7 @@ struct fields_in {
     const uint8_t *end;
 };
 
-// All of the bytes. No bytes may be no memory either, whose end C does not let us calculate.
+// All of the bytes. Without bytes `data` may be NULL, which C does not allow in arithmetic.
 static inline struct fields_in fields_of(const struct bytes *bytes)
 {
     return (struct fields_in){.at = bytes->data, .end = bytes->len ? bytes->data + bytes->len : bytes->data};
@@ -49,9 +49,9 @@ struct field {
     size_t len;
 };
 
-// Both return 1 with the next one, 0 at the end, a negative code on damage.
+// Return 1 with the next one, 0 at the end, a negative code on damage.
 int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body);
 int fields_next(struct fields_in *body, struct field *field);
 
-// Puts all fields of a body, as far as it makes sense. Numbers become as short as they can be.
+// Copies all fields of a body up to the first damage. Numbers get their shortest form.
 void fields_copy(struct fields_out *out, struct fields_in body);

@@ -34,13 +34,13 @@ enum job_key {
     JOB_CWD = 5,
     JOB_EXIT_STATUS = 6, // as waitpid gives it
     JOB_VERSION = 7,     // of ioseer, text
-    JOB_READ_CHARS = 8,  // rchar of /proc/PID/io, summed over everything that `record` reaped
+    JOB_READ_CHARS = 8,  // rchar of /proc/PID/io, summed over all processes that `record` waited for
     JOB_WRITE_CHARS = 9,
-    JOB_CHARS_KNOWN = 10, // 1 where the two above are complete
+    JOB_CHARS_KNOWN = 10, // 1 if the two above are complete
     JOB_UID = 11,
     JOB_ID = 12,       // of the batch system, text
-    JOB_NPROCS = 13,   // those that exec count once
-    JOB_COMPLETE = 14, // 1 where `record` saw the command end; absent in a rescued log
+    JOB_NPROCS = 13,   // a process that execs counts once
+    JOB_COMPLETE = 14, // 1 if `record` saw the command end; absent in a rescued log
 };
 
 enum process_key {
@@ -52,16 +52,16 @@ enum process_key {
     PROCESS_ARG = 6, // one field per word
     PROCESS_CWD = 7,
     PROCESS_START_NS = 8,
-    PROCESS_END_NS = 9,      // absent where it is not known
+    PROCESS_END_NS = 9,      // absent if it is not known
     PROCESS_EXIT = 10,       // enum process_exit
     PROCESS_EXIT_VALUE = 11, // status or signal number
     PROCESS_RANK = 12,       // + 1; absent without MPI
     PROCESS_UID = 13,
     PROCESS_CLOCK_UNITS = 14, // log: its clock, see fmt/clock_map.h
     PROCESS_CLOCK_NS = 15,    // signed
-    PROCESS_READ_CHARS = 16,  // rchar while it was watched (its own reaped children included); absent if unknown
+    PROCESS_READ_CHARS = 16,  // rchar while it was recorded (children that it waited for included); absent if unknown
     PROCESS_WRITE_CHARS = 17,
-    PROCESS_LOAD_READ_CHARS = 18, // before the recorder was there
+    PROCESS_LOAD_READ_CHARS = 18, // before the recorder's start
     PROCESS_LOAD_WRITE_CHARS = 19,
     PROCESS_LEFT_OUT_READ = 20,     // bytes left out, one field for each enum left_out that is not 0, in the form
     PROCESS_LEFT_OUT_WRITE = 21,    // bytes << 4 | enum left_out
@@ -74,21 +74,21 @@ enum process_key {
     PROCESS_LEFT_OUT_CALLS = 28,
     PROCESS_CLOCK_SPAN_UNITS = 29,
     PROCESS_CLOCK_SPAN_NS = 30,
-    PROCESS_RAW_RINGS = 31,  // io_urings made without liburing, whose transfers nobody sees or counts
-    PROCESS_COMM_CALLS = 32, // communication that the events do not tell of: calls, one field for each enum
+    PROCESS_RAW_RINGS = 31,  // io_urings made without liburing; their transfers are not seen
+    PROCESS_COMM_CALLS = 32, // communication that is not in the events: calls, one field for each enum
     PROCESS_COMM_BYTES = 33, // stream_comm_kind that is not 0, in the form calls << 4 | kind; in the same way bytes
     PROCESS_COMM_NS = 34,    // and time
-    PROCESS_IO_NS = 35,      // time in calls past the trace; absent where it was not counted, nor communication then
+    PROCESS_IO_NS = 35, // time in calls after the end of the trace; absent if it, and communication, was not counted
 };
 
-// How a process ended, as far as it could be seen.
+// How a process ended, if that was seen.
 enum process_exit {
     EXIT_UNKNOWN = 0, // "vanished"
     EXIT_CLEAN = 1,   // returned from main or called exit
     EXIT_UNDERSCORE = 2,
     EXIT_EXEC = 3,
     EXIT_SIGNAL = 4,
-    EXIT_RUNNING = 5, // still there when the log was packed
+    EXIT_RUNNING = 5, // still running when the log was packed
 };
 
 enum file_key {
@@ -97,10 +97,10 @@ enum file_key {
     FILE_DEVICE = 3,
     FILE_INODE = 4,
     FILE_BLOCK_SIZE = 5, // st_blksize, for alignment
-    FILE_FS_TYPE = 6,    // statfs f_type, where it was asked
+    FILE_FS_TYPE = 6,    // statfs f_type, if known
     FILE_MOUNT = 7,
-    FILE_TYPE = 8,    // st_mode & S_IFMT, 0 where it was not asked
-    FILE_FS_NAME = 9, // log: type of the file system as the list of mounts has it, "ext4"
+    FILE_TYPE = 8,    // st_mode & S_IFMT, 0 if not known
+    FILE_FS_NAME = 9, // log: type of the file system in the list of mounts, "ext4"
 };
 
 enum call_key { CALL_ID = 1, CALL_NAME = 2, CALL_LAYER = 3, CALL_CLASS = 4, CALL_TRAITS = 5 };
@@ -129,22 +129,21 @@ enum loss_key { LOSS_PROCESS = 1, LOSS_REASON = 2, LOSS_COUNT = 3, LOSS_BYTES = 
 enum loss_reason {
     LOSS_NONE = 0,
     LOSS_SIGNAL = 1,        // a signal handler's call arrived while the recorder was writing
-    LOSS_TRACE_CAP = 2,     // the trace cap was reached: counters only from there on
-    LOSS_DISK_FULL = 3,     // no room for the trace: counters only from there on
-    LOSS_FILE_CAP = 4,      // names looked up past the file cap; their events are kept under one
+    LOSS_TRACE_CAP = 2,     // the trace cap was reached: from there on only counters
+    LOSS_DISK_FULL = 3,     // no room for the trace: from there on only counters
+    LOSS_FILE_CAP = 4,      // look-ups of names after the file cap; their events have one common name
     LOSS_DAMAGED = 5,       // bytes of a spill or log that could not be read
-    LOSS_NO_SPILL = 6,      // processes (that is what the count means here) that could not make their spill file
+    LOSS_NO_SPILL = 6,      // processes (the count is of these) that could not make a spill file
     LOSS_FD_RANGE = 7,      // a descriptor number over the recorder's table
     LOSS_ASYNC = 8,         // asynchronous transfers whose completion was not seen
     LOSS_COUNTERS_FULL = 9, // no room for a counters record
-    LOSS_NO_NAME = 10,      // opened files whose name could not be told, kept under one
-    LOSS_SANDBOX = 11,      // threads that shut themselves in (seccomp) and were not recorded from there on
-    LOSS_MAPPINGS = 12,   // mappings of files past the recorder's table: nobody knows when they are synced and unmapped
-    LOSS_TABLE_FULL = 13, // datatypes and hints past their cap: events say nothing of them
+    LOSS_NO_NAME = 10,      // opened files without a known name; they have one common name
+    LOSS_SANDBOX = 11,      // threads that entered a sandbox (seccomp) and were not recorded from there on
+    LOSS_MAPPINGS = 12,     // mappings of files that did not fit the recorder's table: syncs and unmaps are not seen
+    LOSS_TABLE_FULL = 13,   // datatypes and hints after their cap: events do not have them
 };
 
-// Are events of the trace what was lost? Other reasons cost a file's name only, or the counters of events that had left
-// the trace before, or count processes.
+// Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
 static inline bool loss_is_of_events(unsigned reason)
 {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
@@ -174,7 +173,7 @@ enum datatype_key {
     DATATYPE_NAME = 5,        // as MPI has it, "MPI_DOUBLE"; absent without one
     DATATYPE_COMBINER = 6,    // enum datatype_combiner (fmt/datatype.h)
     DATATYPE_FORM = 7,        // flattened (fmt/datatype.h)
-    DATATYPE_CUT = 8,         // 1 where the form has only its first pieces
+    DATATYPE_CUT = 8,         // 1 if the form has only the first pieces
     DATATYPE_HASH = 9,        // with the above: of all that the type was made of
 };
 
@@ -184,12 +183,12 @@ enum hints_key { HINTS_ID = 1, HINTS_ASKED = 2, HINTS_IN_FORCE = 3 };
 enum device_key {
     DEVICE_ID = 1,     // log only
     DEVICE_NAME = 2,   // "sda"
-    DEVICE_NUMBER = 3, // as st_dev has it
+    DEVICE_NUMBER = 3, // as in st_dev
     DEVICE_HOST = 4,
-    DEVICE_START_NS = 5, // log only: from when on it was watched
-    DEVICE_SAMPLES = 6,  // fmt/device.h
+    DEVICE_START_NS = 5, // log only: start of the samples
+    DEVICE_SAMPLES = 6,  // fmt/device_samples.h
     DEVICE_UNDER = 7,    // st_dev of the files that lie on it, one field each; in a log only of files that occur there
-    DEVICE_MONO_NS = 8,  // spill only: from when on it was watched
+    DEVICE_MONO_NS = 8,  // spill only: start of the samples
     DEVICE_EPOCH_NS = 9,
 };
 

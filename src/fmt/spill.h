@@ -1,12 +1,12 @@
-// The spill file: one per process, written through a shared mapping so that nothing completed is lost, however the
-// process ends. Little-endian, naturally aligned; only machines of one kind read each other's spills, logs are
+// The spill file: one per process, written through a shared mapping, so that no completed event is lost however the
+// process ends. Little-endian and naturally aligned. Spill files are read on the same kind of machine only; logs are
 // portable.
 //
 //   page 0        struct spill_header
 //   then chunks   struct spill_chunk, its payload, up to the next multiple of SPILL_ALIGN
 //
-// Chunks are claimed by moving `next`; a chunk's header is written before its first byte of payload, its `used` grows
-// as records complete. A reader takes `used` bytes of each chunk and nothing else.
+// Chunks are claimed by moving `next`. A chunk's header is written before its payload; its `used` grows with each
+// complete record. A reader reads `used` bytes of each chunk and nothing else.
 #pragma once
 
 #include <stdatomic.h>
@@ -15,8 +15,8 @@
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
-#define SPILL_SUFFIX ".spill"             // of the files' names
-#define SPILL_LOST_SUFFIX ".lost"         // of the mark that a process leaves which could not make one
+#define SPILL_SUFFIX ".spill"             // of the file names
+#define SPILL_LOST_SUFFIX ".lost"         // of the link that a process leaves if it cannot make one
 #define SPILL_MAGIC 0x3150534545534f49ull // "IOSEESP1"
 #define SPILL_CHUNK_MAGIC 0x4b4e4843u     // "CHNK"
 
@@ -52,19 +52,19 @@ struct spill_header {
     uint32_t unit_shift;
     uint32_t image; // 0 for the first spill this process image made; counts forks without exec
     struct spill_moment start;
-    struct spill_moment latest; // the farthest calibration so far; renewed with every chunk and at the end
+    struct spill_moment latest; // the last calibration; renewed with every chunk and at the end
     _Atomic uint64_t capacity;  // bytes of the file that may be used
     _Atomic uint64_t next;      // where the next chunk will be
     _Atomic uint32_t streams;   // number of event streams so far
     _Atomic uint32_t exit;      // enum process_exit
     uint32_t exit_value;
     _Atomic uint32_t trace_ended;      // enum loss_reason
-    uint64_t chars_start[2];           // rchar, wchar when the recorder began to watch
+    uint64_t chars_start[2];           // rchar, wchar at the recorder's start
     uint64_t chars_end[2];             // and at the end
     uint32_t chars_known;              // bit 0: start known, bit 1: end known
     uint32_t own_chars;                // what the recorder itself read since then
     _Atomic uint64_t lost[16];         // events lost, by enum loss_reason
-    _Atomic uint64_t exit_stdio_bytes; // in stdio buffers at exit: libc writes them when the recorder has looked last
+    _Atomic uint64_t exit_stdio_bytes; // in stdio buffers at exit: libc writes them after the recorder's end
     _Atomic uint32_t raw_rings;        // io_urings that the program made by system calls of its own
 };
 
@@ -72,8 +72,8 @@ struct spill_tally {
     uint64_t left_out[2][LEFT_OUT_COUNT]; // bytes read, bytes written
     uint64_t left_out_calls;
     uint64_t stdio_kernel[2];                   // bytes stdio read from and wrote to the kernel on included files
-    struct stream_comm comm[STREAM_COMM_KINDS]; // communication that the stream does not tell of, or not yet
-    uint64_t io_units; // time in calls that the stream does not tell of, those inside others not counted
+    struct stream_comm comm[STREAM_COMM_KINDS]; // communication that is not, or not yet, in the stream
+    uint64_t io_units;                          // time in calls that are not in the stream, without calls inside others
 };
 
 struct spill_chunk {
@@ -86,7 +86,7 @@ struct spill_chunk {
     uint64_t first_number;
     uint64_t base; // clock units
     uint64_t tick;
-    struct spill_tally tally; // what the stream's thread tallied while this chunk was its current one
+    struct spill_tally tally; // of the stream's thread while this was its current chunk
 };
 
 _Static_assert(sizeof(struct spill_header) <= SPILL_HEADER_BYTES, "the header fits its page");

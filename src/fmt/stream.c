@@ -28,35 +28,35 @@ static uint8_t call_traits(const struct stream_decoder *d, uint32_t call)
     return call < call_table_len ? call_table[call].traits : 0;
 }
 
-// Where the values of a record run over the end or do not fit, `at` becomes NULL and stays so.
-struct take {
+// The values of a record. `at` becomes NULL, and stays so, if they run over the end or do not fit.
+struct values {
     const uint8_t *at;
     const uint8_t *end;
 };
 
-static inline uint64_t take_value(struct take *take)
+static inline uint64_t next_value(struct values *values)
 {
     uint64_t value = 0;
-    if (take->at) take->at = varint_get(take->at, take->end, &value);
+    if (values->at) values->at = varint_get(values->at, values->end, &value);
     return value;
 }
 
-static inline uint32_t take_small(struct take *take)
+static inline uint32_t next_small(struct values *values)
 {
-    uint64_t value = take_value(take);
-    if (value > UINT32_MAX) take->at = NULL;
+    uint64_t value = next_value(values);
+    if (value > UINT32_MAX) values->at = NULL;
     return (uint32_t)value;
 }
 
-static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct take *take)
+static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct values *values)
 {
     struct stream_slot_state fresh = {.defined = true};
-    fresh.call = take_small(take);
-    fresh.file = take_small(take);
-    fresh.handle = take_small(take);
-    uint64_t flags = take_value(take);
+    fresh.call = next_small(values);
+    fresh.file = next_small(values);
+    fresh.handle = next_small(values);
+    uint64_t flags = next_value(values);
     RETURN_IF(flags & ~(uint64_t)(SLOT_UNALIGNED | SLOT_CALLSITE), ERR_FORMAT);
-    if (flags & SLOT_CALLSITE) fresh.callsite = take_small(take);
+    if (flags & SLOT_CALLSITE) fresh.callsite = next_small(values);
     fresh.unaligned = flags & SLOT_UNALIGNED;
     fresh.traits = call_traits(d, fresh.call);
     *slot = fresh;
@@ -70,24 +70,24 @@ static int open_call(struct stream_decoder *d, uint64_t number)
     return 0;
 }
 
-// Adds up until an event takes it: two records may follow each other.
-static int take_comm(struct stream_decoder *d, struct take *take)
+// Adds up until the next event: two such records may follow each other.
+static int decode_comm(struct stream_decoder *d, struct values *values)
 {
-    d->tick += take_value(take);
-    uint64_t mask = take_value(take);
+    d->tick += next_value(values);
+    uint64_t mask = next_value(values);
     RETURN_IF(mask >> STREAM_COMM_KINDS, ERR_FORMAT);
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         if (!(mask & 1u << kind)) continue;
         if (!(d->comm_mask & 1u << kind)) d->comm[kind] = (struct stream_comm){0};
-        d->comm[kind].count += take_value(take);
-        d->comm[kind].bytes += take_value(take);
-        d->comm[kind].units += take_value(take);
+        d->comm[kind].count += next_value(values);
+        d->comm[kind].bytes += next_value(values);
+        d->comm[kind].units += next_value(values);
     }
     d->comm_mask |= (uint32_t)mask;
     return 0;
 }
 
-static void give_comm(struct stream_decoder *d, struct stream_event *event)
+static void attach_comm(struct stream_decoder *d, struct stream_event *event)
 {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) event->comm[kind] = d->comm[kind];
     event->comm_number = d->comm_number;
@@ -95,20 +95,20 @@ static void give_comm(struct stream_decoder *d, struct stream_event *event)
     d->comm_number = STREAM_NO_PARENT;
 }
 
-static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct take *take)
+static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct values *values)
 {
     switch (kind) {
-    case KIND_SLOT: return define_slot(d, &d->slot[slot], take);
-    case KIND_THREAD: d->tid = take_small(take); return 0;
+    case KIND_SLOT: return define_slot(d, &d->slot[slot], values);
+    case KIND_THREAD: d->tid = next_small(values); return 0;
     case KIND_BEGIN:
         if (d->comm_mask && d->comm_number == STREAM_NO_PARENT) d->comm_number = d->next_number;
         return open_call(d, d->next_number++);
-    case KIND_REOPEN: return open_call(d, take_value(take));
+    case KIND_REOPEN: return open_call(d, next_value(values));
     case KIND_LOST:
-        take_value(take);
-        d->lost += take_value(take);
+        next_value(values);
+        d->lost += next_value(values);
         return 0;
-    case KIND_COMM: return take_comm(d, take);
+    case KIND_COMM: return decode_comm(d, values);
     case KIND_LEAVE:
         RETURN_IF(d->depth == 0, ERR_FORMAT);
         d->depth--;
@@ -117,7 +117,7 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
     }
 }
 
-// What every event says, from the slot; the forms then change what they carry.
+// Fills in what the slot says; the forms then change what they carry.
 static inline void start_event(struct stream_decoder *d, const struct stream_slot_state *slot,
                                struct stream_event *event)
 {
@@ -133,10 +133,10 @@ static inline void start_event(struct stream_decoder *d, const struct stream_slo
     event->attribute_mask = 0;
     event->tick = d->tick;
     event->comm_mask = d->comm_mask;
-    if (d->comm_mask) give_comm(d, event);
+    if (d->comm_mask) attach_comm(d, event);
 }
 
-static inline void take_parent(const struct stream_decoder *d, struct stream_event *event)
+static inline void set_parent(const struct stream_decoder *d, struct stream_event *event)
 {
     event->stream = event->parent_stream = d->stream;
     event->parent_number = d->depth ? d->open_numbers[d->depth - 1] : STREAM_NO_PARENT;
@@ -148,25 +148,25 @@ static inline int64_t expected_result(const struct stream_slot_state *slot, cons
     return slot->traits & CALL_RESULT_IS_OFFSET ? (int64_t)event->offset : 0;
 }
 
-static int take_attributes(struct take *take, struct stream_event *event)
+static int decode_attributes(struct values *values, struct stream_event *event)
 {
-    uint64_t count = take_value(take);
+    uint64_t count = next_value(values);
     RETURN_IF(count > ATTRIBUTE_LIMIT, ERR_FORMAT);
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t id = take_value(take);
+        uint64_t id = next_value(values);
         RETURN_IF(id >= ATTRIBUTE_LIMIT, ERR_FORMAT);
-        event->attribute[id] = take_value(take);
+        event->attribute[id] = next_value(values);
         event->attribute_mask |= 1u << id;
     }
     return 0;
 }
 
-static void take_offset_and_size(struct take *take, uint64_t flags, struct stream_slot_state *slot,
-                                 struct stream_event *event)
+static void decode_offset_and_size(struct values *values, uint64_t flags, struct stream_slot_state *slot,
+                                   struct stream_event *event)
 {
     int64_t moved = slot->displacement;
-    if (flags & EVENT_OFFSET) moved = varint_unfold(take_value(take));
-    if (flags & EVENT_SIZE) slot->size = take_value(take);
+    if (flags & EVENT_OFFSET) moved = varint_unfold(next_value(values));
+    if (flags & EVENT_SIZE) slot->size = next_value(values);
     event->size = slot->size;
     event->offset = slot->last + (uint64_t)moved;
     if (flags & EVENT_NO_OFFSET) {
@@ -178,13 +178,13 @@ static void take_offset_and_size(struct take *take, uint64_t flags, struct strea
     slot->displacement = flags & EVENT_SIZE ? (int64_t)slot->size : moved;
 }
 
-static void take_result(struct take *take, uint64_t flags, const struct stream_slot_state *slot,
-                        struct stream_event *event)
+static void decode_result(struct values *values, uint64_t flags, const struct stream_slot_state *slot,
+                          struct stream_event *event)
 {
     event->result = expected_result(slot, event);
-    if (flags & EVENT_RESULT) event->result = varint_unfold(take_value(take));
+    if (flags & EVENT_RESULT) event->result = varint_unfold(next_value(values));
     if (flags & EVENT_ERROR) {
-        event->error = (int)(take_value(take) & INT32_MAX);
+        event->error = (int)(next_value(values) & INT32_MAX);
         if (!(flags & EVENT_RESULT)) event->result = -1;
     }
     event->has_result = !(flags & EVENT_NO_RESULT);
@@ -195,7 +195,7 @@ static inline bool has_attribute(const struct stream_event *event, enum event_at
     return event->attribute_mask & 1u << id;
 }
 
-static int take_number(struct stream_decoder *d, uint64_t flags, struct stream_event *event)
+static int set_number(struct stream_decoder *d, uint64_t flags, struct stream_event *event)
 {
     if (flags & EVENT_ENDS_BEGUN) {
         RETURN_IF(d->depth == 0, ERR_FORMAT);
@@ -203,12 +203,12 @@ static int take_number(struct stream_decoder *d, uint64_t flags, struct stream_e
     } else if (!has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
         event->number = d->next_number++;
     }
-    take_parent(d, event);
+    set_parent(d, event);
     return 0;
 }
 
-// What attributes say about the event's place in the call tree goes before what the stream says.
-static void take_place(struct stream_event *event)
+// Attributes about the event's place in the call tree override what follows from the stream.
+static void set_place(struct stream_event *event)
 {
     if (has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
         event->number = event->attribute[ATTRIBUTE_OWN_NUMBER];
@@ -225,42 +225,43 @@ static void take_place(struct stream_event *event)
 }
 
 // KIND_EVENT without its times.
-static int decode_extended(struct stream_decoder *d, struct stream_slot_state *slot, uint64_t flags, struct take *take,
-                           struct stream_event *event)
+static int decode_extended(struct stream_decoder *d, struct stream_slot_state *slot, uint64_t flags,
+                           struct values *values, struct stream_event *event)
 {
     RETURN_IF(!slot->defined || flags >= EVENT_NO_RESULT << 1, ERR_FORMAT);
     start_event(d, slot, event);
-    take_offset_and_size(take, flags, slot, event);
-    take_result(take, flags, slot, event);
-    if (flags & EVENT_ATTRIBUTES) FORWARD(take_attributes(take, event));
-    FORWARD(take_number(d, flags, event));
-    if (event->attribute_mask) take_place(event);
+    decode_offset_and_size(values, flags, slot, event);
+    decode_result(values, flags, slot, event);
+    if (flags & EVENT_ATTRIBUTES) FORWARD(decode_attributes(values, event));
+    FORWARD(set_number(d, flags, event));
+    if (event->attribute_mask) set_place(event);
     return 0;
 }
 
-static inline int take_times(struct stream_decoder *d, struct take *take, bool negative, struct stream_event *event)
+static inline int decode_times(struct stream_decoder *d, struct values *values, bool negative,
+                               struct stream_event *event)
 {
-    uint64_t gap = take_value(take);
-    uint64_t duration = take_value(take);
-    RETURN_IF(!take->at, ERR_FORMAT);
+    uint64_t gap = next_value(values);
+    uint64_t duration = next_value(values);
+    RETURN_IF(!values->at, ERR_FORMAT);
     event->start = negative ? d->clock - gap : d->clock + gap;
     event->duration = duration;
     d->clock = event->start + duration;
-    d->at = take->at;
+    d->at = values->at;
     return 1;
 }
 
 // The first three forms: a transfer that went as expected.
 static inline int decode_plain(struct stream_decoder *d, unsigned head, struct stream_event *event)
 {
-    struct take take = {d->at + 1, d->end};
+    struct values values = {d->at + 1, d->end};
     struct stream_slot_state *slot = &d->slot[head >> 2];
     unsigned form = head & 3;
     RETURN_IF(!slot->defined, ERR_FORMAT);
-    if (form != FORM_RUN) slot->displacement = varint_unfold(take_value(&take));
+    if (form != FORM_RUN) slot->displacement = varint_unfold(next_value(&values));
     slot->last += (uint64_t)slot->displacement;
     if (form == FORM_RESIZE) {
-        slot->size = take_value(&take);
+        slot->size = next_value(&values);
         slot->displacement = (int64_t)slot->size;
     }
     start_event(d, slot, event);
@@ -268,8 +269,8 @@ static inline int decode_plain(struct stream_decoder *d, unsigned head, struct s
     event->size = slot->size;
     event->result = expected_result(slot, event);
     event->number = d->next_number++;
-    take_parent(d, event);
-    return take_times(d, &take, false, event);
+    set_parent(d, event);
+    return decode_times(d, &values, false, event);
 }
 
 int stream_decode(struct stream_decoder *d, struct stream_event *event)
@@ -279,15 +280,15 @@ int stream_decode(struct stream_decoder *d, struct stream_event *event)
         if ((head & 3) != FORM_EXTENDED) return decode_plain(d, head, event);
         RETURN_IF(d->end - d->at < 2, ERR_FORMAT);
         unsigned kind = d->at[1];
-        struct take take = {d->at + 2, d->end};
+        struct values values = {d->at + 2, d->end};
         if (kind == KIND_EVENT) {
-            uint64_t flags = take_value(&take);
-            FORWARD(decode_extended(d, &d->slot[head >> 2], flags, &take, event));
-            return take_times(d, &take, flags & EVENT_NEGATIVE_GAP, event);
+            uint64_t flags = next_value(&values);
+            FORWARD(decode_extended(d, &d->slot[head >> 2], flags, &values, event));
+            return decode_times(d, &values, flags & EVENT_NEGATIVE_GAP, event);
         }
-        FORWARD(decode_control(d, head >> 2, kind, &take));
-        RETURN_IF(!take.at, ERR_FORMAT);
-        d->at = take.at;
+        FORWARD(decode_control(d, head >> 2, kind, &values));
+        RETURN_IF(!values.at, ERR_FORMAT);
+        d->at = values.at;
     }
     return 0;
 }

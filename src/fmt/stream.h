@@ -1,15 +1,14 @@
-// Event streams: what one thread did, call after call, in two to six bytes a call.
+// Event streams: what one thread did, call after call, in two to six bytes per call.
 //
-// A stream is written and read in chunks, and every chunk stands alone: the table of slots below is empty at its start.
-// A *slot* stands for "this call on this open file"; it remembers the last transfer and expects the next one to
-// continue the run: same size, the offset moved by the same displacement. A call that does so is one head byte and its
-// times.
+// A stream is written and read in chunks. Every chunk stands alone: the table of slots is empty at its start. A *slot*
+// stands for "this call on this open file". It remembers the last transfer and expects the next one to continue the
+// run: same size, the offset moved by the same displacement. A call that does so is one head byte and its times.
 //
 //   record := head byte (slot << 2 | form), then by form
 //     FORM_RUN       continues the run
-//     FORM_MOVE      varint folded displacement from the slot's last offset; it is the run's displacement from now on
+//     FORM_MOVE      varint folded displacement from the slot's last offset; it becomes the run's displacement
 //     FORM_RESIZE    the same, then varint size; the run is expected to go on without a gap (displacement = size)
-//     FORM_EXTENDED  one byte, enum stream_kind, and what that kind says
+//     FORM_EXTENDED  one byte, enum stream_kind, then by kind
 //   An event (the first three forms and KIND_EVENT) ends with varint gap, varint duration: clock units from the end of
 //   the stream's last event to this one's start, and from its start to its end. The first gap counts from the chunk's
 //   base.
@@ -17,17 +16,17 @@
 // A slot's state is (last offset, displacement, size), all 0 when it is defined; the next event is expected at last +
 // displacement with the same size. Every event that has an offset sets `last` to it. A displacement given by FORM_MOVE
 // or EVENT_OFFSET becomes the slot's, unless the same record gives a size: then the displacement becomes that size.
-// KIND_EVENT without EVENT_OFFSET is at the expected offset; with EVENT_NO_OFFSET it leaves `last` and displacement
-// alone (a size given still becomes the slot's). Calls that have no offset by nature simply stay at 0.
+// KIND_EVENT without EVENT_OFFSET is at the expected offset; with EVENT_NO_OFFSET it does not change `last` and
+// displacement (a given size still becomes the slot's). Calls that never have an offset stay at 0.
 //
-// Events are numbered in the order in which they first appear. A call that turns out to have children is announced by
-// KIND_BEGIN before the first of them; its own event comes when it returns, marked EVENT_ENDS_BEGUN, and has the number
-// of the announcement. Events written between the two are its children.
+// Events are numbered in the order in which they first appear. A call with children is announced by KIND_BEGIN before
+// the first of them. Its own event comes when it returns, is marked EVENT_ENDS_BEGUN, and has the number of the
+// announcement. Events between the two are its children.
 //
-// A call that is over before its event can be written (it submitted what completes later) leaves by KIND_LEAVE. Its
-// event comes when the completion is seen, wherever that is, and says by ATTRIBUTE_OWN_NUMBER (and ATTRIBUTE_OWN_STREAM
-// where it stands in another stream) which announcement was its own. It takes no new number, and what is open around it
-// is not its parent: only the attributes can name one.
+// A call that is over before its event can be written, because it submitted a transfer, leaves by KIND_LEAVE. Its event
+// comes when the completion is seen, in any stream. ATTRIBUTE_OWN_NUMBER (and ATTRIBUTE_OWN_STREAM in another stream)
+// names its announcement. It takes no new number, and calls that are open around it are not its parent: only attributes
+// can name a parent.
 #pragma once
 
 #include <stdbool.h>
@@ -43,13 +42,13 @@ enum stream_form { FORM_RUN, FORM_MOVE, FORM_RESIZE, FORM_EXTENDED };
 enum stream_kind {
     KIND_EVENT = 0,  // varint flags (enum event_flag), the fields they announce in that order, gap, duration
     KIND_SLOT = 1,   // defines the head's slot: varint call, file, handle, flags (enum slot_flag) [, call site]
-    KIND_THREAD = 2, // varint thread id: of this thread are the events from here on
+    KIND_THREAD = 2, // varint thread id: the following events are of this thread
     KIND_BEGIN = 3,  // takes the next number; the call is the parent of what follows, until its own event
     KIND_REOPEN = 4, // varint number: at a chunk's start, a call announced in an earlier chunk; outermost first
     KIND_LOST = 5,   // varint enum loss_reason, varint number of events
     KIND_COMM = 6,   // varint advance of the tick, varint mask of enum stream_comm_kind, then for each bit varint
-                     // number, bytes, clock units: what communication there was since the last event
-    KIND_LEAVE = 7,  // closes the innermost announced call without an event: that one comes later, by its number
+                     // number, bytes, clock units: communication since the last event
+    KIND_LEAVE = 7,  // closes the innermost announced call; its event comes later, by its number
 };
 
 enum stream_comm_kind { COMM_SYNCHRONISING, COMM_MOVING, COMM_COMPLETING, STREAM_COMM_KINDS };
@@ -69,7 +68,7 @@ enum event_flag {
     EVENT_ENDS_BEGUN = 1 << 5,   // this is the innermost announced call
     EVENT_ATTRIBUTES = 1 << 6,   // varint count, then (varint enum event_attribute, varint value) each
     EVENT_NO_OFFSET = 1 << 7,    // the offset is not known
-    EVENT_NO_RESULT = 1 << 8,    // the result was never seen (asynchronous)
+    EVENT_NO_RESULT = 1 << 8,    // the result was not seen (asynchronous)
 };
 
 enum slot_flag {
@@ -96,7 +95,7 @@ enum event_attribute {
     ATTRIBUTE_OWN_STREAM = 15, // the process's own number of the stream in which the call was announced
     ATTRIBUTE_OWN_NUMBER = 16, // and the number that the announcement took
     ATTRIBUTE_TICK = 17,       // at submission, for asynchronous calls
-    ATTRIBUTE_HINTS = 18,      // 1 where the call was given an info object
+    ATTRIBUTE_HINTS = 18,      // 1 if the call had an info object
     ATTRIBUTE_HINTS_ID = 19,   // the process's number of RECORD_HINTS: what was asked for and what is in force
     ATTRIBUTE_ETYPE = 20,      // of a file view: the process's number of RECORD_DATATYPE
     ATTRIBUTE_FILETYPE = 21,
@@ -128,7 +127,7 @@ struct stream_event {
     uint64_t tick;
     uint32_t comm_mask; // bit n: comm[n] is set: communication since the stream's last event
     struct stream_comm comm[STREAM_COMM_KINDS];
-    uint64_t comm_number;    // with comm_mask: the call around this one that it came before; STREAM_NO_PARENT: this one
+    uint64_t comm_number;    // with comm_mask: the call around this one that followed it; STREAM_NO_PARENT: this one
     uint32_t attribute_mask; // bit n: attribute[n] is set
     uint64_t attribute[ATTRIBUTE_LIMIT];
 };
@@ -156,9 +155,9 @@ struct stream_decoder {
     uint64_t next_number;
     uint64_t clock; // end of the last event
     uint64_t tick;
-    uint32_t comm_mask; // waits for the next event; after the last one, what came behind it
+    uint32_t comm_mask; // for the next event; after the last event, what followed it
     struct stream_comm comm[STREAM_COMM_KINDS];
-    uint64_t comm_number; // of the first call that was announced since; STREAM_NO_PARENT where there is none
+    uint64_t comm_number; // of the first call announced since; STREAM_NO_PARENT without one
     unsigned depth;
     uint64_t open_numbers[STREAM_MAX_DEPTH];
     uint64_t lost; // sum of the KIND_LOST records seen so far
@@ -171,7 +170,7 @@ struct stream_start {
     uint64_t first_number;
     uint64_t base; // clock units
     uint64_t tick;
-    const uint8_t *traits; // of the calls by id, where they are not this build's (call_table): a log has its own
+    const uint8_t *traits; // of the calls by id, from the log; NULL: those of this build (call_table)
     uint32_t traits_len;
 };
 
@@ -215,6 +214,6 @@ static inline int stream_decode_plain(struct stream_decoder *d, struct stream_pl
     return 1;
 }
 
-// 1 with the next event, 0 at the end, a negative code on damage (what came before is good).
+// Returns 1 with the next event, 0 at the end, a negative code on damage; the events before that are good.
 // Only the attributes whose bit is set in attribute_mask are written.
 int stream_decode(struct stream_decoder *d, struct stream_event *event);

@@ -1,4 +1,4 @@
-// The other side of stream.h: writes events. Nearly everything here is inline: it is the recorder's hot path.
+// Writes events in the format of stream.h. Nearly everything is inline, because it is the recorder's hot path.
 // No allocation, no lock, no division; `used` is moved after each complete record, so a reader never sees half of one.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "fmt/stream.h"
 
 struct stream_put_slot {
-    uint64_t key; // who the slot belongs to, in the caller's own terms; 0 for nobody
+    uint64_t key; // what the slot stands for, chosen by the caller; 0: nothing
     uint64_t expected;
     int64_t displacement;
     uint64_t size;
@@ -17,7 +17,7 @@ struct stream_put_slot {
 
 struct stream_writer {
     uint8_t *at;    // next free byte of the chunk
-    uint8_t *limit; // no record may start behind it
+    uint8_t *limit; // no record may start here or later
     uint8_t *payload;
     _Atomic uint32_t *used;
     uint64_t clock; // end of the last event
@@ -25,7 +25,7 @@ struct stream_writer {
     struct stream_put_slot slot[STREAM_SLOTS];
 };
 
-// What the plain forms do not say.
+// What the plain forms cannot say.
 struct stream_put_extra {
     uint32_t flags; // EVENT_RESULT, EVENT_ERROR, EVENT_ENDS_BEGUN, EVENT_NO_OFFSET, EVENT_NO_RESULT
     int error;      // with EVENT_ERROR
@@ -52,7 +52,7 @@ static inline void stream_put_commit(struct stream_writer *w, uint8_t *at)
     atomic_store_explicit(w->used, (uint32_t)(at - w->payload), memory_order_release);
 }
 
-// At the start of a chunk: forgets all slots, which makes the chunk readable by itself.
+// Starts a chunk and clears all slots, so that the chunk can be read by itself.
 static inline void stream_put_start(struct stream_writer *w, uint8_t *payload, uint32_t len, _Atomic uint32_t *used,
                                     uint64_t base)
 {
@@ -98,15 +98,15 @@ static inline void stream_put_control(struct stream_writer *w, enum stream_kind 
 
 enum { STREAM_BEGIN_BYTES = 2 };
 
-// Announces the call under way and returns its number. Nobody reads the announcement before the next record is there:
-// until then it can be taken back.
+// Announces the call under way and returns its number. The announcement becomes visible to readers with the next
+// record; until then it can be withdrawn.
 static inline uint64_t stream_put_begin(struct stream_writer *w)
 {
     w->at = stream_put_kind(w->at, 0, KIND_BEGIN);
     return w->next_number++;
 }
 
-// The tick alone: communication of no kind. It is read like an announcement, with the next record.
+// The tick alone, without communication. It becomes visible with the next record, like an announcement.
 static inline void stream_put_tick(struct stream_writer *w, uint64_t advance)
 {
     uint8_t *at = varint_put(stream_put_kind(w->at, 0, KIND_COMM), advance);
@@ -124,13 +124,13 @@ static inline uint64_t stream_put_next(struct stream_writer *w)
     return w->next_number++;
 }
 
-// The same for a call that has its number already.
+// The same for a call that already has a number.
 static inline void stream_put_reopen(struct stream_writer *w, uint64_t number)
 {
     w->at = varint_put(stream_put_kind(w->at, 0, KIND_REOPEN), number);
 }
 
-// Times that take more than two bytes are rare; out of line, and of the same cost however long they are.
+// Times over two bytes are rare. Out of line, and equally fast for any length.
 uint8_t *stream_put_long_time(uint8_t *at, uint64_t units);
 
 static inline uint8_t *stream_put_time(uint8_t *at, uint64_t units)
@@ -147,8 +147,8 @@ static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, ui
     return at;
 }
 
-// The head of an event that does not continue its slot's run; returns the byte after it. Out of line: the run is what
-// the hot path is laid out for.
+// Writes the head of an event that does not continue its slot's run; returns the byte after it. Out of line, because
+// the hot path is the run.
 uint8_t *stream_put_moved(struct stream_put_slot *s, unsigned slot, uint8_t *at, uint64_t offset, uint64_t size);
 
 // An event with its expected result: the size for transfers, 0 for the others. `start` must not lie before w->clock.
@@ -168,8 +168,8 @@ stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64
     stream_put_commit(w, at);
 }
 
-// An event that ends the innermost announced call, with its slot's size and its expected result; with one attribute,
-// or none (ATTRIBUTE_LIMIT).
+// An event that ends the innermost announced call, with its slot's size, its expected result, and one attribute or none
+// (ATTRIBUTE_LIMIT).
 static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t start, uint64_t end,
                                   enum event_attribute attribute, uint64_t value)
 {

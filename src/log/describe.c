@@ -6,48 +6,43 @@
 
 struct human describe_exit(const struct log_process *process)
 {
+    static const char *const texts[] = {
+        [EXIT_UNKNOWN] = "vanished", [EXIT_CLEAN] = "clean",   [EXIT_UNDERSCORE] = "_exit",
+        [EXIT_EXEC] = "exec",        [EXIT_SIGNAL] = "signal", [EXIT_RUNNING] = "running"};
     struct human words;
-    switch (process->exit) {
-    case EXIT_CLEAN: snprintf(words.text, sizeof words.text, "clean"); break;
-    case EXIT_UNDERSCORE: snprintf(words.text, sizeof words.text, "_exit"); break;
-    case EXIT_EXEC: snprintf(words.text, sizeof words.text, "exec"); break;
-    case EXIT_SIGNAL: snprintf(words.text, sizeof words.text, "signal %" PRIu32, process->exit_value); break;
-    case EXIT_RUNNING: snprintf(words.text, sizeof words.text, "running"); break;
-    default: snprintf(words.text, sizeof words.text, "vanished");
-    }
+    const char *text = texts[process->exit < sizeof texts / sizeof *texts ? process->exit : EXIT_UNKNOWN];
+    int len = snprintf(words.text, sizeof words.text, "%s", text);
+    if (process->exit == EXIT_SIGNAL)
+        snprintf(words.text + len, sizeof words.text - (size_t)len, " %" PRIu32, process->exit_value);
     return words;
 }
 
 const char *describe_loss(unsigned reason)
 {
-    switch (reason) {
-    case LOSS_SIGNAL: return "made by signal handlers while the recorder was writing";
-    case LOSS_TRACE_CAP: return "past the trace cap: in the counters only";
-    case LOSS_DISK_FULL: return "no room on the disk for the trace: in the counters only";
-    case LOSS_FILE_CAP: return "that name files past the file cap: kept under one name";
-    case LOSS_DAMAGED: return "in damaged parts that could not be read";
-    case LOSS_NO_SPILL: return "could not make a spill file: nothing is known of what they did";
-    case LOSS_FD_RANGE: return "on descriptor numbers past the recorder's table";
-    case LOSS_ASYNC: return "asynchronous, completion not seen";
-    case LOSS_NO_NAME: return "opened files whose name could not be told: kept under one name";
-    case LOSS_SANDBOX: return "shut themselves in (seccomp) and were not recorded from there on";
-    case LOSS_MAPPINGS: return "of files past the recorder's table: when they were synced and unmapped is not known";
-    case LOSS_COUNTERS_FULL: return "no room for a counters record";
-    case LOSS_TABLE_FULL: return "with a datatype or hints past the cap: told without them";
-    default: return "for an unknown reason";
-    }
+    static const char *const texts[] = {
+        [LOSS_SIGNAL] = "made by signal handlers while the recorder was writing",
+        [LOSS_TRACE_CAP] = "past the trace cap: in the counters only",
+        [LOSS_DISK_FULL] = "no room on the disk for the trace: in the counters only",
+        [LOSS_FILE_CAP] = "that name files past the file cap: kept under one name",
+        [LOSS_DAMAGED] = "in damaged parts that could not be read",
+        [LOSS_NO_SPILL] = "could not make a spill file: nothing is known of what they did",
+        [LOSS_FD_RANGE] = "on descriptor numbers past the recorder's table",
+        [LOSS_ASYNC] = "asynchronous, completion not seen",
+        [LOSS_COUNTERS_FULL] = "no room for a counters record",
+        [LOSS_NO_NAME] = "opened files whose name could not be told: kept under one name",
+        [LOSS_SANDBOX] = "shut themselves in (seccomp) and were not recorded from there on",
+        [LOSS_MAPPINGS] = "of files past the recorder's table: when they were synced and unmapped is not known",
+        [LOSS_TABLE_FULL] = "with a datatype or hints past the cap: told without them",
+    };
+    const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
+    return text ? text : "for an unknown reason";
 }
 
 const char *describe_left_out(unsigned reason)
 {
-    switch (reason) {
-    case LEFT_OUT_EXCLUDED: return "system and excluded files";
-    case LEFT_OUT_PIPE: return "pipes";
-    case LEFT_OUT_SOCKET: return "sockets";
-    case LEFT_OUT_TERMINAL: return "terminals";
-    case LEFT_OUT_OTHER: return "devices and memory files";
-    default: return "others";
-    }
+    static const char *const texts[LEFT_OUT_COUNT] = {"others",    "system and excluded files", "pipes", "sockets",
+                                                      "terminals", "devices and memory files"};
+    return texts[reason < LEFT_OUT_COUNT ? reason : LEFT_OUT_NONE];
 }
 
 const char *describe_file_system(const struct log_file *file)

@@ -349,7 +349,7 @@ static int make_points(struct measuring *m)
     for (unsigned write = 0; write < 2; write++) {
         for (size_t i = 0; i < m->pairs; i++) add_point(m, &m->pair[i], !write);
     }
-    system_find_peak(m->system);
+    system_set_peaks(m->system);
     return 0;
 }
 
@@ -376,7 +376,7 @@ static int check_room(const struct measuring *m)
 static int measure(struct measuring *m)
 {
     struct system *system = m->system;
-    FORWARD(storage_find(m->settings->directory, &system->storage));
+    FORWARD(storage_describe(m->settings->directory, &system->storage));
     RETURN_IF(access(m->settings->directory, W_OK) < 0, -errno);
     m->launcher = m->settings->launcher ? m->settings->launcher : launch_default_launcher();
     m->has_mpi = m->launcher != NULL;

@@ -24,7 +24,7 @@ static void copy_text(char out[STORAGE_TEXT], const char *text)
     out[length] = 0;
 }
 
-// The first line of a file of /sys; empty where there is none.
+// Reads the first line of a file of /sys; empty if there is none.
 static void read_line(const char *path, char out[STORAGE_TEXT])
 {
     FILE *in = fopen(path, "re");
@@ -37,7 +37,7 @@ static void read_line(const char *path, char out[STORAGE_TEXT])
     out[length] = 0;
 }
 
-static void find_mount(struct storage *storage, dev_t device)
+static void describe_mount(struct storage *storage, dev_t device)
 {
     struct mounts mounts;
     if (mounts_read(&mounts, "/proc/self/mountinfo") < 0) return;
@@ -50,22 +50,22 @@ static void find_mount(struct storage *storage, dev_t device)
     mounts_free(&mounts);
 }
 
-static bool find_folder(dev_t device, char folder[PATH_MAX])
+static bool device_folder(dev_t device, char folder[PATH_MAX])
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
     return realpath(path, folder);
 }
 
-// Btrfs and the like have a number of their own, but are mounted from a device. The queue of a partition is that of its
-// disk.
-static void find_device(struct storage *storage, dev_t device)
+// Btrfs and the like have a device number of their own, but are mounted from a block device. A partition has the queue
+// of its disk.
+static void describe_device(struct storage *storage, dev_t device)
 {
     char path[PATH_MAX], folder[PATH_MAX], text[STORAGE_TEXT];
     struct stat source;
-    if (!find_folder(device, folder)) {
+    if (!device_folder(device, folder)) {
         if (stat(storage->source, &source) < 0 || !S_ISBLK(source.st_mode)) return;
-        if (!find_folder(source.st_rdev, folder)) return;
+        if (!device_folder(source.st_rdev, folder)) return;
     }
     copy_text(storage->device, strrchr(folder, '/') + 1);
     snprintf(path, sizeof path, "%.4000s/partition", folder);
@@ -84,7 +84,7 @@ static void find_device(struct storage *storage, dev_t device)
     storage->stripe_bytes = strtoull(text, NULL, 10);
 }
 
-int storage_find(const char *directory, struct storage *storage)
+int storage_describe(const char *directory, struct storage *storage)
 {
     struct stat about;
     struct statvfs room;
@@ -94,8 +94,8 @@ int storage_find(const char *directory, struct storage *storage)
     RETURN_IF(stat(path, &about) < 0 || statvfs(path, &room) < 0, -errno);
     RETURN_IF(!S_ISDIR(about.st_mode), -ENOTDIR);
     copy_text(storage->directory, path);
-    find_mount(storage, about.st_dev);
-    find_device(storage, about.st_dev);
+    describe_mount(storage, about.st_dev);
+    describe_device(storage, about.st_dev);
     storage->size_bytes = (uint64_t)room.f_blocks * room.f_frsize;
     storage->free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
     storage->memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -1,4 +1,4 @@
-// What can be found out about the storage under a directory without using it.
+// What the system says about the storage under a directory, without using that.
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 enum { STORAGE_TEXT = 256 };
 
-// Texts are empty and numbers 0 where they are not known.
+// Texts that are not known are empty; numbers are 0.
 struct storage {
     char directory[STORAGE_TEXT];
     char file_system[STORAGE_TEXT]; // its type
@@ -26,7 +26,7 @@ struct storage {
     char kernel[STORAGE_TEXT];
 };
 
-int storage_find(const char *directory, struct storage *storage);
+int storage_describe(const char *directory, struct storage *storage);
 
-// Whether files in there can be opened for direct I/O; makes one and removes it.
+// Whether files in the directory can be opened for direct I/O; makes one and removes it.
 bool storage_has_direct(const char *directory);

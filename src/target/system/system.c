@@ -26,13 +26,13 @@ bool system_mode_of(const char *name, enum system_mode *mode)
     return false;
 }
 
-// What speaks for a point: that it is cold, then that it is stable.
+// Cold points count more than warm ones, then stable points more than others.
 static unsigned trust(const struct system_point *point)
 {
     return 2 * !point->warm + point->stable;
 }
 
-static double find_peak(const struct system *system, bool write)
+static double best_of(const struct system *system, bool write)
 {
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
@@ -43,10 +43,10 @@ static double find_peak(const struct system *system, bool write)
     return best ? best->bandwidth : 0;
 }
 
-void system_find_peak(struct system *system)
+void system_set_peaks(struct system *system)
 {
-    system->peak_read = find_peak(system, false);
-    system->peak_write = find_peak(system, true);
+    system->peak_read = best_of(system, false);
+    system->peak_write = best_of(system, true);
 }
 
 int system_add_node(struct system *system, const struct system *node)
@@ -70,8 +70,8 @@ void system_free(struct system *system)
 
 // --- writing
 
-// What was not found out is empty.
-static void key_found(struct json_out *json, const char *key, const char *text)
+// Empty text is not known: null.
+static void key_known(struct json_out *json, const char *key, const char *text)
 {
     key_text(json, key, *text ? text : NULL);
 }
@@ -80,21 +80,21 @@ static void write_storage(const struct system *system, struct json_out *json)
 {
     const struct storage *storage = &system->storage;
     json_object(json);
-    key_found(json, "directory", storage->directory);
-    key_found(json, "file_system", storage->file_system);
-    key_found(json, "source", storage->source);
-    key_found(json, "options", storage->options);
-    key_found(json, "device", storage->device);
-    key_found(json, "model", storage->model);
+    key_known(json, "directory", storage->directory);
+    key_known(json, "file_system", storage->file_system);
+    key_known(json, "source", storage->source);
+    key_known(json, "options", storage->options);
+    key_known(json, "device", storage->device);
+    key_known(json, "model", storage->model);
     key_bool_if(json, "rotational", storage->rotational >= 0, storage->rotational > 0);
-    key_found(json, "raid", storage->raid);
+    key_known(json, "raid", storage->raid);
     key_number(json, "stripe", storage->stripe_bytes);
-    key_found(json, "write_cache", storage->write_cache);
+    key_known(json, "write_cache", storage->write_cache);
     key_number(json, "size", storage->size_bytes);
     key_number(json, "free", storage->free_bytes);
-    key_found(json, "cache", system->cache);
-    key_found(json, "host", storage->host);
-    key_found(json, "kernel", storage->kernel);
+    key_known(json, "cache", system->cache);
+    key_known(json, "host", storage->host);
+    key_known(json, "kernel", storage->kernel);
     key_number(json, "memory", storage->memory_bytes);
     key_number(json, "processors", storage->processors);
     json_close(json);
@@ -135,7 +135,7 @@ static void write_nodes(const struct system *system, struct json_out *json)
     json_close(json);
 }
 
-// Those with pauses apart: who looks for the speed of the storage does not mean them.
+// Points with pauses are listed apart: they do not show the speed of the storage itself.
 static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
 {
     json_key(json, key);
@@ -170,7 +170,7 @@ int system_write(const struct system *system, FILE *out)
     json_close(json);
     json_key(json, "mpi");
     json_object(json);
-    key_found(json, "name", system->messages.name);
+    key_known(json, "name", system->messages.name);
     key_number(json, "np", system->messages.np);
     key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
     key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);
@@ -183,13 +183,13 @@ int system_write(const struct system *system, FILE *out)
 
 // --- reading
 
-static void take_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT])
+static void read_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT])
 {
     const char *text;
     if (json_in_text(json_in_member(object, key), &text, NULL) == 0) snprintf(out, STORAGE_TEXT, "%s", text);
 }
 
-static void take_double(const struct json_value *object, const char *key, double *out)
+static void read_double(const struct json_value *object, const char *key, double *out)
 {
     json_in_double(json_in_member(object, key), out);
 }
@@ -214,11 +214,11 @@ static int read_point(const struct json_value *value, struct system_point *point
     FORWARD(json_in_need_double(value, "bandwidth", &point->bandwidth, error));
     if (!(point->bandwidth > 0)) return json_in_fail(error, value, "\"bandwidth\" is not positive");
     point->low = point->high = point->bandwidth;
-    take_double(value, "pause", &point->pause);
-    take_double(value, "low", &point->low);
-    take_double(value, "high", &point->high);
-    take_double(value, "latency_p50", &point->latency_p50);
-    take_double(value, "latency_p99", &point->latency_p99);
+    read_double(value, "pause", &point->pause);
+    read_double(value, "low", &point->low);
+    read_double(value, "high", &point->high);
+    read_double(value, "latency_p50", &point->latency_p50);
+    read_double(value, "latency_p99", &point->latency_p99);
     point->stable = true;
     json_in_bool(json_in_member(value, "stable"), &point->stable);
     return 0;
@@ -235,14 +235,14 @@ static int read_points(const struct json_value *points, struct system *system, s
 
 static void read_storage(const struct json_value *value, struct system *system)
 {
-    take_text(value, "directory", system->storage.directory);
-    take_text(value, "file_system", system->storage.file_system);
-    take_text(value, "source", system->storage.source);
-    take_text(value, "options", system->storage.options);
-    take_text(value, "device", system->storage.device);
-    take_text(value, "model", system->storage.model);
-    take_text(value, "host", system->storage.host);
-    take_text(value, "cache", system->cache);
+    read_text(value, "directory", system->storage.directory);
+    read_text(value, "file_system", system->storage.file_system);
+    read_text(value, "source", system->storage.source);
+    read_text(value, "options", system->storage.options);
+    read_text(value, "device", system->storage.device);
+    read_text(value, "model", system->storage.model);
+    read_text(value, "host", system->storage.host);
+    read_text(value, "cache", system->cache);
 }
 
 static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error)
@@ -261,14 +261,14 @@ static int read_all(struct system *system, const struct json_value *root, struct
     RETURN_IF(!system->point, -ENOMEM);
     FORWARD(read_points(points, system, error));
     FORWARD(read_points(rested, system, error));
-    system_find_peak(system);
+    system_set_peaks(system);
     FORWARD(json_in_need_object(root, "peak", &peak, error));
-    take_double(peak, "read", &system->peak_read);
-    take_double(peak, "write", &system->peak_write);
+    read_double(peak, "read", &system->peak_read);
+    read_double(peak, "write", &system->peak_write);
     const struct json_value *messages = json_in_member(root, "mpi");
-    take_text(messages, "name", system->messages.name);
-    take_double(messages, "latency", &system->messages.latency);
-    take_double(messages, "bandwidth", &system->messages.bandwidth);
+    read_text(messages, "name", system->messages.name);
+    read_double(messages, "latency", &system->messages.latency);
+    read_double(messages, "bandwidth", &system->messages.bandwidth);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-// A SYSTEM profile (doc/system.md): what an I/O subsystem can do, whatever the application.
+// A SYSTEM profile (doc/system.md): what an I/O subsystem can do, for any application.
 #pragma once
 
 #include <stdbool.h>
@@ -56,7 +56,7 @@ struct system {
     struct system_metadata metadata;
     struct system_messages messages;
     double peak_read, peak_write;
-    struct system_node *node; // whose peaks the system's are the sums of; none: they are its own points'
+    struct system_node *node; // the system's peaks are the sums of theirs; none: those of its own points
     size_t nodes;
 };
 
@@ -64,12 +64,12 @@ const char *system_mode_name(enum system_mode mode);
 bool system_mode_of(const char *name, enum system_mode *mode);
 
 int system_write(const struct system *system, FILE *out);
-// Returns 0 or a negative code with the reason in `error`, and then leaves nothing to free.
+// On failure returns a negative code, with the reason in `error`, and leaves nothing to free.
 int system_read(struct system *system, const char *path, struct json_in_error *error);
 void system_free(struct system *system);
 
-// The best of all cold and stable points; without such, of all cold ones, or of all.
-void system_find_peak(struct system *system);
+// Sets the peaks: the best of all cold and stable points; without such, of all cold ones, or of all.
+void system_set_peaks(struct system *system);
 
-// Of a parallel file system the peak is the sum of its servers'. To be called with the profile of each.
+// The peak of a parallel file system is the sum over its servers. Call it with the profile of each.
 int system_add_node(struct system *system, const struct system *node);
