@@ -66,21 +66,19 @@ static bool put_device(struct fields_out *out, const struct pack *pack, struct f
     return more == 0 && has_name && has_files;
 }
 
-int pack_write_devices(struct pack *pack)
+void pack_write_devices(struct pack *pack)
 {
     struct fields_in records = fields_of(&pack->devices);
     struct fields_in body;
-    struct fields_out out;
     unsigned kind;
     uint32_t id = 0;
     while (pack->devices.len && fields_next_record(&records, &kind, &body) > 0) {
         size_t len = (size_t)(body.end - body.at);
         if (kind != RECORD_DEVICE || len > MAX_RECORD_BYTES) continue;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_DEVICE, DEVICE_ROOM + len));
-        fields_number(&out, DEVICE_ID, id + 1);
-        if (!put_device(&out, pack, body)) continue; // a record without an end is not written
-        FORWARD(log_writer_end(&pack->writer, &out));
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_DEVICE, DEVICE_ROOM + len);
+        fields_number(out, DEVICE_ID, id + 1);
+        if (!put_device(out, pack, body)) continue; // a record without an end is not written
+        log_writer_end(&pack->writer);
         id++;
     }
-    return 0;
 }

@@ -80,24 +80,22 @@ static void put_text(struct fields_out *out, unsigned key, const struct intern *
     if (number) fields_bytes(out, key, intern_data(texts, number), intern_len(texts, number));
 }
 
-int file_table_write(const struct file_table *table, struct log_writer *w)
+void file_table_write(const struct file_table *table, struct log_writer *w)
 {
     for (uint32_t id = 1; id <= table->count; id++) {
         const struct file_row *row = &table->row[id - 1];
-        struct fields_out out;
         size_t room = intern_len(&table->names, id) + intern_len(&table->texts, row->mount) +
                       intern_len(&table->texts, row->fs_name) + FILE_ROOM;
-        FORWARD(log_writer_begin(w, &out, RECORD_FILE, room));
-        fields_number(&out, FILE_ID, id);
-        put_text(&out, FILE_NAME, &table->names, id);
+        struct fields_out *out = log_writer_begin(w, RECORD_FILE, room);
+        fields_number(out, FILE_ID, id);
+        put_text(out, FILE_NAME, &table->names, id);
         for (unsigned key = FILE_DEVICE; key < FILE_KEYS; key++) {
-            if (row->number[key]) fields_number(&out, key, row->number[key]);
+            if (row->number[key]) fields_number(out, key, row->number[key]);
         }
-        put_text(&out, FILE_MOUNT, &table->texts, row->mount);
-        put_text(&out, FILE_FS_NAME, &table->texts, row->fs_name);
-        FORWARD(log_writer_end(w, &out));
+        put_text(out, FILE_MOUNT, &table->texts, row->mount);
+        put_text(out, FILE_FS_NAME, &table->texts, row->fs_name);
+        log_writer_end(w);
     }
-    return 0;
 }
 
 void file_table_free(struct file_table *table)

@@ -27,6 +27,6 @@ int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
 // Whether a file lies on this device, as st_dev has it.
 bool file_table_has_device(const struct file_table *table, uint64_t device);
 
-int file_table_write(const struct file_table *table, struct log_writer *w);
+void file_table_write(const struct file_table *table, struct log_writer *w);
 
 void file_table_free(struct file_table *table);

@@ -52,15 +52,27 @@ static void put_job_end(struct fields_out *out, const struct pack_job *job)
     fields_number(out, JOB_CHARS_KNOWN, job->chars_known);
 }
 
-static size_t setting_room(const struct pack_setting *setting)
+// The records of a job that are known before the command runs.
+static int encode_job(const struct pack_job *job, struct bytes *out)
 {
-    return room_for(setting->name) + room_for(setting->value);
-}
-
-static void put_setting(struct fields_out *out, const struct pack_setting *setting)
-{
-    put_text(out, SETTING_NAME, setting->name);
-    put_text(out, SETTING_VALUE, setting->value);
+    size_t room = job_room(job);
+    for (size_t i = 0; i < job->setting_count; i++) {
+        room += room_for(job->settings[i].name) + room_for(job->settings[i].value) + WORD_ROOM;
+    }
+    uint8_t *data = bytes_reserve(out, room);
+    RETURN_IF(!data, -ENOMEM);
+    struct fields_out fields = {.at = data, .end = data + room};
+    fields_begin(&fields, RECORD_JOB);
+    put_job_start(&fields, job);
+    fields_end(&fields);
+    for (size_t i = 0; i < job->setting_count; i++) {
+        fields_begin(&fields, RECORD_SETTING);
+        put_text(&fields, SETTING_NAME, job->settings[i].name);
+        put_text(&fields, SETTING_VALUE, job->settings[i].value);
+        fields_end(&fields);
+    }
+    out->len += (size_t)(fields.at - data);
+    return fields.overflow ? ERR_LIMIT : 0;
 }
 
 static uint64_t latest_epoch_ns(const struct pack *pack)
@@ -74,56 +86,38 @@ static uint64_t latest_epoch_ns(const struct pack *pack)
 }
 
 // Without `record` and the job file the spills still say when and where the job began.
-static int write_bare_job(struct pack *pack)
+static void write_bare_job(struct pack *pack)
 {
-    struct fields_out out;
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_JOB, JOB_ROOM + sizeof pack->host));
-    fields_number(&out, JOB_START_NS, pack->start_epoch_ns);
-    fields_number(&out, JOB_END_NS, latest_epoch_ns(pack));
-    fields_number(&out, JOB_NPROCS, pack->result.processes);
-    if (pack->host[0]) fields_string(&out, JOB_HOST, pack->host);
-    fields_string(&out, JOB_VERSION, IOSEER_VERSION);
-    return log_writer_end(&pack->writer, &out);
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_JOB, JOB_ROOM + sizeof pack->host);
+    fields_number(out, JOB_START_NS, pack->start_epoch_ns);
+    fields_number(out, JOB_END_NS, latest_epoch_ns(pack));
+    fields_number(out, JOB_NPROCS, pack->result.processes);
+    if (pack->host[0]) fields_string(out, JOB_HOST, pack->host);
+    fields_string(out, JOB_VERSION, IOSEER_VERSION);
+    log_writer_end(&pack->writer);
 }
 
-static int write_saved_job(struct pack *pack)
+void pack_write_job(struct pack *pack)
 {
-    struct fields_in records = fields_of(&pack->saved_job);
+    struct fields_in records = fields_of(&pack->job_records);
     struct fields_in body;
     unsigned kind;
+    if (!pack->job_records.len) write_bare_job(pack);
     while (fields_next_record(&records, &kind, &body) > 0) {
         if (kind != RECORD_JOB && kind != RECORD_SETTING) continue;
-        struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, kind, (size_t)(body.end - body.at) * 2 + JOB_ROOM));
-        fields_copy(&out, body);
+        size_t room = (size_t)(body.end - body.at) * 2 + JOB_ROOM;
+        struct fields_out *out = log_writer_begin(&pack->writer, kind, room);
+        fields_copy(out, body);
         if (kind == RECORD_JOB) {
-            fields_number(&out, JOB_END_NS, latest_epoch_ns(pack));
-            fields_number(&out, JOB_NPROCS, pack->result.processes);
+            if (pack->job) put_job_end(out, pack->job);
+            if (!pack->job) fields_number(out, JOB_END_NS, latest_epoch_ns(pack));
+            fields_number(out, JOB_NPROCS, pack->result.processes);
         }
-        FORWARD(log_writer_end(&pack->writer, &out));
+        log_writer_end(&pack->writer);
     }
-    return 0;
 }
 
-int pack_write_job(struct pack *pack)
-{
-    const struct pack_job *job = pack->job;
-    if (!job) return pack->saved_job.len ? write_saved_job(pack) : write_bare_job(pack);
-    struct fields_out out;
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_JOB, job_room(job)));
-    put_job_start(&out, job);
-    put_job_end(&out, job);
-    fields_number(&out, JOB_NPROCS, pack->result.processes);
-    FORWARD(log_writer_end(&pack->writer, &out));
-    for (size_t i = 0; i < job->setting_count; i++) {
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_SETTING, setting_room(&job->settings[i])));
-        put_setting(&out, &job->settings[i]);
-        FORWARD(log_writer_end(&pack->writer, &out));
-    }
-    return 0;
-}
-
-static void read_saved_start(struct pack *pack, struct fields_in body)
+static void read_start(struct pack *pack, struct fields_in body)
 {
     struct field field;
     while (fields_next(&body, &field) > 0) {
@@ -147,51 +141,32 @@ int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
 
 int pack_load_job(struct pack *pack)
 {
-    if (pack->job) {
-        if (pack->job->host) strncat(pack->host, pack->job->host, sizeof pack->host - 1);
-        return 0;
-    }
-    int code = pack_read_file(pack, PACK_JOB_FILE, &pack->saved_job);
-    struct fields_in records = fields_of(&pack->saved_job);
+    struct bytes *job = &pack->job_records;
+    if (pack->job) FORWARD(encode_job(pack->job, job));
+    RETURN_IF(!pack->job && pack_read_file(pack, PACK_JOB_FILE, job) == -ENOMEM, -ENOMEM);
+    struct fields_in records = fields_of(job);
     struct fields_in body;
     unsigned kind;
     bool found = false;
-    while (pack->saved_job.len && fields_next_record(&records, &kind, &body) > 0) {
+    while (fields_next_record(&records, &kind, &body) > 0) {
         if (kind != RECORD_JOB) continue;
         found = true;
-        read_saved_start(pack, body);
+        read_start(pack, body);
     }
-    if (!found) pack->saved_job.len = 0;
-    return code == -ENOMEM ? code : 0;
-}
-
-static int write_file(const char *spill_dir, const uint8_t *data, size_t len)
-{
-    char *path = NULL;
-    RETURN_IF(asprintf(&path, "%s/" PACK_JOB_FILE, spill_dir) < 0, -ENOMEM);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int code = fd < 0 ? -errno : io_write_all(fd, data, len);
-    if (fd >= 0) close(fd);
-    free(path);
-    return code;
+    if (!found) job->len = 0;
+    return 0;
 }
 
 int pack_save_job(const struct pack_job *job, const char *spill_dir)
 {
-    size_t room = job_room(job) + WORD_ROOM;
-    for (size_t i = 0; i < job->setting_count; i++) room += setting_room(&job->settings[i]) + WORD_ROOM;
-    uint8_t *data = malloc(room);
-    RETURN_IF(!data, -ENOMEM);
-    struct fields_out out = {.at = data, .end = data + room};
-    fields_begin(&out, RECORD_JOB);
-    put_job_start(&out, job);
-    fields_end(&out);
-    for (size_t i = 0; i < job->setting_count; i++) {
-        fields_begin(&out, RECORD_SETTING);
-        put_setting(&out, &job->settings[i]);
-        fields_end(&out);
-    }
-    int code = out.overflow ? ERR_LIMIT : write_file(spill_dir, data, (size_t)(out.at - data));
-    free(data);
+    char *path = NULL;
+    struct bytes data = {0};
+    RETURN_IF(asprintf(&path, "%s/" PACK_JOB_FILE, spill_dir) < 0, -ENOMEM);
+    int code = encode_job(job, &data);
+    int fd = code < 0 ? -1 : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (code == 0) code = fd < 0 ? -errno : io_write_all(fd, data.data, data.len);
+    if (fd >= 0) close(fd);
+    bytes_free(&data);
+    free(path);
     return code;
 }

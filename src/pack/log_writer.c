@@ -74,37 +74,43 @@ int log_writer_open(struct log_writer *w, const char *path, const struct log_hea
     return code;
 }
 
-int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room)
+static void note_error(struct log_writer *w, int code)
+{
+    if (w->error == 0) w->error = code;
+}
+
+struct fields_out *log_writer_room(struct log_writer *w, size_t room)
 {
     uint8_t *at = bytes_reserve(&w->records, room);
-    RETURN_IF(!at, -ENOMEM);
-    *out = (struct fields_out){.at = at, .end = at + room};
-    return 0;
+    if (!at) note_error(w, -ENOMEM);
+    w->out = (struct fields_out){.at = at, .end = at ? at + room : NULL};
+    return &w->out;
 }
 
-int log_writer_added(struct log_writer *w, const struct fields_out *out)
+void log_writer_added(struct log_writer *w)
 {
-    RETURN_IF(out->overflow, ERR_LIMIT);
-    w->records.len = (size_t)(out->at - w->records.data);
-    return w->records.len >= RECORDS_BLOCK_BYTES ? log_writer_flush(w) : 0;
+    if (w->out.overflow) note_error(w, ERR_LIMIT);
+    if (w->error) return;
+    w->records.len = (size_t)(w->out.at - w->records.data);
+    if (w->records.len >= RECORDS_BLOCK_BYTES) note_error(w, log_writer_flush(w));
 }
 
-int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room)
+struct fields_out *log_writer_begin(struct log_writer *w, unsigned kind, size_t room)
 {
-    FORWARD(log_writer_room(w, out, room + RECORD_HEAD_BYTES));
+    struct fields_out *out = log_writer_room(w, room + RECORD_HEAD_BYTES);
     fields_begin(out, kind);
-    return 0;
+    return out;
 }
 
-int log_writer_end(struct log_writer *w, struct fields_out *out)
+void log_writer_end(struct log_writer *w)
 {
-    fields_end(out);
-    return log_writer_added(w, out);
+    fields_end(&w->out);
+    log_writer_added(w);
 }
 
 int log_writer_flush(struct log_writer *w)
 {
-    if (w->records.len == 0) return 0;
+    RETURN_IF(w->error || w->records.len == 0, w->error);
     struct log_block block = {.type = BLOCK_RECORDS};
     FORWARD(log_writer_block(w, &block, w->records.data, w->records.len, NULL));
     w->records.len = 0;

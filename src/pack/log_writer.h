@@ -16,9 +16,11 @@ struct log_writer {
     char *path;   // NULL where the caller gave an open file
     char *beside; // the temporary name; NULL once it is renamed
     uint64_t offset;
-    struct bytes stored;  // the block on its way out
-    struct bytes records; // of the next block of records
-    struct bytes index;   // RECORD_BLOCK records so far
+    struct bytes stored;   // the block on its way out
+    struct bytes records;  // of the next block of records
+    struct fields_out out; // the record under way, at the end of `records`
+    int error;             // the first one, 0 or a negative code
+    struct bytes index;    // RECORD_BLOCK records so far
 };
 
 // What the index says of an event block besides what its header says.
@@ -41,13 +43,14 @@ int log_writer_may_replace(const char *path, bool replace);
 // Removes the unfinished log of a process that was killed.
 void log_writer_remove_unfinished(const char *path, int pid);
 
-// A record of up to `room` bytes of fields: begin, put the fields into `out`, end.
-int log_writer_begin(struct log_writer *w, struct fields_out *out, unsigned kind, size_t room);
-int log_writer_end(struct log_writer *w, struct fields_out *out);
+// A record of up to `room` bytes of fields: put them into the result of begin, then end. An error stays in `error`, and
+// log_writer_flush and log_writer_publish return it.
+struct fields_out *log_writer_begin(struct log_writer *w, unsigned kind, size_t room);
+void log_writer_end(struct log_writer *w);
 
-// The same for callers that write whole records themselves: room for them, then what was written.
-int log_writer_room(struct log_writer *w, struct fields_out *out, size_t room);
-int log_writer_added(struct log_writer *w, const struct fields_out *out);
+// The same for callers that write whole records themselves.
+struct fields_out *log_writer_room(struct log_writer *w, size_t room);
+void log_writer_added(struct log_writer *w);
 
 // Writes the records gathered so far as a block of their own.
 int log_writer_flush(struct log_writer *w);

@@ -181,7 +181,7 @@ static int prepare(struct pack *pack)
     number_processes(pack);
     FORWARD(pack_load_job(pack));
     // The user may have named any directory by mistake.
-    RETURN_IF(!pack->job && !pack->saved_job.len && !pack->process_count, ERR_NOTHING);
+    RETURN_IF(!pack->job && !pack->job_records.len && !pack->process_count, ERR_NOTHING);
     FORWARD(for_each_spill(pack, pack_read_records));
     FORWARD(find_mounts(pack));
     pack_align_clocks(pack);
@@ -191,21 +191,17 @@ static int prepare(struct pack *pack)
 
 static int write_log(struct pack *pack)
 {
-    FORWARD(pack_write_job(pack));
-    FORWARD(file_table_write(&pack->files, &pack->writer));
-    FORWARD(unique_records_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE));
-    FORWARD(unique_records_write(&pack->hints, &pack->writer, RECORD_HINTS));
-    FORWARD(pack_write_devices(pack));
+    pack_write_job(pack);
+    file_table_write(&pack->files, &pack->writer);
+    unique_records_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE);
+    unique_records_write(&pack->hints, &pack->writer, RECORD_HINTS);
+    pack_write_devices(pack);
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     FORWARD(for_each_spill(pack, pack_write_events));
     FORWARD(for_each_spill(pack, pack_write_counters));
-    if (pack->result.unrecorded) {
-        FORWARD(pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0));
-    }
-    if (pack->unreadable_bytes) {
-        pack->result.damaged_bytes += pack->unreadable_bytes;
-        FORWARD(pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes));
-    }
+    if (pack->result.unrecorded) pack_write_loss(pack, NULL, LOSS_NO_SPILL, pack->result.unrecorded, 0);
+    if (pack->unreadable_bytes) pack_write_loss(pack, NULL, LOSS_DAMAGED, 0, pack->unreadable_bytes);
+    pack->result.damaged_bytes += pack->unreadable_bytes;
     return 0;
 }
 
@@ -237,7 +233,7 @@ static void free_pack(struct pack *pack)
     unique_records_free(&pack->hints);
     callsites_free(&pack->callsites);
     bytes_free(&pack->devices);
-    bytes_free(&pack->saved_job);
+    bytes_free(&pack->job_records);
     bytes_free(&pack->payload);
     if (pack->dir_fd >= 0) close(pack->dir_fd);
 }

@@ -61,7 +61,7 @@ struct pack {
     const struct pack_options *options;
     int dir_fd;
     struct log_writer writer;
-    struct bytes saved_job; // without `record`: the job file
+    struct bytes job_records; // what `record` knew at the start; empty where that is lost
     uint64_t start_epoch_ns;
     uint64_t start_mono_ns; // on the job's host
     char host[256];
@@ -92,17 +92,17 @@ int pack_read_records(struct pack *pack, struct pack_process *process);
 // job.c: what the log says about the job.
 int pack_load_job(struct pack *pack);
 int pack_read_file(const struct pack *pack, const char *name, struct bytes *out); // a small one of the directory
-int pack_write_job(struct pack *pack);
+void pack_write_job(struct pack *pack);
 
 // devices.c: what the devices under the job's files did.
 int pack_load_devices(struct pack *pack, const char *name);
-int pack_write_devices(struct pack *pack);
+void pack_write_devices(struct pack *pack);
 
 // write_records.c: what the log holds besides the events.
-int pack_write_call(struct pack *pack, uint32_t id);
+void pack_write_call(struct pack *pack, uint32_t id);
 int pack_write_process(struct pack *pack, struct pack_process *process);
-int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
-                    uint64_t bytes);
+void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
+                     uint64_t bytes);
 
 // align_clocks.c: when the job starts, and how the clock units of each process become nanoseconds since then.
 void pack_align_clocks(struct pack *pack);

@@ -22,18 +22,16 @@ int unique_records_add(struct unique_records *records, struct fields_in body, ui
     return intern_add(&records->bodies, records->body.data, records->body.len, global);
 }
 
-int unique_records_write(const struct unique_records *records, struct log_writer *w, unsigned kind)
+void unique_records_write(const struct unique_records *records, struct log_writer *w, unsigned kind)
 {
     for (uint32_t number = 1; number <= records->bodies.count; number++) {
         const uint8_t *body = intern_data(&records->bodies, number);
         size_t len = intern_len(&records->bodies, number);
-        struct fields_out out;
-        FORWARD(log_writer_begin(w, &out, kind, ID_ROOM + len));
-        fields_number(&out, KEY_ID, number);
-        fields_copy(&out, (struct fields_in){.at = body, .end = body + len});
-        FORWARD(log_writer_end(w, &out));
+        struct fields_out *out = log_writer_begin(w, kind, ID_ROOM + len);
+        fields_number(out, KEY_ID, number);
+        fields_copy(out, (struct fields_in){.at = body, .end = body + len});
+        log_writer_end(w);
     }
-    return 0;
 }
 
 void unique_records_free(struct unique_records *records)

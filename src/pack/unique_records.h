@@ -15,6 +15,6 @@ struct unique_records {
 // ERR_FORMAT where the number or everything else is missing.
 int unique_records_add(struct unique_records *records, struct fields_in body, uint32_t *local, uint32_t *global);
 
-int unique_records_write(const struct unique_records *records, struct log_writer *w, unsigned kind);
+void unique_records_write(const struct unique_records *records, struct log_writer *w, unsigned kind);
 
 void unique_records_free(struct unique_records *records);

@@ -50,14 +50,13 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
 }
 
 // A call's record comes before its first event, so that a log that is cut off has the names.
-static int write_call_once(struct pack *pack, uint32_t id)
+static void write_call_once(struct pack *pack, uint32_t id)
 {
-    if (id >= call_table_len || pack->call_written[id] || !call_table[id].name) return 0;
-    return pack_write_call(pack, id);
+    if (id < call_table_len && !pack->call_written[id] && call_table[id].name) pack_write_call(pack, id);
 }
 
 // Only good events go into the log: a damaged chunk ends before the first bad one.
-static int decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
+static void decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
 {
     const struct bytes *payload = &pack->payload;
     struct stream_start start = {
@@ -78,12 +77,11 @@ static int decode_chunk(struct pack *pack, const struct spill_piece *piece, stru
         if (event.start < last_start || event.parent_number != STREAM_NO_PARENT) facts->sorted = false;
         last_start = event.start;
         add_event(facts, &event);
-        FORWARD(write_call_once(pack, event.call));
+        write_call_once(pack, event.call);
     }
-    if (more < 0) return 0;
+    if (more < 0) return;
     facts->good_bytes = payload->len;
     facts->has_comm = decoder.comm_mask || decoder.tick != piece->tick;
-    return 0;
 }
 
 static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
@@ -104,7 +102,7 @@ static void durations_to_ns(struct log_summary *summary, const struct clock_map 
 static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
 {
     struct chunk_facts facts;
-    FORWARD(decode_chunk(pack, piece, &facts));
+    decode_chunk(pack, piece, &facts);
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
     if (facts.events == 0) {
         if (!facts.has_comm) return 0;
@@ -148,10 +146,8 @@ static int write_counters(struct pack *pack, struct pack_process *process, const
             pack->result.bytes[1] += entry.counters.value[COUNTER_BYTES_WRITTEN];
         }
         counters_to_ns(&entry.counters, &process->clock);
-        struct fields_out out;
-        FORWARD(log_writer_room(&pack->writer, &out, COUNTERS_MAX_RECORD));
-        counters_put(&out, process->id, &entry);
-        FORWARD(log_writer_added(&pack->writer, &out));
+        counters_put(log_writer_room(&pack->writer, COUNTERS_MAX_RECORD), process->id, &entry);
+        log_writer_added(&pack->writer);
     }
     return 0;
 }
@@ -188,7 +184,7 @@ int pack_write_counters(struct pack *pack, struct pack_process *process)
 {
     FORWARD(write_pieces(pack, process, CHUNK_COUNTERS, write_counters));
     uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
-    if (!damaged) return 0;
+    if (damaged) pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);
     pack->result.damaged_bytes += damaged;
-    return pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);
+    return 0;
 }

@@ -6,30 +6,28 @@
 
 enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
 
-int pack_write_call(struct pack *pack, uint32_t id)
+void pack_write_call(struct pack *pack, uint32_t id)
 {
     const struct call_info *call = &call_table[id];
-    struct fields_out out;
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALL, CALL_ROOM));
-    fields_number(&out, CALL_ID, id);
-    fields_string(&out, CALL_NAME, call->name);
-    fields_number(&out, CALL_LAYER, call->layer);
-    fields_number(&out, CALL_CLASS, call->class);
-    fields_number(&out, CALL_TRAITS, call->traits);
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_CALL, CALL_ROOM);
+    fields_number(out, CALL_ID, id);
+    fields_string(out, CALL_NAME, call->name);
+    fields_number(out, CALL_LAYER, call->layer);
+    fields_number(out, CALL_CLASS, call->class);
+    fields_number(out, CALL_TRAITS, call->traits);
     pack->call_written[id] = true;
-    return log_writer_end(&pack->writer, &out);
+    log_writer_end(&pack->writer);
 }
 
-int pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
-                    uint64_t bytes)
+void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
+                     uint64_t bytes)
 {
-    struct fields_out out;
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_LOSS, SMALL_ROOM));
-    if (process) fields_number(&out, LOSS_PROCESS, process->id);
-    fields_number(&out, LOSS_REASON, reason);
-    if (count) fields_number(&out, LOSS_COUNT, count);
-    if (bytes) fields_number(&out, LOSS_BYTES, bytes);
-    return log_writer_end(&pack->writer, &out);
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_LOSS, SMALL_ROOM);
+    if (process) fields_number(out, LOSS_PROCESS, process->id);
+    fields_number(out, LOSS_REASON, reason);
+    if (count) fields_number(out, LOSS_COUNT, count);
+    if (bytes) fields_number(out, LOSS_BYTES, bytes);
+    log_writer_end(&pack->writer);
 }
 
 static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process)
@@ -99,39 +97,36 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
     fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
 }
 
-static int write_process_record(struct pack *pack, const struct pack_process *process)
+static void write_process_record(struct pack *pack, const struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;
-    struct fields_out out;
     // Copied fields do not grow: twice their length is ample room.
-    FORWARD(log_writer_begin(&pack->writer, &out, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2));
-    fields_number(&out, PROCESS_ID, process->id);
-    fields_number(&out, PROCESS_PID, header->pid);
-    fields_number(&out, PROCESS_PPID, header->ppid);
-    fields_number(&out, PROCESS_UID, header->uid);
+    struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2);
+    fields_number(out, PROCESS_ID, process->id);
+    fields_number(out, PROCESS_PID, header->pid);
+    fields_number(out, PROCESS_PPID, header->ppid);
+    fields_number(out, PROCESS_UID, header->uid);
     const struct bytes *about = &process->about;
-    if (about->len) fields_copy(&out, fields_of(about));
-    put_times(&out, pack, process);
-    fields_number(&out, PROCESS_EXIT, process->exit);
-    fields_number(&out, PROCESS_EXIT_VALUE, process->exit_value);
-    put_chars(&out, process);
-    put_untraced(&out, process);
-    return log_writer_end(&pack->writer, &out);
+    if (about->len) fields_copy(out, fields_of(about));
+    put_times(out, pack, process);
+    fields_number(out, PROCESS_EXIT, process->exit);
+    fields_number(out, PROCESS_EXIT_VALUE, process->exit_value);
+    put_chars(out, process);
+    put_untraced(out, process);
+    log_writer_end(&pack->writer);
 }
 
-static int write_links(struct pack *pack, const struct pack_process *process, unsigned kind, const struct bytes *links)
+static void write_links(struct pack *pack, const struct pack_process *process, unsigned kind, const struct bytes *links)
 {
     const struct pack_link *link = (const void *)links->data;
     size_t count = links->len / sizeof *link;
     for (size_t i = 0; i < count; i++) {
-        struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, kind, SMALL_ROOM));
-        fields_number(&out, LINK_PROCESS, process->id);
-        fields_number(&out, LINK_LOCAL, link[i].local);
-        fields_number(&out, LINK_GLOBAL, link[i].global);
-        FORWARD(log_writer_end(&pack->writer, &out));
+        struct fields_out *out = log_writer_begin(&pack->writer, kind, SMALL_ROOM);
+        fields_number(out, LINK_PROCESS, process->id);
+        fields_number(out, LINK_LOCAL, link[i].local);
+        fields_number(out, LINK_GLOBAL, link[i].global);
+        log_writer_end(&pack->writer);
     }
-    return 0;
 }
 
 static int write_sites(struct pack *pack, const struct pack_process *process)
@@ -141,12 +136,11 @@ static int write_sites(struct pack *pack, const struct pack_process *process)
     for (size_t i = 0; i < count; i++) {
         const char *line = callsites_line(&pack->callsites, site[i].module, site[i].address);
         RETURN_IF(!line, -ENOMEM);
-        struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_CALLSITE, SITE_ROOM));
-        fields_number(&out, CALLSITE_ID, site[i].id);
-        fields_number(&out, CALLSITE_PROCESS, process->id);
-        fields_string(&out, CALLSITE_LINE, line);
-        FORWARD(log_writer_end(&pack->writer, &out));
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_CALLSITE, SITE_ROOM);
+        fields_number(out, CALLSITE_ID, site[i].id);
+        fields_number(out, CALLSITE_PROCESS, process->id);
+        fields_string(out, CALLSITE_LINE, line);
+        log_writer_end(&pack->writer);
     }
     return 0;
 }
@@ -159,34 +153,33 @@ static int write_streams(struct pack *pack, struct pack_process *process)
             lookup_find(&process->streams, piece->stream) != LOOKUP_NONE)
             continue;
         FORWARD(lookup_set(&process->streams, piece->stream, ++pack->streams));
-        struct fields_out out;
-        FORWARD(log_writer_begin(&pack->writer, &out, RECORD_STREAM, SMALL_ROOM));
-        fields_number(&out, STREAM_ID, pack->streams);
-        fields_number(&out, STREAM_PROCESS, process->id);
-        fields_number(&out, STREAM_LOCAL, piece->stream);
-        FORWARD(log_writer_end(&pack->writer, &out));
+        struct fields_out *out = log_writer_begin(&pack->writer, RECORD_STREAM, SMALL_ROOM);
+        fields_number(out, STREAM_ID, pack->streams);
+        fields_number(out, STREAM_PROCESS, process->id);
+        fields_number(out, STREAM_LOCAL, piece->stream);
+        log_writer_end(&pack->writer);
     }
     return 0;
 }
 
-static int write_losses(struct pack *pack, const struct pack_process *process)
+static void write_losses(struct pack *pack, const struct pack_process *process)
 {
     for (unsigned reason = 1; reason < LOSS_REASONS; reason++) {
         uint64_t count = process->spill.header.lost[reason];
         if (!count) continue;
         if (loss_is_of_events(reason)) pack->result.lost_events += count;
-        FORWARD(pack_write_loss(pack, process, (enum loss_reason)reason, count, 0));
+        pack_write_loss(pack, process, (enum loss_reason)reason, count, 0);
     }
-    return 0;
 }
 
 int pack_write_process(struct pack *pack, struct pack_process *process)
 {
-    FORWARD(write_process_record(pack, process));
-    FORWARD(write_links(pack, process, RECORD_PROCESS_FILE, &process->files));
-    FORWARD(write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes));
-    FORWARD(write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints));
+    write_process_record(pack, process);
+    write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
+    write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes);
+    write_links(pack, process, RECORD_PROCESS_HINTS, &process->hints);
     FORWARD(write_streams(pack, process));
     FORWARD(write_sites(pack, process));
-    return write_losses(pack, process);
+    write_losses(pack, process);
+    return 0;
 }
