@@ -1,4 +1,4 @@
-// The LOG that a verb was given: a log, or the directory of a job's spill files, which is packed on the fly.
+// The LOG argument of a verb: a log, or the directory of a job's spill files, which is packed on the fly.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ struct log_argument {
     bool is_directory;
 };
 
-// Takes argv[1], which must be the only word. Prints what is wrong; returns an exit status.
+// Opens argv[1], which must be the only word. Prints what is wrong; returns an exit status.
 enum status log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv);
 void log_argument_close(struct log_argument *argument);
 
@@ -24,7 +24,7 @@ enum status log_argument_spare(const struct log_argument *argument, const char *
 // output_open for the verb, but never over the log that is being read.
 enum status log_argument_output(const struct log_argument *argument, struct output *output, const char *path);
 
-// One line on standard error where a part of the log could not be read. To be called after reading.
+// Prints one line on standard error if a part of the log could not be read. Call it after reading.
 void log_argument_warn(const struct log_argument *argument);
 
 // A whole verb that prints what one LOG says: opens argv[1] and the output, calls `print`, warns about damage.

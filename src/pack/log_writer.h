@@ -16,14 +16,14 @@ struct log_writer {
     char *path;   // NULL where the caller gave an open file
     char *beside; // the temporary name; NULL once it is renamed
     uint64_t offset;
-    struct bytes stored;   // the block on its way out
+    struct bytes stored;   // the block that is written next
     struct bytes records;  // of the next block of records
-    struct fields_out out; // the record under way, at the end of `records`
+    struct fields_out out; // the current record, at the end of `records`
     int error;             // the first one, 0 or a negative code
     struct bytes index;    // RECORD_BLOCK records so far
 };
 
-// What the index says of an event block besides what its header says.
+// What the index says about an event block in addition to the block's header.
 struct log_summary {
     uint32_t process;
     uint64_t count[CLASS_COUNT];
@@ -52,7 +52,7 @@ void log_writer_end(struct log_writer *w);
 struct fields_out *log_writer_room(struct log_writer *w, size_t room);
 void log_writer_added(struct log_writer *w);
 
-// Writes the records gathered so far as a block of their own.
+// Writes the records so far as one block.
 int log_writer_flush(struct log_writer *w);
 
 // `summary` may be NULL.

@@ -8,7 +8,7 @@
 
 struct unique_records {
     struct intern bodies; // the fields without the record's number
-    struct bytes body;    // of the record under way
+    struct bytes body;    // of the current record
 };
 
 // Adds a record's body, in which key 1 is the process's own number of it: `local` becomes that, `global` the log's.

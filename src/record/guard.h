@@ -1,5 +1,5 @@
 // `mpiexec -n 4 ioseer record -o LOG -- ./a`: when a rank fails, the launcher kills every process that it started: the
-// `record` of each rank, before one of them could make the log. So each has a guard, a process in a session of its own
+// `record` of each rank, before one of them could make the log. So each has a guard, a process in another session
 // that the launcher does not know. When its `record` is killed the guard does what was left to do.
 #pragma once
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/path_search.h"
 #include "base/private_file.h"
 #include "base/text_list.h"
 
@@ -22,23 +23,12 @@ static const char message_prefix[] = "ioseer replay: "; // of what the runner sa
 
 // --- which runner
 
-static bool is_installed(const char *program)
-{
-    char path[PATH_MAX];
-    for (const char *at = getenv("PATH"); at && *at;) {
-        size_t length = strcspn(at, ":");
-        int bytes = snprintf(path, sizeof path, "%.*s/%s", (int)length, at, program);
-        if (bytes < (int)sizeof path && !access(path, X_OK)) return true;
-        at += length + (at[length] == ':');
-    }
-    return false;
-}
-
 const char *launch_default_launcher(void)
 {
     char path[PATH_MAX];
-    if (is_installed("mpiexec.mpich") && !private_file_path("ioseer-replay-mpich", path)) return mpich_launcher;
-    if (is_installed("mpiexec.openmpi") && !private_file_path("ioseer-replay-openmpi", path)) return open_mpi_launcher;
+    if (path_search("mpiexec.mpich", path) && !private_file_path("ioseer-replay-mpich", path)) return mpich_launcher;
+    if (path_search("mpiexec.openmpi", path) && !private_file_path("ioseer-replay-openmpi", path))
+        return open_mpi_launcher;
     return NULL;
 }
 
