@@ -1,4 +1,4 @@
-// Memory that is let go all at once: many small pieces that live as long as each other.
+// Memory for many small pieces that are freed together.
 #pragma once
 
 #include <stddef.h>

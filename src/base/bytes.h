@@ -1,4 +1,4 @@
-// A growable run of bytes.
+// A growable buffer of bytes.
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
-// System calls that bypass libc, and so whoever stands in front of it.
+// System calls that bypass libc and every library that is loaded before it.
 #pragma once
 
-// Returns -errno on failure and never touches errno: the recorder must leave the program's alone.
+// Returns -errno on failure and never changes errno, which belongs to the recorded program.
 #if defined(__x86_64__)
 
 static inline long cpu_syscall6(long number, long a, long b, long c, long d, long e, long f)

@@ -22,7 +22,7 @@ static bool set_match(const char *set, unsigned char byte, const char **end)
     return *at && found != negated;
 }
 
-// Only the last star needs to be retried: an earlier one could gain nothing by taking more.
+// Only the last star needs to be retried: nothing is gained if an earlier one matches more.
 bool glob_match(const char *pattern, const char *text)
 {
     const char *star = NULL;

@@ -49,7 +49,7 @@ struct human human_percent(double fraction)
 {
     struct human words;
     double percent = fraction * 100;
-    // 99.97 % is not all.
+    // 99.97 % must not become 100.
     if (percent > 0 && percent < 100) percent = (double)(int64_t)(percent * 10) / 10;
     snprintf(words.text, sizeof words.text, "%.1f %%", percent);
     return words;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct human { // room for one short text; functions return it so that several fit one printf
+struct human { // one short text; returned by value, so that one printf can have several
     char text[96];
 };
 
@@ -13,7 +13,7 @@ struct human human_bytes(uint64_t bytes);                   // "1.5 MiB"
 struct human human_bandwidth(double bytes_per_second);      // "1.5 MiB/s"
 struct human human_seconds(int64_t ns);                     // "1.234 s", "35 us"
 struct human human_time(double seconds);                    // the same
-struct human human_percent(double fraction);                // "99.7 %"; never rounded up to 100
+struct human human_percent(double fraction);                // "99.7 %"; not rounded up to 100
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 
 // A file name or word of a command on one line: control characters become escapes such as \n or \x1b.

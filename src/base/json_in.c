@@ -55,7 +55,7 @@ static int unexpected(struct parser *p, const char *message)
     return p->at == p->end ? fail(p, ERR_TRUNCATED, "the text ends too early") : fail(p, ERR_FORMAT, message);
 }
 
-// Memory that goes with the tree. Chunks grow with it, so that there are few.
+// Memory that is freed with the tree. Chunks grow with the tree, so that there are few.
 static void *take(struct json_in *in, size_t len, size_t alignment)
 {
     enum { SMALLEST = 1 << 14, LARGEST = 1 << 26 };
@@ -87,7 +87,7 @@ static void skip_space(struct parser *p)
     }
 }
 
-// Takes the next byte after white space if it is this one.
+// Consumes the next byte after white space if it is this one.
 static bool accept(struct parser *p, char byte)
 {
     skip_space(p);

@@ -1,4 +1,4 @@
-// Reads JSON into a tree, strictly (RFC 8259), from files that nobody vouches for. Own code, because file names that
+// Reads JSON into a tree, strictly (RFC 8259), from files that cannot be trusted. Own code, because file names that
 // are not UTF-8 are written as lone surrogates (base/json_out.h), which JSON libraries refuse.
 //
 // Strings are bytes: U+DC80 … U+DCFF on their own become the bytes 80 … ff, and raw bytes that are not UTF-8 stay what
@@ -25,7 +25,7 @@ enum json_type {
     JSON_OBJECT,
 };
 
-// 16 bytes, as a model may hold millions of them. To be read through the functions below.
+// 16 bytes, as a model may hold millions of them. Read it through the functions below.
 struct json_value {
     uint64_t type : 3;
     uint64_t line : 30;
@@ -51,12 +51,13 @@ struct json_in_error {
     char message[120];
 };
 
-// Both return 0 or a negative code with `error` filled in, and then leave nothing to free. The text may go afterwards.
+// Both return 0 or a negative code with `error` filled in, and then leave nothing to free. The tree does not refer to
+// the text.
 int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_in_error *error);
 int json_in_read(struct json_in *in, const char *path, struct json_in_error *error);
 void json_in_free(struct json_in *in);
 
-// The values. `value` may be NULL everywhere, which is what a missing member is.
+// The values. `value` may be NULL everywhere: a missing member is NULL.
 enum json_type json_in_type(const struct json_value *value);                              // JSON_NULL for NULL
 const struct json_value *json_in_member(const struct json_value *value, const char *key); // NULL: none, or no object
 size_t json_in_length(const struct json_value *value); // elements or members; 0 for anything else
@@ -72,7 +73,7 @@ int json_in_uint64(const struct json_value *value, uint64_t *out);
 int json_in_double(const struct json_value *value, double *out);
 int json_in_text(const struct json_value *value, const char **text, size_t *len); // `len` may be NULL
 
-// The same for members that must be there, with the reason in `error` where they are not as they must be.
+// The same for members that must be there, with the reason in `error` where they are missing or wrong.
 int json_in_need_bool(const struct json_value *object, const char *key, bool *out, struct json_in_error *error);
 int json_in_need_int64(const struct json_value *object, const char *key, int64_t *out, struct json_in_error *error);
 int json_in_need_uint64(const struct json_value *object, const char *key, uint64_t *out, struct json_in_error *error);

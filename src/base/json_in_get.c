@@ -1,4 +1,4 @@
-// What a reader of the tree asks for.
+// Access to the values of a tree.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ int json_in_fail(struct json_in_error *error, const struct json_value *value, co
     return ERR_FORMAT;
 }
 
-// Hands on the code of a look at the member, with the reason.
+// Returns the code of reading the member, and fills in the reason.
 static int explain(int code, const struct json_value *object, const char *key, const char *wanted,
                    struct json_in_error *error)
 {

@@ -41,7 +41,7 @@ static bool is_unfolded(const struct json_out *j)
     return j->depth <= j->unfold && !(j->folded && j->depth >= j->folded);
 }
 
-// What goes before a key, or before a value that has none: comma, line, space.
+// Writes what precedes a key, or a value without one: comma, line, space.
 static void before_member(struct json_out *j)
 {
     if (!j->depth) return;

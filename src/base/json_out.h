@@ -1,4 +1,4 @@
-// Writes JSON as it goes, fast enough for millions of objects: nothing is held back but one buffer.
+// Writes JSON as it goes, fast enough for millions of objects: it holds no more than one buffer.
 // The first output error sticks; json_out_end reports it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A hash table from 64-bit keys to numbers: positions in some array, mostly. Every key may occur, 0 too.
+// A hash table from 64-bit keys to numbers: usually positions in an array. Any key is allowed, also 0.
 #pragma once
 
 #include <stddef.h>

@@ -15,7 +15,7 @@ static bool is_octal(char digit)
     return digit >= '0' && digit <= '7';
 }
 
-// The list has white space and backslashes as a backslash and three octal digits.
+// The list writes white space and backslashes as a backslash and three octal digits.
 static void unescape(char *text)
 {
     char *out = text;

@@ -1,5 +1,5 @@
-// Where the machine's file systems are mounted, from the kernel's list: no file system is asked, one that hangs cannot
-// hold up the caller.
+// Where the machine's file systems are mounted, from the kernel's list. No file system is accessed, so that one that
+// hangs cannot block the caller.
 #pragma once
 
 #include <stddef.h>
@@ -18,12 +18,12 @@ struct mounts {
     size_t count;
 };
 
-// Reads a list in the form of /proc/self/mountinfo; lines that make no sense are passed over.
+// Reads a list in the form of /proc/self/mountinfo; skips lines that make no sense.
 int mounts_read(struct mounts *mounts, const char *path);
 void mounts_free(struct mounts *mounts);
 
 // The innermost mount of the device whose point the absolute name lies under; NULL where there is none.
 const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len);
 
-// The same, of whatever device.
+// The same, for any device.
 const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len);

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 
-// Digits only: strtoull would also take a sign and leading space.
+// Digits only: strtoull would also accept a sign and leading space.
 static int number_parse(const char *text, uint64_t *value, const char **end)
 {
     RETURN_IF(*text < '0' || *text > '9', ERR_USAGE);
@@ -36,7 +36,7 @@ int options_size(const char *text, uint64_t *bytes)
 
 int options_duration(const char *text, double *seconds)
 {
-    // The plain part must be all that strtod takes: no signs, exponents, hexadecimals, "inf" or "nan".
+    // The plain part must be all that strtod reads: no signs, exponents, hexadecimals, "inf" or "nan".
     size_t plain = strspn(text, "0123456789.");
     char *end;
     *seconds = strtod(text, &end);
@@ -93,7 +93,7 @@ struct parse {
     const struct option_row *rows;
     int argc;
     char **argv;
-    int at; // the word being looked at
+    int at; // index of the current word
     char *problem;
 };
 
@@ -127,7 +127,7 @@ static int long_option(struct parse *p, const char *word)
     return option_take(p, row, equals ? equals + 1 : NULL, word, len);
 }
 
-// One or more letters; the first that needs a value takes the rest of the word.
+// One or more letters; the rest of the word is the value of the first that needs one.
 static int short_options(struct parse *p, const char *word)
 {
     for (const char *letter = word + 1; *letter; letter++) {

@@ -30,12 +30,12 @@ struct option_row {
     const char *help;     // one line
 };
 
-// Takes the options out of argv (argv[0] is the verb and stays) and moves the other words to its front, in order.
-// `--` ends the options and is taken out. With `stop_at_word` the first word that is no option ends them too.
+// Removes the options from argv (argv[0] is the verb and stays) and moves the other words to its front, in order.
+// `--` ends the options and is removed. With `stop_at_word` the first word that is no option ends them too.
 // Returns the number of words left (argv[0] included) or ERR_USAGE with one line in `problem`.
 int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256]);
 
-// Two aligned columns, one row an option.
+// Prints two aligned columns, one row per option.
 void options_print(const struct option_row *rows, FILE *out);
 
 int options_size(const char *text, uint64_t *bytes);

@@ -23,5 +23,5 @@ int problem_set(struct problem *problem, int code, const char *what, const char 
     __attribute__((format(printf, 4, 5)));
 // With the text of the code (base/err.h).
 int problem_code(struct problem *problem, int code, const char *what);
-// Of a JSON file that could not be read: with the line and the reason where `error` has them.
+// For a JSON file that could not be read: with the line and the reason where `error` has them.
 int problem_json(struct problem *problem, int code, const char *path, const struct json_in_error *error);

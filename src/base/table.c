@@ -204,7 +204,7 @@ static unsigned gap_before(const struct table *t, size_t column)
     return t->width && t->column[column].kind != TABLE_NAME ? 1 : 2;
 }
 
-// Takes from the columns of names what is more than the terminal is wide.
+// Makes the columns of names narrower until the table fits the terminal.
 static void narrow(const struct table *t, struct width width[MOST_COLUMNS])
 {
     unsigned total = 0;

@@ -1,4 +1,4 @@
-// A list of texts that grows, each made with printf's words.
+// A growable list of texts, formatted as by printf.
 #pragma once
 
 #include <stddef.h>
@@ -9,6 +9,6 @@ struct text_list {
 };
 
 int text_list_add(struct text_list *texts, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Takes over what malloc gave; NULL is -ENOMEM.
+// Owns `text`, which malloc gave; NULL is -ENOMEM.
 int text_list_take(struct text_list *texts, char *text);
 void text_list_free(struct text_list *texts);

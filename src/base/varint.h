@@ -1,4 +1,4 @@
-// Integers in as few bytes as they need: seven bits a byte, low bits first, the top bit says "more follows".
+// Integers in as few bytes as they need: seven bits per byte, low bits first, the top bit says "more follows".
 // Signed values are folded first so that small magnitudes stay short (0, -1, 1, -2 … become 0, 1, 2, 3 …).
 #pragma once
 

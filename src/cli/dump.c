@@ -98,7 +98,7 @@ static void json_attributes(struct json_out *json, const struct log_event *event
     if (event->call->traits & CALL_ASYNC) key_seconds(json, "call_time", event->call_time_ns);
 }
 
-// What only calls of MPI-IO have.
+// Members that only calls of MPI-IO have.
 static void json_mpi(struct json_out *json, struct log *log, const struct log_event *event)
 {
     bool asked = has_attribute(event, ATTRIBUTE_HINTS);

@@ -1,4 +1,4 @@
-// `ioseer model`: a log's model as a MODEL file or as load for other tools, or every operation again.
+// `ioseer model`: a log's model as a MODEL file or as load for other tools, or all its operations.
 #include <errno.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ struct expanding {
     struct bytes name[2]; // of the operation's files
 };
 
-// What is known of an operation, as `dump` would say it.
+// What is known of an operation, with the meaning that `dump` gives it.
 struct shown {
     const char *file, *file2;
     bool has_offset, has_view, has_size, has_result;

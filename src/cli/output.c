@@ -67,7 +67,7 @@ static int file_open(struct output *o)
 enum status output_open(struct output *o, const char *verb, const char *path)
 {
     *o = (struct output){.verb = verb, .path = path, .out = stdout};
-    // A write to a pipe without a reader, or past the limit for files, should fail and be seen, not kill.
+    // A write to a pipe without a reader, or past the limit for files, must fail with an error, not kill the process.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     if (!path) return STATUS_OK;

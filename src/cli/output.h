@@ -13,7 +13,7 @@ struct output {
     char *beside;     // written first, then renamed to `path`; NULL where `path` is written directly
     FILE *out;
     struct json_out *json; // writes to `out`; NULL until output_json
-    int error;             // the first failed write as -errno, where its writer noticed; errno does not outlive it
+    int error;             // the first failed write as -errno; errno itself is soon overwritten
 };
 
 // `path` may be NULL. Prints what is wrong; returns an exit status.
@@ -22,10 +22,10 @@ enum status output_open(struct output *o, const char *verb, const char *path);
 // A writer of JSON, as json_out_begin makes it; output_close ends it. Ends the program where there is no memory.
 struct json_out *output_json(struct output *o, unsigned unfold);
 
-// For verbs that work for long before they write: whether `path` could be opened. It is not touched.
+// For verbs that work for long before they write: checks that `path` can be opened, and leaves it as it is.
 enum status output_check(const char *verb, const char *path);
 
-// Notes a failed write while errno still tells why. True once there is one: writing on is of no use.
+// Remembers a failed write while errno still says why. True once there was one: stop writing then.
 bool output_failed(struct output *o);
 
 // Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.

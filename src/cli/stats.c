@@ -122,7 +122,7 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
     const char *module = darshan_modules[record->layer];
     struct counters_value values[COUNTERS_MAX_VALUES];
     if (!module || !record->file) return 0;
-    // Rank 0 stands for a job without MPI; here it would be taken for the true one.
+    // Rank 0 stands for a job without MPI. With MPI it would look like the real rank 0.
     if (!record->has_rank && log_world_count(printer->log)) return 0;
     if (printer->layer != record->layer) {
         fprintf(out,

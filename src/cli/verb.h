@@ -32,7 +32,7 @@ struct verb {
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 enum status cli_fail(const char *verb, const char *what, int code);
 
-// The same of a JSON file that could not be read; with the line and the reason where `error` has them.
+// The same for a JSON file that could not be read; with the line and the reason where `error` has them.
 enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error);
 
 // The same with the reason in words and STATUS_USAGE.

@@ -96,8 +96,7 @@ static void write_job(struct json_out *json, const void *from)
 static void write_result(struct json_out *json, const void *from)
 {
     const struct replay_result *result = from;
-    json_key(json, "phases");
-    json_array(json);
+    key_array(json, "phases");
     for (size_t i = 0; i < result->phases; i++) {
         json_object(json);
         write_fields(json, phase_fields, &result->phase[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "model/file/writing.h"
 
 enum { UNFOLD_ALL = JSON_OUT_MAX_DEPTH };
@@ -49,12 +50,10 @@ static int write_all(struct writing *w)
     FORWARD(write_names(w));
     json_object(json);
     write_unsigned(w, "ioseer_model", MODEL_VERSION);
-    json_key(json, "structure");
-    json_object(json);
+    key_object(json, "structure");
     FORWARD(write_structure(w));
     json_close(json);
-    json_key(json, "observed");
-    json_object(json);
+    key_object(json, "observed");
     FORWARD(write_observed(w));
     json_close(json);
     json_close(json);

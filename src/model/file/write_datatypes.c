@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "model/build/fit.h"
 #include "model/file/writing.h"
 
@@ -127,8 +128,7 @@ int write_types(struct writing *w)
     const struct types *types = &w->model->types;
     struct rule r = {.w = w, .point = malloc((types->count + 1) * sizeof *r.point)};
     RETURN_IF(!r.point, -ENOMEM);
-    json_key(w->json, "types");
-    json_array(w->json);
+    key_array(w->json, "types");
     for (size_t first = 0, end = 0; first < types->count; first += r.count) {
         r.type = &types->type[first];
         bool is_first = first == end; // of those that look alike
@@ -158,8 +158,7 @@ static void write_hint_list(struct writing *w, const struct model_hint *hint, si
 
 void write_hints(struct writing *w, bool in_force)
 {
-    json_key(w->json, in_force ? "hints_in_force" : "hints");
-    json_array(w->json);
+    key_array(w->json, in_force ? "hints_in_force" : "hints");
     for (size_t i = 0; i < w->model->hints_count; i++) {
         const struct model_hints *hints = &w->model->hints[i];
         if (in_force) {

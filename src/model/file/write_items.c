@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
 #include "model/file/write_list.h"
@@ -78,8 +79,7 @@ static void write_steps(struct writing *w, const struct op_kind *kind, const str
     unsigned steps = item->steps;
     while (steps && !memcmp(&item->step[steps - 1], &none, sizeof none)) steps--;
     if (!steps) return;
-    json_key(w->json, "steps");
-    json_array(w->json);
+    key_array(w->json, "steps");
     for (unsigned s = 0; s < steps; s++) {
         json_object(w->json);
         for (unsigned c = 0; c < AT_COUNT; c++) {
@@ -131,8 +131,7 @@ static int write_each(struct writing *w, const struct model_items *items, size_t
         if (item->type != LOOPS_LOOP) continue;
         json_object(json);
         write_unsigned(w, "loop", item->count);
-        json_key(json, "body");
-        json_array(json);
+        key_array(json, "body");
         FORWARD(write_each(w, &item->body, tables));
         json_close(json);
         json_close(json);

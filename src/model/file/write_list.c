@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/json_keys.h"
 #include "base/lookup.h"
 #include "model/access_order.h"
 #include "model/file/keywords.h"
@@ -139,8 +140,7 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
     for (unsigned q = 0; q < 5; q++) quartile[q] = offset[(used - 1) * q / 4];
     free(offset);
     write_text(w, "distribution", is_uniform(quartile, count) ? "uniform" : "uneven");
-    json_key(w->json, "quartiles");
-    json_array(w->json);
+    key_array(w->json, "quartiles");
     for (unsigned q = 0; q < 5; q++) json_signed(w->json, quartile[q]);
     json_close(w->json);
     return 0;
@@ -156,15 +156,13 @@ static int write_kind_summary(struct writing *w, const struct lists *lists, size
     write_text(w, "op", w->kinds.text[id]);
     write_unsigned(w, "count", of->count);
     if (transfers) {
-        json_key(w->json, "sizes");
-        json_array(w->json);
+        key_array(w->json, "sizes");
         json_signed(w->json, of->smallest);
         json_signed(w->json, of->largest);
         json_close(w->json);
     }
     if (transfers && kind->has_offset) {
-        json_key(w->json, "bytes");
-        json_array(w->json);
+        key_array(w->json, "bytes");
         json_signed(w->json, of->low);
         json_signed(w->json, of->high);
         json_close(w->json);
@@ -184,8 +182,7 @@ static int write_summary(struct writing *w, const struct lists *lists)
         for (size_t k = 0; k < kinds; k++) of[k].begun = false;
         for (uint64_t k = 0; k < lists->item->count; k++) summarise(&of[lists->list[i][k].kind], &lists->list[i][k]);
     }
-    json_key(w->json, "summary");
-    json_array(w->json);
+    key_array(w->json, "summary");
     int code = 0;
     for (size_t k = 0; k < kinds && !code; k++) {
         if (of[k].count) code = write_kind_summary(w, lists, k, &of[k]);
@@ -230,8 +227,7 @@ static int write_ops(struct writing *w, const struct lists *lists)
         FORWARD(write_summary(w, lists));
         return write_columns(w, lists);
     }
-    json_key(w->json, "ops");
-    json_array(w->json);
+    key_array(w->json, "ops");
     for (size_t i = 0; i < lists->count; i++) {
         for (uint64_t k = 0; k < lists->item->count; k++) write_list_op(w, &lists->list[i][k]);
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "model/file/keywords.h"
 #include "model/file/writing.h"
 
@@ -18,8 +19,7 @@ static void write_job(struct writing *w)
     write_unsigned(w, "bytes", model->bytes);
     write_unsigned(w, "unphased_bytes", model->unphased);
     json_fold(w->json);
-    json_key(w->json, "unphased");
-    json_object(w->json);
+    key_object(w->json, "unphased");
     write_unsigned(w, "launchers", model->unphased_launchers);
     write_unsigned(w, "unnamed", model->unphased_unnamed);
     write_unsigned(w, "untraced", model->unphased_untraced);
@@ -28,8 +28,7 @@ static void write_job(struct writing *w)
 
 static void write_programs(struct writing *w)
 {
-    json_key(w->json, "programs");
-    json_array(w->json);
+    key_array(w->json, "programs");
     for (size_t i = 0; i < w->model->programs; i++) {
         json_fold(w->json);
         json_object(w->json);
@@ -56,8 +55,7 @@ static int write_before(struct writing *w, const struct model_file *file)
 
 static int write_files(struct writing *w)
 {
-    json_key(w->json, "files");
-    json_array(w->json);
+    key_array(w->json, "files");
     for (size_t i = 0; i < w->model->files; i++) {
         const struct model_file *file = &w->model->file[i];
         json_fold(w->json);
@@ -97,12 +95,8 @@ static void write_phase(struct writing *w, size_t id)
     write_unsigned(w, "comm_calls", phase->comm_calls);
     write_unsigned(w, "comm_bytes", phase->comm_bytes);
     write_ns(w, "idle", phase->idle_ns);
-    json_key(w->json, "bandwidth");
-    if (phase->duration_ns > 0) {
-        json_double(w->json, (double)family->weight / ((double)phase->duration_ns / 1e9));
-    } else {
-        json_null(w->json);
-    }
+    key_double_if(w->json, "bandwidth", phase->duration_ns > 0,
+                  (double)family->weight / ((double)phase->duration_ns / 1e9));
     json_close(w->json);
 }
 
@@ -126,8 +120,7 @@ static void write_think(struct writing *w, size_t part, const struct model_items
         write_unsigned(w, "op", op);
         write_unsigned(w, "count", item->think->count);
         write_ns(w, "mean", item->think->total_ns / (int64_t)item->think->count);
-        json_key(w->json, "quartiles");
-        json_array(w->json);
+        key_array(w->json, "quartiles");
         for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
         json_close(w->json);
         if (item->async) {
@@ -152,8 +145,7 @@ static bool parts_think(const struct model_part *parts, size_t count)
 static void write_parts_think(struct writing *w, const char *key, const struct model_part *parts, size_t count)
 {
     if (!parts_think(parts, count)) return;
-    json_key(w->json, key);
-    json_array(w->json);
+    key_array(w->json, key);
     for (size_t i = 0; i < count; i++) write_think(w, i + 1, &parts[i].items);
     json_close(w->json);
 }
@@ -178,8 +170,7 @@ static void write_family(struct writing *w, size_t id)
 static int write_waits(struct writing *w)
 {
     if (!w->model->waits) return 0;
-    json_key(w->json, "waits");
-    json_array(w->json);
+    key_array(w->json, "waits");
     for (size_t i = 0; i < w->model->waits; i++) {
         const struct model_wait *wait = &w->model->wait[i];
         json_fold(w->json);
@@ -205,12 +196,10 @@ int write_observed(struct writing *w)
     write_programs(w);
     FORWARD(write_files(w));
     if (w->model->hints_count) write_hints(w, true);
-    json_key(w->json, "phases");
-    json_array(w->json);
+    key_array(w->json, "phases");
     for (size_t i = 0; i < w->model->phases; i++) write_phase(w, i);
     json_close(w->json);
-    json_key(w->json, "families");
-    json_array(w->json);
+    key_array(w->json, "families");
     for (size_t i = 0; i < w->model->families; i++) write_family(w, i);
     json_close(w->json);
     return write_waits(w);

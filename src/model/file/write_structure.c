@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json_keys.h"
 #include "model/file/keywords.h"
 #include "model/file/writing.h"
 
@@ -35,8 +36,7 @@ static int write_file_number(struct writing *w, const struct file_set_number *nu
 static int write_files(struct writing *w)
 {
     struct json_out *json = w->json;
-    json_key(json, "files");
-    json_array(json);
+    key_array(json, "files");
     for (size_t i = 0; i < w->model->files; i++) {
         const struct file_set *set = w->model->file[i].set;
         const char *name = set->pattern + write_directory_len(set);
@@ -46,8 +46,7 @@ static int write_files(struct writing *w)
         if (strcmp(name, w->files.text[i])) write_text(w, "name", name);
         if (set->number_count) {
             write_unsigned(w, "members", set->member_count);
-            json_key(json, "numbers");
-            json_array(json);
+            key_array(json, "numbers");
             for (size_t k = 0; k < set->number_count; k++) FORWARD(write_file_number(w, &set->number[k]));
             json_close(json);
         }
@@ -123,8 +122,7 @@ static void write_order_items(struct writing *w, const struct loops *items, size
         if (item->type != LOOPS_LOOP) continue;
         json_object(json);
         write_unsigned(w, "loop", item->count);
-        json_key(json, "body");
-        json_array(json);
+        key_array(json, "body");
         write_order_items(w, item->body, item->length);
         json_close(json);
         json_close(json);
@@ -141,8 +139,7 @@ static int write_order(struct writing *w, const struct model_program *program)
     struct loops_seq seq;
     int code = loops_fold(&arena, ops, count, &seq);
     if (!code) {
-        json_key(w->json, "order");
-        json_array(w->json);
+        key_array(w->json, "order");
         write_order_items(w, seq.item, seq.count);
         json_close(w->json);
     }
@@ -154,8 +151,7 @@ static int write_order(struct writing *w, const struct model_program *program)
 static int write_programs(struct writing *w)
 {
     struct json_out *json = w->json;
-    json_key(json, "programs");
-    json_array(json);
+    key_array(json, "programs");
     for (size_t i = 0; i < w->model->programs; i++) {
         const struct model_program *program = &w->model->program[i];
         json_fold(json);
@@ -199,15 +195,13 @@ static int write_parts(struct writing *w, const char *key, const struct model_fa
 {
     struct json_out *json = w->json;
     if (!count) return 0;
-    json_key(json, key);
-    json_array(json);
+    key_array(json, key);
     for (size_t i = 0; i < count; i++) {
         json_object(json);
         write_ranges(w, "ranks", part[i].rank, part[i].ranks);
         if (part[i].thread) write_unsigned(w, "thread", part[i].thread);
         if (part[i].phs != family->count) write_ranges(w, "phases", part[i].ph, part[i].phs);
-        json_key(json, "items");
-        json_array(json);
+        key_array(json, "items");
         FORWARD(write_items(w, &part[i]));
         json_close(json);
         json_close(json);
@@ -278,12 +272,10 @@ int write_structure(struct writing *w)
     FORWARD(write_files(w));
     if (w->model->types.count) FORWARD(write_types(w));
     if (w->model->hints_count) write_hints(w, false);
-    json_key(w->json, "kinds");
-    json_array(w->json);
+    key_array(w->json, "kinds");
     for (size_t i = 0; i < w->model->kinds; i++) write_kind(w, i);
     json_close(w->json);
-    json_key(w->json, "families");
-    json_array(w->json);
+    key_array(w->json, "families");
     for (size_t i = 0; i < w->model->families; i++) FORWARD(write_family(w, i));
     json_close(w->json);
     return 0;

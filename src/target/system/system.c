@@ -123,8 +123,7 @@ static void write_point(const struct system_point *point, struct json_out *json)
 
 static void write_nodes(const struct system *system, struct json_out *json)
 {
-    json_key(json, "nodes");
-    json_array(json);
+    key_array(json, "nodes");
     for (size_t i = 0; i < system->nodes; i++) {
         json_object(json);
         key_text(json, "name", system->node[i].name);
@@ -138,8 +137,7 @@ static void write_nodes(const struct system *system, struct json_out *json)
 // Points with pauses are listed apart: they do not show the speed of the storage itself.
 static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
 {
-    json_key(json, key);
-    json_array(json);
+    key_array(json, key);
     for (size_t i = 0; i < system->points; i++) {
         if (rested == (system->point[i].pause > 0)) write_point(&system->point[i], json);
     }
@@ -154,22 +152,19 @@ int system_write(const struct system *system, FILE *out)
     key_number(json, "ioseer_system", SYSTEM_VERSION);
     json_key(json, "storage");
     write_storage(system, json);
-    json_key(json, "peak");
-    json_object(json);
+    key_object(json, "peak");
     key_double(json, "read", system->peak_read);
     key_double(json, "write", system->peak_write);
     if (system->nodes) write_nodes(system, json);
     json_close(json);
-    json_key(json, "metadata");
-    json_object(json);
+    key_object(json, "metadata");
     key_number(json, "np", system->metadata.np);
     key_double(json, "create", system->metadata.create);
     key_double(json, "stat", system->metadata.stat);
     key_double(json, "open", system->metadata.open);
     key_double(json, "unlink", system->metadata.unlink);
     json_close(json);
-    json_key(json, "mpi");
-    json_object(json);
+    key_object(json, "mpi");
     key_known(json, "name", system->messages.name);
     key_number(json, "np", system->messages.np);
     key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
