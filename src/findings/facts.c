@@ -26,9 +26,10 @@ static unsigned duration_bin(int64_t ns)
 
 void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns)
 {
+    unsigned bin = duration_bin(ns);
     facts_sum_add(&cell->sum, bytes, ns);
-    cell->duration[duration_bin(ns)].calls++;
-    cell->duration[duration_bin(ns)].ns += ns;
+    cell->duration[bin].calls++;
+    cell->duration[bin].ns += ns;
 }
 
 int64_t facts_typical_ns(const struct facts_cell *cell)
@@ -130,8 +131,9 @@ static int find_use(struct facts *facts, const struct log_event *event, struct f
 {
     uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
     uint32_t number = (uint32_t)log_file_index(facts->log, event->file);
+    struct facts_process *own = &facts->process[process];
     uint64_t key = lookup_pair(process, number);
-    uint32_t at = lookup_find(&facts->use_of, key);
+    uint32_t at = own->last_file == number + 1 ? own->last_use : lookup_find(&facts->use_of, key);
     *out = NULL;
     if (at == LOOKUP_NONE) {
         if (facts->uses == FACTS_MOST_USES) {
@@ -144,6 +146,8 @@ static int find_use(struct facts *facts, const struct log_event *event, struct f
         facts->use[at] = (struct facts_use){.process = process, .file = number};
         file->users++;
     }
+    own->last_file = number + 1;
+    own->last_use = at;
     *out = &facts->use[at];
     return 0;
 }
@@ -247,7 +251,9 @@ static bool is_below_mpi(const struct log_event *event)
 
 static bool is_unaligned(const struct log_event *event)
 {
-    uint64_t block = event->file->block_size ? event->file->block_size : 4096;
+    uint64_t block = event->file->block_size ? event->file->block_size : 4096,
+             both = event->raw.offset | event->raw.size;
+    if (!(block & (block - 1))) return both & (block - 1); // spares the divisions
     return event->raw.offset % block || event->raw.size % block;
 }
 

@@ -65,6 +65,8 @@ struct facts_process {
     struct facts_sum sync;
     struct facts_sum sync_again;
     struct facts_sum comm[STREAM_COMM_KINDS];
+    uint32_t last_file; // that it used, place in the log's table + 1, and the place in `use`
+    uint32_t last_use;
 };
 
 // While several processes, or only one, had requests under way on a file.

@@ -73,7 +73,7 @@ static unsigned size_bin(uint64_t size)
     static const uint64_t upper[COUNTERS_BINS - 1] = {
         100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30,
     };
-    unsigned bin = 0;
+    unsigned bin = size > upper[3] ? 4 : 0;
     while (bin < COUNTERS_BINS - 1 && size > upper[bin]) bin++;
     return bin;
 }
@@ -93,21 +93,47 @@ static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int6
     return offset > last && last != 0 ? (uint64_t)offset - (uint64_t)last - 1 : 0;
 }
 
-static unsigned add_position(struct counters *c, const struct counters_input *in, unsigned kind)
+// The strides of a run, those that follow each other and are alike counted together.
+struct stride_run {
+    uint64_t stride;
+    uint64_t count;
+    struct counters_left_out *missed;
+};
+
+static void end_stride_run(struct counters *c, struct stride_run *run)
 {
-    uint64_t *v = c->value;
-    int64_t offset = (int64_t)(in->offset & INT64_MAX);
-    int64_t final = (int64_t)((uint64_t)offset + (uint64_t)in->result - 1);
+    if (!run->count || counters_common_add(&c->strides, run->stride, run->count)) return;
+    run->missed->stride[run->missed->strides] = run->stride;
+    run->missed->stride_count[run->missed->strides++] = run->count;
+}
+
+static void add_positions(struct counters *c, const struct counters_input *in, unsigned kind,
+                          const struct counters_access *access, unsigned count, struct counters_left_out *missed)
+{
+    uint64_t *v = c->value, bytes = (uint64_t)in->result;
+    struct stride_run run = {.missed = missed};
+    int64_t last = (int64_t)v[COUNTER_LAST_BYTE_READ + kind], most = (int64_t)v[COUNTER_MAX_BYTE_READ + kind];
     if (v[COUNTER_READ_SEAM + kind] == SEAM_NONE) {
         v[COUNTER_READ_SEAM + kind] = SEAM_ACCESS;
-        v[COUNTER_READ_SEAM_OFFSET + kind] = (uint64_t)offset;
+        v[COUNTER_READ_SEAM_OFFSET + kind] = access->offset & INT64_MAX;
     }
-    uint64_t stride = compare_with_last(v, kind, (int64_t)v[COUNTER_LAST_BYTE_READ + kind], offset);
-    v[COUNTER_LAST_BYTE_READ + kind] = (uint64_t) final;
-    v[COUNTER_LAST_STRIDE] = stride;
-    if (final > (int64_t)v[COUNTER_MAX_BYTE_READ + kind]) v[COUNTER_MAX_BYTE_READ + kind] = (uint64_t) final;
-    if (in->block_size && !is_multiple((uint64_t)offset, in->block_size)) v[COUNTER_FILE_NOT_ALIGNED]++;
-    return counters_common_add(&c->strides, stride, 1) ? 0 : MISSED_STRIDE;
+    for (unsigned i = 0; i < count; i++) {
+        int64_t offset = (int64_t)(access[i].offset & INT64_MAX);
+        uint64_t stride = compare_with_last(v, kind, last, offset);
+        last = (int64_t)((uint64_t)offset + bytes - 1);
+        if (last > most) most = last;
+        if (in->block_size && !is_multiple((uint64_t)offset, in->block_size)) v[COUNTER_FILE_NOT_ALIGNED]++;
+        if (stride != run.stride) {
+            end_stride_run(c, &run);
+            run.stride = stride;
+            run.count = 0;
+        }
+        run.count++;
+    }
+    end_stride_run(c, &run);
+    v[COUNTER_LAST_BYTE_READ + kind] = (uint64_t)last;
+    v[COUNTER_MAX_BYTE_READ + kind] = (uint64_t)most;
+    v[COUNTER_LAST_STRIDE] = run.stride;
 }
 
 // The counter of reads; the one of writes is the next.
@@ -118,30 +144,56 @@ static enum counter mpiio_access(const struct call_info *call)
     return call->traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
 }
 
-static unsigned add_access(struct counters *c, const struct counters_input *in, unsigned kind, uint64_t end)
+static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct counters_access *access, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t start = access[i].start, end = start + access[i].duration;
+        add_moments(&v[COUNTER_READ_START + kind], &v[COUNTER_READ_END + kind], start, end);
+        add_time(v, kind == READING ? TIME_READ : TIME_WRITE, start, end);
+        if (access[i].duration <= v[COUNTER_MAX_READ_TIME + kind]) continue;
+        v[COUNTER_MAX_READ_TIME + kind] = access[i].duration;
+        v[COUNTER_MAX_READ_TIME_SIZE + kind] = size;
+    }
+}
+
+void counters_add_run(struct counters *c, const struct counters_input *in, const struct counters_access *access,
+                      unsigned count, struct counters_left_out *missed)
 {
     uint64_t *v = c->value;
+    const struct call_info *call = &call_table[in->call];
+    unsigned kind = call->count == COUNT_READ ? READING : WRITING;
     uint64_t size = (uint64_t)in->result;
-    v[COUNTER_READS + kind]++;
-    v[COUNTER_BYTES_READ + kind] += size;
-    v[COUNTER_SIZE_READ + kind * COUNTERS_BINS + size_bin(size)]++;
-    v[COUNTER_MEM_NOT_ALIGNED] += in->unaligned;
+    if (in->block_size) v[COUNTER_FILE_ALIGNMENT] = in->block_size;
+    v[COUNTER_READS + kind] += count;
+    v[COUNTER_BYTES_READ + kind] += size * count;
+    v[COUNTER_SIZE_READ + kind * COUNTERS_BINS + size_bin(size)] += count;
+    if (in->unaligned) v[COUNTER_MEM_NOT_ALIGNED] += count;
     if (v[COUNTER_FIRST_KIND] == 0) v[COUNTER_FIRST_KIND] = kind + 1;
     if (v[COUNTER_LAST_KIND] == (kind == READING ? WRITING + 1 : READING + 1)) v[COUNTER_RW_SWITCHES]++;
     v[COUNTER_LAST_KIND] = kind + 1;
-    add_moments(&v[COUNTER_READ_START + kind], &v[COUNTER_READ_END + kind], in->start, end);
-    add_time(v, kind == READING ? TIME_READ : TIME_WRITE, in->start, end);
-    if (in->duration > v[COUNTER_MAX_READ_TIME + kind]) {
-        v[COUNTER_MAX_READ_TIME + kind] = in->duration;
-        v[COUNTER_MAX_READ_TIME_SIZE + kind] = size;
+    add_times(v, kind, size, access, count);
+    missed->sizes = counters_common_add(&c->sizes, size, count) ? 0 : count;
+    missed->strides = 0;
+    // A transfer of MPI-IO may lie scattered over the file: where its last byte is, nobody knows.
+    if (call->layer == LAYER_MPIIO) {
+        v[mpiio_access(call) + kind] += count;
+    } else if (in->has_offset) {
+        add_positions(c, in, kind, access, count, missed);
     }
-    unsigned missed = counters_common_add(&c->sizes, size, 1) ? 0 : MISSED_SIZE;
-    // A transfer of MPI-IO may be scattered over the file: its last byte is unknown.
-    if (call_table[in->call].layer == LAYER_MPIIO) {
-        v[mpiio_access(&call_table[in->call]) + kind]++;
-        return missed;
-    }
-    return in->has_offset ? missed | add_position(c, in, kind) : missed;
+}
+
+bool counters_is_access(uint32_t call)
+{
+    enum call_count count = count_of(call, 0);
+    return count == COUNT_READ || count == COUNT_WRITE;
+}
+
+static unsigned add_access(struct counters *c, const struct counters_input *in)
+{
+    const struct counters_access access = {in->offset, in->start, in->duration};
+    struct counters_left_out missed;
+    counters_add_run(c, in, &access, 1, &missed);
+    return (missed.sizes ? MISSED_SIZE : 0) | (missed.strides ? MISSED_STRIDE : 0);
 }
 
 static void add_open(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
@@ -200,8 +252,8 @@ unsigned counters_add(struct counters *c, const struct counters_input *in)
     if (in->block_size) c->value[COUNTER_FILE_ALIGNMENT] = in->block_size;
     switch (count) {
     case COUNT_NONE: return 0;
-    case COUNT_READ: return add_access(c, in, READING, end);
-    case COUNT_WRITE: return add_access(c, in, WRITING, end);
+    case COUNT_READ:
+    case COUNT_WRITE: return add_access(c, in);
     case COUNT_OPEN:
     case COUNT_DUP:
     case COUNT_FILENO:

@@ -159,6 +159,28 @@ bool counters_has_target(uint32_t call);
 // enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
+// One of several reads or writes that are alike but for this.
+struct counters_access {
+    uint64_t offset;
+    uint64_t start;
+    uint64_t duration;
+};
+
+enum { COUNTERS_RUN = 64 };
+
+// Values that found no room among the candidates.
+struct counters_left_out {
+    unsigned sizes; // how often the size
+    unsigned strides;
+    uint64_t stride[COUNTERS_RUN];
+    uint64_t stride_count[COUNTERS_RUN];
+};
+
+bool counters_is_access(uint32_t call); // a read or write
+// The same as counters_add for each, at most COUNTERS_RUN; `in` has what they share: call, file, result and the rest.
+void counters_add_run(struct counters *c, const struct counters_input *in, const struct counters_access *access,
+                      unsigned count, struct counters_left_out *left_out);
+
 // False if there is no room for a new value.
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count);
 

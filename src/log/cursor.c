@@ -189,7 +189,8 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
     cursor->comm = comm;
     cursor->stream = block.stream;
     cursor->sorted = block.flags & BLOCK_SORTED;
-    cursor->failed = false;
+    cursor->failed = cursor->is_plain = false;
+    cursor->last_thread = 0;
     cursor->decoded = 0;
     cursor->key_count = cursor->key_at = 0;
     cursor->clock_rate = clock_map_rate(&place->process->clock);
@@ -313,16 +314,22 @@ static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain
     plain->event.moves = log_class_moves(plain->event.call->class);
 }
 
-static inline void put_plain(struct log_cursor *cursor, const struct stream_plain *found, struct log_event *event)
+static inline uint64_t plain_id(const struct log_cursor *cursor)
+{
+    return lookup_pair(cursor->stream, (uint32_t)(cursor->decoder.next_number - 1));
+}
+
+static inline void put_plain(struct log_cursor *cursor, const struct stream_plain *found, int64_t start_ns,
+                             struct log_event *event)
 {
     const struct stream_decoder *d = &cursor->decoder;
     const struct stream_slot_state *slot = &d->slot[found->slot];
     struct log_cursor_plain *plain = &cursor->plain[found->slot];
     if (!is_of_slot(&plain->slot, slot)) make_plain(cursor, plain, slot);
     *event = plain->event;
-    event->id = lookup_pair(cursor->stream, (uint32_t)(d->next_number - 1));
-    event->start_ns = ns_of(cursor, found->start);
-    event->duration_ns = event->call_time_ns = ns_of(cursor, found->start + found->duration) - event->start_ns;
+    event->id = plain_id(cursor);
+    event->start_ns = start_ns;
+    event->duration_ns = event->call_time_ns = ns_of(cursor, found->start + found->duration) - start_ns;
     event->raw.offset = slot->last;
     event->raw.size = slot->size;
     event->raw.tick = d->tick;
@@ -343,14 +350,26 @@ size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t
     *has_current = false;
     if (!cursor->sorted || cursor->failed || matcher->calls || matcher->has_time || matcher->files) return 0;
     while (count < most && stream_decode_plain(&cursor->decoder, &found)) {
-        put_plain(cursor, &found, &event[count]);
+        int64_t start_ns = ns_of(cursor, found.start);
         cursor->decoded++;
-        if (event[count].start_ns >= until_ns) {
-            cursor->event = event[count];
-            *has_current = true;
+        if (start_ns >= until_ns) {
+            cursor->found = found;
+            cursor->event.start_ns = start_ns;
+            cursor->event.id = plain_id(cursor);
+            *has_current = cursor->is_plain = true;
             break;
         }
-        count++;
+        put_plain(cursor, &found, start_ns, &event[count++]);
     }
     return count;
+}
+
+void log_cursor_put(struct log_cursor *cursor, struct log_event *event)
+{
+    if (cursor->is_plain) {
+        put_plain(cursor, &cursor->found, cursor->event.start_ns, event);
+        cursor->is_plain = false;
+    } else {
+        *event = cursor->event;
+    }
 }

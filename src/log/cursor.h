@@ -65,8 +65,12 @@ struct log_cursor {
         const struct log_file *file;
     } recent[CURSOR_RECENT_FILES];
     struct stream_decoder decoder;
-    struct stream_event raw_event;     // the last that was decoded
-    struct log_event event;            // the current one; its attributes are the raw event's
+    struct stream_event raw_event; // the last that was decoded
+    struct log_event event;        // the current one; its attributes are the raw event's
+    bool is_plain;                 // the current one is `found`; `event` only has its start and id
+    struct stream_plain found;
+    uint32_t last_tid; // for the caller: a thread and its number + 1
+    uint32_t last_thread;
     struct log_cursor_plain {          // by slot: what plain events of it have in common
         struct stream_slot_state slot; // that this was made of
         struct log_event event;
@@ -77,6 +81,8 @@ struct log_cursor {
 int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, struct log_comm_notes *comm);
 // 1 with the next event as the current one, 0 at the end or where damage begins, a negative code where reading fails.
 int log_cursor_next(struct log_cursor *cursor);
+// Writes the current event.
+void log_cursor_put(struct log_cursor *cursor, struct log_event *event);
 // Writes events that follow the current one and are nothing special, at most so many, as long as they start before the
 // time; gives their number. *has_current: the one that follows them is the current one now; else log_cursor_next is
 // next.

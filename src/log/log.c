@@ -401,18 +401,8 @@ const char *log_callsite(const struct log *log, const struct log_process *proces
     return at == LOOKUP_NONE ? NULL : ((const struct callsite_row *)log->callsites.item)[at].line;
 }
 
-size_t log_process_index(const struct log *log, const struct log_process *process)
-{
-    return (size_t)(process - (const struct log_process *)log->processes.item);
-}
-
 int log_process_compare(const struct log_process *left, const struct log_process *right)
 {
     if (left->world != right->world) return left->world < right->world ? -1 : 1;
     return left->has_rank ? (left->rank > right->rank) - (left->rank < right->rank) : 0;
-}
-
-size_t log_file_index(const struct log *log, const struct log_file *file)
-{
-    return (size_t)(file - (const struct log_file *)log->files.item);
 }

@@ -49,6 +49,7 @@ struct log_comm_sum {
 
 struct log_process {
     uint32_t id;
+    uint32_t index; // place in the log's table
     uint32_t pid;
     uint32_t ppid;
     uint32_t uid;
@@ -98,6 +99,7 @@ struct log_world {
 
 struct log_file {
     uint32_t id;
+    uint32_t index;     // place in the log's table
     const char *name;   // never NULL
     uint64_t record_id; // a hash of the name, as Darshan's text has one
     uint64_t device;
@@ -255,8 +257,17 @@ int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_
                         struct datatype_tiling *tiling);
 
 // Places in the tables, for arrays beside them.
-size_t log_file_index(const struct log *log, const struct log_file *file);
-size_t log_process_index(const struct log *log, const struct log_process *process);
+static inline size_t log_file_index(const struct log *log, const struct log_file *file)
+{
+    (void)log;
+    return file->index;
+}
+
+static inline size_t log_process_index(const struct log *log, const struct log_process *process)
+{
+    (void)log;
+    return process->index;
+}
 
 // By world, then rank: below, equal to or above 0. Processes without a rank come last and are equal.
 int log_process_compare(const struct log_process *left, const struct log_process *right);

@@ -481,6 +481,9 @@ static int compare_counters(const void *a, const void *b)
 
 int log_link(struct log *log)
 {
+    for (size_t i = 0; i < log->processes.count; i++)
+        ((struct log_process *)log->processes.item)[i].index = (uint32_t)i;
+    for (size_t i = 0; i < log->files.count; i++) ((struct log_file *)log->files.item)[i].index = (uint32_t)i;
     struct log_loss *losses = log->losses.item;
     const uint32_t *loss_processes = log->loss_processes.item;
     for (size_t i = 0; i < log->losses.count; i++)

@@ -237,15 +237,20 @@ static inline bool may_be_parent(const struct log_event *event)
     return !event->has_parent && !log_class_moves(call->class) && call->class != CLASS_SEEK;
 }
 
-static int find_thread(struct log_source *source, uint32_t tid)
+// Mostly a stream is one thread.
+static int find_thread(struct log_source *source, uint32_t tid, uint32_t *thread)
 {
-    uint32_t thread = lookup_find(&source->thread_of, tid);
-    if (thread == LOOKUP_NONE) {
-        thread = (uint32_t)source->thread_of.count;
-        FORWARD(lookup_set(&source->thread_of, tid, thread));
+    struct log_cursor *front = source->front;
+    if (!front->last_thread || front->last_tid != tid) {
+        uint32_t known = lookup_find(&source->thread_of, tid);
+        if (known == LOOKUP_NONE) {
+            known = (uint32_t)source->thread_of.count;
+            FORWARD(lookup_set(&source->thread_of, tid, known));
+        }
+        front->last_tid = tid;
+        front->last_thread = known + 1;
     }
-    source->last_tid = tid;
-    source->last_thread = thread;
+    *thread = front->last_thread - 1;
     return 0;
 }
 
@@ -270,11 +275,12 @@ static void find_parent(const struct log_source *source, struct log_event *event
 // Of one event of any kind, and plain ones behind it in the same thread.
 static int add_relations(struct log_source *source, struct log_event *event, size_t count)
 {
-    if (event->raw.tid != source->last_tid || !source->thread_of.count) FORWARD(find_thread(source, event->raw.tid));
+    uint32_t thread;
+    FORWARD(find_thread(source, event->raw.tid, &thread));
     event->moves = log_class_moves(event->call->class) && !event->raw.error;
     if (event->has_parent) find_parent(source, event);
     for (size_t i = 0; i < count; i++) {
-        event[i].thread = source->last_thread;
+        event[i].thread = thread;
         if (may_be_parent(&event[i])) FORWARD(remember(source, &event[i]));
     }
     return 0;
@@ -299,7 +305,7 @@ static int put_front(struct log_source *source, struct log_batch *batch)
 {
     struct log_event *event = &batch->event[batch->count++];
     bool has_current;
-    *event = source->front->event;
+    log_cursor_put(source->front, event);
     if (event->raw.attribute_mask) FORWARD(keep_attributes(batch, event));
     size_t count =
         log_cursor_run(source->front, event + 1, batch->room - batch->count, source->front_until_ns, &has_current);

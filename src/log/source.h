@@ -52,8 +52,6 @@ struct log_source {
     struct log_cursor **idle;
     size_t idle_count;
     // Relations.
-    uint32_t last_tid;
-    uint32_t last_thread;
     struct lookup thread_of;        // by thread id
     struct log_around *around;      // [SOURCE_AROUND], made when first needed: memory is bounded
     struct log_stream_comm *stream; // by stream, with has_comm

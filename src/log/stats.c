@@ -23,10 +23,11 @@ struct stats {
     struct log_stats_slot **slot; // stay where they are
     size_t count;
     struct lookup by_key; // layer, position of the file
-    struct {              // calls without attributes: where they were counted last, by call and file
+    struct recent {       // calls without attributes: where they were counted last, by call and file
         const struct log_call *call;
         const struct log_file *file;
         struct log_stats_slot *slot; // NULL: nowhere
+        bool is_access;
     } recent[RECENT_SLOTS];
     uint32_t tally_budget;
 };
@@ -98,29 +99,68 @@ static struct counters_input input_of(const struct log_event *event)
     };
 }
 
-// Most calls: nothing but file, offset and size.
-static int add_plain(struct stats *stats, const struct log_event *event)
+static bool is_plain(const struct log_event *event)
 {
-    unsigned at =
-        ((uintptr_t)event->call / sizeof *event->call + (uintptr_t)event->file / sizeof *event->file) % RECENT_SLOTS;
-    if (!event->file) return 0;
-    struct counters_input in = input_of(event);
-    if (stats->recent[at].call != event->call || stats->recent[at].file != event->file) {
-        unsigned layer = counters_layer(in.call, 0);
-        struct log_stats_slot *slot = layer == LAYER_NONE ? NULL : find_slot(stats, layer, event->file);
-        RETURN_IF(layer != LAYER_NONE && !slot, -ENOMEM);
-        stats->recent[at].call = event->call;
-        stats->recent[at].file = event->file;
-        stats->recent[at].slot = slot;
+    const struct log_event_raw *raw = &event->raw;
+    return !raw->attribute_mask && !raw->error && raw->has_result && raw->result >= 0;
+}
+
+// How many of these calls, plain ones, are alike but for their offsets and times; fills in what differs.
+static unsigned find_run(const struct log_event *event, size_t count, struct counters_access access[COUNTERS_RUN])
+{
+    const struct log_event *first = event;
+    unsigned len = 0;
+    do {
+        access[len++] = (struct counters_access){event->raw.offset, event->start_ns > 0 ? (uint64_t)event->start_ns : 0,
+                                                 event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0};
+        event++;
+    } while (len < count && len < COUNTERS_RUN && event->call == first->call && event->file == first->file &&
+             event->raw.result == first->raw.result && event->raw.has_offset == first->raw.has_offset &&
+             event->raw.unaligned == first->raw.unaligned && is_plain(event));
+    return len;
+}
+
+static int add_run(struct stats *stats, struct log_stats_slot *slot, const struct counters_input *in,
+                   const struct counters_access *access, unsigned count)
+{
+    struct counters_left_out missed;
+    counters_add_run(&slot->record.counters, in, access, count, &missed);
+    if (missed.sizes) FORWARD(log_tally_add(&slot->sizes, (uint64_t)in->result, missed.sizes, &stats->tally_budget));
+    for (unsigned i = 0; i < missed.strides; i++)
+        FORWARD(log_tally_add(&slot->strides, missed.stride[i], missed.stride_count[i], &stats->tally_budget));
+    return 0;
+}
+
+// Most calls: nothing but file, offset and size. Gives how many of them were counted.
+static int add_plain(struct stats *stats, const struct log_event *event, size_t count)
+{
+    struct recent *recent = &stats->recent[(event->call->id + (uintptr_t)event->file / 32) % RECENT_SLOTS];
+    if (!event->file) return 1;
+    if (recent->call != event->call || recent->file != event->file) {
+        unsigned layer = counters_layer(event->call->build_id, 0);
+        recent->slot = layer == LAYER_NONE ? NULL : find_slot(stats, layer, event->file);
+        RETURN_IF(layer != LAYER_NONE && !recent->slot, -ENOMEM);
+        recent->call = event->call;
+        recent->file = event->file;
+        recent->is_access = counters_is_access(event->call->build_id);
     }
-    return stats->recent[at].slot ? add_to_slot(stats, stats->recent[at].slot, &in) : 0;
+    if (!recent->slot) return 1;
+    struct counters_input in = input_of(event);
+    in.block_size = event->file->block_size;
+    if (!recent->is_access) {
+        FORWARD(add_to_slot(stats, recent->slot, &in));
+        return 1;
+    }
+    struct counters_access access[COUNTERS_RUN];
+    unsigned len = find_run(event, count, access);
+    FORWARD(add_run(stats, recent->slot, &in, access, len));
+    return (int)len;
 }
 
 static int add_event(struct stats *stats, const struct log_event *event)
 {
     const struct log_event_raw *raw = &event->raw;
     if (raw->error || !raw->has_result || raw->result < 0) return 0;
-    if (!raw->attribute_mask) return add_plain(stats, event);
     struct counters_input in = input_of(event);
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
@@ -137,7 +177,16 @@ static int add_event(struct stats *stats, const struct log_event *event)
 
 static int add_events(void *state, const struct log_event *event, size_t count)
 {
-    for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
+    for (size_t i = 0; i < count;) {
+        int counted = 1;
+        if (is_plain(&event[i])) {
+            counted = add_plain(state, &event[i], count - i);
+            FORWARD(counted);
+        } else {
+            FORWARD(add_event(state, &event[i]));
+        }
+        i += (size_t)counted;
+    }
     return 0;
 }
 

@@ -24,10 +24,11 @@ void space_free(struct space *space)
     free(space->transfers);
 }
 
-// Threads begin at different numbers, so that many threads with few transfers thin out as well.
+// `every` is a power of two. Threads begin at different numbers, so that many threads with few transfers thin out as
+// well.
 static bool is_kept(uint64_t every, uint32_t thread, uint64_t number)
 {
-    return (number + thread) % every == 0;
+    return ((number + thread) & (every - 1)) == 0;
 }
 
 static void thin_out(struct space *space)

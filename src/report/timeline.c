@@ -95,7 +95,10 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
         timeline->bytes[i] = calloc(TIMELINE_BINS, sizeof *timeline->bytes[i]);
         RETURN_IF(!timeline->bytes[i], -ENOMEM);
     }
-    return prepare_lanes(timeline);
+    FORWARD(prepare_lanes(timeline));
+    timeline->column_ns = (timeline->to_ns - timeline->from_ns) / (int64_t)timeline->columns;
+    timeline->bin_ns = (double)(timeline->to_ns - timeline->from_ns) / TIMELINE_BINS;
+    return 0;
 }
 
 void timeline_free(struct timeline *timeline)
@@ -170,13 +173,12 @@ static int append(struct timeline_spans *spans, const struct timeline_span *span
 
 static int add_span(struct timeline *timeline, const struct timeline_span *span)
 {
-    int64_t width_ns = (timeline->to_ns - timeline->from_ns) / (int64_t)timeline->columns;
     if (timeline->alone.count < TIMELINE_ALONE) {
         FORWARD(append(&timeline->alone, span));
     } else {
         timeline->too_many = true;
     }
-    if (span->end_ns - span->start_ns > width_ns) {
+    if (span->end_ns - span->start_ns > timeline->column_ns) {
         if (timeline->longer.count < MOST_LONGER) return append(&timeline->longer, span);
     }
     double at = (double)(span->start_ns - timeline->from_ns) / (double)(timeline->to_ns - timeline->from_ns);
@@ -189,7 +191,7 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
 // Spreads bytes over the bins that the call lasted in.
 static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
-    double width = (double)(timeline->to_ns - timeline->from_ns) / TIMELINE_BINS;
+    double width = timeline->bin_ns;
     double from = (double)(start_ns - timeline->from_ns) / width, to = (double)(end_ns - timeline->from_ns) / width;
     double *bin = timeline->bytes[direction];
     double each = to > from ? (double)bytes / (to - from) : 0;

@@ -43,6 +43,8 @@ struct timeline {
     int64_t from_ns;
     int64_t to_ns;
     size_t columns;
+    int64_t column_ns; // how long one is
+    double bin_ns;
     struct timeline_lane *lane;
     size_t lanes;
     uint32_t *lane_of; // by the thread's number in the log: place in `lane`, or one of those below
