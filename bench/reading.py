@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""bench/reading.py BUILD [EVENTS]: makes a large log and measures how fast it is packed and read, on one core.
+"""bench/reading.py BUILD [EVENTS]: makes a large log and measures how fast it is packed and read.
 
-Rates are events by processor time: what one core does when it is not shared. The best of the runs counts; the wall time
-beside it shows how busy the machine was.
+One table has events per second of wall time, on all cores and on one (IOSEER_THREADS), and per second of processor time.
+The best of the runs counts; a machine that is busy shows as wall time far above processor time on one core.
 """
 import glob
 import json
@@ -12,7 +12,8 @@ import sys
 from common import Place, machine, table
 
 EVENTS = 50_000_000
-TARGET = 5_000_000  # events a second for iteration and stats
+TARGET = 5_000_000  # events per second of one core, for iteration
+STATS_TARGET = 40_000_000  # events per second of wall time for stats, on two cores
 RUNS = 3
 SIZE_EVENTS = 200_000
 
@@ -72,9 +73,12 @@ def show_reading(place, events):
         runs = [place.measure(command) for _ in range(RUNS)]
         wall, processor = (min(run[i] for run in runs) for i in (0, 1))
         peak = max(run[2] for run in runs)
-        rows.append([name, f'{wall:.2f}', f'{processor:.2f}', f'{events / processor / 1e6:.1f}', f'{peak / 1024:.1f}'])
-    table(f'One core, best of {RUNS} (iteration and stats should reach {TARGET / 1e6:.0f} million events a second)',
-          ['what', 'wall s', 'processor s', 'million events/s', 'peak MiB'], rows)
+        one = min(place.measure(command, 'IOSEER_THREADS=1')[0] for _ in range(RUNS))
+        rows.append([name, f'{wall:.2f}', f'{events / wall / 1e6:.1f}', f'{one:.2f}', f'{processor:.2f}',
+                     f'{events / processor / 1e6:.1f}', f'{peak / 1024:.1f}'])
+    table(f'Best of {RUNS}. stats should read {STATS_TARGET / 1e6:.0f} million events per second of wall time on two '
+          f'cores (here {os.cpu_count()}), iteration {TARGET / 1e6:.0f} million per second of processor time',
+          ['what', 'wall s', 'million/s', 'wall s, one thread', 'processor s', 'million/s', 'peak MiB'], rows)
 
 
 def main():
