@@ -183,9 +183,9 @@ struct stream_plain {
     uint64_t duration;
 };
 
-// The same as stream_decode for one who knows what a slot stands for: 1 with an event, whose offset and size the slot
-// has as `last` and `size`; 0 with nothing done where what follows is something else, or where an event carries
-// communication or has a parent.
+// The fast path of stream_decode for callers that use the slot's state. Returns 1 with an event, whose offset and size
+// are the slot's `last` and `size`. Returns 0, and does nothing, if another kind of record follows, or if the event
+// carries communication or has a parent.
 static inline int stream_decode_plain(struct stream_decoder *d, struct stream_plain *plain)
 {
     enum { LONGEST = 1 + 4 * VARINT_MAX_BYTES };

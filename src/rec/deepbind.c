@@ -120,7 +120,7 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
     return 0;
 }
 
-static int find_last(struct dl_phdr_info *info, size_t bytes, void *last)
+static int last_object(struct dl_phdr_info *info, size_t bytes, void *last)
 {
     (void)bytes;
     *(uintptr_t *)last = info->dlpi_addr;
@@ -130,7 +130,7 @@ static int find_last(struct dl_phdr_info *info, size_t bytes, void *last)
 void deepbind_expect(void)
 {
     uintptr_t last = (uintptr_t)NOTHING, nothing = (uintptr_t)NOTHING;
-    dl_iterate_phdr(find_last, &last);
+    dl_iterate_phdr(last_object, &last);
     atomic_compare_exchange_strong(&loaded_last, &nothing, last);
 }
 

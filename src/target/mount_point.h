@@ -18,7 +18,7 @@ bool mount_point_top(const char *mount, struct mount_point_top *top);
 // is not accessed, because it may hang.
 void mount_point_users(const char *mount, char *text, size_t size);
 
-// Returns 0 also if nothing is mounted there any more. Lazily: its users keep the mount, nobody else sees it.
+// Returns 0 also if nothing is mounted there any more. Lazily: its users keep the mount, no other process sees it.
 int unmount(const char *mount, bool lazily);
 
 // Tries for a second before it returns -EBUSY: the kernel releases files a moment after they are closed.

@@ -120,7 +120,7 @@ int place_start(const char *given, const char *mount, place_serve *serve, const 
     FORWARD(check_free(given, mount, problem));
     int code = in_foreground ? serve(what, keep_outcome, &outcome) : serve_in_background(serve, what, &outcome);
     if (outcome.code >= 0) return code < 0 ? problem_code(problem, code, given) : 0;
-    // libfuse and its helper begin their messages with their names, which help nobody here.
+    // libfuse and its helper begin their messages with their names, which say nothing to the user.
     const char *why = outcome.why[0] ? outcome.why : err_text(outcome.code), *colon = strstr(why, ": ");
     return problem_set(problem, outcome.code, given, "%s", colon && !strncmp(why, "fuse", 4) ? colon + 2 : why);
 }

@@ -8,8 +8,8 @@
 #include "base/problem.h"
 #include "target/guard.h"
 
-// The name of a mount as the list of mounts has it. A mount whose server is dead or hangs cannot be resolved, so its
-// last word stays as it is where one of ioseer's mounts has that name.
+// The name of a mount as in the list of mounts. A path to a mount with a dead or hanging server cannot be resolved, so
+// its last component stays as it is if one of ioseer's mounts has that name.
 int place_name(const char *given, char name[PATH_MAX]);
 
 // Whether one directory is the other or lies in it; both names are absolute.

@@ -179,17 +179,16 @@ void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result
 
 // --- calls on a descriptor
 
-static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len, int flags, ssize_t result, int error)
+static void leave_fd_event(struct probe *p, struct plain_event event, int flags, ssize_t result, int error)
 {
-    uint64_t end = event_clock_now();
     if (p->handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, false, p->handle->left_out, 0);
         return;
     }
     struct emission e;
-    probe_emission(&e, p, call, end);
-    e.offset = (uint64_t)off;
-    e.size = (uint64_t)len;
+    probe_emission(&e, p, event.call, event.end);
+    e.offset = event.offset;
+    e.size = event.size;
     if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
@@ -198,20 +197,25 @@ static void leave_fd_event(struct probe *p, uint32_t call, off_t off, off_t len,
 void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result)
 {
     (void)fd;
-    leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+    leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), 0, result, result < 0 ? errno : 0);
+}
+
+static struct plain_event range_event(const struct probe *p, uint32_t call, off_t off, off_t len)
+{
+    return probe_event(p, call, (uint64_t)off, (uint64_t)len, event_clock_now());
 }
 
 void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result)
 {
     (void)fd;
-    leave_fd_event(p, call, off, len, flags, result, result < 0 ? errno : 0);
+    leave_fd_event(p, range_event(p, call, off, len), flags, result, result < 0 ? errno : 0);
 }
 
 // posix_fallocate and posix_fadvise return the error itself.
 void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result)
 {
     (void)fd;
-    leave_fd_event(p, call, off, len, flags, result, result);
+    leave_fd_event(p, range_event(p, call, off, len), flags, result, result);
 }
 
 void leave_everything(struct probe *p, uint32_t call)
@@ -233,7 +237,7 @@ void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argum
             p->handle->flags &= ~(uint32_t)HANDLE_APPEND;
         }
     }
-    leave_fd_event(p, call, 0, 0, command, result, result < 0 ? error : 0);
+    leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), command, result, result < 0 ? error : 0);
 }
 
 // --- new descriptors
@@ -261,7 +265,7 @@ void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
     if (fd != fd2) {
         leave_dup(p, call, fd, result);
     } else {
-        leave_fd_event(p, call, 0, 0, 0, result, result < 0 ? errno : 0);
+        leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), 0, result, result < 0 ? errno : 0);
     }
 }
 

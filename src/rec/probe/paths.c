@@ -75,8 +75,8 @@ static struct handle *handle_of_new(int fd, int dirfd, const char *path, int fla
     return handles_open(fd, file, flags);
 }
 
-static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, int error,
-                                    uint64_t end)
+static void open_failed_or_left_out(struct probe *p, struct plain_event event, int dirfd, const char *path, int flags,
+                                    int error)
 {
     bool left_out = false;
     bool named = error && can_read_path(path, error) && *path;
@@ -86,7 +86,7 @@ static void open_failed_or_left_out(struct probe *p, uint32_t call, int dirfd, c
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, call, file, end);
+    probe_emission_of_file(&e, p, event.call, file, event.end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     emit_result(&e, -1, 0, error);
     emit_slowly(p->thread, &e);
@@ -101,7 +101,7 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
     bool unnamed = (flags & O_TMPFILE) == O_TMPFILE; // its path is a directory
     if (!error) p->handle = handle_of_new(result, dirfd, unnamed ? NULL : path, flags, &data);
     if (!p->handle) {
-        open_failed_or_left_out(p, call, dirfd, path, flags, error, end);
+        open_failed_or_left_out(p, probe_event(p, call, 0, 0, end), dirfd, path, flags, error);
         return;
     }
     if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // it is new: no other process has it
@@ -116,17 +116,16 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
 
 // --- calls on a path
 
-static void leave_named(struct probe *p, uint32_t call, struct file *file, bool left_out, off_t len, ssize_t result,
-                        int error, uint64_t end)
+static void leave_named(struct probe *p, struct plain_event event, struct file *file, bool left_out, ssize_t result)
 {
     if (left_out) {
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, call, file, end);
-    e.size = (uint64_t)len;
-    emit_result(&e, result, 0, error);
+    probe_emission_of_file(&e, p, event.call, file, event.end);
+    e.size = event.size;
+    emit_result(&e, result, 0, result < 0 ? errno : 0);
     emit_slowly(p->thread, &e);
 }
 
@@ -145,7 +144,7 @@ static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const ch
     } else if (path && (*path || !error)) {
         file = probe_file(dirfd, path, &left_out);
     }
-    leave_named(p, call, file, left_out, len, result, error, end);
+    leave_named(p, probe_event(p, call, 0, (uint64_t)len, end), file, left_out, result);
 }
 
 void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, ssize_t result)
@@ -196,7 +195,7 @@ void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
         if (call == CALL_chroot) recorder.new_root = true;
     }
     if (moved) file = probe_file(AT_FDCWD, "", &left_out); // only the kernel knows where that is
-    leave_named(p, call, file, left_out, 0, result, error, end);
+    leave_named(p, probe_event(p, call, 0, 0, end), file, left_out, result);
 }
 
 void leave_fchdir(struct probe *p, uint32_t call, int fd, int result)

@@ -97,7 +97,7 @@ void probe_emit_without_file(const struct probe *p, uint32_t call, int64_t resul
 bool probe_copy_memory(void *out, const void *from, size_t len);
 // Returns the file position at which `moved` bytes were transferred, and advances it; -1 if it is not known. After a
 // transfer on a shared descriptor, and after an append, only the kernel knows it. `asking` is the probe of the
-// transfer, or NULL if nobody noted whether others ran at the same time.
+// transfer, or NULL if it was not noted whether others ran at the same time.
 off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
 // The entry for a name relative to a directory descriptor; NULL if it is left out (*left_out) or has no known name.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
@@ -127,7 +127,8 @@ static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result)
 
 // --- transfers
 
-// If the position must be asked for afterwards, another thread's transfer may come in between: notes who else runs.
+// If the position must be asked for afterwards, another thread's transfer may come in between: notes whether others
+// run.
 void begin_shared_transfer(struct probe *p);
 
 PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)

@@ -6,7 +6,7 @@
 //
 // Time that the emulator itself loses is owed to its clients: late replies, and the time between a reply and the next
 // request of a client that goes on at once. Later requests that wait for bandwidth are done earlier by that much, so
-// that the rate is exact in the long run. Time in which nobody used the storage is not owed.
+// that the rate is exact in the long run. Time without any request is not owed.
 #pragma once
 
 #include <pthread.h>

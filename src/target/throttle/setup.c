@@ -29,7 +29,7 @@ struct setup {
     struct throttle_state *state;
     struct target_outcome *outcome;
     struct device_path device;
-    int device_fd; // the device releases the image when nobody has it open
+    int device_fd; // the device releases the image when no process has it open
 };
 
 static int failed(struct setup *setup, const char *what, int code)
