@@ -176,56 +176,11 @@ static void add_times(struct pair *pair, const struct replay_phase phase[2])
     pair->runs++;
 }
 
-static bool is_sure(const struct measuring *m, const struct pair *pair)
+static bool is_certain(const struct measuring *m, const struct pair *pair)
 {
     if (pair->runs < RUNS_LEAST) return false;
     return statistics_uncertainty(pair->seconds[0], pair->runs) <= m->effort.uncertainty &&
            statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty;
-}
-
-static uint64_t bytes_of(const struct pair *pair)
-{
-    return benchmark_bytes(&pair->benchmark, 1, pair->np);
-}
-
-typedef bool choose_pair(const struct measuring *m, const struct pair *pair);
-typedef void use_times(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]);
-
-static bool can_share_run(const struct pair *a, const struct pair *b)
-{
-    return a->np == b->np && a->warm == b->warm;
-}
-
-// Runs the chosen pairs, in groups with one number of processes and cache state that fit the storage.
-static int run_round(struct measuring *m, choose_pair *choose, use_times *use)
-{
-    uint64_t room = m->system->storage.free_bytes / 2 < GROUP_BYTES ? m->system->storage.free_bytes / 2 : GROUP_BYTES;
-    struct pair **group = malloc((m->pairs + 1) * sizeof *group);
-    int code = group ? 0 : -ENOMEM;
-    for (size_t i = 0; i < m->pairs && !code;) {
-        uint64_t bytes = 0;
-        size_t count = 0;
-        for (; i < m->pairs && (!count || (can_share_run(&m->pair[i], group[0]) && bytes < room)); i++) {
-            if (!choose(m, &m->pair[i])) continue;
-            group[count++] = &m->pair[i];
-            bytes += bytes_of(&m->pair[i]);
-        }
-        if (!count) break;
-        struct replay_result result = {0};
-        code = run_group(m, group, count, &result);
-        for (size_t k = 0; k < count && !code; k++) use(m, group[k], &result.phase[2 * k]);
-        free(result.phase);
-    }
-    free(group);
-    return code;
-}
-
-// --- how many requests
-
-static bool choose_unrested(const struct measuring *m, const struct pair *pair)
-{
-    (void)m;
-    return !pair->rested;
 }
 
 // As many requests as fill the time that a phase should take, from the first look.
@@ -245,12 +200,42 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
     m->estimate += (faster + slower) * (double)b->count;
 }
 
-// --- the rounds
-
-static bool choose_unsure(const struct measuring *m, const struct pair *pair)
+// Whether the pair needs another run. Those with pauses run once the pauses are known.
+static bool is_chosen(const struct measuring *m, const struct pair *pair, bool first_look)
 {
-    return !is_sure(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
+    if (first_look) return !pair->rested;
+    return !is_certain(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
 }
+
+// Runs all pairs that need it, in groups with one number of processes and cache state that fit the storage. The first
+// look tells how many requests a benchmark should have, later rounds add times.
+static int run_round(struct measuring *m, bool first_look)
+{
+    uint64_t room = m->system->storage.free_bytes / 2 < GROUP_BYTES ? m->system->storage.free_bytes / 2 : GROUP_BYTES;
+    struct pair **group = malloc((m->pairs + 1) * sizeof *group);
+    int code = group ? 0 : -ENOMEM;
+    for (size_t i = 0; i < m->pairs && !code;) {
+        uint64_t bytes = 0;
+        size_t count = 0;
+        for (; i < m->pairs; i++) {
+            struct pair *pair = &m->pair[i];
+            if (count && (pair->np != group[0]->np || pair->warm != group[0]->warm || bytes >= room)) break;
+            if (!is_chosen(m, pair, first_look)) continue;
+            group[count++] = pair;
+            bytes += pair->benchmark.size * pair->benchmark.count * pair->np;
+        }
+        if (!count) break;
+        struct replay_result result = {0};
+        code = run_group(m, group, count, &result);
+        for (size_t k = 0; k < count && !code; k++)
+            first_look ? set_count(m, group[k], &result.phase[2 * k]) : add_times(group[k], &result.phase[2 * k]);
+        free(result.phase);
+    }
+    free(group);
+    return code;
+}
+
+// --- the rounds
 
 // Pauses are as long as the requests take without them in the first round.
 static void set_pauses(struct measuring *m)
@@ -267,16 +252,10 @@ static void set_pauses(struct measuring *m)
     }
 }
 
-static void note_times(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
-{
-    (void)m;
-    add_times(pair, phase);
-}
-
-static size_t count_unsure(const struct measuring *m)
+static size_t count_uncertain(const struct measuring *m)
 {
     size_t count = 0;
-    for (size_t i = 0; i < m->pairs; i++) count += !is_sure(m, &m->pair[i]);
+    for (size_t i = 0; i < m->pairs; i++) count += !is_certain(m, &m->pair[i]);
     return count;
 }
 
@@ -290,11 +269,12 @@ static int run_rounds(struct measuring *m)
 {
     tell(m, (struct measure_progress){
                 .step = MEASURE_ESTIMATE, .least = m->estimate * RUNS_LEAST, .most = m->estimate * RUNS_MOST});
-    for (unsigned round = 0; round < RUNS_MOST && count_unsure(m); round++) {
+    for (unsigned round = 0; round < RUNS_MOST && count_uncertain(m); round++) {
         double took = clock_seconds() - m->start;
         if (m->effort.total > 0 && round > RUNS_LEAST && took + m->estimate > m->effort.total) break;
-        tell(m, (struct measure_progress){.step = MEASURE_ROUND, .round = round + 1, .uncertain = 2 * count_unsure(m)});
-        FORWARD(run_round(m, choose_unsure, note_times));
+        tell(m,
+             (struct measure_progress){.step = MEASURE_ROUND, .round = round + 1, .uncertain = 2 * count_uncertain(m)});
+        FORWARD(run_round(m, false));
         if (round == 0) set_pauses(m);
     }
     return 0;
@@ -385,7 +365,7 @@ static int measure(struct measuring *m)
     FORWARD(choose_pairs(m));
     FORWARD(check_room(m));
     tell(m, (struct measure_progress){.step = MEASURE_FIRST_LOOK});
-    FORWARD(run_round(m, choose_unrested, set_count));
+    FORWARD(run_round(m, true));
     FORWARD(run_rounds(m));
     FORWARD(run_microbench(m));
     return make_points(m);

@@ -1,4 +1,4 @@
-#include "replay/choose_phases.h"
+#include "replay/replay.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "log/log.h"
 #include "model/file/write.h"
 #include "model/scale.h"
-#include "replay/choose_phases.h"
 #include "replay/launch.h"
 
 enum { MOST_PROCESSES = 1 << 20 };

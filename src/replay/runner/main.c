@@ -4,7 +4,6 @@
 #include "base/err.h"
 #include "model/file/read.h"
 #include "model/scale.h"
-#include "replay/runner/microbench.h"
 #include "replay/runner/runner.h"
 #include "replay/runner/world.h"
 

@@ -1,4 +1,3 @@
-#include "replay/runner/microbench.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // One operation after the other: waits its pause, does it with the back end of its layer, and takes the time.
-#include "replay/runner/operations.h"
+#include "replay/runner/runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "replay/runner/ops.h"
-#include "replay/runner/transfers.h"
 #include "replay/runner/world.h"
 
 static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind)

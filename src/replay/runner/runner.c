@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "model/phase_list.h"
-#include "replay/runner/operations.h"
-#include "replay/runner/transfers.h"
 #include "replay/runner/world.h"
 
 enum { CLOCK_READINGS = 1000 };

@@ -158,6 +158,8 @@ struct replay_thread {
 
 // Runs the model, which is read and scaled to the world.
 int runner_run(struct runner *runner);
+// Measures how fast calls create and find names in the directory of the job, and how fast messages go (microbench.c).
+int microbench_run(const struct replay_job *job);
 // Gathers the results of all processes; rank 0 writes them (report.c).
 int runner_report(struct runner *runner);
 // Sets how many barriers of each phase all processes do (barriers.c).
@@ -188,8 +190,11 @@ void files_make_ready(struct replay_thread *thread, const struct replay_backend 
 int files_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step);
 void files_free(struct runner *runner);
 
-// --- operations (operations.c), transfers (transfers.c)
+// --- operations (operations.c): those of a thread, as model_expand_phase gives them; the context is the thread
 
+int operations_run(const struct model_step *step, void *context);
+// Of a phase that is not chosen: counts the operation for threads that wait for it.
+int operations_leave_out(const struct model_step *step, void *context);
 // Counts an operation that no back end can do.
 void operations_skip(struct runner *runner, const struct model_step *step);
 // Counts an operation that failed; `error` is -errno.
@@ -199,6 +204,15 @@ void operations_failed(struct replay_thread *thread, const struct model_step *st
 void operations_add(struct runner *runner, double *sum, double seconds);
 // Adds to the time of the step's phase.
 void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds);
+
+// --- transfers (transfers.c)
+
+int transfers_run(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
+                  const struct model_step *step);
+// Before each operation: waits for the nonblocking transfers that the program had waited for by now, for all of the
+// file `closed` (or NULL), or for `all`.
+void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all);
+void transfers_free(struct replay_thread *thread);
 // The datatype of a transfer whose memory is not contiguous; NULL where it is, or cannot be made again.
 const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step);
 

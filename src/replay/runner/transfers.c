@@ -1,5 +1,5 @@
 // Transfers: their memory and data, and those that are not waited for at once.
-#include "replay/runner/transfers.h"
+#include "replay/runner/runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
