@@ -11,14 +11,7 @@
 #include "model/builder.h"
 #include "model/file/keywords.h"
 
-uint64_t benchmark_bytes(const struct benchmark *benchmark, size_t count, uint32_t np)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) bytes += benchmark[i].size * benchmark[i].count * np;
-    return bytes;
-}
-
-// Each benchmark has these kinds of operations, in this order, behind the barrier that all share.
+// The kinds of operations of each benchmark, in this order, after the barrier that all share.
 enum action { DO_WRITE, DO_READ, DO_CREATE, DO_OPEN, DO_SYNC, DO_CLOSE, ACTIONS };
 
 static const struct {
@@ -36,7 +29,7 @@ static const struct {
 
 enum { KIND_BARRIER };
 
-// One benchmark that is being made.
+// The benchmark that is being added to the model.
 struct making {
     struct model_builder b;
     const struct benchmark *benchmark;
@@ -82,7 +75,7 @@ static int add_kind(struct making *m, enum action action)
                            .has_offset = action == DO_WRITE || action == DO_READ,
                            .set = (uint32_t)m->number,
                            .set2 = OP_NO_SET};
-    if (benchmark->mpiio && kind.class == CLASS_OPEN) kind.hints = 1; // the only hints, which are empty
+    if (benchmark->mpiio && kind.class == CLASS_OPEN) kind.hints = 1; // place + 1 of the only hints, which are empty
     if (flags) FORWARD(model_flags_parse(kind.layer, flags, &kind.flags));
     if (flags && !benchmark->mpiio && benchmark->direct) kind.flags |= O_DIRECT;
     return builder_add_kind(&m->b, &kind);
@@ -90,7 +83,7 @@ static int add_kind(struct making *m, enum action action)
 
 // --- operations
 
-// All coordinates are 0, but for the member where each process has a file of its own.
+// All coordinates are 0, except the member where each process has its own file.
 static int make_op(struct making *m, struct model_item *item, uint32_t kind)
 {
     FORWARD(builder_make_op(&m->b, item, kind));
@@ -152,7 +145,7 @@ static int make_request(struct making *m, struct model_item *item, bool write)
     return builder_check_op(&m->b, item);
 }
 
-// A loop over requests. In one process's own file, strided ones go over it twice, every second request at a time.
+// A loop over requests. In a file of one process, strided requests go over it twice, each time every second one.
 static int make_loop(struct making *m, struct model_items *items, bool write)
 {
     const struct benchmark *benchmark = m->benchmark;
@@ -169,7 +162,7 @@ static int make_loop(struct making *m, struct model_items *items, bool write)
     return twice ? end_loop(m, items) : 0;
 }
 
-// Each process's requests in an order of its own, the same in every run.
+// Puts the requests of a process in a random order, the same in each run.
 static void shuffle(uint64_t *order, uint64_t count, uint64_t seed)
 {
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
@@ -207,7 +200,7 @@ static int make_list(struct making *m, struct model_items *items, bool write)
 
 // --- families: one phase each
 
-// A part of all processes.
+// Begins a part that all processes have.
 static int begin_part(struct making *m, struct model_part **parts, size_t *count, bool others)
 {
     struct arena *arena = &m->b.model->arena;

@@ -104,16 +104,15 @@ static double share_of_rested(const struct system *system, const struct io_class
 
 static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class)
 {
-    const char *what = like->warm                                      ? "only points of the page cache"
-                       : like->collective != class->collective         ? "no points of collective calls"
-                       : like->mode != class->mode                     ? "no points of this access mode"
-                       : !e->below                                     ? "smaller than any point"
-                       : !e->above                                     ? "larger than any point"
-                       : like->np != class->concurrency                ? "no points of this number of processes"
-                       : like->shared != class->shared && like->np > 1 ? "no points of this kind of sharing"
-                                                                       : NULL;
-    e->extrapolated = what != NULL;
-    snprintf(e->reason, sizeof e->reason, "%s", what ? what : "");
+    e->reason = like->warm                                      ? "only points of the page cache"
+                : like->collective != class->collective         ? "no points of collective calls"
+                : like->mode != class->mode                     ? "no points of this access mode"
+                : !e->below                                     ? "smaller than any point"
+                : !e->above                                     ? "larger than any point"
+                : like->np != class->concurrency                ? "no points of this number of processes"
+                : like->shared != class->shared && like->np > 1 ? "no points of this kind of sharing"
+                                                                : NULL;
+    e->extrapolated = e->reason != NULL;
 }
 
 int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate)

@@ -10,7 +10,7 @@ struct estimate {
     const struct system_point *below, *above; // points of the next smaller and larger size, or the same; either or NULL
     const struct system_point *rested;        // a point with pauses between requests, where the class has them; or NULL
     bool extrapolated;                        // points differ in mode, number of processes, or size
-    char reason[128];                         // in what they differ
+    const char *reason;                       // in what they differ; NULL unless extrapolated
 };
 
 // How long all requests of the class take on the system. ERR_NOTHING where it has no point of reading, or writing.

@@ -16,7 +16,6 @@ static double phase_seconds(const struct predicting *p, struct predict_run here,
 const struct predictor predict_mendez = {
     .name = "mendez",
     .systematic = 0.25,
-    .for_directories = true,
     .for_profiles = true,
     .needs_bytes = true,
     .run = run,

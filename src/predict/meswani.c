@@ -19,7 +19,6 @@ static double phase_seconds(const struct predicting *p, struct predict_run here,
 const struct predictor predict_meswani = {
     .name = "meswani",
     .systematic = 0.25,
-    .for_directories = true,
     .for_profiles = true,
     .needs_reference = true,
     .needs_bytes = true,

@@ -60,7 +60,7 @@ static int choose_methods(struct predicting *p)
 
 static bool is_for(const struct predictor *predictor, const struct predict_target *target)
 {
-    return target->is_directory ? predictor->for_directories : predictor->for_profiles;
+    return target->is_directory ? predictor->run != NULL : predictor->for_profiles;
 }
 
 // Whether the methods can do their work: profiles have points for each class of transfers, and the program a time

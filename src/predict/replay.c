@@ -24,7 +24,6 @@ const struct predictor predict_replay = {
     .name = "replay",
     .systematic = 0.05,
     .is_default = true,
-    .for_directories = true,
     .run = run,
     .phase_seconds = phase_seconds,
 };

@@ -137,9 +137,8 @@ static int read_number32(const struct json_value *object, const char *key, uint3
 {
     uint64_t number;
     FORWARD(json_in_need_uint64(object, key, &number, error));
-    if (number > UINT32_MAX) return json_in_fail(error, json_in_member(object, key), "%s is too large", key);
     *out = (uint32_t)number;
-    return 0;
+    return number == *out ? 0 : json_in_fail(error, json_in_member(object, key), "%s is too large", key);
 }
 
 static int read_field(const struct json_value *object, const struct field *field, void *at, struct json_in_error *error)
