@@ -5,7 +5,6 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "cli/diff.h"
-#include "model/compare/blocks.h"
 
 static struct human human_change(double a, double b)
 {

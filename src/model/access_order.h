@@ -1,4 +1,4 @@
-// How operations of one kind follow each other in their file.
+// How the operations of one kind follow each other in their file.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct access_order {
     uint64_t regular; // steps by `disp`
 };
 
-// The next operation. The first one, of a process say, follows none.
+// Adds the next operation. The first one, for example of a process, follows none.
 static inline void access_order_follow(struct access_order *order, const struct op *op, bool is_first)
 {
     int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
@@ -31,7 +31,7 @@ static inline void access_order_follow(struct access_order *order, const struct 
     order->last_member = op->at[AT_MEMBER];
 }
 
-// Random: a good part of the steps goes backwards, and not in some regular way.
+// Random: many steps go backwards, in no regular way.
 static inline const char *access_order_mode(const struct access_order *order)
 {
     if (order->consecutive == order->steps) return "sequential";

@@ -23,7 +23,7 @@ struct expr {
 static const char *const variable_names[] = {"idP", "np", "ph", "rs"};
 enum { VARIABLES = sizeof variable_names / sizeof *variable_names };
 
-// At each level of parentheses at most two values wait (of a sum and of a product); the innermost has a third.
+// Each level of parentheses has at most two pending values (of a sum and of a product); the innermost has a third.
 enum { MAX_HEIGHT = 2 * (EXPR_MAX_NESTING + 1) + 1 };
 
 struct parser {
@@ -141,7 +141,7 @@ int expr_parse(const char *text, struct expr **out)
     return 0;
 }
 
-// C rounds towards zero: one less where that was up.
+// C rounds towards zero; this rounds down.
 static int divide(int64_t left, int64_t right, int64_t *quotient, int64_t *remainder)
 {
     RETURN_IF(right == 0, -EDOM);

@@ -9,15 +9,15 @@
 #include "model/loops_folding.h"
 
 enum {
-    RUN_LEAST = 3,  // operations at a constant step that are a run whatever the step is
-    CANDIDATES = 8, // periods that are tried at one place for one reason
+    RUN_LEAST = 3,  // operations at any constant step that are a run
+    CANDIDATES = 8, // periods to try at one place for one reason
 };
 
 // --- shapes and steps
 
 static uint64_t shape_of(struct loops *item)
 {
-    // Far from the counts that occur: mixing what is equal gives 0, and 0 with 0 gives 0 again.
+    // A start value far from the counts that occur.
     uint64_t hash = hash_add(UINT64_C(0x6e65737400) + item->type, item->count);
     if (item->type == LOOPS_OP) {
         hash = hash_add(hash, item->op.kind);
@@ -57,7 +57,7 @@ static struct loops single(const struct op *op)
     return item;
 }
 
-// Whether the second of two operations begins where the first one ends, or the other way round, or both in one place.
+// True if the second operation begins where the first one ends, or the reverse, or both begin at one place.
 static bool touching(const struct loops_step *step, const struct op *op)
 {
     int64_t offset = step->at[AT_OFFSET];
@@ -67,7 +67,7 @@ static bool touching(const struct loops_step *step, const struct op *op)
 
 // --- runs of single operations, straight from the input: most of what there is disappears here
 
-// How many operations from the first on have a constant step.
+// Counts the operations from the first on that have a constant step.
 static size_t run_length(const struct op *ops, size_t count)
 {
     if (count < 2 || ops[1].kind != ops[0].kind) return 1;
@@ -93,7 +93,7 @@ static int make_run(const struct folding *f, const struct op *ops, size_t count,
     return 0;
 }
 
-// The last operation of a run may begin a longer one: it goes there.
+// If the last operation of a run begins a longer one, it belongs there.
 static int fold_runs(struct folding *f, const struct op *ops, size_t count)
 {
     for (size_t i = 0, n; i < count; i += n) {
@@ -111,7 +111,7 @@ static int fold_runs(struct folding *f, const struct op *ops, size_t count)
 
 // --- comparing repetitions
 
-// How the items of a body compare with those of the next repetition and the one after.
+// Compares the items of a body with the next repetition and the one after.
 struct likeness {
     bool has_first;
     struct loops_step first; // the first operation's step from one repetition to the next
@@ -142,13 +142,13 @@ static bool compare(struct likeness *like, const struct loops *a, const struct l
     return like->alike || like->steady;
 }
 
-// What is known of loops with some period in this pass: none begins before this item.
+// For each period of this pass: no loop with it begins before this item.
 struct trying {
     size_t *not_before; // by period
 };
 
-// Compares the `period` items at `at` with the two repetitions behind them. Where they form no loop, items from `at` on
-// up to which none begins with this period are noted: the same pairs of items would fail again.
+// Compares the `period` items at `at` with the two repetitions after them. If they form no loop, it notes up to which
+// item none begins with this period, as the same pairs of items would fail again.
 static bool compare_bodies(const struct folding *f, const struct trying *t, size_t at, size_t period,
                            struct likeness *like)
 {
@@ -173,7 +173,7 @@ static bool compare_bodies(const struct folding *f, const struct trying *t, size
     return true;
 }
 
-// Whether the two items at `other` are as far apart as those at `at`.
+// True if the two items at `other` are as far apart as those at `at`.
 static bool is_pair_like(const struct folding *f, size_t at, size_t other, const struct likeness *like)
 {
     const struct loops *item = &f->item[other];
@@ -182,7 +182,7 @@ static bool is_pair_like(const struct folding *f, size_t at, size_t other, const
     return same_step(&step, &like->first);
 }
 
-// Whether what occurs twice at least, and not steadily, is a loop of two.
+// True if items that occur twice, without a constant step, are a loop of two.
 static bool is_twice(const struct folding *f, size_t at, size_t period, const struct likeness *like)
 {
     const struct loops *a = f->item + at;
@@ -192,13 +192,14 @@ static bool is_twice(const struct folding *f, size_t at, size_t period, const st
     return !has_third || is_pair_like(f, at, at + 2, like) || (at > 1 && is_pair_like(f, at, at - 2, like));
 }
 
-// Unsigned: offsets may be any 64 bits.
+// Unsigned, as offsets may use all 64 bits.
 static uint64_t offset_at(const struct folding *f, size_t at)
 {
     return (uint64_t)f->item[at].op.at[AT_OFFSET];
 }
 
-// Most attempts among single operations end here: neither the first two move alike, nor the first one steadily.
+// A cheap test for single operations, which most attempts fail: the first two do not move alike, and the first one does
+// not move by a constant step.
 static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
 {
     const struct loops *a = f->item + at;
@@ -209,7 +210,7 @@ static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
     return offset_at(f, at + 2 * period) - offset_at(f, at + period) != step;
 }
 
-// How often the `period` items at `at` repeat, 0 where they form no loop.
+// Returns how often the `period` items at `at` repeat, or 0 if they form no loop.
 static uint64_t repetitions(const struct folding *f, const struct trying *t, size_t at, size_t period)
 {
     struct likeness like;
@@ -265,7 +266,7 @@ int loops_make_loop(const struct folding *f, size_t at, size_t period, uint64_t 
 
 // --- where loops may begin
 
-// Reasons to think that an item begins a repetition of another one. The shape alone is a weak one, but the only one for
+// Reasons why an item may begin a repetition of another one. The shape alone is weak evidence, but the only one for
 // loops in which everything changes; the others find long periods among items of one shape.
 enum reason {
     SAME_SHAPE,
@@ -275,7 +276,7 @@ enum reason {
 };
 
 struct links {
-    uint32_t *next[REASONS]; // by item: the next one that is like it, or the count of items
+    uint32_t *next[REASONS]; // by item: the next similar one, or the count of items
     unsigned octaves;        // bit n: some period from 2^n to 2^(n+1)-1 is worth trying
 };
 
@@ -321,7 +322,7 @@ static int link_items(const struct folding *f, struct links *links)
     return code;
 }
 
-// The shortest period of this octave that repeats the items at `from`.
+// Returns the shortest period of this octave that repeats the items at `from`.
 static size_t find_period(const struct folding *f, const struct links *links, const struct trying *t, unsigned octave,
                           size_t from, uint64_t *count)
 {
@@ -343,8 +344,8 @@ static size_t find_period(const struct folding *f, const struct links *links, co
     return found;
 }
 
-// Whether an operation is what the first one of a body would have been in the repetition before: `r0 r1 w0 r2 w1` is
-// two reads and then a loop, not a read and then a loop.
+// True if an operation continues the loop one repetition to the left: `r0 r1 w0 r2 w1` is two reads and a loop, not one
+// read and a loop.
 static bool precedes(const struct loops *before, const struct loops *body, const struct loops *next)
 {
     if (before->type != LOOPS_OP || body->type != LOOPS_OP || before->shape != body->shape) return false;
@@ -352,7 +353,7 @@ static bool precedes(const struct loops *before, const struct loops *body, const
     return same_step(&step, &to_body);
 }
 
-// One pass from left to right. Returns whether anything was folded.
+// Makes one pass from left to right. Returns whether it folded anything.
 static int fold_pass(struct folding *f, const struct links *links, const struct trying *t, unsigned octave)
 {
     size_t from = 0, to = 0;
@@ -430,7 +431,7 @@ int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct l
     int code = fold_runs(&f, ops, count);
     if (!code) code = fold_loops(&f);
     if (!code) code = loops_list_loose(&f);
-    // Two shapes with one hash would make a wrong model: then the operations stay a list.
+    // Two shapes with one hash would make a wrong model. Then the operations stay a list.
     struct checking checking = {ops};
     struct loops_seq seq = {f.item, f.count};
     if (!code && loops_walk(&seq, check_one, &checking)) code = loops_list_all(&f, ops, count);

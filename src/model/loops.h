@@ -1,19 +1,20 @@
-// Nests of loops: a sequence of operations as a short tree from which every operation comes back in order.
+// Loops: a sequence of operations as a short tree that gives back every operation in order.
 //
-// An item is one operation, a loop over a body of items, or a list of operations that follow no rule. Inside loops an
-// operation has a step for each coordinate and each loop around it, the innermost first.
+// An item is one operation, a loop over a body of items, or a list of operations that follow no rule. An operation
+// inside loops has a step for each coordinate and each loop around it, the innermost first.
 //
-// Folding goes from short periods to long ones, and from left to right within a period, so that inner loops are there
-// before outer ones look for them. What repeats p items forms a loop where
-//   - it occurs three times or more, each operation moved by a constant step of its own, or
-//   - it occurs twice and everything moved by the same step. Of single operations this is true of any two: they must
-//     begin where the other ends, or be in the same place, or be the only two of their kind and size in a row. Of
-//     single loops too: there must be no third, or two more that are as far apart.
-// Chance makes such loops as well. What speaks for a loop are the operations that follow from those before them (one of
-// a run of three), and the changes of kind, file and size that come again with each repetition. Where there is little
-// of that, less than three, or no more than what does not follow and less than eight, a loop is loose, as single
-// operations are. Loose items in a row become a list: those of one kind from 8 operations on, if more does not follow
-// than does; of kinds that change often from 16 items on. A list takes in what chance may have made next to it.
+// Folding tries short periods before long ones, and goes from left to right within a period, so that inner loops exist
+// before outer ones are searched. A run of p items that repeats forms a loop if
+//   - it occurs three times or more, and each operation moves by a constant step of its own; or
+//   - it occurs twice and all operations move by the same step. As any two single operations do that, they must also
+//     touch, or be at the same place, or be the only two of their kind and size in a row. As any two single loops do
+//     that too, there must be no third one, or two more that are as far apart.
+// Such loops also arise by chance. Evidence for a loop is the number of operations that follow from earlier ones (one
+// in a run of three), plus the changes of kind, file and size that each repetition has. A loop is loose if its evidence
+// is less than three; or if it is less than eight and not more than what does not follow. Single operations are loose
+// too. Loose items in a row become a list: operations of one kind if there are 8 or more and most do not follow;
+// operations of kinds that change often if there are 16 items or more. A list absorbs neighbours that may be there by
+// chance.
 #pragma once
 
 #include <stddef.h>
@@ -55,13 +56,13 @@ struct loops_seq {
 // Folds a sequence. All memory is the arena's.
 int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct loops_seq *out);
 
-// Every operation in order; a return other than 0 ends the walk and is handed back. `leaf` counts the operations as
-// written in the tree (and lists), in order, from 0.
+// Calls back with every operation in order. A return other than 0 ends the walk and is handed back. `leaf` counts the
+// operations and lists as they are written in the tree, from 0.
 typedef int loops_callback(const struct op *op, size_t leaf, void *context);
 int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context);
 
-// Every operation as it is written: the first one it stands for, its steps and the counts of the loops around it, the
-// innermost first. Those of lists one by one, without steps, and `count` is NULL.
+// Calls back with every operation as it is written: the first one that it stands for, its steps and the counts of the
+// loops around it, the innermost first. Operations of lists come one by one, without steps, and `count` is NULL.
 typedef void loops_see(const struct op *first, const struct loops_step *step, const uint64_t *count, unsigned steps,
                        void *context);
 void loops_visit(const struct loops_seq *seq, loops_see *see, void *context);

@@ -7,18 +7,18 @@
 
 enum {
     EVIDENCE_LEAST = 3, // less than this may be chance
-    EVIDENCE_MUCH = 8,  // and this is none, even where there is as much that does not follow
+    EVIDENCE_MUCH = 8,  // this is enough, even if as much does not follow
     LIST_OF_KIND = 8,   // operations of one kind that are a list
-    LIST_OF_KINDS = 16, // items of kinds that change often that are a list
+    LIST_OF_KINDS = 16, // items of often changing kinds that are a list
 };
 
 // --- how much of an item follows from the rest of it
 
 struct content {
     uint64_t leaves;
-    uint64_t given;    // operations and steps that nothing says
+    uint64_t given;    // operations and steps that do not follow from others
     uint64_t evidence; // operations that follow from these, and changes of kind, file and size that come again
-    uint64_t kinds;    // one bit each, or shared
+    uint64_t kinds;    // op_bit of each
     uint64_t changes;
     const struct op *last;
     bool is_of_kind; // just one
@@ -43,7 +43,7 @@ static const struct loops *first_leaf(const struct loops *item)
     return item;
 }
 
-// Whether a loop of this level moves everything by one step.
+// True if a loop of this level moves everything by one step.
 static bool is_alike(const struct loops *item, unsigned level, const struct loops_step *step)
 {
     if (item->type == LOOPS_OP) {
@@ -183,7 +183,7 @@ static size_t same_kinds_from(const struct group *group, size_t count)
     return n;
 }
 
-// Whether kinds change so often that those of one kind mean nothing.
+// True if kinds change so often that runs of one kind mean nothing.
 static bool is_mixed(const struct group *group, size_t count)
 {
     size_t changes = 0;
@@ -191,7 +191,7 @@ static bool is_mixed(const struct group *group, size_t count)
     return count >= LIST_OF_KINDS && changes * LIST_OF_KIND > count;
 }
 
-// Makes one group of the first ones if they are enough for a list. Returns the number of groups that are left of them.
+// Makes one group of the first ones if they are enough for a list. Returns how many groups are left of them.
 static size_t make_row(struct group *to, const struct group *from, size_t count, bool mixed)
 {
     struct group row = *from;
@@ -229,7 +229,7 @@ static unsigned bits_of(uint64_t number)
     return number ? 64u - (unsigned)__builtin_clzll(number) : 0;
 }
 
-// What chance makes among n operations is short, and of their kinds.
+// Chance makes short loops, of the same kinds as the list.
 static bool takes_in(const struct group *list, const struct group *other)
 {
     if (!list->is_list || other->kinds & ~list->kinds) return false;
@@ -251,7 +251,7 @@ static size_t absorb(struct group *group, size_t count)
     return groups;
 }
 
-// Two operations alike, and no third: a loop after all.
+// Two similar operations without a third are a loop.
 static bool is_pair(const struct folding *f, const struct group *group, size_t count, size_t at)
 {
     const struct loops *items = f->item;

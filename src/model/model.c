@@ -111,20 +111,16 @@ static int instance_items(struct arena *arena, const struct model_items *items, 
     return 0;
 }
 
-int model_instance(const struct model_process *process, struct arena *arena, struct loops_seq *out)
+int model_walk(const struct model_process *process, loops_callback *callback, void *context)
 {
     const struct model_part *part = process->part;
     struct expr_variables variables = {.idp = part->rank[process->rank_place],
                                        .np = process->model->program[process->family->program].np,
                                        .ph = part->ph[process->ph_place]};
-    return instance_items(arena, &part->items, &variables, process->ph_place * part->ranks + process->rank_place, out);
-}
-
-int model_walk(const struct model_process *process, loops_callback *callback, void *context)
-{
     struct arena arena = {0};
     struct loops_seq seq;
-    int stop = model_instance(process, &arena, &seq);
+    size_t index = process->ph_place * part->ranks + process->rank_place;
+    int stop = instance_items(&arena, &part->items, &variables, index, &seq);
     if (!stop) stop = loops_walk(&seq, callback, context);
     arena_free(&arena);
     return stop;
@@ -149,7 +145,7 @@ struct expanding {
     const struct model *model;
     uint32_t rank, thread, phase;
     struct op *op;                  // transfers, then others
-    const struct model_item **from; // beside them: the items that they come from
+    const struct model_item **from; // for each operation: the item that it comes from
     size_t ops;
     const struct model_item **leaf; // of the part that is being expanded
     size_t leaves;

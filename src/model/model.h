@@ -1,7 +1,7 @@
-// The application's I/O as phases: what a MODEL file holds (doc/model.md), and how it comes out of a log.
+// The application's I/O as phases: what a MODEL file holds (doc/model.md), and how it is made from a log.
 //
-// `structure` is what the application does wherever it runs: programs, families of phases, their patterns and order.
-// `observed` is what one run on one machine saw. Both live in the same structs here; the names say which is which.
+// `structure` is what the application does on any machine: programs, families of phases, their patterns and order.
+// `observed` is what one run on one machine saw. Both are in the same structs; comments say which fields are observed.
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 enum { MODEL_VERSION = 1 };
 
-// A number that depends on the rank and on which phase of the family it is: an expression, or a table.
+// A number that depends on the rank and on the phase of the family: an expression, or a table.
 struct model_value {
     const char *text; // NULL for a table
     struct expr *expr;
@@ -34,7 +34,7 @@ struct model_items {
     size_t count;
 };
 
-// As struct loops, but for all ranks and phases at once.
+// The same as struct loops, but for all ranks and phases at once.
 struct model_item {
     uint8_t type; // enum loops_type
     uint8_t steps;
@@ -50,10 +50,10 @@ struct model_item {
     struct model_async *async; // observed; NULL where operations end before they return
 };
 
-// Between the beginning of an asynchronous transfer and the moment when its end was seen.
+// Between the start of an asynchronous transfer and the moment when its end was seen.
 struct model_async {
-    uint64_t ahead;     // operations that the thread began meanwhile: median
-    int64_t overlap_ns; // work that it did meanwhile, where it began no operation: mean
+    uint64_t ahead;     // operations that the thread began during that time: median
+    int64_t overlap_ns; // work that it did during that time, if it began no operation: mean
 };
 
 // A distribution of times.
@@ -63,7 +63,7 @@ struct model_pause {
     int64_t quantile_ns[5]; // smallest, quarter, median, three quarters, largest
 };
 
-// Lanes that do the same but for where, in some phases of a family.
+// Threads that do the same at different places, in some phases of a family.
 struct model_part {
     uint32_t *ph; // ascending
     size_t phs;
@@ -73,7 +73,7 @@ struct model_part {
     struct model_items items;
 };
 
-// One of the phases of a family, as it was observed.
+// One phase of a family, as observed.
 struct model_phase {
     uint32_t family;
     uint32_t ph; // from 1
@@ -81,14 +81,14 @@ struct model_phase {
     int64_t start_ns;
     int64_t span_ns;
     int64_t duration_ns;
-    int64_t other_ns; // as the duration, of what is not a transfer
-    int64_t comm_ns;  // between the phase before and this one: the most of any process
-    int64_t idle_ns;  // so too
+    int64_t other_ns; // the same as duration_ns, for operations that are not transfers
+    int64_t comm_ns;  // between the previous phase and this one: the maximum over processes
+    int64_t idle_ns;  // the same
     uint64_t comm_calls;
     uint64_t comm_bytes;
 };
 
-// From when on a thread was in a phase, with its first transfer there.
+// The time from which a thread was in a phase, with its first transfer there.
 struct model_stay {
     uint32_t process; // id in the log
     uint32_t tid;
@@ -97,9 +97,9 @@ struct model_stay {
     int64_t start_ns;
 };
 
-// Operations of a thread that use a file which another thread of the process opens, or close one that it uses. They
-// begin when the other has done so many of its operations. Both are counted from 1 in the order of their thread through
-// all phases, barriers left out.
+// Operations of a thread that use a file which another thread of the process opens, or that close a file which the
+// other thread uses. They begin when the other thread has done a number of its operations. Both are counted from 1 in
+// the order of their thread through all phases, without barriers.
 struct model_wait {
     uint32_t program;
     uint32_t rank;
@@ -116,12 +116,12 @@ struct model_family {
     enum segment_cut cut;    // what lies before each (but the first)
     struct model_part *part; // transfers; each holds all phases of the family
     size_t parts;
-    struct model_part *other; // what is not a transfer: mostly in the first phase and the last
+    struct model_part *other; // operations that are not transfers: mostly in the first and last phase
     size_t others;
     uint64_t weight;       // bytes of one phase: all have the same
     bool has_period;       // observed, with three phases or more
     int64_t period_ns;     // from start to start: median
-    uint64_t period_ticks; // so too
+    uint64_t period_ticks; // the same
     double irregularity;   // of it: standard deviation / mean
 };
 
@@ -143,8 +143,8 @@ struct model_file {
     uint64_t size_after;        // observed: as far as the transfers reached
 };
 
-// A name for files that stand for the program's: letters for the set and a number for the member, so that they form the
-// same sets again.
+// A name for a file that stands in for one of the program: letters for the set and a number for the member, so that the
+// files form the same sets again.
 enum { MODEL_PLAIN_NAME_BYTES = 32 };
 struct model;
 void model_plain_name(const struct model *model, uint32_t file, uint32_t member, char name[MODEL_PLAIN_NAME_BYTES]);
@@ -154,7 +154,7 @@ struct model_hint {
     const char *value;
 };
 
-// Asked for by the program (structure), and what MPI made of it (observed).
+// What the program asked for (structure), and what MPI made of it (observed).
 struct model_hints {
     struct model_hint *asked;
     size_t asked_count;
@@ -164,7 +164,7 @@ struct model_hints {
 
 struct model {
     struct arena arena;
-    unsigned layer; // that was chosen; LAYER_NONE: the highest of each file
+    unsigned layer; // that was asked for; LAYER_NONE: the highest one per file
     int64_t gap_ns;
     struct op_kind *kind;
     size_t kinds;
@@ -185,7 +185,7 @@ struct model {
     struct model_wait *wait; // observed
     size_t waits;
     uint64_t bytes;    // of all phases
-    uint64_t unphased; // observed: bytes in the log that are in none, the sum of these:
+    uint64_t unphased; // observed: bytes in the log that are in no phase, the sum of these:
     uint64_t unphased_launchers;
     uint64_t unphased_unnamed;  // of no file
     uint64_t unphased_untraced; // after the trace had ended
@@ -211,13 +211,13 @@ void model_free(struct model *model);
 
 int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out);
 
-// Every operation of one process's thread in its order, others between transfers as they were. `name` of its file.
+// Every operation of one thread of a process in order; others stand between transfers as they did in the program.
 struct model_step {
     const struct op_kind *kind;
     const struct op *op;             // AT_POSITION is meaningless
     uint32_t phase;                  // place in model.phase
     const struct model_pause *think; // before operations of this kind; NULL where it is not known
-    const struct model_async *async; // so too
+    const struct model_async *async; // the same
 };
 typedef int model_callback(const struct model_step *step, void *context);
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_callback *callback,
@@ -225,9 +225,9 @@ int model_expand(const struct model *model, uint32_t program, uint32_t rank, uin
 int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
                        model_callback *callback, void *context);
 
-uint32_t model_threads(const struct model *model, uint32_t program); // all are below this
+uint32_t model_threads(const struct model *model, uint32_t program); // thread numbers are below this
 
-// Goes through the operations and lists of items as they are written, loops and all, without recursion.
+// Iterates over the operations and lists of items as they are written, inside and outside of loops, without recursion.
 struct model_leaves {
     struct {
         const struct model_items *items;
@@ -248,11 +248,9 @@ struct model_process {
 };
 // Its operations in order; a return of `callback` other than 0 ends the walk and is handed back.
 int model_walk(const struct model_process *process, loops_callback *callback, void *context);
-// The same as loops; memory is the arena's and the model's.
-int model_instance(const struct model_process *process, struct arena *arena, struct loops_seq *out);
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
 
-// The rows of the table of phases: operations of one family, alike ones together.
+// Operations of one family; similar ones are put together.
 struct op_summary {
     unsigned class;             // CLASS_READ or CLASS_WRITE
     const struct op_kind *kind; // of the first
@@ -273,11 +271,13 @@ struct op_summary {
 };
 int model_summarise_ops(const struct model *model, const struct model_family *family, struct op_summary **rows,
                         size_t *count);
-// Of a request: what was asked for, or what moved on average where that is less than half of it, or sizes differ.
+// Size of a request: what was asked for; or the average that was moved if that is less than half of it, or if sizes
+// differ.
 uint64_t op_summary_size(const struct op_summary *row);
 
 const char *model_pointer_name(const struct op_kind *kind); // explicit, individual, shared
-// Of one phase and all its processes, by enum call_class; barriers under CLASS_NONE.
+// Counts the operations that are not transfers in one phase over all processes, by enum call_class; barriers are under
+// CLASS_NONE.
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
                        uint64_t count[CLASS_COUNT]);
 

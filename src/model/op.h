@@ -1,6 +1,6 @@
-// One operation of an application: what it is (its kind) and where (its coordinates). Kinds are few and interned;
-// whatever changes from one operation to the next in a loop is a coordinate, so that a loop is one operation and a step
-// for each coordinate.
+// One operation of an application: what it is (its kind) and where it is (its coordinates). There are few kinds, each
+// stored once. Everything that changes from one operation to the next in a loop is a coordinate, so a loop is one
+// operation plus a step for each coordinate.
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ enum op_coordinate {
     AT_OFFSET,   // in the file; of a seek: where it leads; of a truncation: unused, see AT_SIZE
     AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set; file views:
                  // place of the file's datatype
-    AT_POSITION, // of what is not a transfer: how many of the phase's transfers come before it
+    AT_POSITION, // of others: how many of the phase's transfers come before it
     AT_SIZE,     // bytes asked for; of barriers: how many
     AT_SHORT,    // bytes asked for that were not moved
     AT_COUNT
@@ -54,8 +54,8 @@ struct op {
 struct op_time {
     int64_t start_ns;
     int64_t duration_ns;
-    int64_t think_ns; // since the thread's operation before, without communication
-    // Of asynchronous transfers, between their beginning and the moment when their end was seen:
-    int64_t overlap_ns; // work, where no other operation began
+    int64_t think_ns; // since the thread's previous operation, without communication
+    // For asynchronous transfers, from the start until the end was seen:
+    int64_t overlap_ns; // work, if no other operation began
     uint64_t ahead;     // operations that began
 };

@@ -1,4 +1,4 @@
-// The table of phases: the operations of a family's parts, alike ones in one row.
+// Summarises the operations of a family: similar ones are one row.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "model/access_order.h"
 #include "model/model.h"
 
-// What one row is about. Where a part would have too many rows, they say less.
+// What one row is about. If a part would have too many rows, the rows are coarser.
 enum detail {
-    OF_SIZE, // operations of one call on one set of files with requests of one size; lists apart
+    OF_SIZE, // operations of one call on one set of files, with one size; lists are separate
     OF_SET,  // of any size
     OF_CALL, // on any files
 };
@@ -79,7 +79,7 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
     return r->count++;
 }
 
-// Other processes may have other sizes: an operation is in the row where the first process has it.
+// Sizes may differ between processes: an operation is in the row of the first process.
 static int add_to_row(const struct op *op, size_t leaf, void *context)
 {
     struct rows *r = context;
@@ -189,7 +189,7 @@ int model_count_others(const struct model *model, const struct model_family *fam
     return 0;
 }
 
-// Which members of which sets a family's transfers touch, and who was last.
+// The members of sets that the transfers of a family touch, and the last rank that did.
 struct touching {
     const struct model *model;
     struct lookup by; // set and member -> rank
@@ -226,7 +226,7 @@ int model_count_files(const struct model *model, const struct model_family *fami
     return code;
 }
 
-// What was asked for says little where most of it was not there: `cat` asks for all that there could be.
+// The requested size says little if most of it was not there: `cat` asks for the largest possible size.
 uint64_t op_summary_size(const struct op_summary *row)
 {
     uint64_t moved = row->bytes / (row->count ? row->count : 1);

@@ -30,7 +30,7 @@ static void visit_items(const struct visiting *l, const struct model_items *item
     }
 }
 
-// `is_chosen` is by phase of the family, from 1.
+// `is_chosen` is indexed by the phase of the family, from 1.
 static int visit_parts(struct visiting *l, const struct model_part *parts, size_t count, const bool *is_chosen)
 {
     for (size_t i = 0; i < count; i++) {
@@ -45,7 +45,7 @@ static int visit_parts(struct visiting *l, const struct model_part *parts, size_
     return 0;
 }
 
-// Of all families, one behind the other: where each one's phases begin, and which are in the list.
+// For all families, one after the other: where the phases of each begin, and which phases are in the list.
 static void choose(const struct model *model, const char *phases, size_t *first, bool *is_chosen)
 {
     for (size_t i = 0; i < model->families; i++) first[i + 1] = first[i] + model->family[i].count + 1;

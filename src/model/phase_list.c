@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-// Digits only: strtoul would also take a sign and leading space. A number that is too large is larger than any phase.
+// Digits only: strtoul also accepts a sign and leading space. A number that is too large is larger than any phase.
 static int parse_number(const char **text, size_t *number)
 {
     char *end;

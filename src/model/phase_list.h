@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Takes the next number or range of the list, and moves on. Returns 1, 0 at its end, or ERR_USAGE.
+// Parses the next number or range of the list and moves on. Returns 1, 0 at the end, or ERR_USAGE.
 int phase_list_next(const char **list, size_t *first, size_t *last);
 
-// Whether the phase is in a list that can be read; NULL has all.
+// True if the phase is in the list; NULL stands for all phases. The list must be valid.
 bool phase_list_has(const char *list, size_t id);

@@ -16,7 +16,7 @@ struct scaling {
 
 // --- ranks
 
-// Whether ranks are first, first + step, … as far as there are processes.
+// True if the ranks are first, first + step, … up to the number of processes.
 static bool is_open_ended(const struct scaling *s, const struct model_part *part, uint32_t *step)
 {
     *step = part->ranks > 1 ? part->rank[1] - part->rank[0] : s->from;
@@ -26,7 +26,7 @@ static bool is_open_ended(const struct scaling *s, const struct model_part *part
     return part->rank[part->ranks - 1] + *step >= s->from;
 }
 
-// The ranks that do the part's work among the new processes, each with the place of the recorded rank that it follows.
+// The new ranks that do the work of a part, each with the place of the recorded rank that it copies.
 struct ranks {
     uint32_t *rank;
     size_t *like;
@@ -88,7 +88,7 @@ static int scale_value(const struct scaling *s, const struct model_part *part, c
     return 0;
 }
 
-// How far the lists of all ranks reach: where the next copy of them begins.
+// Returns the end of the lists of all ranks: the next copy begins there.
 static int64_t reach_of(const struct model_item *item, size_t lists)
 {
     int64_t reach = 0;
@@ -122,8 +122,8 @@ static int scale_list(const struct scaling *s, const struct model_part *part, co
     return 0;
 }
 
-// A file view for ranks that were not recorded: the types have numbers, not rules, and each further copy of the
-// program lies behind the one before in every tile of the file.
+// Makes file views for ranks that were not recorded. Types have numbers, not rules. Each further copy of the program
+// comes after the previous one in every tile of the file.
 static int scale_view(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
                       struct model_item *item)
 {
@@ -151,7 +151,7 @@ static int scale_view(const struct scaling *s, const struct model_part *part, co
     return 0;
 }
 
-// The types again, with room in each tile for all copies of the program.
+// Copies the types with room in each tile for all copies of the program.
 static int widen_types(struct scaling *s)
 {
     struct types *types = &s->model->types;
@@ -200,7 +200,7 @@ static int scale_parts(const struct scaling *s, struct model_part *parts, size_t
     return 0;
 }
 
-// Ranks may do the work of others now: which of their operations waited is not known.
+// Drops the waits: ranks may do the work of others now, so it is not known which operations wait.
 static void drop_waits(struct model *model, uint32_t program)
 {
     size_t kept = 0;

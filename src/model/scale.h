@@ -1,8 +1,8 @@
-// A model for another number of processes.
+// Changes a model to another number of processes.
 //
-// Expressions hold for any number. Ranks that the recording did not have do what the rank modulo the recorded number
-// did: where that is only known as a table or a list, they do it further on in the file, behind everything that the
-// recorded ranks touch there, as if another copy of the program worked on another copy of the file.
+// Expressions hold for any number of processes. A rank that was not recorded does what the rank modulo the recorded
+// number did. Where that is known only as a table or a list, the rank does it further on in the file, after everything
+// that the recorded ranks touch there, as if another copy of the program worked on another copy of the file.
 #pragma once
 
 #include "model/model.h"

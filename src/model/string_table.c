@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-// The number of the text, or LOOKUP_NONE with the key under which it may be put.
+// Returns the number of the text; or LOOKUP_NONE, with the key to store it under.
 static uint32_t find(const struct string_table *table, const char *text, uint64_t *key)
 {
     for (*key = hash_text(0, text);; ++*key) {

@@ -166,10 +166,14 @@ static int compare(const struct session *session, bool scaled, struct replay_out
     FORWARD(log_open(&log, session->workspace.file[WORKSPACE_LOG]));
     int code = model_from_log(&again, log, &(struct model_options){.layer = model->layer, .gap_ns = model->gap_ns});
     if (!code) {
-        code = again.programs
-                   ? similarity_compare(model, job->program, job->phases, &again, replay_main_program(&again), scaled,
-                                        runner_file_of, NULL, &outcome->similarity)
-                   : ERR_NOTHING;
+        struct similarity_input input = {.a = model,
+                                         .b = &again,
+                                         .a_program = job->program,
+                                         .b_program = replay_main_program(&again),
+                                         .phases = job->phases,
+                                         .scaled = scaled,
+                                         .file = runner_file_of};
+        code = again.programs ? similarity_compare(&input, &outcome->similarity) : ERR_NOTHING;
         if (!code) replace_times(model, job->program, &again, &outcome->run[0]);
         model_free(&again);
     }

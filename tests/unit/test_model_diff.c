@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "model/compare/diff.h"
 #include "model/compare/limit.h"
+#include "model/compare/phase_pair.h"
 #include "model/file/read.h"
 
 // --- small models, with ' for "

@@ -117,13 +117,11 @@ static void phases(void **state)
     assert_same("((idP+np-1)/np)*100 + np*rs*(ph-1)", dumps);
 }
 
-static void np_by_the_caller(void **state)
+static void np_not_in_rank_terms(void **state)
 {
     (void)state;
     struct fit_input input = made_by("idP*3*np*rs + np*rs", (struct range){.np = 16, .rs = 4096});
     assert_fits(&input, "idP*48*rs + 16*rs");
-    input.np_in_rank_terms = true;
-    assert_fits(&input, "idP*3*np*rs + 16*rs");
 }
 
 static void grids(void **state)
@@ -408,7 +406,7 @@ static void many_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),      cmocka_unit_test(phases),     cmocka_unit_test(np_by_the_caller),
+        cmocka_unit_test(linear),      cmocka_unit_test(phases),     cmocka_unit_test(np_not_in_rank_terms),
         cmocka_unit_test(grids),       cmocka_unit_test(pieces),     cmocka_unit_test(some_ranks),
         cmocka_unit_test(by_accident), cmocka_unit_test(odd_points), cmocka_unit_test(large_values),
         cmocka_unit_test(any_form),    cmocka_unit_test(any_points), cmocka_unit_test(many_ranks),

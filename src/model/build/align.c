@@ -14,27 +14,27 @@ enum {
     LIKE_SHAPE = 12,
     LIKE_KINDS = 3,  // the same kinds of operations
     LIKE_SOME = 1,   // some of them
-    CLOCK_BITS = 20, // the clock only decides where the likeness does not
+    CLOCK_BITS = 20, // the clock decides between equal likenesses only
     LOOKAHEAD = 64,  // where the sequences are too long for the exact comparison
-    CELLS = 1 << 24, // of that comparison, in all, and so many more for each segment:
+    CELLS = 1 << 24, // of that comparison in total, plus this many per segment:
     CELLS_EACH = 64,
 };
 
-// Lanes of one program with equal sequences.
+// Threads of one program with equal sequences.
 struct class
 {
     uint64_t hash;
     uint32_t first_thread;
     size_t recorded;
     size_t segments;
-    bool transfers; // threads without any join the program's first phase, or make one
+    bool transfers; // threads without transfers join the program's first phase, or make one
 };
 
 #define NONE SIZE_MAX
 
 struct column {
-    const struct segment *like; // the first that came
-    uint64_t comm_calls;        // of that one's thread, in all
+    const struct segment *like; // the first segment in it
+    uint64_t comm_calls;        // of the thread of that segment, in total
     struct align_phase phase;
     size_t before, after; // columns, or NONE
 };
@@ -105,8 +105,8 @@ static unsigned likeness(const struct segment *a, const struct segment *b)
     return a->kinds & b->kinds ? LIKE_SOME : 0;
 }
 
-// Lanes that make equally many calls of communication are at the same place after the same number of them. Where they
-// do not, they may be as far apart as they are in the end.
+// Threads that make equally many communication calls are at the same place after the same number of calls. Threads that
+// make different numbers may be as far apart anywhere as they are at the end.
 static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
     const struct column *here = &a->column[column];
@@ -117,7 +117,7 @@ static unsigned likeness_at(const struct aligning *a, const struct class *class,
     return likeness(here->like, segment);
 }
 
-// What it is worth to put a segment into a column: the likeness, and among equals the distance of the clocks.
+// The value of putting a segment into a column: the likeness first, then the distance of the clocks.
 static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
 {
     uint64_t like = likeness_at(a, class, column, k), most = (UINT64_C(1) << (CLOCK_BITS - 1)) - 1;
@@ -125,12 +125,17 @@ static uint64_t worth_at(const struct aligning *a, const struct class *class, si
     return like ? (like << CLOCK_BITS) - (apart < most ? apart : most) : 0;
 }
 
-// The alignment of some columns in a row with segments in a row that is worth the most: to[k] is a column, or NONE.
-static int compare_exactly(const struct aligning *a, const struct class *class, const size_t *column, size_t columns,
-                           size_t segment, size_t segments, size_t *to)
+// Columns in a row, from `column` on, that are compared with segments in a row.
+struct window {
+    size_t column, columns, segment, segments;
+};
+
+// The alignment that is worth the most: to[k] is a column, or NONE. `column` lists the columns of the window.
+static int compare_exactly(const struct aligning *a, const struct class *class, const struct window *w,
+                           const size_t *column, size_t *to)
 {
-    size_t width = segments + 1;
-    uint64_t *best = calloc((columns + 1) * width, sizeof *best); // of the columns and segments from here on
+    size_t columns = w->columns, segment = w->segment, segments = w->segments, width = segments + 1;
+    uint64_t *best = calloc((columns + 1) * width, sizeof *best); // value of the columns and segments from here on
     RETURN_IF(!best, -ENOMEM);
     for (size_t c = columns; c-- > 0;) {
         for (size_t s = segments; s-- > 0;) {
@@ -155,15 +160,14 @@ static int compare_exactly(const struct aligning *a, const struct class *class, 
     return 0;
 }
 
-// The same, but each segment takes the best of the next few columns.
-static void compare_ahead(const struct aligning *a, const struct class *class, size_t column, size_t columns,
-                          size_t segment, size_t segments, size_t *to)
+// The same, but greedy: each segment takes the best of the next few columns.
+static void compare_ahead(const struct aligning *a, const struct class *class, struct window w, size_t *to)
 {
-    for (size_t s = segment; s < segment + segments; s++) {
+    for (size_t s = w.segment; s < w.segment + w.segments; s++) {
         uint64_t best = 0;
-        size_t found_at = 0, at = column;
+        size_t found_at = 0, at = w.column;
         to[s] = NONE;
-        for (size_t c = 0; c < columns && c < LOOKAHEAD; c++, at = a->column[at].after) {
+        for (size_t c = 0; c < w.columns && c < LOOKAHEAD; c++, at = a->column[at].after) {
             uint64_t worth = worth_at(a, class, at, s);
             if (worth <= best) continue;
             best = worth;
@@ -171,63 +175,62 @@ static void compare_ahead(const struct aligning *a, const struct class *class, s
             found_at = c;
         }
         if (to[s] == NONE) continue;
-        column = a->column[to[s]].after;
-        columns -= found_at + 1;
+        w.column = a->column[to[s]].after;
+        w.columns -= found_at + 1;
     }
 }
 
-// As many of each, and of the same kinds one by one.
-static bool go_together(const struct aligning *a, const struct class *class, size_t column, size_t columns,
-                        size_t segment, size_t segments, size_t *to)
+// True if there are as many columns as segments, and each pair has the same kinds of operations.
+static bool go_together(const struct aligning *a, const struct class *class, size_t *to)
 {
-    if (columns != segments) return false;
-    for (size_t s = segment; s < segment + segments; s++, column = a->column[column].after) {
+    size_t column = a->first;
+    if (a->columns != class->segments) return false;
+    for (size_t s = 0; s < class->segments; s++, column = a->column[column].after) {
         if (likeness_at(a, class, column, s) < LIKE_KINDS) return false;
         to[s] = column;
     }
     return true;
 }
 
-static int compare_window(struct aligning *a, const struct class *class, size_t column, size_t columns, size_t segment,
-                          size_t segments, size_t *to)
+static int compare_window(struct aligning *a, const struct class *class, const struct window *w, size_t *to)
 {
-    if (!segments) return 0;
-    if ((columns + 1) > a->cells / (segments + 1)) {
-        compare_ahead(a, class, column, columns, segment, segments, to);
+    if (!w->segments) return 0;
+    if ((w->columns + 1) > a->cells / (w->segments + 1)) {
+        compare_ahead(a, class, *w, to);
         return 0;
     }
-    a->cells -= (columns + 1) * (segments + 1);
-    size_t *window = malloc((columns + 1) * sizeof *window);
-    RETURN_IF(!window, -ENOMEM);
-    for (size_t c = 0; c < columns; c++, column = a->column[column].after) window[c] = column;
-    int code = compare_exactly(a, class, window, columns, segment, segments, to);
-    free(window);
+    a->cells -= (w->columns + 1) * (w->segments + 1);
+    size_t *list = malloc((w->columns + 1) * sizeof *list);
+    RETURN_IF(!list, -ENOMEM);
+    for (size_t c = 0, column = w->column; c < w->columns; c++, column = a->column[column].after) list[c] = column;
+    int code = compare_exactly(a, class, w, list, to);
+    free(list);
     return code;
 }
 
-// Whether a segment can only be in this column: the one beside it does something else.
+// True if a segment can only be in this column, because the column beside it does something else.
 static bool is_certain(const struct aligning *a, const struct class *class, size_t column, size_t beside, size_t k)
 {
     return likeness_at(a, class, column, k) == LIKE_SIZES &&
            (beside == NONE || likeness_at(a, class, beside, k) != LIKE_SIZES);
 }
 
-// What both begin and end with is quickly found.
+// Equal beginnings and ends are matched first, as that is cheap.
 static int compare(struct aligning *a, const struct class *class, size_t *to)
 {
-    size_t first = a->first, last = a->last, columns = a->columns, segment = 0, segments = class->segments;
-    if (go_together(a, class, first, columns, segment, segments, to)) return 0;
-    for (size_t after; columns && segments; columns--, segments--, first = after) {
-        after = a->column[first].after;
-        if (!is_certain(a, class, first, after, segment)) break;
-        to[segment++] = first;
+    struct window w = {a->first, a->columns, 0, class->segments};
+    if (go_together(a, class, to)) return 0;
+    for (size_t after; w.columns && w.segments; w.columns--, w.segments--, w.column = after) {
+        after = a->column[w.column].after;
+        if (!is_certain(a, class, w.column, after, w.segment)) break;
+        to[w.segment++] = w.column;
     }
-    for (size_t before; columns && segments; columns--, segments--, last = before) {
+    for (size_t last = a->last, before; w.columns && w.segments; w.columns--, w.segments--, last = before) {
         before = a->column[last].before;
-        if (!is_certain(a, class, last, before, segment + segments - 1)) break;
-        to[segment + segments - 1] = last;
+        if (!is_certain(a, class, last, before, w.segment + w.segments - 1)) break;
+        to[w.segment + w.segments - 1] = last;
     }
-    return compare_window(a, class, first, columns, segment, segments, to);
+    return compare_window(a, class, &w, to);
 }
 
 // --- columns
@@ -247,7 +250,7 @@ static int add_column(struct aligning *a, const struct class *class, size_t k, s
     return 0;
 }
 
-// The column that a new one of this clock comes behind: from `before` on, and before `limit`.
+// Returns the column after which a new one with this clock goes: `before` or later, and before `limit`.
 static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, size_t limit)
 {
     size_t latest = limit == NONE ? a->last : a->column[limit].before;
@@ -258,8 +261,8 @@ static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, 
     return before;
 }
 
-// Puts a class's segments into columns; to[k] becomes that of segment k. New ones come behind the columns of earlier
-// clocks, as far as the order allows it.
+// Puts the segments of a class into columns; to[k] is the column of segment k. A new column goes after the columns with
+// earlier clocks, as far as the order allows.
 static int lay(struct aligning *a, const struct class *class, size_t *to)
 {
     FORWARD(compare(a, class, to));

@@ -1,15 +1,16 @@
-// The phases of a program: segments of its threads that belong together, in one order that agrees with every thread's
-// own.
+// Puts the segments of a program's threads together into phases. The order of the phases agrees with the order of every
+// thread.
 //
-// A thread's clock counts its calls of communication, I/O left out. Lanes with the same sequence of segments at the
-// same clocks are one class. Classes are laid over each other, the largest first, as texts are compared: the alignment
-// with the greatest likeness, where equal loops of equal sizes count most, equal loops less, then the same kinds of
-// operations, and some kinds in common least. Only segments of the same clock belong together: two threads that make
-// different numbers of calls in all may be that far apart anywhere. Calls that are collective need no clock. Between
-// alignments of equal likeness the distance of the clocks decides. Segments that find no partner are phases of their
-// own threads only. Where two sequences have equally many segments, one by one of the same kinds, they go together as
-// they are. The exact comparison is for what is left, and has a limit that grows with the number of segments; past it
-// each segment looks at the next columns only.
+// A thread's clock counts its communication calls; I/O does not count. Threads with the same sequence of segments at
+// the same clocks form a class. The classes are aligned one after the other, the largest first, in the way that diff
+// compares texts: the alignment with the greatest likeness wins. Equal loops with equal sizes count most, equal loops
+// less, equal kinds of operations less again, and some kinds in common least.
+// Only segments at the same clock belong together. Two threads whose total numbers of calls differ may be that far
+// apart anywhere. Collective calls need no clock. Between alignments of equal likeness the distance of the clocks
+// decides. A segment without a partner is a phase of its own threads only.
+// Two sequences with equally many segments, one by one of the same kinds, are aligned as they are. The exact comparison
+// handles the rest. It has a limit that grows with the number of segments; past the limit each segment looks at the
+// next few columns only.
 #pragma once
 
 #include "model/build/segment.h"

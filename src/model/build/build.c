@@ -50,7 +50,7 @@ static int build(struct building *b, struct log *log, const struct model_options
 {
     struct model *model = b->model;
     FORWARD(recorded_load(&b->recorded, log, options->layer));
-    // Names that the threads made live in their arena: the model's from now on.
+    // Names are in the arena of the recorded threads: it becomes the model's.
     model->arena = b->recorded.arena;
     b->recorded.arena = (struct arena){0};
     FORWARD(build_file_waits(b));

@@ -1,4 +1,4 @@
-// What the steps from aligned phases to a model share (build.c calls them in order).
+// Shared by the steps from aligned phases to a model (build.c calls them in order).
 #pragma once
 
 #include "base/hash.h"
@@ -30,15 +30,15 @@ struct building {
     struct pieces *family; // by family: in the order of phases and threads
 };
 
-// Which uses and closes of files wait for opens and uses by other threads (file_waits.c).
+// Finds the uses and closes of files that wait for opens and uses by other threads (file_waits.c).
 int build_file_waits(struct building *b);
-// Gives each aligned phase its family and what was observed of it (build_families.c).
+// Gives each aligned phase its family, and adds what was observed (families.c).
 int build_families(struct building *b);
-// Turns a family's pieces into parts with expressions (build_parts.c): transfers, or what is not one.
+// Turns the pieces of a family into parts with expressions: transfers, or others (parts.c).
 int build_parts(struct building *b, uint32_t family, bool others);
-// Pauses before the operations of a part with these pieces, and of all families how regularly they come
-// (build_observed.c).
+// Adds the pauses before the operations of a part, and how regularly the phases of each family come (observed.c).
 int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others);
 int build_periods(struct building *b);
-// Numbers kinds and files as the phases use them, so that equal programs have equal numbers (build_numbers.c).
+// Numbers kinds and files in the order in which the phases use them, so that equal programs have equal numbers
+// (numbers.c).
 int build_numbers(struct building *b, struct log *log);

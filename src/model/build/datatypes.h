@@ -1,5 +1,5 @@
-// MPI's datatypes in a model: those of file views and of memory that is not contiguous, each kind once, in an order
-// that depends on nothing but what they are. Views of ranks side by side so get numbers side by side.
+// MPI datatypes in a model: those of file views and of memory that is not contiguous. Each occurs once, in an order
+// that depends only on the types themselves, so the views of neighbouring ranks get neighbouring numbers.
 #pragma once
 
 #include "base/lookup.h"
@@ -19,8 +19,8 @@ struct types {
     struct lookup of; // the log's number -> place
 };
 
-// The place of a type, made known if need be.
+// Returns the place of a type, and adds it if it is new.
 int types_intern(struct types *types, struct log *log, const struct log_datatype *from, uint32_t *place);
-// Puts them in order; place_of[old place] = new place.
+// Sorts the types; place_of[old place] = new place.
 int types_sort(struct types *types, uint32_t *place_of);
 void types_free(struct types *types);

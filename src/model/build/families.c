@@ -5,7 +5,7 @@
 #include "base/lookup.h"
 #include "model/build/build.h"
 
-// Phases of one family have the same ranks doing the same loops with the same sizes, and move as many bytes.
+// Phases of one family have the same ranks with the same loops and sizes, and move the same number of bytes.
 static uint64_t signature(const struct building *b, const struct align_phase *phase)
 {
     uint64_t hash = hash_add(1, phase->program);
@@ -48,7 +48,7 @@ static void observe_gap(struct model_phase *phase, const struct thread_gap *gap)
 static void observe_phase(const struct building *b, const struct align_phase *from, struct model_phase *phase)
 {
     struct extent extent = {INT64_MAX, INT64_MIN}, others = extent;
-    int64_t sum_ns = 0, other_ns = 0; // of one process: its threads follow each other
+    int64_t sum_ns = 0, other_ns = 0; // of one process: its threads are in a row
     phase->tick = UINT64_MAX;
     for (size_t i = 0; i < from->parts; i++) {
         const struct thread_ops *thread = &b->recorded.thread[from->part[i].thread];
@@ -135,7 +135,7 @@ int build_families(struct building *b)
             if (code) break;
         }
         struct model_family *family = &model->family[id];
-        if (family->count == 1) family->cut = cut; // what lies before the first is not what parts them
+        if (family->count == 1) family->cut = cut; // what comes before the first phase does not separate the phases
         code = builder_add_phase(&b->builder, id);
         if (code) break;
         struct model_phase *phase = &model->phase[model->phases - 1];

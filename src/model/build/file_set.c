@@ -46,7 +46,7 @@ static size_t number_at(const char *text)
     return len <= FILE_SET_MAX_DIGITS ? len : 0;
 }
 
-// Length of what stands before the next number: to be asked for where there is none.
+// Length of the text before the next number, where no number begins.
 static size_t text_at(const char *text)
 {
     size_t len = digits_at(text);
@@ -159,9 +159,9 @@ static int by_widths_and_values(const void *a, const void *b)
     return order ? order : compare_values(a, b);
 }
 
-// Of names with the same skeleton: makes each number's width the one that it is padded to, 1 for none. Zeros in front
-// say so; 123 alone may be either. It goes with the padded ones, unless another number without zeros cannot: 1, 123 and
-// 007 are {1, 123} and {007}.
+// Sets the width of each number to the one that it is padded to, 1 for none, among names with the same skeleton. Zeros
+// in front show the width; 123 alone may be either. It joins the padded ones, unless another number without zeros
+// cannot: 1, 123 and 007 are {1, 123} and {007}.
 static void settle_widths(struct entry *entry, size_t count, size_t column)
 {
     uint32_t padded = 0; // bit w: there are numbers padded to w digits
@@ -183,7 +183,7 @@ static void settle_widths(struct entry *entry, size_t count, size_t column)
     }
 }
 
-// How many members pass before the number changes, if it is the same number of them each time; else 1.
+// Returns after how many members the number changes, if that is the same each time; else 1.
 static size_t count_every(const uint64_t *column, size_t count)
 {
     size_t every = 1;
@@ -194,7 +194,7 @@ static size_t count_every(const uint64_t *column, size_t count)
     return every;
 }
 
-// After how many numbers they begin again; all of them where they do not.
+// Returns after how many numbers they repeat; all of them if they do not.
 static size_t period_of(const uint64_t *column, size_t count)
 {
     size_t period = 1;
@@ -290,7 +290,7 @@ static struct file_set *new_set(struct file_sets *sets)
     return set;
 }
 
-// Moves the members to the front of `entry`: equal names are one.
+// Moves the members to the front of `entry`; equal names are one member.
 static int add_set(struct file_sets *sets, struct entry *entry, size_t count, uint64_t *scratch_column)
 {
     struct file_set *set = new_set(sets);
@@ -324,7 +324,6 @@ static int add_all(struct file_sets *sets, struct scratch *scratch, const char *
     FORWARD(scratch_make(scratch, names, count));
     sets->place = calloc(count + 1, sizeof *sets->place);
     RETURN_IF(!sets->place, -ENOMEM);
-    sets->name_count = count;
     struct entry *entry = scratch->entry;
     qsort(entry, count, sizeof *entry, by_skeleton);
     for (size_t begin = 0, end; begin < count; begin = end) {
@@ -346,7 +345,7 @@ int file_sets_make(struct file_sets *sets, const char *const *names, size_t coun
     return code;
 }
 
-void file_set_free(struct file_set *set)
+static void free_set(struct file_set *set)
 {
     for (size_t i = 0; i < set->number_count; i++) free(set->number[i].value);
     free(set->number);
@@ -356,7 +355,7 @@ void file_set_free(struct file_set *set)
 
 void file_sets_free(struct file_sets *sets)
 {
-    for (size_t i = 0; i < sets->set_count; i++) file_set_free(&sets->set[i]);
+    for (size_t i = 0; i < sets->set_count; i++) free_set(&sets->set[i]);
     free(sets->set);
     free(sets->place);
     *sets = (struct file_sets){0};
@@ -381,7 +380,7 @@ int file_set_check(const struct file_set *set)
     return 0;
 }
 
-uint64_t file_set_number_at(const struct file_set_number *number, size_t index)
+static uint64_t number_of(const struct file_set_number *number, size_t index)
 {
     uint64_t place = index / number->every % number->count;
     return number->value ? number->value[place] : number->first + (uint64_t)number->step * place;
@@ -417,7 +416,7 @@ int file_set_member_name(const struct file_set *set, size_t index, char *name, s
     const struct file_set_number *number = set->number;
     for (const char *at = set->pattern; *at; at++) {
         if (set->number_count && *at == '*') {
-            put_number(&out, file_set_number_at(number, index), number->width);
+            put_number(&out, number_of(number, index), number->width);
             number++;
         } else {
             if (set->number_count && *at == '\\') at++;

@@ -1,8 +1,8 @@
-// Groups file names that differ in their decimal numbers only: /d/out.0 … /d/out.15 are one set, a model then speaks of
-// the set. Names are bytes, the directories are part of them.
+// Groups file names that differ only in decimal numbers: /d/out.0 … /d/out.15 are one set. A model refers to the set.
+// Names are bytes and include the directories.
 //
-// A number is a run of at most 18 digits; a longer one is text like any other. Names of one set have the same text
-// around their numbers and are written alike: 9 and 10 go together, 007 and 123 as well, 7 and 007 do not.
+// A number is a run of at most 18 digits; a longer run is text. Names of one set have the same text around their
+// numbers and the same way of writing numbers: 9 and 10 are in one set, 007 and 123 too, 7 and 007 are not.
 #pragma once
 
 #include <stddef.h>
@@ -34,7 +34,6 @@ struct file_set {
 struct file_sets {
     size_t set_count;
     struct file_set *set; // in an order that does not depend on that of the names
-    size_t name_count;
     struct file_place {
         uint32_t set;
         uint32_t member; // rank in the order of the numbers, the leftmost first; equal names are one member
@@ -47,7 +46,5 @@ void file_sets_free(struct file_sets *sets);
 // For sets that come from a file: 0, or ERR_FORMAT where the functions below must not be called.
 int file_set_check(const struct file_set *set);
 
-uint64_t file_set_number_at(const struct file_set_number *number, size_t index);
 // Writes the member's name with a closing zero. Returns its length, or ERR_LIMIT where it does not fit.
 int file_set_member_name(const struct file_set *set, size_t index, char *name, size_t size);
-void file_set_free(struct file_set *set); // what it points to

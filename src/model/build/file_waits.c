@@ -1,6 +1,6 @@
-// Files that one thread opens and others use. Their first use waits for the open, and a close waits for their last use:
-// otherwise a replay could have no open file for them, or close it too early. A log does not say which descriptor a
-// thread uses; a thread that opened the file itself is taken to use, and to close, its own.
+// Files that one thread opens and others use. The first use waits for the open, and a close waits for the last use.
+// Otherwise a replay could use a file before it is open, or after it is closed. A log does not say which descriptor a
+// thread uses; a thread that opened the file itself is assumed to use, and to close, its own.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -79,7 +79,8 @@ static int add_operation(struct file_waits *w, uint32_t thread, const struct op 
     if (!own && opener != LOOKUP_NONE && opener != thread) {
         FORWARD(add_wait(w, thread, opener, lookup_find(&w->opened, file)));
     }
-    return kind->nonblocking ? 0 : lookup_set(&user->last, file, user->number); // nobody sees a nonblocking one end
+    return kind->nonblocking ? 0
+                             : lookup_set(&user->last, file, user->number); // the end of a nonblocking one is not seen
 }
 
 // --- the operations of all threads, in the order in which they began

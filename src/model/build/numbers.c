@@ -52,7 +52,8 @@ static void number_parts(struct numbering *n, struct model_part *part, size_t co
     for (size_t i = 0; i < count; i++) number_items(n, &part[i].items, part[i].phs * part[i].ranks);
 }
 
-// A member that was there before, with its size. Until all are known, places are members and sizes are one too large.
+// Adds a member that existed before, with its size. Until all are known, the place is the member and the size is one
+// too large.
 static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes)
 {
     size_t room = file->set->member_count;

@@ -21,7 +21,7 @@ static struct model_pause pause_of(int64_t *times_ns, size_t count)
     return pause;
 }
 
-// From the starts and ticks of a family's phases, in their order.
+// Computes the period from the starts and ticks of the phases of a family, in order.
 static void observe_period(struct model_family *family, const struct model_phase *const *phase, int64_t *between)
 {
     size_t count = family->count - 1u;
@@ -63,13 +63,13 @@ int build_periods(struct building *b)
     return code;
 }
 
-// Gathers the times before the operations of each leaf.
+// Collects the pauses before the operations of each leaf.
 struct thinking {
     const struct op_time *time; // of the next operation
     int64_t **think_ns;
     size_t *count;
     int64_t **ahead;     // of asynchronous transfers; NULL where there are none
-    int64_t *overlap_ns; // so too: sums
+    int64_t *overlap_ns; // the same: sums
 };
 
 static int add_think(const struct op *op, size_t leaf, void *context)
@@ -117,7 +117,7 @@ static int make_room(struct thinking *t, const struct model_items *items, size_t
     return 0;
 }
 
-// Of a list: whether any of its operations is.
+// True if the operation is asynchronous, or any operation of the list.
 static bool is_async(const struct building *b, const struct model_item *item)
 {
     if (item->type == LOOPS_OP) return b->recorded.kind[item->kind].nonblocking;

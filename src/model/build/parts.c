@@ -41,8 +41,8 @@ static size_t pieces_of_phase(const struct piece *pieces, size_t count)
     return n;
 }
 
-// A part is a full table of phases and ranks. Sorts pieces so that those of one part follow each other, and have one
-// shape: it says from now on which ranks the phase has, too.
+// A part is a full table of phases and ranks. Sorts pieces so that the pieces of one part follow each other and have
+// one shape, which from now on includes the ranks of the phase.
 static void sort_pieces(struct piece *pieces, size_t count)
 {
     qsort(pieces, count, sizeof *pieces, compare_pieces);
@@ -69,7 +69,7 @@ static const struct loops_seq *seq_of(const struct building *b, const struct pie
     return others ? &segment->others : &segment->ops;
 }
 
-// What is being fitted: the pieces of one part, all with the same tree.
+// The pieces of one part, all with the same tree, for which expressions are searched.
 struct fitting {
     struct building *b;
     struct model *model;
@@ -96,7 +96,7 @@ static int fit(struct fitting *f, int64_t rs, struct model_value *value)
     return 0;
 }
 
-// The offset that the first operation would have if the pieces of all ranks lay one after the other, dump after dump.
+// Fits the offset of the first operation as if the pieces of all ranks lay one after the other, dump after dump.
 static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value)
 {
     for (size_t first = 0; first < f->count; first += f->ranks) {
@@ -130,7 +130,7 @@ static int copy_list(struct fitting *f, struct model_item *item)
     item->list = arena_alloc(&f->model->arena, f->count * sizeof *item->list);
     RETURN_IF(!item->list, -ENOMEM);
     for (size_t i = 0; i < f->count; i++) {
-        item->list[i] = f->leaf[i]->list; // the segments' nests are in the model's arena
+        item->list[i] = f->leaf[i]->list; // the segments' loops are in the model's arena
     }
     return 0;
 }
@@ -178,7 +178,7 @@ static bool same_tree(const struct loops *a, const struct loops *b, size_t count
     return true;
 }
 
-// Shapes are hashes: that two are equal by accident is so unlikely that it is an error.
+// Shapes are hashes. Two equal shapes with different trees are so unlikely that they are an error.
 static int check_trees(const struct fitting *f)
 {
     const struct loops_seq *first = seq_of(f->b, f->piece, f->others);
@@ -207,10 +207,18 @@ static int fit_part(struct fitting *f, struct model_part *part)
     return code;
 }
 
-static int make_part(struct building *b, const struct model_family *family, const struct piece *pieces, size_t count,
-                     bool others, bool is_whole, struct model_part *part)
+// Transfers, or others, of one family.
+struct splitting {
+    struct building *b;
+    const struct model_family *family;
+    const struct piece *piece; // in the order of parts
+    size_t count;
+    bool others;
+};
+
+static int make_part(const struct splitting *s, const struct piece *pieces, size_t count, struct model_part *part)
 {
-    struct model *model = b->model;
+    struct model *model = s->b->model;
     size_t ranks = pieces_of_phase(pieces, count);
     RETURN_IF(!is_table(pieces, count, ranks), ERR_LIMIT);
     *part = (struct model_part){.ranks = ranks, .phs = count / ranks, .thread = pieces[0].thread};
@@ -219,32 +227,31 @@ static int make_part(struct building *b, const struct model_family *family, cons
     RETURN_IF(!part->rank || !part->ph, -ENOMEM);
     for (size_t i = 0; i < ranks; i++) part->rank[i] = pieces[i].rank;
     for (size_t i = 0; i < part->phs; i++) part->ph[i] = pieces[i * ranks].ph;
-    struct fitting f = {.b = b,
+    struct fitting f = {.b = s->b,
                         .model = model,
                         .piece = pieces,
                         .count = count,
-                        .others = others,
+                        .others = s->others,
                         .ranks = ranks,
-                        .is_whole = is_whole,
-                        .np = model->program[family->program].np};
+                        .is_whole = !s->others && count == s->count,
+                        .np = model->program[s->family->program].np};
     FORWARD(fit_part(&f, part));
-    return build_think(b, part, pieces, count, others);
+    return build_think(s->b, part, pieces, count, s->others);
 }
 
-static int split_parts(struct building *b, const struct model_family *family, struct piece *pieces, size_t count,
-                       bool others, struct model_part **parts, size_t *made)
+static int split_parts(const struct splitting *s, struct model_part **parts, size_t *made)
 {
     struct model_part *found = NULL;
     int code = 0;
-    for (size_t first = 0, n; first < count && !code; first += n) {
-        const struct piece *piece = &pieces[first];
-        for (n = 1; first + n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
+    for (size_t first = 0, n; first < s->count && !code; first += n) {
+        const struct piece *piece = &s->piece[first];
+        for (n = 1; first + n < s->count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
         code = array_room(found, *made);
-        if (!code) code = make_part(b, family, piece, n, others, !others && n == count, &found[*made]);
+        if (!code) code = make_part(s, piece, n, &found[*made]);
         if (!code) ++*made;
     }
     if (!code && *made) qsort(found, *made, sizeof *found, by_first_rank);
-    *parts = arena_copy(&b->model->arena, found, *made * sizeof *found);
+    *parts = arena_copy(&s->b->model->arena, found, *made * sizeof *found);
     free(found);
     return code ? code : *parts || !*made ? 0 : -ENOMEM;
 }
@@ -264,8 +271,8 @@ int build_parts(struct building *b, uint32_t family, bool others)
     }
     if (!code && count) {
         sort_pieces(pieces, count);
-        code = others ? split_parts(b, to, pieces, count, true, &to->other, &to->others)
-                      : split_parts(b, to, pieces, count, false, &to->part, &to->parts);
+        struct splitting s = {b, to, pieces, count, others};
+        code = others ? split_parts(&s, &to->other, &to->others) : split_parts(&s, &to->part, &to->parts);
     }
     free(pieces);
     return code;

@@ -15,8 +15,8 @@ struct assigning {
 // --- processes in the order in which they were begun
 
 enum {
-    TOGETHER_NS = 100000000, // processes that begin sooner after each other may have been made in another order
-    PIDS_AROUND = 16384,     // numbers that are this far apart have started again from below
+    TOGETHER_NS = 100000000, // processes that begin within this time may have been created in another order
+    PIDS_AROUND = 16384,     // a larger distance between process ids means that they wrapped around
 };
 
 static int compare_start(const void *a, const void *b)
@@ -51,7 +51,7 @@ static void rotate(const struct log_process **process, size_t first, size_t coun
     reverse(process, count);
 }
 
-// The system numbers processes in the order in which they are made.
+// The system numbers processes in the order in which they are created.
 static void sort_by_pid(const struct log_process **process, size_t count)
 {
     qsort(process, count, sizeof *process, compare_pid);
@@ -99,7 +99,8 @@ static int add_program(struct assigning *l, const struct log_process *process, u
     return 0;
 }
 
-// Programs by their processes' starts. Only the latest few can still take a process in.
+// Looks for a program that the process belongs to. Programs are in the order of their starts; only the latest few can
+// still get another process.
 static int program_of(struct assigning *l, const struct log_process *process, uint32_t *id)
 {
     enum { LATEST = 64 };
@@ -136,7 +137,7 @@ static int join_programs(struct assigning *l, const struct log_process **sorted,
     return 0;
 }
 
-// Processes without operations are nobody's rank, and make no program: launchers.
+// Processes without operations, such as launchers, have no rank and make no program.
 static void drop_empty(struct recorded *recorded)
 {
     size_t used = 0;
@@ -209,14 +210,15 @@ static struct op_time *first_time(const struct thread_ops *thread)
     return by_other ? thread->other_time : thread->time;
 }
 
-// Ranks of MPI begin together. Of other processes, and of threads, one is made by another in the course of its work.
+// MPI ranks begin together. Other processes, and threads, are started by another one during its work.
 static bool begin_together(const struct recorded *recorded, const struct thread_ops *a, const struct thread_ops *b)
 {
     if (a->program != b->program) return false;
     return !recorded->program[a->program].is_mpi || a->rank == b->rank;
 }
 
-// The pause before a thread's first operation is the time since the first one of those that it began with.
+// The pause before the first operation of a thread is the time since the first operation of the threads that it began
+// with.
 static void set_beginnings(struct recorded *recorded)
 {
     for (size_t first = 0, end; first < recorded->count; first = end) {

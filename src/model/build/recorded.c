@@ -16,7 +16,7 @@
 
 static const char barrier_name[] = "barrier";
 
-// What came between an event and the one before it in its thread.
+// Communication between an event and the previous one of its thread.
 struct comm {
     uint64_t event;
     struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
@@ -58,7 +58,7 @@ static bool transfers(const struct log_call *call)
     return call->class == CLASS_READ || call->class == CLASS_WRITE;
 }
 
-// What failed, or moved the bytes of nothing that has a name, is in the model but makes no phase.
+// A transfer that failed, or whose file has no name, is in the model but makes no phase.
 static bool is_transfer(const struct log_event *event)
 {
     return transfers(event->call) && !event->raw.error && event->file;
@@ -133,7 +133,7 @@ static int load_comm(struct loading *l)
     return 0;
 }
 
-// The communication before an event, or NULL. Events of a thread come nearly in the order of their numbers.
+// Returns the communication before an event, or NULL. Events of a thread come almost in the order of their numbers.
 static const struct comm *comm_before(const struct loading *l, struct carry *carry, uint64_t event)
 {
     size_t low = carry->comm_at, high = low;
@@ -153,8 +153,8 @@ static const struct comm *comm_before(const struct loading *l, struct carry *car
 
 // --- which events count
 
-// Without a layer asked for: events that no other made, and those that a call of the same layer which is no transfer
-// itself made (a copy is a read and a write).
+// Without a layer: events without a parent, and those whose parent is a call of the same layer that is not a transfer
+// itself (a copy is a read and a write).
 static bool is_chosen(struct loading *l, const struct log_event *event)
 {
     if (l->layer) return event->call->layer == l->layer;
@@ -189,7 +189,7 @@ static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *
     return 0;
 }
 
-// Names outlive the log: the model keeps them.
+// The model keeps the name, so it must outlive the log.
 static const char *name_of(struct loading *l, const struct log_call *call)
 {
     const char **name = &l->call_name[call->id];
@@ -215,7 +215,7 @@ static int intern_hints(struct recorded *recorded, const struct log_hints *hints
     return array_push(recorded->hints, recorded->hints_count, hints);
 }
 
-// What only MPI's calls have.
+// Adds what only MPI calls have.
 static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op)
 {
     struct types *types = &l->recorded->types;
@@ -233,7 +233,7 @@ static int add_mpi(struct loading *l, const struct log_event *event, struct op_k
     return 0;
 }
 
-// Types are numbered as they came; now they get the numbers of their order.
+// Types were numbered in order of appearance; now they get the numbers of their sorted order.
 static int order_types(struct recorded *recorded)
 {
     uint32_t *place_of = malloc((recorded->types.count + 1) * sizeof *place_of);
@@ -340,7 +340,7 @@ static int add_transfer(struct thread_ops *thread, const struct op *op, const st
     return 0;
 }
 
-// The time since the last operation, without communication, and what the gap before the next transfer now is.
+// Returns the time since the last operation without communication, and updates the gap before the next transfer.
 static int64_t close_gap(struct carry *carry, const struct log_event *event)
 {
     struct stream_comm *comm = carry->comm.of;
@@ -359,7 +359,7 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event)
     return think_ns;
 }
 
-// Whether the call makes the name that it is about.
+// True if the call creates the name that it is about.
 static bool creates(const struct log_event *event)
 {
     if (event->call->class == CLASS_OPEN) {
@@ -373,7 +373,7 @@ static bool comes_first(bool known, int64_t known_ns, const struct log_event *ev
     return !known || event->start_ns < known_ns;
 }
 
-// The first call on a name tells whether it was there before.
+// The first call on a name shows whether the file existed before.
 static void note_name(struct recorded_file *file, const struct log_event *event, bool existed)
 {
     if (!comes_first(file->seen, file->seen_ns, event)) return;
@@ -382,7 +382,7 @@ static void note_name(struct recorded_file *file, const struct log_event *event,
     file->existed = existed;
 }
 
-// What a call with two names makes is the second.
+// A call with two names creates the second one.
 static void note_names(struct loading *l, const struct log_event *event)
 {
     struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
@@ -399,13 +399,13 @@ static void note_names(struct loading *l, const struct log_event *event)
     }
 }
 
-// A read takes at least this long from storage: what is faster comes from memory.
+// A read from storage takes at least this long; a faster one was served from memory.
 static int64_t memory_ns(uint64_t bytes)
 {
     return 20000 + (int64_t)bytes; // 1 GB/s
 }
 
-// Whatever the layer: only the lowest one sees how large a file was.
+// Looks at all layers: only the lowest one sees how large a file was.
 static void note_file(struct loading *l, const struct log_event *event)
 {
     if (!event->file) return;
@@ -423,7 +423,7 @@ static void note_file(struct loading *l, const struct log_event *event)
     if (event->raw.has_offset && end > file->reach) file->reach = end;
 }
 
-// What was done before the end of an asynchronous transfer was seen belongs to it; the pause is what came after.
+// Time before the end of an asynchronous transfer was seen belongs to the transfer; the pause is the time after that.
 static void split_pause(struct thread_ops *thread, const struct carry *carry, int64_t start_ns, int64_t others_ns,
                         struct op_time *time)
 {
@@ -464,14 +464,14 @@ static int add_event(struct loading *l, const struct log_event *event)
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
     if (barriers) {
-        // Where in the pause they were is not known: mostly one waits for the others when one's own work is done.
+        // It is not known where in the pause the barriers were. Usually a process waits for the others when its own
+        // work is done.
         struct op_time before = {.start_ns = event->start_ns, .think_ns = time.think_ns};
         FORWARD(make_barrier(l, barriers, &op));
         FORWARD(add_other(thread, &op, &before, parted));
         time.think_ns = 0;
     }
     FORWARD(make_op(l, event, &op));
-    l->recorded->ops++;
     carry->comm = (struct comm){0};
     if (!transfer) return add_other(thread, &op, &time, parted && !barriers);
     int code = add_transfer(thread, &op, &time, &carry->gap, event->raw.tick);
@@ -481,7 +481,7 @@ static int add_event(struct loading *l, const struct log_event *event)
 
 // --- behind the last operation
 
-// Also before calls that are no operations, as those of a layer that was not asked for.
+// Counts barriers before calls that are not operations too, such as those of another layer.
 static uint64_t barriers_behind(const struct carry *carry)
 {
     return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
@@ -501,8 +501,8 @@ static bool waits_for_others(const struct thread_ops *thread)
     return thread->process->has_rank && thread->comm_calls && (thread->transfers || thread->others);
 }
 
-// What a rank does last may have to wait for ranks that do nothing any more. Barriers that all have behind them are
-// before nothing, and left out.
+// The last operation of a rank may have to wait for ranks that have finished their I/O. Barriers that all ranks have
+// after their last operation come before nothing and are left out.
 static int close_threads(struct loading *l)
 {
     const struct recorded *recorded = l->recorded;
@@ -528,7 +528,7 @@ static int close_threads(struct loading *l)
 
 // --- asynchronous transfers
 
-// How many of these, whose starts ascend, began before the time; only so many are looked at.
+// Counts the operations, in order of their starts, that began before the time; at most MAX_AHEAD.
 static uint64_t count_before(const struct op_time *time, size_t count, int64_t before_ns)
 {
     size_t n = 0;
@@ -536,7 +536,7 @@ static uint64_t count_before(const struct op_time *time, size_t count, int64_t b
     return n;
 }
 
-// How many operations each thread began while one was under way.
+// Counts the operations that a thread began while an asynchronous transfer was under way.
 static void count_ahead(struct recorded *recorded)
 {
     for (size_t i = 0; i < recorded->count; i++) {
@@ -556,7 +556,7 @@ static void count_ahead(struct recorded *recorded)
 
 // --- past the trace
 
-// Of a file: bytes by MPI-IO, and by the layers that it moves them through.
+// Bytes of a file that MPI-IO moved, and bytes that the layers below moved.
 struct untraced {
     uint64_t mpi;
     uint64_t below;
@@ -582,7 +582,7 @@ static int add_untraced(const struct log_stats_record *record, void *context)
     return 0;
 }
 
-// Counters do not say which call made which: what a file that MPI-IO moved bytes of saw below counts as MPI-IO's.
+// Counters do not say which call caused which. Bytes of the lower layers on a file that MPI-IO used count as MPI-IO's.
 static int count_untraced(struct loading *l)
 {
     size_t files = log_file_count(l->log);

@@ -1,6 +1,6 @@
-// What each thread of the application did, in its order: the operations of one layer (or of the highest that moved the
-// bytes) as the model needs them. A thread is one thread of one process; a program is the processes that ran together:
-// an MPI world, or processes of one executable that overlapped in time.
+// What each thread of the application did, in order: the operations of one layer (or of the highest layer that moved
+// the bytes) in the form that the model needs. A program is the processes that ran together: an MPI world, or processes
+// of one executable that overlapped in time.
 #pragma once
 
 #include "base/arena.h"
@@ -9,7 +9,7 @@
 #include "model/build/file_set.h"
 #include "model/op.h"
 
-// Communication and time since the thread's transfer before.
+// Communication and time since the previous transfer of the thread.
 struct thread_gap {
     uint64_t moving;       // calls that moved data
     uint64_t moving_bytes; // as far as they are known
@@ -31,9 +31,9 @@ struct thread_ops {
     size_t transfers;
     struct op *other; // what is not a transfer; AT_POSITION counts the thread's transfers before it
     struct op_time *other_time;
-    bool *other_parted; // data moved between the operation before it and it
+    bool *other_parted; // data moved between the previous operation and this one
     size_t others;
-    uint64_t comm_calls; // that moved data or synchronised, all of them: also behind the last operation
+    uint64_t comm_calls; // that moved data or synchronised, also after the last operation
 };
 
 struct recorded_program {
@@ -45,7 +45,7 @@ struct recorded_program {
     int64_t end_ns;
 };
 
-// What is known of a file besides its name.
+// What is known about a file besides its name.
 struct recorded_file {
     bool seen;
     bool existed;         // before the job's first call on it
@@ -54,15 +54,15 @@ struct recorded_file {
     int64_t sized_ns;     // when the first open was
     uint64_t size_before; // then
     uint64_t read_before; // bytes read of what was there before
-    uint64_t read_cached; // of these, so fast that they came from memory
+    uint64_t read_cached; // of these, so fast that they were served from memory
     uint64_t reach;       // end of the furthest transfer
     bool by_mpi;          // MPI-IO moved bytes of it
 };
 
-// Bytes that are no thread's transfers.
+// Bytes that are not in the transfers of any thread.
 struct recorded_left {
-    uint64_t launchers; // what mpiexec and the like moved is not the application's: they have no threads
-    uint64_t unnamed;   // moved from or to nothing that has a name
+    uint64_t launchers; // moved by mpiexec and its helpers, which are not part of the application
+    uint64_t unnamed;   // the file has no name
     uint64_t untraced;  // counted after the trace had ended
 };
 
@@ -80,12 +80,11 @@ struct recorded {
     const struct log_hints **hints; // by op_kind.hints - 1
     size_t hints_count;
     struct recorded_left left;
-    uint64_t ops; // operations, barriers not counted
 };
 
 // `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
 int recorded_load(struct recorded *recorded, struct log *log, unsigned layer);
 void recorded_free(struct recorded *recorded);
-void thread_ops_free(struct thread_ops *thread); // what one of them holds
-// Gives each thread its program, rank and number; those without operations go (programs.c).
+void thread_ops_free(struct thread_ops *thread); // frees what it points to
+// Gives each thread its program, rank and number; threads without operations are dropped (programs.c).
 int recorded_find_programs(struct recorded *recorded, const struct log *log);

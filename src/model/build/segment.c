@@ -19,7 +19,7 @@ struct cutting {
     const struct recorded *recorded;
     const struct thread_ops *thread;
     struct arena *arena;
-    int64_t pause_ns; // that cuts; INT64_MAX where communication does
+    int64_t pause_ns; // a pause this long cuts; INT64_MAX where communication cuts
     uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
     int64_t *largest; // by set, for mark_small
@@ -33,7 +33,7 @@ static int compare_ns(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-// A program that rests as long before most of its operations does one of them at a time: there each pause cuts.
+// A program that pauses this long before most of its operations does them one at a time: each such pause cuts.
 static int choose_pause(struct cutting *c, int64_t gap_ns)
 {
     const struct thread_ops *thread = c->thread;
@@ -61,14 +61,14 @@ static enum segment_cut cut_before(const struct cutting *c, size_t transfer)
 // --- items
 
 struct item {
-    const struct loops *nest;
+    const struct loops *loops;
     uint64_t bytes;
     int64_t largest; // request
     uint64_t sizes;  // of all requests
     uint32_t set;    // of its first operation
     unsigned class;  // of all operations, CLASS_NONE where they differ
     bool is_of_set;  // all of one set
-    bool is_loose;   // see nest.h
+    bool is_loose;   // see loops.h
     bool is_tail;    // of what came before
     bool is_small;   // among those of its file
     bool begins;     // a phase
@@ -80,8 +80,9 @@ static int64_t moved_by(const struct op *op)
     return op->at[AT_SIZE] - op->at[AT_SHORT];
 }
 
-// The sum of a number that changes by steps, and its largest value: it is `first` where all loops begin. Sizes may be
-// as large as numbers can be (copy_file_range is asked for everything), so sums wrap; differences of sums do not.
+// Returns the sum of a number that changes by steps, and its largest value. Where all loops begin it is that of
+// `first`. Sizes may use all 64 bits (copy_file_range is asked for everything), so sums wrap; differences of sums do
+// not.
 static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct loops_step *step,
                        const uint64_t *count, unsigned steps, int64_t *largest)
 {
@@ -111,19 +112,19 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
     if (kind->class != item->class) item->class = CLASS_NONE;
 }
 
-static struct item measure(const struct cutting *c, struct loops *nest)
+static struct item measure(const struct cutting *c, struct loops *loops)
 {
-    const struct op_kind *kind = &c->recorded->kind[loops_first(nest)->kind];
-    struct item item = {.nest = nest, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
+    const struct op_kind *kind = &c->recorded->kind[loops_first(loops)->kind];
+    struct item item = {.loops = loops, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
     item.cutting = c;
-    item.is_loose = loops_is_loose(nest);
-    loops_visit(&(struct loops_seq){nest, 1}, measure_op, &item);
+    item.is_loose = loops_is_loose(loops);
+    loops_visit(&(struct loops_seq){loops, 1}, measure_op, &item);
     return item;
 }
 
 // --- what belongs to the item before it
 
-// The last operation of each kind, where a phase is being put together.
+// Keeps the last operation of each kind while a phase is being put together.
 static void note_last(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
                       void *context)
 {
@@ -143,23 +144,23 @@ static void forget_last(const struct op *op, const struct loops_step *step, cons
     ((struct op *)context)[op->kind] = (struct op){0};
 }
 
-// The rest of a file, less than the requests before it, and what finds its end.
+// True for the rest of a file, which is smaller than the requests before it, and for a read that finds the end.
 static bool is_tail(const struct item *item, const struct op *last)
 {
-    const struct op *op = loops_first(item->nest);
-    if (item->nest->type != LOOPS_OP && item->bytes) return false;
+    const struct op *op = loops_first(item->loops);
+    if (item->loops->type != LOOPS_OP && item->bytes) return false;
     last += op->kind;
     return last->at[AT_SIZE] && last->at[AT_MEMBER] == op->at[AT_MEMBER] &&
            last->at[AT_OFFSET] + moved_by(last) == op->at[AT_OFFSET] && moved_by(op) < last->at[AT_SIZE];
 }
 
-// Operations of one kind on one file that follow no rule together, or the same rule from different places.
+// True for operations of one kind on one file that either follow no rule or follow the same rule from different places.
 static bool is_similar(const struct item *item, const struct item *before)
 {
     if (!item->is_of_set || !before->is_of_set || item->set != before->set) return false;
     if (item->class == CLASS_NONE || item->class != before->class) return false;
     return (item->is_loose && before->is_loose) ||
-           (item->nest->shape == before->nest->shape && item->sizes == before->sizes);
+           (item->loops->shape == before->loops->shape && item->sizes == before->sizes);
 }
 
 static void join_similar(const struct cutting *c, const struct loops_seq *all, struct item *items)
@@ -189,7 +190,7 @@ static void mark_small(const struct cutting *c, struct item *items, size_t count
     }
 }
 
-// Small ones go with the next large item of their file, or else with the one before.
+// A small item joins the next large item of its file, or else the one before.
 static void join_small(struct item *items, size_t count)
 {
     bool leads = false; // to a large one
@@ -205,7 +206,7 @@ static void join_small(struct item *items, size_t count)
     }
 }
 
-// Too many to be a pattern: only what is large stands alone.
+// With too many phases to be a pattern, only large ones stay on their own.
 static void join_many(struct item *items, size_t count, uint64_t bytes)
 {
     size_t phases = 0;
@@ -226,9 +227,9 @@ static void join_many(struct item *items, size_t count, uint64_t bytes)
 struct hashing {
     const struct recorded *recorded;
     bool is_collective;
-    uint64_t kinds; // one bit for each kind, or shared: the order does not count
+    uint64_t kinds; // op_bit of each kind: the order does not count
     uint64_t sizes;
-    uint64_t list_sizes; // the same of the sizes in lists
+    uint64_t list_sizes; // the same for sizes in lists
 };
 
 static void hash_op(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
@@ -309,7 +310,7 @@ static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment
 
 // --- what is not a transfer
 
-// Where the others of the next segment begin: those that only end what this one did stay with it.
+// Returns where the others of the next segment begin. Closes and syncs that end the work of this segment stay with it.
 static size_t others_end(const struct cutting *c, const struct segment *segment, bool is_last)
 {
     const struct thread_ops *thread = c->thread;

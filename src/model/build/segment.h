@@ -1,18 +1,17 @@
-// A thread's operations cut into its own phases.
+// Cuts a thread's operations into its own phases.
 //
-// Between two transfers of an MPI process lies a cut where it moved data by communication; of a process without MPI,
-// where it did nothing for `gap_ns`, or for ten times its usual pause if that is between a tenth of `gap_ns` and all of
-// it. What lies between two cuts is folded (nest.h); each item of the fold is a phase, but for these, which belong to
-// the one before them:
-//   - a single operation that goes on where the last one of its kind ended, but is smaller, and what moves nothing
-//     there: the rest of a file and its end;
-//   - what is loose (nest.h), after something loose of the same class and file: operations that follow no rule
-//   together;
-//   - a loop after one like it, on the same file: the same rule from different places.
-// Small requests among large ones of the same file (16 times smaller, and not more than a sixteenth of the bytes
-// between the cuts) belong to the item after them, or else before them: headers and indexes. Where still more than 16
-// phases are left between two cuts, those with less than a sixteenth of the bytes join their neighbours: there the I/O
-// follows no simple rule.
+// An MPI process has a cut between two transfers where it moved data by communication. A process without MPI has a cut
+// where it did nothing for `gap_ns`; or for ten times its usual pause, if that is between a tenth of `gap_ns` and
+// `gap_ns`. The operations between two cuts are folded (loops.h). Each item of the fold is a phase, except these, which
+// belong to the item before them:
+//   - a single operation that continues where the last one of its kind ended but is smaller, and an operation there
+//     that moves nothing: the rest of a file and its end;
+//   - a loose item (loops.h) after a loose item of the same class and file: operations that follow no rule;
+//   - a loop after a loop like it on the same file: the same rule from different places.
+// Small requests among large ones of the same file (16 times smaller, and at most a sixteenth of the bytes between the
+// cuts) belong to the item after them, or else to the one before: headers and indexes. If more than 16 phases are left
+// between two cuts, those with less than a sixteenth of the bytes join their neighbours: that I/O follows no simple
+// rule.
 #pragma once
 
 #include "model/build/recorded.h"
@@ -31,7 +30,7 @@ struct segment {
     uint64_t kinds;     // of its kinds of transfers, however many and wherever
     uint64_t shape;     // of its loops as well
     uint64_t sizes;     // and of the request sizes
-    bool is_collective; // some transfer is: then it is so for all who take part
+    bool is_collective; // some transfer is; then it is collective for all processes that take part
 };
 
 struct segments {

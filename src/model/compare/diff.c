@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/lookup.h"
-#include "model/compare/others.h"
 #include "model/compare/phase_pair.h"
 
 const char *diff_change_name(enum diff_change change)
@@ -16,9 +15,9 @@ const char *diff_change_name(enum diff_change change)
     return names[change];
 }
 
-// Which thing of B each thing of A is, and the other way round, as far as it has come up.
+// Which thing of B corresponds to each thing of A, and the reverse, as far as known.
 struct pairing {
-    uint32_t *to_b, *to_a; // DIFF_NONE where it has not
+    uint32_t *to_b, *to_a; // DIFF_NONE if not known
 };
 
 struct comparing {
@@ -26,7 +25,7 @@ struct comparing {
     struct diff_noting noting;
     struct pairing files, families;
     uint32_t *to;     // alignment of the program under way
-    uint32_t *from_b; // by phase of B: what it was found to be, DIFF_NONE without
+    uint32_t *from_b; // by phase of B: its phase of A, or DIFF_NONE
 };
 
 // --- things that correspond
@@ -47,7 +46,7 @@ static void pairing_end(struct pairing *pairing)
     free(pairing->to_a);
 }
 
-// Whether the two may correspond; if so they do from now on.
+// True if the two may correspond; they do from then on.
 static bool pair_up(struct pairing *pairing, uint32_t a, uint32_t b)
 {
     if (pairing->to_b[a] == DIFF_NONE && pairing->to_a[b] == DIFF_NONE) {
@@ -65,7 +64,7 @@ static const char *base_name(const struct model_program *program)
     return slash ? slash + 1 : name;
 }
 
-// The ways in which programs are found to correspond, the best first.
+// How programs can correspond, the best way first.
 static bool programs_match(const struct diff *diff, uint32_t a, uint32_t b, unsigned way)
 {
     const struct model_program *x = &diff->a->program[a], *y = &diff->b->program[b];
@@ -98,7 +97,7 @@ static int match_equal(struct comparing *c, uint32_t *to_b, bool *taken)
     return code;
 }
 
-// Those that are not equal, each with the first that is left and fits. Programs are many where a script starts them:
+// Matches the programs that are not equal, each with the first one left that fits. A script may start many programs, so
 // a search that finds nothing does not go far.
 static void match_rest(const struct diff *diff, uint32_t *to_b, bool *taken)
 {
@@ -139,6 +138,99 @@ static int match_programs(struct comparing *c)
     return code;
 }
 
+// --- what two phases do besides transfers, without lookups
+//
+// Lookups ask about names and leave nothing behind: stat, access, readlink, reading directories, and opens and the like
+// that fail. How many there are depends on where the files lie (each folder of the path is asked for), on what else is
+// there and on how long a program waited for something to appear. They are in models, and the number is compared, but
+// they do not make two structures different.
+
+struct other_op {
+    uint32_t rank;
+    uint32_t thread;
+    size_t order; // among all
+    struct op op;
+};
+
+struct diff_others {
+    struct other_op *op; // by rank and thread, each in its order
+    size_t count;
+    uint64_t lookups;
+};
+
+enum { OPS_MOST = 4 << 20 }; // of a phase; a small model may stand for more
+
+static bool is_lookup(const struct op_kind *kind)
+{
+    unsigned effect = call_table[kind->call_id].effect;
+    if (kind->class != CLASS_META && kind->class != CLASS_OPEN) return false;
+    return kind->error || effect == EFFECT_LOOKUP || effect == EFFECT_STAT;
+}
+
+struct collecting {
+    const struct model *model;
+    struct diff_others *others;
+    uint32_t rank, thread;
+};
+
+static int add_other(const struct op *op, size_t leaf, void *context)
+{
+    struct collecting *c = context;
+    struct diff_others *others = c->others;
+    (void)leaf;
+    if (is_lookup(&c->model->kind[op->kind])) {
+        others->lookups++;
+        return 0;
+    }
+    FORWARD(array_room(others->op, others->count));
+    others->op[others->count] = (struct other_op){c->rank, c->thread, others->count, *op};
+    others->count++;
+    return 0;
+}
+
+static int compare_others(const void *x, const void *y)
+{
+    const struct other_op *a = x, *b = y;
+    if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int collect_part(struct collecting *c, const struct model_family *family, const struct model_part *part,
+                        uint32_t ph)
+{
+    size_t place = model_place(part->ph, part->phs, ph);
+    c->thread = part->thread;
+    for (size_t i = 0; i < part->ranks; i++) {
+        c->rank = part->rank[i];
+        FORWARD(model_walk(&(struct model_process){c->model, family, part, place, i}, add_other, c));
+    }
+    return 0;
+}
+
+// ERR_LIMIT: there are too many to look at one by one.
+static int collect_others(const struct fingerprint *fingerprint, uint32_t phase, struct diff_others *others)
+{
+    const struct model *model = fingerprint->model;
+    const struct phase_fingerprint *from = &fingerprint->phase[phase];
+    struct collecting c = {.model = model, .others = others};
+    *others = (struct diff_others){0};
+    RETURN_IF(from->others > OPS_MOST, ERR_LIMIT);
+    for (size_t i = 0; i < from->parts; i++) {
+        const struct model_part *part = from->part[i]->part;
+        if (!from->part[i]->is_other) continue;
+        FORWARD(collect_part(&c, &model->family[model->phase[phase].family], part, model->phase[phase].ph));
+    }
+    if (others->count) qsort(others->op, others->count, sizeof *others->op, compare_others);
+    return 0;
+}
+
+static void free_others(struct diff_others *others)
+{
+    free(others->op);
+    *others = (struct diff_others){0};
+}
+
 // --- pairs of phases
 
 struct lookups {
@@ -160,7 +252,7 @@ static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t 
         diff_note_count(&c->noting, "members", NULL, members_a, members_b);
 }
 
-// Files of parts with equal hashes, or of transfers only.
+// Checks the files of parts with equal hashes, or of transfers only.
 static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others)
 {
     const struct diff *diff = c->diff;
@@ -188,7 +280,7 @@ static bool same_others(const struct diff *diff, const struct diff_others *x, co
     return true;
 }
 
-// Where the number of processes is the same and only what is not a transfer differs, lookups may be all there is to it.
+// If the number of processes is the same and only others differ, lookups may be the whole difference.
 static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b, struct diff_aspects *aspects,
                                     struct lookups *lookups)
 {
@@ -196,8 +288,8 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
     struct diff_others x = {0}, y = {0};
     uint32_t a_np = np_of(diff->a, a), b_np = np_of(diff->b, b);
     if (aspects->transfers || !aspects->others || a_np != b_np || c->noting.error) return;
-    int code = diff_others_collect(&diff->in_a, a, &x);
-    if (!code) code = diff_others_collect(&diff->in_b, b, &y);
+    int code = collect_others(&diff->in_a, a, &x);
+    if (!code) code = collect_others(&diff->in_b, b, &y);
     if (!code && same_others(diff, &x, &y)) {
         *aspects = (struct diff_aspects){0};
         *lookups = (struct lookups){true, x.lookups, y.lookups};
@@ -208,12 +300,12 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
         }
     }
     if (code != ERR_LIMIT) c->noting.error = code;
-    diff_others_free(&x);
-    diff_others_free(&y);
+    free_others(&x);
+    free_others(&y);
 }
 
-// What parts a phase from the one before it: known unless it is its program's first, or the first of its family (whose
-// cut is the one between its phases). A pause at a place where the pattern changes anyway means nothing.
+// Returns what separates a phase from the previous one. It is not known for the first phase of a program, or the first
+// one of a family (whose cut is the one between its phases). A pause where the pattern changes anyway means nothing.
 static const char *separator_of(const struct model *model, uint32_t phase)
 {
     const struct model_family *family = &model->family[model->phase[phase].family];
@@ -266,7 +358,7 @@ static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_chang
 
 // --- the phases of two programs
 
-// Phases of A without a partner that are the same as one of B that has none either, elsewhere in the order.
+// Finds phases of A without a partner that equal a phase of B without a partner elsewhere in the order.
 static int match_moved(struct comparing *c, const struct model_program *x, const struct model_program *y,
                        uint32_t *moved)
 {
@@ -395,4 +487,23 @@ void diff_free(struct diff *diff)
     free(diff->row);
     arena_free(&diff->arena);
     *diff = (struct diff){0};
+}
+
+static bool follows(const struct model *model, uint32_t phase, uint32_t next)
+{
+    if (phase == DIFF_NONE || next == DIFF_NONE) return phase == next;
+    return next == phase + 1 && model->phase[phase].family == model->phase[next].family;
+}
+
+size_t diff_block_end(const struct diff *diff, size_t first)
+{
+    size_t end = first + 1;
+    for (; end < diff->rows; end++) {
+        const struct diff_row *row = &diff->row[end - 1], *next = &diff->row[end];
+        if (!follows(diff->a, row->a, next->a) || !follows(diff->b, row->b, next->b) || row->change != next->change ||
+            !diff_notes_same(row, next)) {
+            break;
+        }
+    }
+    return end;
 }

@@ -2,12 +2,13 @@
 #pragma once
 
 #include "model/compare/fingerprint.h"
-#include "model/compare/match.h"
 #include "model/model.h"
+
+#define DIFF_NONE UINT32_MAX
 
 enum diff_change {
     DIFF_SAME,
-    DIFF_NP, // the same but for the number of processes: ranks and expressions agree
+    DIFF_NP, // the same except for the number of processes: ranks and expressions agree
     DIFF_MOVED,
     DIFF_CHANGED,
     DIFF_ADDED,   // only in B
@@ -18,7 +19,7 @@ const char *diff_change_name(enum diff_change change);
 
 enum diff_unit { DIFF_NO_VALUES, DIFF_COUNT, DIFF_BYTES, DIFF_TEXT };
 
-// One thing that is not the same in a phase of A and the one of B that corresponds to it.
+// One difference between a phase of A and the corresponding phase of B.
 struct diff_note {
     const char *what; // "rep", "request", "offset" …: doc/model.md lists them
     const char *op;   // of which operations: "read", "write", "open" …; NULL for the phase
@@ -28,14 +29,14 @@ struct diff_note {
 };
 
 struct diff_row {
-    uint32_t a, b; // places in model.phase, DIFF_NONE without
+    uint32_t a, b; // places in model.phase, or DIFF_NONE
     enum diff_change change;
     struct diff_note *note;
     size_t notes;
 };
 
 struct diff_program {
-    uint32_t a, b; // places in model.program, DIFF_NONE without
+    uint32_t a, b; // places in model.program, or DIFF_NONE
 };
 
 struct diff {
@@ -43,7 +44,7 @@ struct diff {
     const struct model *a, *b;
     struct fingerprint in_a, in_b;
     bool equal;                   // structures
-    struct diff_program *program; // in A's order, then those of B alone
+    struct diff_program *program; // in A's order, then those that only B has
     size_t programs;
     struct diff_row *row; // program after program
     size_t rows;
@@ -52,3 +53,6 @@ struct diff {
 // Both models must outlive the comparison.
 int diff_make(struct diff *diff, const struct model *a, const struct model *b);
 void diff_free(struct diff *diff);
+// Returns the end of the rows from `first` on that say the same: they follow each other within one family on both sides
+// and changed in the same way.
+size_t diff_block_end(const struct diff *diff, size_t first);

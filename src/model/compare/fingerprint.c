@@ -16,7 +16,7 @@ struct fingerprinting {
     size_t parts;
     size_t *first_phase; // by family: where its phases begin in `phase_at`
     uint32_t *phase_at;  // [first_phase[family] + ph - 1]: place in the model
-    // Of the part under way: the number that each file has in it.
+    // Of the current part: the number of each file in it.
     uint32_t part_number;
     uint32_t *seen_by; // by file: part_number of the last part that used it
     uint32_t *local;   // by file
@@ -45,7 +45,7 @@ static uint64_t hash_hints(const struct model_hints *hints)
     return hash;
 }
 
-// The place of a view's type is a coordinate: it says something only together with the table of types.
+// The place of the type of a view is a coordinate: it means something only together with the table of types.
 static struct kind_fingerprint fingerprint_kind(const struct fingerprint *fingerprint, const struct op_kind *kind)
 {
     struct kind_fingerprint to = {0};
@@ -182,7 +182,7 @@ static void add_item_features(const struct model *model, struct phase_features *
     }
 }
 
-// Parts of different ranks that features alike count once: their number depends on that of the processes.
+// Parts of different ranks with equal features count once, as the number of parts depends on the number of processes.
 static void add_part_features(const struct model *model, struct phase_features *features,
                               const struct model_part *parts, size_t count)
 {
@@ -273,7 +273,7 @@ static int fingerprint_family(struct fingerprinting *d, uint32_t id)
     return 0;
 }
 
-// Where the phases of each family are. A family has each ph from 1 on once.
+// Finds the phases of each family. A family has each ph from 1 on once.
 static int place_phases(struct fingerprinting *d)
 {
     const struct model *model = d->model;

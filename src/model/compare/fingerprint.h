@@ -1,16 +1,15 @@
-// What the comparison of two models (diff.h) looks at: each phase as a few hashes, and the parts it has.
+// What the comparison of two models (diff.h) looks at: a few hashes for each phase, and the parts of the phase.
 //
-// Hashes know nothing of names of files, of the number of processes or of anything observed. Phases of two programs
-// with different numbers of processes therefore have equal hashes where the ranks, written as "all", "the last" and
-// the like, and the expressions are the same. Which of the files it is a hash does not say either: that is settled
-// between the two models, file by file.
+// Hashes do not include file names, the number of processes or anything observed. So phases of two programs with
+// different numbers of processes have equal hashes if the ranks, written as "all", "the last" and so on, and the
+// expressions are the same. A hash does not say which file it is about: diff.c compares files one by one.
 #pragma once
 
 #include "model/model.h"
 
-// Kinds of two models have the same place in their tables only by chance.
+// The same kind has different places in the tables of two models.
 struct kind_fingerprint {
-    uint64_t whole;  // but for files
+    uint64_t whole;  // without files
     uint64_t memory; // layout of the memory
     uint64_t hints;  // that were asked for
 };
@@ -24,7 +23,7 @@ struct part_fingerprint {
     size_t files;
 };
 
-// How the operations of one part features from afar, or of all transfers of a family.
+// A coarse description of the operations of one part, or of all transfers of a family.
 struct phase_features {
     uint32_t classes;
     uint64_t sizes; // of requests, in any order
@@ -36,8 +35,8 @@ struct phase_features {
 struct phase_fingerprint {
     uint64_t structure;
     struct phase_features features;
-    uint64_t ops;                         // transfers of all processes; the most where there are more than 64 bits tell
-    uint64_t others;                      // so too, of what is not a transfer
+    uint64_t ops;                         // transfers of all processes; UINT64_MAX if there are more
+    uint64_t others;                      // the same, for others
     const struct part_fingerprint **part; // that it has: transfers, then others
     size_t parts;
 };
@@ -49,19 +48,19 @@ struct fingerprint {
     uint64_t *type;                  // hash by place in the model
     uint64_t types;                  // of all: where it is the same, so are the places
     struct kind_fingerprint *kind;   // by place in the model
-    struct phase_fingerprint *phase; // so too
-    uint64_t *program;               // so too: hash of its phases in their order
+    struct phase_fingerprint *phase; // by place in the model
+    uint64_t *program;               // by place: hash of its phases in order
 };
 
 int fingerprint_make(struct fingerprint *fingerprint, const struct model *model);
 void fingerprint_free(struct fingerprint *fingerprint);
 
-// How much two phases have in common: 0 for nothing, LIKE_EQUAL for the same structure, which is worth more than many
-// that are only alike.
+// How much two phases have in common: 0 for nothing, LIKE_EQUAL for the same structure, which counts more than many
+// similar ones.
 enum { LIKE_EQUAL = 1024 };
 unsigned fingerprint_likeness(const struct phase_fingerprint *a, const struct phase_fingerprint *b);
 
-// Errors of MPI are numbered by each implementation as it likes.
+// Each MPI implementation has its own error numbers.
 static inline int fingerprint_error(const struct op_kind *kind)
 {
     return kind->layer == LAYER_MPIIO ? kind->error != 0 : kind->error;

@@ -67,7 +67,7 @@ static const char *skip_space(const char *at)
     return at;
 }
 
-// A word at `at`: its end where it is there, else NULL.
+// Returns the end of the word at `at` if it is there, else NULL.
 static const char *parse_word(const char *at, const char *word)
 {
     size_t len = strlen(word);
@@ -135,7 +135,7 @@ static const char *parse_number(const char *at, struct diff_condition *to)
     bool minus = *at == '-';
     to->is_change = minus || *at == '+';
     if (to->is_change) at++;
-    // The plain part must be all that strtod takes: no exponents, hexadecimals, "inf" or "nan".
+    // strtod must accept exactly the plain digits: no exponents, hexadecimals, "inf" or "nan".
     size_t plain = strspn(at, "0123456789.");
     char *end;
     if (!plain) return NULL;
@@ -214,7 +214,7 @@ static bool needs_times(const struct diff_limit *limit)
     return false;
 }
 
-// Whether all conditions of the whole hold; the first of them goes into the finding.
+// True if all conditions about the whole hold; the first of them goes into the finding.
 static bool whole_holds(const struct diff_limit *limit, const struct diff *diff, struct diff_finding *finding)
 {
     struct diff_values a = diff_total(diff->a, &diff->in_a), b = diff_total(diff->b, &diff->in_b);

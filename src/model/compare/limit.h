@@ -14,7 +14,7 @@
 enum diff_quantity {
     QUANTITY_STRUCTURE,
     QUANTITY_TIME,  // seconds of transfers: the sum over phases of the slowest process's
-    QUANTITY_OTHER, // so too, of opens and whatever else is not a transfer
+    QUANTITY_OTHER, // the same, for opens and all other operations that are not transfers
     QUANTITY_WEIGHT,
     QUANTITY_BANDWIDTH,
     QUANTITY_OPS,
@@ -25,12 +25,12 @@ enum diff_quantity {
 const char *diff_quantity_name(enum diff_quantity quantity);
 
 struct diff_values {
-    double of[QUANTITY_COUNT]; // NaN where there is none
+    double of[QUANTITY_COUNT]; // NaN if not known
 };
 struct diff_values diff_total(const struct model *model, const struct fingerprint *fingerprint);
 struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *fingerprint, uint32_t phase);
 
-// From a to b in percent of a; from nothing to something it is infinite.
+// The change from a to b in percent of a; from 0 to something else it is infinite.
 double diff_percent(double a, double b);
 
 enum { DIFF_LIMIT_CONDITIONS = 8 };
@@ -65,7 +65,7 @@ int diff_limit_parse(struct diff_limit *limit, const char *text, const char **wh
 struct diff_finding {
     bool unknown; // it is about times, and a model has none
     bool holds;
-    const struct diff_condition *condition; // the first, of phases if there is one
+    const struct diff_condition *condition; // the first one; one about phases if there is one
     uint32_t row;                           // the phase with the largest change; DIFF_NONE for the whole
     size_t rows;                            // phases for which it holds
     double a, b;

@@ -1,4 +1,9 @@
-#include "model/compare/match.h"
+// Finds which phase of one program corresponds to which phase of another: the alignment of the two sequences with the
+// greatest likeness (fingerprint.h), as diff does for texts. Phases that have nothing in common are never put together.
+//
+// Memory and time are limited. If the sequences, without equal ends, are too long to compare each phase with each,
+// equal phases are put together first, and then the phases between them.
+#include "model/compare/phase_pair.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,8 +12,8 @@
 
 enum {
     MOST_CELLS = 4 << 20,    // of an exact comparison
-    PIECE_CELLS = 256 << 10, // so too, of one among many
-    MOST_EDITS = 256,        // that are found at a time
+    PIECE_CELLS = 256 << 10, // the same, for one stretch among many
+    MOST_EDITS = 256,        // that are searched at a time
     LOOKAHEAD = 64,
 };
 
@@ -75,9 +80,9 @@ static int align_exactly(const struct aligning *al, const struct stretch *s)
 // --- long ones: first the phases that are equal, by the fewest edits (Myers, "An O(ND) difference algorithm"), then
 // what lies between them
 
-// A diagonal is how many phases of A more than of B lie behind a place.
+// A diagonal is the number of phases of A minus the number of phases of B before a place.
 struct edits {
-    int32_t reach[MOST_EDITS + 1][2 * MOST_EDITS + 5]; // phases of A behind the furthest place, NOWHERE without
+    int32_t reach[MOST_EDITS + 1][2 * MOST_EDITS + 5]; // phases of A before the furthest place, or NOWHERE
 };
 
 enum { NOWHERE = -1 };
@@ -87,7 +92,8 @@ static int32_t *reach_of(struct edits *e, int edits)
     return e->reach[edits] + MOST_EDITS + 2;
 }
 
-// Where the last edit leads to on a diagonal; *from is the diagonal it comes from: one phase of A or of B is skipped.
+// Returns where the last edit leads to on a diagonal; *from is the diagonal that it comes from. An edit skips one phase
+// of A or of B.
 static int64_t after_edit(struct edits *e, const struct stretch *s, int edits, int diagonal, int *from)
 {
     int64_t a_count = (int64_t)(s->a1 - s->a0), b_count = (int64_t)(s->b1 - s->b0);
@@ -108,7 +114,7 @@ static int64_t slide(const struct aligning *al, const struct stretch *s, int64_t
     return (int64_t)(i - s->a0);
 }
 
-// The number of edits and the diagonal of the end; or, where that takes too many, of the place that is furthest.
+// Counts the edits to the end and gives its diagonal; or, if there are too many, those of the furthest place.
 static void count_edits(const struct aligning *al, const struct stretch *s, struct edits *e, int *edits, int *diagonal)
 {
     int64_t a_count = (int64_t)(s->a1 - s->a0), b_count = (int64_t)(s->b1 - s->b0), furthest = -1;
@@ -130,7 +136,7 @@ static void count_edits(const struct aligning *al, const struct stretch *s, stru
     }
 }
 
-// Follows the edits back and keeps what is equal; moves the stretch's beginning to their end.
+// Follows the edits back and keeps the equal phases; the stretch then begins after them.
 static void keep_equal(const struct aligning *al, struct stretch *s, struct edits *e, int edits, int diagonal)
 {
     int64_t end = reach_of(e, edits)[diagonal], last = end - diagonal;

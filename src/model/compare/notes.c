@@ -1,4 +1,4 @@
-// What is not the same in two phases, in words.
+// Describes the differences between two phases in words.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,6 +72,13 @@ void diff_note_text(struct diff_noting *noting, const char *what, const char *op
     if (b) note.b_text = arena_text(arena, b);
     if ((a && !note.a_text) || (b && !note.b_text)) noting->error = -ENOMEM;
     diff_note_add(noting, note);
+}
+
+bool diff_notes_same(const struct diff_row *x, const struct diff_row *y)
+{
+    bool same = x->notes == y->notes;
+    for (size_t i = 0; same && i < x->notes; i++) same = same_note(&x->note[i], &y->note[i]);
+    return same;
 }
 
 int diff_note_keep(struct diff_noting *noting, struct diff_row *row)
@@ -162,7 +169,7 @@ static void note_sizes(struct diff_noting *noting, const char *op, const struct 
     diff_note_text(noting, "request", op, a, b);
 }
 
-// Where each request follows the one before, the displacement is the request's size and says nothing more.
+// If each request follows the previous one, the displacement is the size of the request and says nothing new.
 static void note_displacement(struct diff_noting *noting, const char *op, const struct op_summary *x,
                               const struct op_summary *y)
 {
@@ -246,7 +253,7 @@ static void note_others(struct diff_noting *noting, uint32_t a, uint32_t b, uint
     }
 }
 
-// Aspects that the rows and counts do not show.
+// Adds the aspects that rows and counts do not show.
 static void note_aspects(struct diff_noting *noting, unsigned aspects, const char *op, unsigned shown)
 {
     static const struct {
@@ -264,7 +271,7 @@ static void note_aspects(struct diff_noting *noting, unsigned aspects, const cha
     }
 }
 
-// Aspects that are plain from the notes from `first` on.
+// Returns the aspects that the notes from `first` on show already.
 static unsigned shown_since(const struct diff_noting *noting, size_t first)
 {
     static const struct {

@@ -24,7 +24,7 @@ static bool value_at(const struct side *side, const struct model_item *item, con
     return model_value_at(value, &variables, index, out) == 0;
 }
 
-// Whether the expression `other`, in phase `ph` of its own family, gives the values that this side has.
+// True if the expression `other`, in phase `ph` of its own family, gives the values of this side.
 static bool explains(const struct side *side, const struct model_item *item, const struct model_value *value,
                      const struct model_value *other, uint32_t ph)
 {
@@ -56,7 +56,7 @@ static bool same_value(const struct side *a, const struct model_item *item_a, co
     return same_ranks(a, b) && !memcmp(x->table + a->first, y->table + b->first, a->part->ranks * sizeof *x->table);
 }
 
-// Views have the same types of data, wherever these stand in the tables.
+// True if views have the same datatypes, at whatever place in the tables.
 static bool same_types(const struct side *a, const struct model_item *item_a, const struct side *b,
                        const struct model_item *item_b)
 {
@@ -127,7 +127,7 @@ static unsigned compare_lists(const struct side *a, const struct model_item *x, 
     return aspects;
 }
 
-// A step over what all processes do grows with their number.
+// A step over the data of all processes grows with their number.
 static bool same_steps(const struct side *a, const struct model_item *x, const struct side *b,
                        const struct model_item *y)
 {
@@ -173,13 +173,13 @@ static unsigned compare_items(const struct side *a, const struct model_items *xs
 
 // --- parts
 
-// A rank as it is counted from the nearer end, so that the last rank of 4 is the last one of 9.
+// Ranks count from the nearer end: the last rank of 4 corresponds to the last rank of 9.
 static bool same_rank(uint32_t a, uint32_t a_np, uint32_t b, uint32_t b_np)
 {
     return a == b || (a + 1 == a_np && b + 1 == b_np);
 }
 
-// Whether both have the same ranges of ranks.
+// True if both have the same ranges of ranks.
 static bool ranks_agree(const struct side *a, const struct side *b)
 {
     const struct model_part *x = a->part, *y = b->part;

@@ -1,4 +1,4 @@
-// Two phases that correspond to each other, looked at closely.
+// Compares two corresponding phases in detail.
 #pragma once
 
 #include "model/compare/diff.h"
@@ -21,14 +21,14 @@ enum diff_aspect {
     ASPECT_HINTS = 1 << 14,
 };
 
-// Aspects in which they are not the same. Where the numbers of processes differ, values agree if the expression of one
-// side gives those of the other.
+// Aspects in which they differ. If the numbers of processes differ, values agree if the expression of one side gives
+// the values of the other.
 struct diff_aspects {
     unsigned transfers;
     unsigned others;
 };
 
-// Whether two numbers are equal, or are so for each process where the numbers of processes are not.
+// True if two numbers are equal, or equal per process if the numbers of processes differ.
 static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uint32_t b_np)
 {
     return a == b || (a_np != b_np && a * b_np == b * a_np);
@@ -36,13 +36,13 @@ static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uin
 
 struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b);
 
-// Aspects in which two kinds of operations are not the same, whichever files they are about.
+// Aspects in which two kinds of operations differ, apart from their files.
 unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b);
 
-// What the notes about a family are made from, found when it is first needed.
+// What the notes about a family are made of; computed when first needed.
 struct family_view {
     bool ready;
-    bool has_rows; // not where they stand for too many operations
+    bool has_rows; // false if there are too many operations
     struct op_summary *row;
     size_t rows;
     struct model_file_use use;
@@ -65,7 +65,12 @@ void diff_noting_end(struct diff_noting *noting);
 void diff_note_add(struct diff_noting *noting, struct diff_note note); // unless it is there already
 void diff_note_count(struct diff_noting *noting, const char *what, const char *op, uint64_t a, uint64_t b);
 void diff_note_text(struct diff_noting *noting, const char *what, const char *op, const char *a, const char *b);
-// What is not the same in two phases, in words.
+// Adds notes about the differences between two phases.
 void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects);
 // Moves the pair's notes to its row.
 int diff_note_keep(struct diff_noting *noting, struct diff_row *row);
+bool diff_notes_same(const struct diff_row *x, const struct diff_row *y);
+
+// to[i] is the place in `b` of the phase that corresponds to a[i], or DIFF_NONE; ascending (match.c).
+int diff_align(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b, size_t b_count,
+               uint32_t *to);

@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "model/phase_list.h"
 
-enum { LOOKAHEAD = 64 }; // operations that are looked at for where the two agree again
+enum { LOOKAHEAD = 64 }; // operations to search for the place where both agree again
 
-// An operation as both sides can be compared.
+// An operation in a form in which both sides can be compared.
 struct entry {
     const char *call;
     uint32_t set, member;
@@ -33,7 +33,9 @@ struct entries {
     size_t count;
 };
 
-const char *similarity_call(const struct op_kind *kind)
+// Returns the call that a replay uses for this one: one interface for all asynchronous transfers, calls that name a
+// stream for standard input and output, open for temporary files. Both count as the same.
+static const char *replayed_call(const struct op_kind *kind)
 {
     return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
 }
@@ -44,7 +46,7 @@ static int add_entry(const struct model_step *step, void *context)
     const struct op_kind *kind = step->kind;
     if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
     if (kind->class == CLASS_NONE) return 0; // barriers: the runner has its own
-    struct entry entry = {.call = similarity_call(kind),
+    struct entry entry = {.call = replayed_call(kind),
                           .set = kind->set,
                           .member = (uint32_t)step->op->at[AT_MEMBER],
                           .offset = step->op->at[AT_OFFSET],
@@ -108,7 +110,7 @@ static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint
     fclose(out);
 }
 
-// The nearest place behind where both go on alike.
+// Moves to the nearest place where both agree again.
 static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j)
 {
     for (size_t distance = 1; distance <= LOOKAHEAD; distance++) {
@@ -125,7 +127,7 @@ static void resume(const struct entries *a, const struct entries *b, size_t *i, 
     if (*j < b->count) ++*j;
 }
 
-// What is still open at the end, as where the phase that closes it was left out, the runner closes.
+// The runner closes what is still open at its end, for example because the phase that closes it was left out.
 static void forget_closing(const struct entries *a, struct entries *b)
 {
     while (b->count > a->count && b->entry[b->count - 1].closes) {
@@ -163,7 +165,7 @@ static int expand(struct entries *entries, uint32_t program, uint32_t rank, uint
     return 0;
 }
 
-// What each thread of one process did, on one side.
+// Expands each thread of one process, on one side.
 static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
 {
     for (uint32_t t = 0; t < threads; t++) {
@@ -180,7 +182,8 @@ static bool begin_alike(const struct entries *a, const struct entries *b)
     return same(a->entry, b->entry);
 }
 
-// The first thread that is not taken, of those that begin like A's where `alike` is asked for; UINT32_MAX: none.
+// Returns the first thread that is not taken; with `alike`, the first that begins like the thread of A. UINT32_MAX:
+// none.
 static uint32_t partner_of(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
                            bool alike)
 {
@@ -190,8 +193,8 @@ static uint32_t partner_of(const struct entries *a, const struct entries *b, uin
     return UINT32_MAX;
 }
 
-// Threads have no names: each one of A goes with the one of B that begins alike; those that find none with what is left
-// when all others have theirs.
+// Threads have no names. Each thread of A is compared with the one of B that begins in the same way; threads without
+// such a partner are compared with those that are left.
 static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
                            struct similarity *out)
 {
@@ -209,21 +212,21 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
     return 0;
 }
 
-int similarity_compare(const struct model *a, uint32_t a_program, const char *phases, const struct model *b,
-                       uint32_t b_program, bool scaled, similarity_file *file, void *context, struct similarity *out)
+int similarity_compare(const struct similarity_input *input, struct similarity *out)
 {
-    uint32_t threads = model_threads(a, a_program), threads_b = model_threads(b, b_program);
+    const struct model *a = input->a, *b = input->b;
+    uint32_t threads = model_threads(a, input->a_program), threads_b = model_threads(b, input->b_program);
     if (threads_b > threads) threads = threads_b;
     struct entries *of_a = calloc(threads + 1, sizeof *of_a), *of_b = calloc(threads + 1, sizeof *of_b);
     int code = of_a && of_b ? 0 : -ENOMEM;
     *out = (struct similarity){0};
     for (uint32_t t = 0; t < threads && !code; t++) {
-        of_a[t] = (struct entries){.model = a, .phases = phases, .scaled = scaled};
-        of_b[t] = (struct entries){.model = b, .scaled = scaled, .file = file, .context = context};
+        of_a[t] = (struct entries){.model = a, .phases = input->phases, .scaled = input->scaled};
+        of_b[t] = (struct entries){.model = b, .scaled = input->scaled, .file = input->file, .context = input->context};
     }
-    for (uint32_t rank = 0; rank < a->program[a_program].np && !code; rank++) {
-        code = expand_threads(of_a, threads, a_program, rank);
-        if (!code) code = expand_threads(of_b, threads, b_program, rank);
+    for (uint32_t rank = 0; rank < a->program[input->a_program].np && !code; rank++) {
+        code = expand_threads(of_a, threads, input->a_program, rank);
+        if (!code) code = expand_threads(of_b, threads, input->b_program, rank);
         if (!code) code = compare_process(of_a, of_b, threads, rank, out);
     }
     for (uint32_t t = 0; t < threads; t++) {

@@ -20,7 +20,7 @@ enum {
 struct extent {
     uint32_t set, member;
     int64_t written; // by the jobs so far
-    int64_t needed;  // by reads before anybody writes it
+    int64_t needed;  // by reads before it is written
 };
 
 struct writing {
@@ -54,7 +54,7 @@ static int reach(struct writing *w, const struct job *job)
     for (size_t i = 0; i < job->members; i++) {
         struct extent *extent;
         FORWARD(intern_extent(w, job->kind->set, job->member[i], &extent));
-        // Nobody knows how far random writes get.
+        // It is not known how far random writes reach.
         if (job->class == CLASS_WRITE && !job->is_random && end > extent->written) extent->written = end;
         if (job->class == CLASS_READ && end > extent->written && end > extent->needed) extent->needed = end;
     }
@@ -78,7 +78,7 @@ static int write_prepare(struct writing *w)
 
 // --- jobs
 
-// What the set's files were opened with, all opens together.
+// Returns the flags of all opens of the set together.
 static uint32_t open_flags(const struct model *model, uint32_t set)
 {
     uint32_t flags = 0;
@@ -95,7 +95,7 @@ static void write_how(struct writing *w, const struct job *job)
     enum { SECTOR_BYTES = 512 };
     uint32_t flags = open_flags(w->model, job->kind->set);
     bool aligned = job->size % SECTOR_BYTES == 0 && job->low % SECTOR_BYTES == 0 && job->increment % SECTOR_BYTES == 0;
-    // Calls without an offset of their own move the file's position.
+    // Calls without an explicit offset move the position of the file.
     if (job->kind->layer == LAYER_POSIX && call_table[job->kind->call_id].pointer == POINTER_INDIVIDUAL)
         fputs("ioengine=sync\n", w->out);
     if (flags & O_DIRECT && aligned) fputs("direct=1\n", w->out);
@@ -135,7 +135,7 @@ static void write_where(struct writing *w, const struct job *job, size_t members
     if (job->processes > 1 && job->increment) fprintf(out, "offset_increment=%" PRId64 "\n", job->increment);
 }
 
-// As many of the names as fit a line; gives how many.
+// Writes as many names as fit on a line; returns how many.
 static size_t write_names(struct writing *w, const struct job *job, size_t from)
 {
     size_t bytes = 0, i = from;
@@ -201,7 +201,7 @@ static int for_phases(struct writing *w, each_phase *each)
 static int write_all(struct writing *w)
 {
     job_write_title(w->model, "fio", w->out);
-    // Files are made when they are opened, not all at once before the first job; what is in the page cache stays there.
+    // fio makes files when it opens them, not all at once before the first job. What is in the page cache stays there.
     fputs("\n[global]\nioengine=psync\ncreate_on_open=1\nfallocate=none\ninvalidate=0\ngroup_reporting=1\n", w->out);
     FORWARD(for_phases(w, reach_phase));
     FORWARD(write_prepare(w));

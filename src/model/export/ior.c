@@ -1,6 +1,6 @@
-// Command lines for IOR, one or more for each family of phases. IOR knows one pattern: processes that each have a block
-// of transfers, one block behind the other in the order of the ranks, as often as there are segments; in one file for
-// all or a file for each.
+// Command lines for IOR, one or more for each family of phases. IOR knows one pattern: each process has a block of
+// transfers, the blocks follow each other in the order of ranks, and this repeats for each segment; in one file for all
+// processes or one file per process.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct writing {
     size_t extents;
 };
 
-// Of the same wave and alike, on whatever files.
+// True for jobs of the same wave that differ only in their files.
 static bool is_alike(const struct job *a, const struct job *b)
 {
     return a->wave == b->wave && a->kind == b->kind && a->size == b->size && a->count == b->count && a->run == b->run &&
@@ -43,7 +43,7 @@ static bool same_file(const struct job *a, const struct job *b)
     return a->member[0] == b->member[0];
 }
 
-// Blocks that lie one behind the other, or in turns with those of the other processes.
+// Blocks follow each other, or alternate with those of the other processes.
 static void lay_out(struct line *line)
 {
     const struct job *job = line->job;
@@ -64,7 +64,7 @@ static void lay_out(struct line *line)
     line->fits = line->fits && job->members == 1;
 }
 
-// The last process has the first place, and the others those behind theirs.
+// True if the last process has the first place, and each other process the place after its own.
 static bool is_shifted(const struct line *line, const struct job *job, size_t jobs)
 {
     const struct job *last = &job[jobs - 1];
@@ -73,7 +73,7 @@ static bool is_shifted(const struct line *line, const struct job *job, size_t jo
            last->low == 0 && (uint64_t)job->low == all && (job->processes == 1 || (uint64_t)job->increment == all);
 }
 
-// From place `at` on; gives how many jobs it stands for.
+// Makes the line for the jobs from `at` on; returns how many jobs that is.
 static size_t make_line(const struct jobs *jobs, size_t at, struct line *line)
 {
     const struct job *job = &jobs->job[at];
@@ -84,7 +84,7 @@ static size_t make_line(const struct jobs *jobs, size_t at, struct line *line)
         line->own_files = line->own_files || !same_file(job, &jobs->job[at + taken]);
     }
     lay_out(line);
-    // One file, but not at a constant distance.
+    // One file, but the distances are not constant.
     line->is_shifted = is_shifted(line, job, taken);
     if (taken > 1 && !line->own_files) line->fits = job->is_random || line->is_shifted;
     return taken;
@@ -105,7 +105,7 @@ static void write_words(struct writing *w, const struct line *line)
         fprintf(w->out, "# IOR refuses sizes that are no multiples of %d\n", IOR_SIZE_BYTES);
 }
 
-// IOR puts the rank behind the name where each process has its own file. Then all lines on the set have one name.
+// If each process has its own file, IOR appends the rank to the name. Then all lines on the set have one name.
 static uint32_t member_of(const struct line *line)
 {
     return line->own_files ? 0 : line->job->member[0];
@@ -157,7 +157,7 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
     return 0;
 }
 
-// MPI-IO, collective calls and places that follow no rule are something that IOR knows.
+// IOR knows MPI-IO and collective calls.
 static unsigned notes_of(const struct jobs *jobs)
 {
     unsigned known = JOB_MPIIO | JOB_COLLECTIVE;

@@ -1,6 +1,7 @@
 #include "model/export/job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "base/hash.h"
 #include "base/lookup.h"
 
-// With more sizes than this in a file, their mean must do.
+// If a file has more sizes than this, the mean is used.
 enum { MOST_SIZES = 8 };
 
 // Pieces of one size that a thread moves in one file.
@@ -27,7 +28,7 @@ struct sequence {
     size_t tally;
 };
 
-// All sizes together.
+// Sums over all sizes of a file.
 struct tally {
     uint64_t sizes, count, bytes;
     int64_t low, high;
@@ -182,7 +183,7 @@ static int add_step(const struct model_step *step, void *context)
     bool transfers = (kind->class == CLASS_READ || kind->class == CLASS_WRITE) && !kind->error;
     if (transfers && kind->set != OP_NO_SET) return add_transfer(thread, step);
     thread->jobs->others += kind->class != CLASS_NONE;
-    // Without a file it is all of them, of which no job knows.
+    // A sync without a file is one of all files; jobs have nothing for that.
     return kind->class == CLASS_SYNC && !kind->error && kind->set != OP_NO_SET ? add_sync(thread, kind) : 0;
 }
 
@@ -193,7 +194,7 @@ bool job_repeats(const struct job *job)
     return !job->is_random && job->run < job->count && job->jump == -(int64_t)(job->run * job->size);
 }
 
-// Whether a job may go through several files: a generator must see when it is done with one.
+// True if a job may use several files: a generator must know when it is done with one.
 static bool ends_by_itself(const struct job *job)
 {
     return !job->is_random && (job->run == job->count || (job->run == 1 && job->jump > 0));
@@ -240,8 +241,8 @@ static int job_of_sequence(struct thread_jobs *thread, const struct sequence *se
     return add_job(thread, &job, sequence->member);
 }
 
-// Pieces of the mean size one behind the other, and the rest as one more. Where they leave gaps or lie over each other,
-// they may be anywhere.
+// Makes pieces of the mean size one after the other, and one more piece for the rest. If the original pieces leave gaps
+// or overlap, the places are random.
 static int jobs_of_tally(struct thread_jobs *thread, const struct tally *tally, uint32_t member, struct job job)
 {
     uint64_t span = (uint64_t)(tally->high - tally->low);
@@ -263,7 +264,7 @@ static int jobs_of_tally(struct thread_jobs *thread, const struct tally *tally, 
     return add_job(thread, &job, member);
 }
 
-// A sync is with the last job that wrote.
+// A sync belongs to the last job that wrote.
 static void place_syncs(struct thread_jobs *thread, size_t first)
 {
     for (size_t i = thread->jobs->count; i > first; i--) {
@@ -297,7 +298,7 @@ static int make_jobs(struct thread_jobs *thread, uint32_t rank)
         jobs->job[i].order = i;
         jobs->notes |= jobs->job[i].notes;
     }
-    // Strands that each came once are in order as long as none of them joined another.
+    // Sequences that each came once are in order, unless one of them joined another.
     size_t made = jobs->count - first;
     if (made > 1 && (thread->turns >= thread->sequences || made < thread->sequences)) jobs->notes |= JOB_TURNS;
     return 0;
@@ -327,7 +328,7 @@ static int compare_jobs(const void *a, const void *b)
     return left->order < right->order ? -1 : 1;
 }
 
-// Whether the next process does the same, as much further on as those before it.
+// True if the next process does the same, as much further on as the ones before it.
 static bool goes_on(const struct job *job, const struct job *next)
 {
     int64_t increment = next->first - (job->first + (int64_t)(job->processes - 1) * job->increment);
@@ -378,4 +379,62 @@ void jobs_free(struct jobs *jobs)
 int64_t job_end(const struct job *job)
 {
     return job->high + (int64_t)(job->processes - 1) * job->increment;
+}
+
+// --- comments: what the output is about
+
+static const char *note_text(unsigned bit)
+{
+    switch (1u << bit) {
+    case JOB_SIZES: return "sizes differ from call to call; here they are their mean";
+    case JOB_PLACES: return "places follow no simple rule; here they are random";
+    case JOB_SHORT: return "more was asked for than was there; here it is what was moved";
+    case JOB_VIEW: return "a file view scatters the bytes; here each transfer is in one piece";
+    case JOB_COLLECTIVE: return "calls are collective";
+    case JOB_NONBLOCKING: return "calls are nonblocking";
+    case JOB_MEMORY: return "the memory of transfers is not contiguous; here it is";
+    case JOB_STDIO: return "stdio gathers small requests in memory; here each goes to the system";
+    case JOB_MPIIO: return "calls are MPI-IO; here they are POSIX";
+    case JOB_PLACELESS: return "where transfers were is not known; here they are at the file's beginning";
+    case JOB_TURNS: return "transfers of other sizes, files or directions take turns; here one kind follows the other";
+    default: return "";
+    }
+}
+
+// Writes control characters as spaces, so that the text stays on one line.
+static void write_text(const char *text, FILE *out)
+{
+    for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, out);
+}
+
+void job_write_title(const struct model *model, const char *tool, FILE *out)
+{
+    fprintf(out, "# The I/O of this command as load for %s, phase by phase: ", tool);
+    write_text(model->command ? model->command : "(not known)", out);
+    fputs("\n# Run it in a folder of its own. Not in it: communication, the pauses between phases, and calls that move "
+          "no\n"
+          "# data (opens, seeks, metadata) but for syncs.\n",
+          out);
+    if (model->programs > 1) fputs("# Programs that ran beside each other follow each other here.\n", out);
+    for (size_t i = 0; i < model->files; i++) {
+        char name[MODEL_PLAIN_NAME_BYTES];
+        model_plain_name(model, (uint32_t)i, 0, name);
+        fprintf(out, "# %s is ", name);
+        write_text(model->file[i].set->pattern, out);
+        if (model->file[i].set->member_count > 1) fprintf(out, ", the first of %zu", model->file[i].set->member_count);
+        putc('\n', out);
+    }
+}
+
+void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out)
+{
+    const struct model_phase *about = &model->phase[phase];
+    const struct model_family *family = &model->family[about->family];
+    fprintf(out, "\n# Phase %u", (unsigned)phase + 1);
+    if (family->count > 1) fprintf(out, " (%u of %u of family %u)", about->ph, family->count, about->family + 1);
+    fprintf(out, ": %" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " other calls\n", jobs->bytes[0],
+            jobs->bytes[1], jobs->others);
+    for (unsigned bit = 0; bit < JOB_NOTES; bit++) {
+        if (jobs->notes & 1u << bit) fprintf(out, "# not as it was: %s\n", note_text(bit));
+    }
 }

@@ -1,21 +1,21 @@
-// A phase as jobs for generators of jobs, which know less than a model: each process reads or writes so many pieces of
-// one size, in places that follow one rule, and no process does two jobs at a time. What a job says otherwise than the
-// program did it is in its notes.
+// A phase as jobs for I/O generators such as fio and IOR, which know less than a model: each process reads or writes a
+// number of pieces of one size, at places that follow one rule, and does one job at a time. The notes of a job say
+// where it differs from the program.
 #pragma once
 
 #include "model/model.h"
 
 enum job_note {
-    JOB_SIZES = 1 << 0,  // sizes differ: the mean of them
+    JOB_SIZES = 1 << 0,  // sizes differ: the mean is used
     JOB_PLACES = 1 << 1, // places follow no simple rule: anywhere between the first and the last byte
-    JOB_SHORT = 1 << 2,  // more was asked for than moved: what was moved
+    JOB_SHORT = 1 << 2,  // more was asked for than moved: the moved size is used
     JOB_VIEW = 1 << 3,   // a file view scatters the bytes: in one piece
     JOB_COLLECTIVE = 1 << 4,
     JOB_NONBLOCKING = 1 << 5,
-    JOB_MEMORY = 1 << 6, // memory that is not contiguous: contiguous
+    JOB_MEMORY = 1 << 6, // memory is not contiguous: contiguous memory is used
     JOB_STDIO = 1 << 7,
     JOB_MPIIO = 1 << 8,
-    JOB_PLACELESS = 1 << 9, // where it was is not known: at the beginning
+    JOB_PLACELESS = 1 << 9, // the place is not known: the beginning is used
     JOB_TURNS = 1 << 10,    // of a phase: jobs of a process that took turns follow each other
     JOB_NOTES = 11,
 };
@@ -27,7 +27,7 @@ struct job {
     uint64_t count;             // pieces in each file
     uint64_t run;               // pieces that lie one behind the other; all, or else
     int64_t jump;               // from their end to the next
-    bool is_random;             // then `run` and `jump` mean nothing
+    bool is_random;             // then `run` and `jump` are unused
     int64_t first;              // byte, of the first piece
     int64_t low, high;          // first byte and end of all pieces
     uint32_t *member;           // files of the set that it goes through, one after the other
@@ -36,7 +36,7 @@ struct job {
     bool syncs_data;    // and not the attributes
     int64_t think_ns;   // before each piece: mean
     uint32_t rank;      // that does it
-    uint32_t processes; // these and the next do it too,
+    uint32_t processes; // this rank and the next ones do it,
     int64_t increment;  // each so many bytes further on
     uint32_t wave;      // jobs of one wave run beside each other
     size_t order;
@@ -54,14 +54,14 @@ struct jobs {
 int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase);
 void jobs_free(struct jobs *jobs);
 
-// Does it go over the same pieces again and again?
+// True if it uses the same pieces again and again.
 bool job_repeats(const struct job *job);
 int64_t job_end(const struct job *job); // behind the last byte of all its processes
 
-// Lines of a comment: what the output is about, and what a phase is and how it differs from the program's.
+// Write comment lines: what the output is about; what a phase is and how it differs from the program.
 void job_write_title(const struct model *model, const char *tool, FILE *out);
 void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out);
 
-// Jobs for fio, and command lines for IOR. 0, a negative code, or the first error of the output as -errno.
+// Write jobs for fio, and command lines for IOR. 0, a negative code, or the first error of the output as -errno.
 int job_write_fio(const struct model *model, FILE *out);
 int job_write_ior(const struct model *model, FILE *out);

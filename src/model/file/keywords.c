@@ -46,7 +46,7 @@ struct flag {
     uint32_t bits;
 };
 
-// What has several bits comes before what has one of them.
+// Names for several bits come before names for one of them.
 static const struct flag posix_flags[] = {
     {"O_WRONLY", O_WRONLY},   {"O_RDWR", O_RDWR},       {"O_CREAT", O_CREAT},         {"O_EXCL", O_EXCL},
     {"O_NOCTTY", O_NOCTTY},   {"O_TRUNC", O_TRUNC},     {"O_APPEND", O_APPEND},       {"O_NONBLOCK", O_NONBLOCK},
@@ -55,7 +55,7 @@ static const struct flag posix_flags[] = {
     {"O_NOATIME", O_NOATIME}, {"O_CLOEXEC", O_CLOEXEC}, {"O_PATH", O_PATH},           {NULL, 0},
 };
 
-// The same numbers in MPICH and in Open MPI: both have them from ROMIO.
+// MPICH and Open MPI have the same numbers: both took them from ROMIO.
 static const struct flag mpi_flags[] = {
     {"MPI_MODE_RDONLY", 2},       {"MPI_MODE_WRONLY", 4},
     {"MPI_MODE_RDWR", 8},         {"MPI_MODE_CREATE", 1},

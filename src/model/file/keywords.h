@@ -1,4 +1,4 @@
-// Numbers of the model as the words that a MODEL file has for them, and back.
+// Numbers of the model as words of a MODEL file, and back.
 #pragma once
 
 #include <stdint.h>

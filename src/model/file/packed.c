@@ -11,7 +11,7 @@
 enum {
     LEVEL = 9,
     MOST_RATIO = 128,       // bytes of columns for one compressed byte
-    ALWAYS_BYTES = 1 << 16, // of columns that are taken whatever the ratio
+    ALWAYS_BYTES = 1 << 16, // of columns that are accepted with any ratio
 };
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

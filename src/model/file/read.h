@@ -1,6 +1,6 @@
-// Reads a MODEL file (doc/model.md) that nobody vouches for: whatever it accepts can be expanded, written and walked
-// through without further checks. Loops are not expanded, and memory grows with the file: but for ranks and phases that
-// are named as ranges, of which there may be MODEL_READ_NUMBERS in all.
+// Reads a MODEL file (doc/model.md) without trusting it: whatever it accepts can be expanded, written and walked
+// through without further checks. Loops are not expanded. Memory grows with the size of the file, except for ranks and
+// phases that are given as ranges, of which there may be MODEL_READ_NUMBERS in total.
 #pragma once
 
 #include "base/json_in.h"

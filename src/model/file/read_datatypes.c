@@ -1,4 +1,4 @@
-// Datatypes and hints (write_types.c).
+// Datatypes and hints (write_datatypes.c).
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static int add_type(struct reading *r, const struct json_value *entry, size_t nu
     return 0;
 }
 
-// Values in a form: at least as many as it has items.
+// Counts the values in a form: at least as many as it has items.
 static uint64_t count_values(const struct json_value *form)
 {
     uint64_t count = 1;

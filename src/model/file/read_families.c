@@ -52,7 +52,7 @@ static int read_ops(struct reading *r, const struct json_value *value, uint64_t 
 
 // --- lists: packed
 
-// Kinds come as 64-bit numbers first, into the place of the offset.
+// Kinds are stored as 64-bit numbers first, in the place of a coordinate.
 static int unpack_columns(const struct bytes *columns, struct op *ops, uint64_t count)
 {
     const uint8_t *at = columns->data, *end = at + columns->len;
@@ -102,7 +102,7 @@ static int share_lists(struct reading *r, const struct json_value *value, uint64
         if (of[t] < 0 || (uint64_t)of[t] >= lists) return json_in_fail(r->error, which, "there is no such list");
         item->list[t] = ops + (uint64_t)of[t] * item->count;
     }
-    // Each list is looked at as often as it occurs.
+    // Each list is checked once, for as many ranks and phases as have it.
     uint64_t *times = arena_alloc(&r->scratch, (lists + 1) * sizeof *times);
     RETURN_IF(!times, -ENOMEM);
     for (size_t t = 0; t < r->b.tables; t++) times[of[t]]++;
@@ -240,12 +240,12 @@ static int read_part(struct reading *r, const struct json_value *value, struct m
 {
     const struct json_value *phases = json_in_member(value, "phases"), *items;
     const struct model_family *family = &r->model->family[r->model->families - 1];
+    struct read_limits ranks = {0, r->model->program[family->program].np - 1};
     uint64_t thread = 0;
     if (!json_in_member(value, "ranks")) return json_in_fail(r->error, value, "there is no \"ranks\"");
-    FORWARD(read_ranges(r, json_in_member(value, "ranks"), "ranks", 0, r->model->program[family->program].np - 1,
-                        &part->rank, &part->ranks));
+    FORWARD(read_ranges(r, json_in_member(value, "ranks"), "ranks", ranks, &part->rank, &part->ranks));
     if (phases) {
-        FORWARD(read_ranges(r, phases, "phases", 1, family->count, &part->ph, &part->phs));
+        FORWARD(read_ranges(r, phases, "phases", (struct read_limits){1, family->count}, &part->ph, &part->phs));
     } else {
         FORWARD(all_phases(r, value, part));
     }
@@ -265,7 +265,7 @@ static int read_parts(struct reading *r, const struct json_value *family, bool o
     *parts = arena_alloc(&r->model->arena, (count + 1) * sizeof **parts);
     RETURN_IF(!*parts, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
-        *made = i + 1; // what a part that is no good has is let go with the others
+        *made = i + 1; // a part that is refused is freed with the others
         FORWARD(read_part(r, json_in_at(values, i), &(*parts)[i], others));
     }
     return 0;
@@ -327,7 +327,7 @@ static int loop_of(const struct ordering *o, const struct json_value *value, uin
     return json_in_length(*body) ? 0 : json_in_fail(o->r->error, value, "a loop over nothing");
 }
 
-// How many phases the items stand for. The depth is bounded by that of JSON texts.
+// Counts the phases that the items stand for. The JSON reader limits the depth.
 static int count_phases(const struct ordering *o, const struct json_value *items, uint64_t *phases)
 {
     *phases = 0;

@@ -61,7 +61,7 @@ static int read_program_names(struct reading *r)
     return 0;
 }
 
-// Which members were there before, and how large: the first ones, all alike, if nothing else is said.
+// Reads which members existed before and how large they were; by default the first ones, all of the same size.
 static int read_before(struct reading *r, const struct json_value *value, struct model_file *file)
 {
     const struct json_value *members = json_in_member(value, "existed_members");
@@ -69,7 +69,7 @@ static int read_before(struct reading *r, const struct json_value *value, struct
     size_t count;
     if (json_in_type(members) != JSON_NULL) {
         uint32_t most = (uint32_t)file->set->member_count - 1;
-        FORWARD(read_ranges(r, members, "existed_members", 0, most, &file->before, &count));
+        FORWARD(read_ranges(r, members, "existed_members", (struct read_limits){0, most}, &file->before, &count));
         if (count != file->existed)
             return json_in_fail(r->error, members, "%zu members, but existed says otherwise", count);
     }
@@ -200,7 +200,7 @@ static int read_family(struct reading *r, const struct json_value *value)
 
 // --- waits
 
-// A row of numbers from 1 on, each at least `least_step` above the one before.
+// Reads numbers from 1 on, each at least `least_step` above the previous one.
 static int read_row(struct reading *r, const struct json_value *object, const char *key, size_t count,
                     int64_t least_step, int64_t **out)
 {

@@ -149,18 +149,21 @@ static bool parse_range(const char **at, struct range *range)
 }
 
 // Adds up how many numbers the text stands for.
-static int count_ranges(struct reading *r, const struct json_value *value, const char *what, const char *text,
-                        uint32_t least, uint32_t most, size_t *count)
+static int count_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
+                        size_t *count)
 {
     int64_t last = -1;
+    const char *text;
     *count = 0;
+    if (json_in_text(value, &text, NULL)) text = "";
     do {
         struct range range;
         if (!parse_range(&text, &range)) {
             return json_in_fail(r->error, value, "\"%s\" is not a list of ranges such as 0-15,20", what);
         }
-        if (range.first < least || range.last > most) {
-            return json_in_fail(r->error, value, "\"%s\" goes beyond %" PRIu32 " to %" PRIu32, what, least, most);
+        if (range.first < limits.least || range.last > limits.most) {
+            return json_in_fail(r->error, value, "\"%s\" goes beyond %" PRIu32 " to %" PRIu32, what, limits.least,
+                                limits.most);
         }
         if ((int64_t)range.first <= last) return json_in_fail(r->error, value, "\"%s\" does not ascend", what);
         last = range.last;
@@ -169,14 +172,12 @@ static int count_ranges(struct reading *r, const struct json_value *value, const
     return 0;
 }
 
-int read_ranges(struct reading *r, const struct json_value *value, const char *what, uint32_t least, uint32_t most,
+int read_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
                 uint32_t **numbers, size_t *count)
 {
     const char *text;
-    if (json_in_text(value, &text, NULL)) {
-        return json_in_fail(r->error, value, "\"%s\" is not a list of ranges such as 0-15,20", what);
-    }
-    FORWARD(count_ranges(r, value, what, text, least, most, count));
+    FORWARD(count_ranges(r, value, what, limits, count));
+    json_in_text(value, &text, NULL);
     FORWARD(read_charge(r, value, *count));
     *numbers = arena_alloc(&r->model->arena, *count * sizeof **numbers);
     RETURN_IF(!*numbers, -ENOMEM);

@@ -1,4 +1,4 @@
-// What the readers of the parts of a MODEL file share (model_read.c calls them). Each returns 0, or a negative code
+// Shared by the readers of the parts of a MODEL file (read.c calls them). Each function returns 0, or a negative code
 // with the reason in `error`.
 #pragma once
 
@@ -9,7 +9,7 @@ struct reading {
     struct model *model;
     struct json_in_error *error;
     const struct json_value *structure;
-    const struct json_value *observed; // NULL without
+    const struct json_value *observed; // or NULL
     struct arena scratch;
     struct string_table files;
     struct string_table kinds;
@@ -25,17 +25,20 @@ int read_observed(struct reading *r); // read_observed.c
 
 // --- small things (read_values.c)
 
-// As many numbers as `count` says, an array of them or packed.
+// Reads `count` numbers: an array, or packed.
 int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out);
-// A text such as 0-15,20 as ascending numbers from `least` to `most`.
-int read_ranges(struct reading *r, const struct json_value *value, const char *what, uint32_t least, uint32_t most,
+// A text such as 0-15,20 as ascending numbers within the limits.
+struct read_limits {
+    uint32_t least, most;
+};
+int read_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
                 uint32_t **numbers, size_t *count);
-// Numbers that the file does not spell out must stay within bounds.
+// Limits the amount of numbers that the file does not spell out.
 int read_charge(struct reading *r, const struct json_value *value, uint64_t numbers);
 // A count from `least` to `most`.
 int read_count(struct reading *r, const struct json_value *object, const char *key, uint64_t least, uint64_t most,
                uint64_t *out);
-// Members that may be missing; then *out stays as it is.
+// Optional members; *out stays as it is if they are missing.
 int read_optional_count(struct reading *r, const struct json_value *object, const char *key, uint64_t least,
                         uint64_t most, uint64_t *out);
 int read_optional_text(struct reading *r, const struct json_value *object, const char *key, const char **out);

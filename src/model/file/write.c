@@ -22,7 +22,7 @@ size_t write_directory_len(const struct file_set *set)
     return len;
 }
 
-// An operation is called by its call and its file: that says most.
+// A kind is named after its call and its file.
 static int name_kind(struct writing *w, const struct op_kind *kind)
 {
     if (kind->set == OP_NO_SET) return string_table_add_unique(&w->kinds, kind->call);
@@ -49,7 +49,7 @@ static int write_all(struct writing *w)
     struct json_out *json = w->json;
     FORWARD(write_names(w));
     json_object(json);
-    write_unsigned(w, "ioseer_model", MODEL_VERSION);
+    key_number(w->json, "ioseer_model", MODEL_VERSION);
     key_object(json, "structure");
     FORWARD(write_structure(w));
     json_close(json);

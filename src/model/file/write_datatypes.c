@@ -1,5 +1,5 @@
-// Datatypes and hints. Types that follow each other and differ only in numbers that follow a rule are one entry, so
-// that the views of a thousand ranks take no more room than those of four.
+// Datatypes and hints. Consecutive types that differ only in numbers which follow a rule are one entry, so the views of
+// a thousand ranks take no more room than those of four.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -102,7 +102,7 @@ static void write_entry(struct rule *r)
     struct json_out *json = r->w->json;
     json_fold(json);
     json_object(json);
-    write_unsigned(r->w, "types", r->count);
+    key_number(r->w->json, "types", r->count);
     write_number(r, "bytes", TYPE_BYTES, 0);
     write_number(r, "extent", TYPE_EXTENT, 0);
     if (r->type->cut) key_bool(json, "cut", true);
@@ -111,8 +111,8 @@ static void write_entry(struct rule *r)
     json_close(json);
 }
 
-// How many of the next types are one entry. All of those that look alike, or else the longest run that is found by
-// doubling: trying every length would take time that grows with the square of the ranks.
+// Returns how many of the next types are one entry: all similar ones, or else the longest run that doubling finds. To
+// try every length would take time that grows with the square of the ranks.
 static size_t entry_length(struct rule *r, size_t alike, bool try_all)
 {
     enum { LEAST = 4 }; // any two numbers follow some rule

@@ -9,20 +9,20 @@
 static void write_job(struct writing *w)
 {
     const struct model *model = w->model;
-    write_text(w, "command", model->command);
-    write_text(w, "host", model->host);
-    write_text(w, "mpi", model->mpi);
+    key_text(w->json, "command", model->command);
+    key_text(w->json, "host", model->host);
+    key_text(w->json, "mpi", model->mpi);
     key_double(w->json, "start", model->start);
     key_double(w->json, "run_time", model->run_seconds);
-    write_text(w, "layer", call_layer_name(model->layer));
-    write_ns(w, "gap", model->gap_ns);
-    write_unsigned(w, "bytes", model->bytes);
-    write_unsigned(w, "unphased_bytes", model->unphased);
+    key_text(w->json, "layer", call_layer_name(model->layer));
+    key_seconds(w->json, "gap", model->gap_ns);
+    key_number(w->json, "bytes", model->bytes);
+    key_number(w->json, "unphased_bytes", model->unphased);
     json_fold(w->json);
     key_object(w->json, "unphased");
-    write_unsigned(w, "launchers", model->unphased_launchers);
-    write_unsigned(w, "unnamed", model->unphased_unnamed);
-    write_unsigned(w, "untraced", model->unphased_untraced);
+    key_number(w->json, "launchers", model->unphased_launchers);
+    key_number(w->json, "unnamed", model->unphased_unnamed);
+    key_number(w->json, "untraced", model->unphased_untraced);
     json_close(w->json);
 }
 
@@ -32,13 +32,13 @@ static void write_programs(struct writing *w)
     for (size_t i = 0; i < w->model->programs; i++) {
         json_fold(w->json);
         json_object(w->json);
-        write_text(w, "name", w->model->program[i].name);
+        key_text(w->json, "name", w->model->program[i].name);
         json_close(w->json);
     }
     json_close(w->json);
 }
 
-// Which members of a set were there before and how large each was, where that is not said by their number and sum.
+// Writes which members of a set existed before and how large each was, unless their number and total size say it.
 static int write_before(struct writing *w, const struct model_file *file)
 {
     if (!file->existed) return 0;
@@ -60,16 +60,16 @@ static int write_files(struct writing *w)
         const struct model_file *file = &w->model->file[i];
         json_fold(w->json);
         json_object(w->json);
-        write_text(w, "file", w->files.text[i]);
+        key_text(w->json, "file", w->files.text[i]);
         json_key(w->json, "directory");
         json_bytes(w->json, file->set->pattern, write_directory_len(file->set));
-        write_unsigned(w, "existed", file->existed);
-        write_unsigned(w, "size_before", file->size_before);
-        write_unsigned(w, "size_after", file->size_after);
+        key_number(w->json, "existed", file->existed);
+        key_number(w->json, "size_before", file->size_before);
+        key_number(w->json, "size_after", file->size_after);
         FORWARD(write_before(w, file));
         if (file->read_before) {
-            write_unsigned(w, "read_before", file->read_before);
-            write_unsigned(w, "read_cached", file->read_cached);
+            key_number(w->json, "read_before", file->read_before);
+            key_number(w->json, "read_cached", file->read_cached);
         }
         json_close(w->json);
     }
@@ -83,20 +83,24 @@ static void write_phase(struct writing *w, size_t id)
     const struct model_family *family = &w->model->family[phase->family];
     json_fold(w->json);
     json_object(w->json);
-    write_unsigned(w, "phase", id + 1);
-    write_unsigned(w, "family", phase->family + 1u);
-    write_unsigned(w, "ph", phase->ph);
-    write_unsigned(w, "tick", phase->tick);
-    write_ns(w, "start", phase->start_ns);
-    write_ns(w, "span", phase->span_ns);
-    write_ns(w, "duration", phase->duration_ns);
-    write_ns(w, "other", phase->other_ns);
-    write_ns(w, "comm_time", phase->comm_ns);
-    write_unsigned(w, "comm_calls", phase->comm_calls);
-    write_unsigned(w, "comm_bytes", phase->comm_bytes);
-    write_ns(w, "idle", phase->idle_ns);
-    key_double_if(w->json, "bandwidth", phase->duration_ns > 0,
-                  (double)family->weight / ((double)phase->duration_ns / 1e9));
+    key_number(w->json, "phase", id + 1);
+    key_number(w->json, "family", phase->family + 1u);
+    key_number(w->json, "ph", phase->ph);
+    key_number(w->json, "tick", phase->tick);
+    key_seconds(w->json, "start", phase->start_ns);
+    key_seconds(w->json, "span", phase->span_ns);
+    key_seconds(w->json, "duration", phase->duration_ns);
+    key_seconds(w->json, "other", phase->other_ns);
+    key_seconds(w->json, "comm_time", phase->comm_ns);
+    key_number(w->json, "comm_calls", phase->comm_calls);
+    key_number(w->json, "comm_bytes", phase->comm_bytes);
+    key_seconds(w->json, "idle", phase->idle_ns);
+    json_key(w->json, "bandwidth");
+    if (phase->duration_ns > 0) {
+        json_double(w->json, (double)family->weight / ((double)phase->duration_ns / 1e9));
+    } else {
+        json_null(w->json);
+    }
     json_close(w->json);
 }
 
@@ -107,7 +111,7 @@ static bool has_something(const struct model_item *item)
     return item->think && item->think->count && (item->think->total_ns || item->async);
 }
 
-// The pauses before the operations of a part, in the order in which it names them.
+// Writes the pauses before the operations of a part, in the order in which the part has them.
 static void write_think(struct writing *w, size_t part, const struct model_items *items)
 {
     struct model_leaves leaves = model_leaves(items);
@@ -116,16 +120,16 @@ static void write_think(struct writing *w, size_t part, const struct model_items
         if (!has_something(item)) continue;
         json_fold(w->json);
         json_object(w->json);
-        write_unsigned(w, "part", part);
-        write_unsigned(w, "op", op);
-        write_unsigned(w, "count", item->think->count);
-        write_ns(w, "mean", item->think->total_ns / (int64_t)item->think->count);
+        key_number(w->json, "part", part);
+        key_number(w->json, "op", op);
+        key_number(w->json, "count", item->think->count);
+        key_seconds(w->json, "mean", item->think->total_ns / (int64_t)item->think->count);
         key_array(w->json, "quartiles");
         for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
         json_close(w->json);
         if (item->async) {
-            write_unsigned(w, "ahead", item->async->ahead);
-            write_ns(w, "overlap", item->async->overlap_ns);
+            key_number(w->json, "ahead", item->async->ahead);
+            key_seconds(w->json, "overlap", item->async->overlap_ns);
         }
         json_close(w->json);
     }
@@ -156,10 +160,10 @@ static void write_family(struct writing *w, size_t id)
     bool thinks = parts_think(family->part, family->parts) || parts_think(family->other, family->others);
     if (!thinks && !family->has_period) return;
     json_object(w->json);
-    write_unsigned(w, "family", id + 1);
+    key_number(w->json, "family", id + 1);
     if (family->has_period) {
-        write_ns(w, "period", family->period_ns);
-        write_unsigned(w, "period_ticks", family->period_ticks);
+        key_seconds(w->json, "period", family->period_ns);
+        key_number(w->json, "period_ticks", family->period_ticks);
         key_double(w->json, "irregularity", family->irregularity);
     }
     write_parts_think(w, "think", family->part, family->parts);
@@ -175,11 +179,11 @@ static int write_waits(struct writing *w)
         const struct model_wait *wait = &w->model->wait[i];
         json_fold(w->json);
         json_object(w->json);
-        write_unsigned(w, "program", wait->program);
-        write_unsigned(w, "rank", wait->rank);
-        write_unsigned(w, "thread", wait->thread);
-        write_unsigned(w, "behind", wait->behind);
-        write_unsigned(w, "count", wait->count);
+        key_number(w->json, "program", wait->program);
+        key_number(w->json, "rank", wait->rank);
+        key_number(w->json, "thread", wait->thread);
+        key_number(w->json, "behind", wait->behind);
+        key_number(w->json, "count", wait->count);
         json_key(w->json, "ops");
         FORWARD(write_numbers(w, wait->op, wait->count));
         json_key(w->json, "done");

@@ -18,15 +18,15 @@ static int write_file_number(struct writing *w, const struct file_set_number *nu
     struct json_out *json = w->json;
     json_object(json);
     if (!number->value) {
-        write_unsigned(w, "first", number->first);
+        key_number(w->json, "first", number->first);
         key_signed(json, "step", number->step);
     }
-    write_unsigned(w, "count", number->count);
-    if (number->every != 1) write_unsigned(w, "every", number->every);
-    if (number->width != 1) write_unsigned(w, "width", number->width);
+    key_number(w->json, "count", number->count);
+    if (number->every != 1) key_number(w->json, "every", number->every);
+    if (number->width != 1) key_number(w->json, "width", number->width);
     if (number->value) {
         json_key(json, "values");
-        // Of at most 18 digits: as good as signed ones.
+        // At most 18 digits: they fit signed numbers too.
         FORWARD(write_numbers(w, (const int64_t *)number->value, number->count));
     }
     json_close(json);
@@ -42,10 +42,10 @@ static int write_files(struct writing *w)
         const char *name = set->pattern + write_directory_len(set);
         json_fold(json);
         json_object(json);
-        write_text(w, "file", w->files.text[i]);
-        if (strcmp(name, w->files.text[i])) write_text(w, "name", name);
+        key_text(w->json, "file", w->files.text[i]);
+        if (strcmp(name, w->files.text[i])) key_text(w->json, "name", name);
         if (set->number_count) {
-            write_unsigned(w, "members", set->member_count);
+            key_number(w->json, "members", set->member_count);
             key_array(json, "numbers");
             for (size_t k = 0; k < set->number_count; k++) FORWARD(write_file_number(w, &set->number[k]));
             json_close(json);
@@ -67,16 +67,16 @@ static void write_constants(struct writing *w, const struct op_kind *kind)
     char flags[MODEL_FLAGS_BYTES];
     if (kind->class == CLASS_OPEN) {
         model_flags_text(kind->layer, kind->flags, flags);
-        write_text(w, "flags", flags);
+        key_text(w->json, "flags", flags);
     }
     if (kind->whence && model_whence_name(kind->whence)) {
-        write_text(w, "whence", model_whence_name(kind->whence));
+        key_text(w->json, "whence", model_whence_name(kind->whence));
     } else if (kind->whence) {
-        write_unsigned(w, "whence", kind->whence);
+        key_number(w->json, "whence", kind->whence);
     }
     const char *error = kind->error ? strerrorname_np(kind->error) : NULL;
     if (error) {
-        write_text(w, "error", error);
+        key_text(w->json, "error", error);
     } else if (kind->error) {
         key_signed(w->json, "error", kind->error);
     }
@@ -88,22 +88,22 @@ static void write_kind(struct writing *w, size_t id)
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
     json_fold(w->json);
     json_object(w->json);
-    write_text(w, "kind", w->kinds.text[id]);
-    if (strcmp(w->kinds.text[id], kind->call)) write_text(w, "call", kind->call);
+    key_text(w->json, "kind", w->kinds.text[id]);
+    if (strcmp(w->kinds.text[id], kind->call)) key_text(w->json, "call", kind->call);
     if (kind->class != CLASS_NONE) {
-        write_text(w, "layer", call_layer_name(kind->layer));
-        write_text(w, "class", call_class_name(kind->class));
+        key_text(w->json, "layer", call_layer_name(kind->layer));
+        key_text(w->json, "class", call_class_name(kind->class));
     }
-    if (kind->set != OP_NO_SET) write_text(w, "file", w->files.text[kind->set]);
-    if (kind->set2 != OP_NO_SET) write_text(w, "file2", w->files.text[kind->set2]);
-    if (transfers) write_text(w, "pointer", model_pointer_name(kind));
+    if (kind->set != OP_NO_SET) key_text(w->json, "file", w->files.text[kind->set]);
+    if (kind->set2 != OP_NO_SET) key_text(w->json, "file2", w->files.text[kind->set2]);
+    if (transfers) key_text(w->json, "pointer", model_pointer_name(kind));
     write_true(w, "has_offset", kind->has_offset);
     write_true(w, "view", kind->has_view);
     write_true(w, "collective", kind->collective);
     write_true(w, "nonblocking", kind->nonblocking);
-    if (kind->etype_bytes) write_unsigned(w, "etype_bytes", kind->etype_bytes);
-    if (kind->memory) write_unsigned(w, "memory", kind->memory - 1u);
-    if (kind->hints) write_unsigned(w, "hints", kind->hints - 1u);
+    if (kind->etype_bytes) key_number(w->json, "etype_bytes", kind->etype_bytes);
+    if (kind->memory) key_number(w->json, "memory", kind->memory - 1u);
+    if (kind->hints) key_number(w->json, "hints", kind->hints - 1u);
     write_constants(w, kind);
     json_close(w->json);
 }
@@ -121,7 +121,7 @@ static void write_order_items(struct writing *w, const struct loops *items, size
         }
         if (item->type != LOOPS_LOOP) continue;
         json_object(json);
-        write_unsigned(w, "loop", item->count);
+        key_number(w->json, "loop", item->count);
         key_array(json, "body");
         write_order_items(w, item->body, item->length);
         json_close(json);
@@ -157,7 +157,7 @@ static int write_programs(struct writing *w)
         json_fold(json);
         json_object(json);
         key_bool(json, "mpi", program->is_mpi);
-        write_unsigned(w, "np", program->np);
+        key_number(w->json, "np", program->np);
         FORWARD(write_order(w, program));
         json_close(json);
     }
@@ -186,7 +186,7 @@ void write_ranges(struct writing *w, const char *key, const uint32_t *number, si
         if (n > 1 && step > 1) fprintf(out, ":%" PRIu32, step);
     }
     if (fclose(out)) w->json->error = -ENOMEM;
-    if (text) write_text(w, key, text);
+    if (text) key_text(w->json, key, text);
     free(text);
 }
 
@@ -199,7 +199,7 @@ static int write_parts(struct writing *w, const char *key, const struct model_fa
     for (size_t i = 0; i < count; i++) {
         json_object(json);
         write_ranges(w, "ranks", part[i].rank, part[i].ranks);
-        if (part[i].thread) write_unsigned(w, "thread", part[i].thread);
+        if (part[i].thread) key_number(w->json, "thread", part[i].thread);
         if (part[i].phs != family->count) write_ranges(w, "phases", part[i].ph, part[i].phs);
         key_array(json, "items");
         FORWARD(write_items(w, &part[i]));
@@ -210,7 +210,7 @@ static int write_parts(struct writing *w, const char *key, const struct model_fa
     return 0;
 }
 
-// Of all processes in one phase; no more than fits.
+// Counts the operations of all processes in one phase; UINT64_MAX if there are more.
 static uint64_t count_ops(const struct model_family *family)
 {
     uint64_t sum = 0, all;
@@ -225,8 +225,8 @@ static uint64_t count_ops(const struct model_family *family)
     return sum;
 }
 
-// For people: what follows from the operations. Left out where it would take long to see: only models made by hand have
-// so many operations.
+// Writes what follows from the operations, for people. It is left out if it would take long: only models made by hand
+// have that many operations.
 static int write_summary(struct writing *w, const struct model_family *family)
 {
     struct model_file_use use;
@@ -242,9 +242,9 @@ static int write_summary(struct writing *w, const struct model_family *family)
             if (strcmp(row[i].mode, mode)) mode = "mixed";
             bits |= row[i].bits;
         }
-        write_text(w, "access", use.shared ? "shared" : "unique");
-        write_text(w, "mode", mode);
-        write_unsigned(w, "alignment", bits & (0 - bits));
+        key_text(w->json, "access", use.shared ? "shared" : "unique");
+        key_text(w->json, "mode", mode);
+        key_number(w->json, "alignment", bits & (0 - bits));
     }
     free(row);
     return 0;
@@ -254,11 +254,11 @@ static int write_family(struct writing *w, size_t id)
 {
     const struct model_family *family = &w->model->family[id];
     json_object(w->json);
-    write_unsigned(w, "family", id + 1);
-    write_unsigned(w, "program", family->program);
-    write_unsigned(w, "phases", family->count);
-    write_text(w, "separator", model_cut_name(family->cut));
-    write_unsigned(w, "weight", family->weight);
+    key_number(w->json, "family", id + 1);
+    key_number(w->json, "program", family->program);
+    key_number(w->json, "phases", family->count);
+    key_text(w->json, "separator", model_cut_name(family->cut));
+    key_number(w->json, "weight", family->weight);
     FORWARD(write_summary(w, family));
     FORWARD(write_parts(w, "parts", family, family->part, family->parts));
     FORWARD(write_parts(w, "others", family, family->other, family->others));
