@@ -37,8 +37,12 @@ bool counters_has_target(uint32_t call)
 bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
 {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
+    const uint64_t *at = common->value;
     unsigned i = 0;
-    while (i < used && common->value[i] != value) i++;
+    // Four at a time: where there are many candidates, mostly it is none of them.
+    while (i + 4 <= used && !((at[i] == value) | (at[i + 1] == value) | (at[i + 2] == value) | (at[i + 3] == value)))
+        i += 4;
+    while (i < used && at[i] != value) i++;
     if (i == COUNTERS_CANDIDATES) return false;
     if (i == used) {
         common->value[i] = value;

@@ -166,7 +166,7 @@ struct counters_access {
     uint64_t duration;
 };
 
-enum { COUNTERS_RUN = 64 };
+enum { COUNTERS_RUN = 32 };
 
 // Values that found no room among the candidates.
 struct counters_left_out {

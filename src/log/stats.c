@@ -12,7 +12,7 @@
 
 enum {
     TALLY_BUDGET = 1 << 20, // values that all records of a process may keep aside
-    RECENT_SLOTS = 16,
+    RUNS = 16,
 };
 
 // One process's records while they grow.
@@ -23,12 +23,16 @@ struct stats {
     struct log_stats_slot **slot; // stay where they are
     size_t count;
     struct lookup by_key; // layer, position of the file
-    struct recent {       // calls without attributes: where they were counted last, by call and file
+    struct run {          // by call and file: calls without attributes that wait to be counted
         const struct log_call *call;
         const struct log_file *file;
-        struct log_stats_slot *slot; // NULL: nowhere
-        bool is_access;
-    } recent[RECENT_SLOTS];
+        struct log_stats_slot *slot; // NULL: such calls do not count
+        bool is_access;              // else they do not wait
+        bool has_offset, unaligned;
+        int64_t result;
+        unsigned count;
+        struct counters_access access[COUNTERS_RUN];
+    } run[RUNS];
     uint32_t tally_budget;
 };
 
@@ -59,11 +63,67 @@ static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, con
     return at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
 }
 
-static inline int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in)
+// --- calls that are alike but for their offsets and times are counted together
+
+static int end_run(struct stats *stats, struct run *run)
 {
+    struct log_stats_slot *slot = run->slot;
+    struct counters_left_out left_out;
+    const struct counters_input in = {
+        .call = run->call->build_id,
+        .block_size = run->file->block_size,
+        .has_offset = run->has_offset,
+        .unaligned = run->unaligned,
+        .result = run->result,
+    };
+    counters_add_run(&slot->record.counters, &in, run->access, run->count, &left_out);
+    if (left_out.sizes)
+        FORWARD(log_tally_add(&slot->sizes, (uint64_t)run->result, left_out.sizes, &stats->tally_budget));
+    for (unsigned i = 0; i < left_out.strides; i++)
+        FORWARD(log_tally_add(&slot->strides, left_out.stride[i], left_out.stride_count[i], &stats->tally_budget));
+    run->count = 0;
+    slot->run = NULL;
+    return 0;
+}
+
+// What comes next in the slot's file is something else.
+static int end_run_of(struct stats *stats, const struct log_stats_slot *slot)
+{
+    return slot->run ? end_run(stats, slot->run) : 0;
+}
+
+// The run that a call without attributes continues; empty where it begins one. *run is NULL where nothing is counted.
+static int find_run(struct stats *stats, const struct log_event *event, struct run **out)
+{
+    const struct log_event_raw *raw = &event->raw;
+    struct run *run = &stats->run[(event->call->id + event->file->index) % RUNS];
+    *out = run;
+    if (run->call != event->call || run->file != event->file) {
+        if (run->count) FORWARD(end_run(stats, run));
+        unsigned layer = counters_layer(event->call->build_id, 0);
+        *run = (struct run){.call = event->call, .file = event->file};
+        run->is_access = counters_is_access(event->call->build_id);
+        if (layer != LAYER_NONE) run->slot = find_slot(stats, layer, event->file);
+        RETURN_IF(layer != LAYER_NONE && !run->slot, -ENOMEM);
+    }
+    if (!run->slot) *out = NULL;
+    if (!run->slot || !run->is_access) return 0;
+    bool is_alike =
+        run->result == raw->result && run->has_offset == raw->has_offset && run->unaligned == raw->unaligned;
+    if (run->count && (!is_alike || run->count == COUNTERS_RUN)) FORWARD(end_run(stats, run));
+    if (run->slot->run != run) FORWARD(end_run_of(stats, run->slot));
+    run->slot->run = run;
+    run->result = raw->result;
+    run->has_offset = raw->has_offset;
+    run->unaligned = raw->unaligned;
+    return 0;
+}
+
+static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in)
+{
+    FORWARD(end_run_of(stats, slot));
     in->block_size = slot->record.file->block_size;
     unsigned missed = counters_add(&slot->record.counters, in);
-    if (!missed) return 0;
     uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
     if (missed & MISSED_SIZE) FORWARD(log_tally_add(&slot->sizes, (uint64_t)in->result, 1, &stats->tally_budget));
     if (missed & MISSED_STRIDE) FORWARD(log_tally_add(&slot->strides, stride, 1, &stats->tally_budget));
@@ -99,68 +159,28 @@ static struct counters_input input_of(const struct log_event *event)
     };
 }
 
-static bool is_plain(const struct log_event *event)
+// Most calls: nothing but file, offset and size.
+static inline int add_plain(struct stats *stats, const struct log_event *event)
 {
-    const struct log_event_raw *raw = &event->raw;
-    return !raw->attribute_mask && !raw->error && raw->has_result && raw->result >= 0;
-}
-
-// How many of these calls, plain ones, are alike but for their offsets and times; fills in what differs.
-static unsigned find_run(const struct log_event *event, size_t count, struct counters_access access[COUNTERS_RUN])
-{
-    const struct log_event *first = event;
-    unsigned len = 0;
-    do {
-        access[len++] = (struct counters_access){event->raw.offset, event->start_ns > 0 ? (uint64_t)event->start_ns : 0,
-                                                 event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0};
-        event++;
-    } while (len < count && len < COUNTERS_RUN && event->call == first->call && event->file == first->file &&
-             event->raw.result == first->raw.result && event->raw.has_offset == first->raw.has_offset &&
-             event->raw.unaligned == first->raw.unaligned && is_plain(event));
-    return len;
-}
-
-static int add_run(struct stats *stats, struct log_stats_slot *slot, const struct counters_input *in,
-                   const struct counters_access *access, unsigned count)
-{
-    struct counters_left_out missed;
-    counters_add_run(&slot->record.counters, in, access, count, &missed);
-    if (missed.sizes) FORWARD(log_tally_add(&slot->sizes, (uint64_t)in->result, missed.sizes, &stats->tally_budget));
-    for (unsigned i = 0; i < missed.strides; i++)
-        FORWARD(log_tally_add(&slot->strides, missed.stride[i], missed.stride_count[i], &stats->tally_budget));
-    return 0;
-}
-
-// Most calls: nothing but file, offset and size. Gives how many of them were counted.
-static int add_plain(struct stats *stats, const struct log_event *event, size_t count)
-{
-    struct recent *recent = &stats->recent[(event->call->id + (uintptr_t)event->file / 32) % RECENT_SLOTS];
-    if (!event->file) return 1;
-    if (recent->call != event->call || recent->file != event->file) {
-        unsigned layer = counters_layer(event->call->build_id, 0);
-        recent->slot = layer == LAYER_NONE ? NULL : find_slot(stats, layer, event->file);
-        RETURN_IF(layer != LAYER_NONE && !recent->slot, -ENOMEM);
-        recent->call = event->call;
-        recent->file = event->file;
-        recent->is_access = counters_is_access(event->call->build_id);
+    struct run *run;
+    if (!event->file) return 0;
+    FORWARD(find_run(stats, event, &run));
+    if (!run) return 0;
+    if (run->is_access) {
+        run->access[run->count++] =
+            (struct counters_access){event->raw.offset, event->start_ns > 0 ? (uint64_t)event->start_ns : 0,
+                                     event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0};
+        return 0;
     }
-    if (!recent->slot) return 1;
     struct counters_input in = input_of(event);
-    in.block_size = event->file->block_size;
-    if (!recent->is_access) {
-        FORWARD(add_to_slot(stats, recent->slot, &in));
-        return 1;
-    }
-    struct counters_access access[COUNTERS_RUN];
-    unsigned len = find_run(event, count, access);
-    FORWARD(add_run(stats, recent->slot, &in, access, len));
-    return (int)len;
+    return add_to_slot(stats, run->slot, &in);
 }
 
 static int add_event(struct stats *stats, const struct log_event *event)
 {
     const struct log_event_raw *raw = &event->raw;
     if (raw->error || !raw->has_result || raw->result < 0) return 0;
+    if (!raw->attribute_mask) return add_plain(stats, event);
     struct counters_input in = input_of(event);
     if (raw->attribute_mask & 1u << ATTRIBUTE_MODE) in.mode = (uint32_t)raw->attribute[ATTRIBUTE_MODE];
     if (raw->attribute_mask & 1u << ATTRIBUTE_FLAGS) in.flags = (uint32_t)raw->attribute[ATTRIBUTE_FLAGS];
@@ -177,16 +197,7 @@ static int add_event(struct stats *stats, const struct log_event *event)
 
 static int add_events(void *state, const struct log_event *event, size_t count)
 {
-    for (size_t i = 0; i < count;) {
-        int counted = 1;
-        if (is_plain(&event[i])) {
-            counted = add_plain(state, &event[i], count - i);
-            FORWARD(counted);
-        } else {
-            FORWARD(add_event(state, &event[i]));
-        }
-        i += (size_t)counted;
-    }
+    for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
     return 0;
 }
 
@@ -288,7 +299,9 @@ static int end(void *context, void *state)
 {
     const struct log_stats_request *request = context;
     struct stats *stats = state;
-    int code = add_all_stored(stats);
+    int code = 0;
+    for (size_t i = 0; i < RUNS && code == 0; i++) code = stats->run[i].count ? end_run(stats, &stats->run[i]) : 0;
+    if (code == 0) code = add_all_stored(stats);
     if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
     for (size_t i = 0; i < stats->count && code == 0; i++) {
         if (request->take_slot) {

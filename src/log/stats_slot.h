@@ -8,6 +8,7 @@ struct log_stats_slot {
     struct log_stats_record record;
     struct log_tally sizes;
     struct log_tally strides;
+    struct run *run; // of calls that wait to be counted, or NULL (log/stats.c)
 };
 
 // The most frequent of all values become the candidates: the record is then complete.
