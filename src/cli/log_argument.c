@@ -7,7 +7,7 @@
 
 #include "cli/verb.h"
 #include "log/describe.h"
-#include "pack/open_log.h"
+#include "pack/pack.h"
 
 enum status log_argument_open(struct log_argument *argument, const char *verb, int argc, char **argv)
 {

@@ -26,21 +26,12 @@ static int write_all(struct log_writer *w, const uint8_t *data, size_t len)
     return 0;
 }
 
-int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header)
-{
-    *w = (struct log_writer){.fd = fd};
-    uint8_t bytes[LOG_HEADER_BYTES];
-    log_header_put(bytes, header);
-    return write_all(w, bytes, sizeof bytes);
-}
-
 static int create(const char *name)
 {
-    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 || errno != EEXIST) return fd >= 0 ? fd : -errno;
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(name, flags, 0600);
     // The name holds our own pid: a killed process with the same pid left this file.
-    RETURN_IF(unlink(name), -errno);
-    fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EEXIST && unlink(name) == 0) fd = open(name, flags, 0600);
     return fd >= 0 ? fd : -errno;
 }
 
@@ -59,19 +50,18 @@ void log_writer_remove_unfinished(const char *path, int pid)
 
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header)
 {
-    *w = (struct log_writer){.fd = -1};
+    uint8_t bytes[LOG_HEADER_BYTES];
+    *w = (struct log_writer){.fd = -1, .path = strdup(path)};
     char *beside = name_beside(path, (int)getpid());
-    RETURN_IF(!beside, -ENOMEM);
-    int fd = create(beside);
-    if (fd < 0) {
+    w->fd = beside ? create(beside) : -ENOMEM;
+    if (w->fd < 0) {
         free(beside);
-        return fd;
+        return w->fd;
     }
-    int code = log_writer_open_fd(w, fd, header);
     w->beside = beside;
-    w->path = strdup(path);
     RETURN_IF(!w->path, -ENOMEM);
-    return code;
+    log_header_put(bytes, header);
+    return write_all(w, bytes, sizeof bytes);
 }
 
 static void note_error(struct log_writer *w, int code)
@@ -217,7 +207,6 @@ int log_writer_publish(struct log_writer *w, bool replace)
     uint8_t trailer[LOG_TRAILER_BYTES];
     log_trailer_put(trailer, index_offset);
     FORWARD(write_all(w, trailer, sizeof trailer));
-    if (!w->beside) return 0;
 
     // The spill files are removed once the log has its name: by then it must be on the disk.
     RETURN_IF(fdatasync(w->fd) && errno != EINVAL && errno != ENOSYS, -errno);
@@ -230,10 +219,8 @@ int log_writer_publish(struct log_writer *w, bool replace)
 
 void log_writer_abandon(struct log_writer *w)
 {
-    if (w->beside) {
-        if (w->fd >= 0) close(w->fd);
-        unlink(w->beside);
-    }
+    if (w->fd >= 0) close(w->fd);
+    if (w->beside) unlink(w->beside);
     free(w->beside);
     free(w->path);
     bytes_free(&w->stored);

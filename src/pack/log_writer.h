@@ -13,7 +13,7 @@
 
 struct log_writer {
     int fd;
-    char *path;   // NULL where the caller gave an open file
+    char *path;
     char *beside; // the temporary name; NULL once it is renamed
     uint64_t offset;
     struct bytes stored;   // the block that is written next
@@ -33,8 +33,6 @@ struct log_summary {
 
 // End it with log_writer_publish or log_writer_abandon, whatever this returns.
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header);
-// The same into an open file, which then is the log itself.
-int log_writer_open_fd(struct log_writer *w, int fd, const struct log_header *header);
 
 // 0 where a log may get this name: nothing is there, or with `replace` a regular file or symbolic link. Else
 // ERR_EXISTS: renaming over a device would remove it for every program.

@@ -1,5 +1,4 @@
-#include "pack/open_log.h"
-
+// What a user names as LOG.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "log/log.h"
 #include "pack/pack.h"
 
 // The temporary log needs no name once it is open.

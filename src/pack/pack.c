@@ -15,14 +15,6 @@
 #include "base/hash.h"
 #include "pack/private.h"
 
-static int add_process(struct pack *pack, struct pack_process **process)
-{
-    RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
-    FORWARD(array_push(pack->process, pack->process_count, (struct pack_process){.spill.fd = -1}));
-    *process = &pack->process[pack->process_count - 1];
-    return 0;
-}
-
 static void free_process(struct pack_process *process)
 {
     free(process->name);
@@ -50,27 +42,19 @@ static int open_spill(const struct pack *pack, const char *name)
 // A spill that cannot be read is a loss; the others are packed all the same.
 static int add_spill(struct pack *pack, const char *name)
 {
+    RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
     int fd = open_spill(pack, name);
     if (fd == ERR_FORMAT || fd == -ELOOP || fd == -ENOENT) return 0;
     RETURN_IF(fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM, fd);
-    struct spill spill = {.fd = -1};
-    int code = fd < 0 ? fd : spill_read_file(fd, &spill);
+    struct pack_process process = {.name = strdup(name), .spill.fd = -1};
+    int code = fd < 0 ? fd : spill_read_file(fd, &process.spill);
     if (fd >= 0) close(fd);
-    spill.fd = -1;
-    if (code < 0) {
-        if (code != ERR_NOTHING && code != -ENOMEM) pack->unreadable_bytes += spill.len ? spill.len : 1;
-        spill_read_free(&spill);
-        return code == -ENOMEM ? code : 0;
-    }
-    struct pack_process *process;
-    code = add_process(pack, &process);
-    if (code < 0) {
-        spill_read_free(&spill);
-        return code;
-    }
-    process->spill = spill;
-    process->name = strdup(name);
-    return process->name ? 0 : -ENOMEM;
+    process.spill.fd = -1;
+    if (code == 0) code = process.name ? array_push(pack->process, pack->process_count, process) : -ENOMEM;
+    if (code == 0) return 0;
+    if (code != ERR_NOTHING && code != -ENOMEM) pack->unreadable_bytes += process.spill.len ? process.spill.len : 1;
+    free_process(&process);
+    return code == -ENOMEM ? code : 0;
 }
 
 static bool ends_in(const char *name, const char *suffix)
@@ -112,7 +96,7 @@ static int by_start(const void *a, const void *b)
     const struct spill_moment *start_two = &two->spill.header.start;
     if (start_one->epoch_ns != start_two->epoch_ns) return start_one->epoch_ns < start_two->epoch_ns ? -1 : 1;
     if (start_one->mono_ns != start_two->mono_ns) return start_one->mono_ns < start_two->mono_ns ? -1 : 1;
-    return one->name && two->name ? strcmp(one->name, two->name) : 0;
+    return strcmp(one->name, two->name);
 }
 
 static void number_processes(struct pack *pack)
@@ -132,7 +116,7 @@ static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct p
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct spill *spill = &pack->process[i].spill;
-        if (!spill->data) spill->fd = open_spill(pack, pack->process[i].name);
+        spill->fd = open_spill(pack, pack->process[i].name);
         code = work(pack, &pack->process[i]);
         if (spill->fd >= 0) close(spill->fd);
         spill->fd = -1;
@@ -193,8 +177,8 @@ static int write_log(struct pack *pack)
 {
     pack_write_job(pack);
     file_table_write(&pack->files, &pack->writer);
-    unique_records_write(&pack->datatypes, &pack->writer, RECORD_DATATYPE);
-    unique_records_write(&pack->hints, &pack->writer, RECORD_HINTS);
+    pack_write_unique(pack, &pack->datatypes, RECORD_DATATYPE);
+    pack_write_unique(pack, &pack->hints, RECORD_HINTS);
     pack_write_devices(pack);
     for (size_t i = 0; i < pack->process_count; i++) FORWARD(pack_write_process(pack, &pack->process[i]));
     FORWARD(for_each_spill(pack, pack_write_events));
@@ -229,8 +213,8 @@ static void free_pack(struct pack *pack)
     free(pack->child_end);
     free(pack->call_written);
     file_table_free(&pack->files);
-    unique_records_free(&pack->datatypes);
-    unique_records_free(&pack->hints);
+    intern_free(&pack->datatypes);
+    intern_free(&pack->hints);
     callsites_free(&pack->callsites);
     bytes_free(&pack->devices);
     bytes_free(&pack->job_records);
@@ -238,14 +222,13 @@ static void free_pack(struct pack *pack)
     if (pack->dir_fd >= 0) close(pack->dir_fd);
 }
 
-static int pack_all(struct pack *pack, const char *log_path, int log_fd)
+static int pack_all(struct pack *pack, const char *log_path)
 {
     pack->call_written = calloc(call_table_len, sizeof *pack->call_written);
     RETURN_IF(!pack->call_written, -ENOMEM);
     FORWARD(prepare(pack));
     struct log_header header = new_header(pack);
-    FORWARD(log_path ? log_writer_open(&pack->writer, log_path, &header)
-                     : log_writer_open_fd(&pack->writer, log_fd, &header));
+    FORWARD(log_writer_open(&pack->writer, log_path, &header));
     FORWARD(write_log(pack));
     FORWARD(log_writer_publish(&pack->writer, pack->options && pack->options->replace));
     pack->result.log_bytes = pack->writer.offset;
@@ -259,7 +242,7 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
     int code = load_directory(&pack);
-    if (code == 0) code = pack_all(&pack, log_path, -1);
+    if (code == 0) code = pack_all(&pack, log_path);
     *result = pack.result;
     free_pack(&pack);
     return code;
@@ -270,18 +253,6 @@ int pack_check_name(const char *log_path, bool replace, struct problem *problem)
     if (log_writer_may_replace(log_path, replace) != ERR_EXISTS) return 0; // other errors show later, with more to say
     return problem_set(problem, ERR_EXISTS, log_path,
                        replace ? "not a regular file" : "is there already; --force overwrites it");
-}
-
-int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *result)
-{
-    struct pack pack = {.dir_fd = -1, .writer.fd = -1};
-    struct pack_process *process;
-    FORWARD(add_process(&pack, &process));
-    int code = spill_read_image(data, len, &process->spill);
-    if (code == 0) code = pack_all(&pack, NULL, log_fd);
-    *result = pack.result;
-    free_pack(&pack);
-    return code;
 }
 
 static void remove_files(int dir_fd)

@@ -11,6 +11,8 @@
 #define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, should it be killed
 #define PACK_DEVICES_SUFFIX ".devices" // of a file there: RECORD_DEVICE records of one host
 
+struct log;
+
 struct pack_setting {
     const char *name;
     const char *value; // NULL: not stored
@@ -67,8 +69,10 @@ struct pack_result {
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
                    const struct pack_options *options, struct pack_result *result);
 
-// The same for one spill image in memory, into an open file.
-int pack_image(const uint8_t *data, size_t len, int log_fd, struct pack_result *result);
+// Opens what a user names as LOG: a log, or a directory of spill files, which is packed into a temporary log first;
+// `is_directory` says which. The caller ignores SIGXFSZ: a temporary log that may not grow large enough is an error,
+// like a full disk.
+int pack_open_log(struct log **log, const char *path, bool *is_directory, struct problem *problem);
 
 // Whether a log may get this name, for a check before the work begins. `problem` says why not.
 int pack_check_name(const char *log_path, bool replace, struct problem *problem);

@@ -9,11 +9,10 @@
 #include "pack/log_writer.h"
 #include "pack/pack.h"
 #include "pack/spill_read.h"
-#include "pack/unique_records.h"
 
 // One spill file: a process, or one of the program images of a process that exec'ed.
 struct pack_process {
-    char *name; // of the file; NULL for an image in memory
+    char *name; // of the file
     struct spill spill;
     uint32_t id;        // its place + 1
     char host[256];     // "" where it is not known
@@ -68,8 +67,8 @@ struct pack {
     struct pack_process *process;
     size_t process_count;
     struct file_table files;
-    struct unique_records datatypes;
-    struct unique_records hints;
+    struct intern datatypes; // what each process describes for itself and the log keeps once: bodies without the number
+    struct intern hints;     // the same
     struct callsites callsites;
     struct pack_child_end *child_end;
     size_t child_end_count;
@@ -88,6 +87,9 @@ uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pi
 
 // read_records.c: everything in a spill but the events.
 int pack_read_records(struct pack *pack, struct pack_process *process);
+// Adds the body of a record in which key 1 is the process's own number: `local` becomes that, `global` the log's.
+// Records with the same fields are one. ERR_FORMAT where the number or everything else is missing.
+int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *local, uint32_t *global);
 
 // job.c: what the log says about the job.
 int pack_load_job(struct pack *pack);
@@ -100,6 +102,7 @@ void pack_write_devices(struct pack *pack);
 
 // write_records.c: what the log holds besides the events.
 void pack_write_call(struct pack *pack, uint32_t id);
+void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind);
 int pack_write_process(struct pack *pack, struct pack_process *process);
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
                      uint64_t bytes);

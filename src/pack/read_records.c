@@ -99,10 +99,27 @@ static int check_datatype(struct fields_in body)
     return code;
 }
 
-static int read_unique(struct unique_records *records, struct bytes *links, struct fields_in body)
+int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *local, uint32_t *global)
+{
+    enum { KEY_ID = 1 };
+    struct bytes rest = {0}; // the fields without the number
+    struct field field;
+    int more, code = 0;
+    *local = 0;
+    for (const uint8_t *from = body.at; code == 0 && (more = fields_next(&body, &field)) > 0; from = body.at) {
+        if (field.key != KEY_ID) code = bytes_append(&rest, from, (size_t)(body.at - from));
+        if (field.key == KEY_ID && !field.is_bytes && field.number <= UINT32_MAX) *local = (uint32_t)field.number;
+    }
+    if (code == 0) code = more;
+    if (code == 0) code = *local && rest.len ? intern_add(records, rest.data, rest.len, global) : ERR_FORMAT;
+    bytes_free(&rest);
+    return code;
+}
+
+static int read_unique(struct intern *records, struct bytes *links, struct fields_in body)
 {
     struct pack_link link;
-    FORWARD(unique_records_add(records, body, &link.local, &link.global));
+    FORWARD(pack_add_unique(records, body, &link.local, &link.global));
     return bytes_append(links, &link, sizeof link);
 }
 

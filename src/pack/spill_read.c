@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,10 +17,6 @@ enum { MAX_SEARCH_BYTES = 64 << 20 };
 static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len)
 {
     RETURN_IF(offset > spill->len || len > spill->len - offset, ERR_TRUNCATED);
-    if (spill->data) {
-        memcpy(out, spill->data + offset, len);
-        return 0;
-    }
     uint8_t *at = out;
     while (len > 0) {
         ssize_t got = pread(spill->fd, at, len, (off_t)offset);
@@ -90,7 +85,7 @@ static bool chunk_is_sound(const struct spill_chunk *chunk)
            chunk->used <= chunk->bytes - SPILL_CHUNK_HEADER_BYTES && chunk->used <= LOG_BLOCK_MAX_RAW;
 }
 
-// `records_only` is for the second look (spill_refresh_records): damage and tallies were counted in the first.
+// `records_only` is for the second look (spill_read_records_again): damage and tallies were counted in the first.
 static int walk(struct spill *spill, bool records_only)
 {
     uint64_t next = spill->header.next;
@@ -120,13 +115,6 @@ static int walk(struct spill *spill, bool records_only)
     return 0;
 }
 
-int spill_read_image(const uint8_t *data, size_t len, struct spill *spill)
-{
-    *spill = (struct spill){.data = data, .fd = -1, .len = len};
-    FORWARD(read_header(spill));
-    return walk(spill, false);
-}
-
 int spill_read_file(int fd, struct spill *spill)
 {
     *spill = (struct spill){.fd = fd};
@@ -146,7 +134,7 @@ int spill_read_records_again(struct spill *spill)
     spill->count = kept;
 
     struct stat status;
-    if (!spill->data && fstat(spill->fd, &status) == 0) spill->len = (uint64_t)status.st_size;
+    if (fstat(spill->fd, &status) == 0) spill->len = (uint64_t)status.st_size;
     uint64_t damaged_bytes = spill->damaged_bytes;
     struct spill_header now;
     FORWARD(read_at(spill, 0, &now, sizeof now));

@@ -21,8 +21,7 @@ struct spill_piece {
 };
 
 struct spill {
-    const uint8_t *data; // the image in memory, or NULL
-    int fd;              // else the file; the caller opens and closes it
+    int fd; // the caller opens and closes it
     uint64_t len;
     struct spill_header header;
     struct spill_tally tally; // summed over the chunks
@@ -31,9 +30,8 @@ struct spill {
     uint64_t damaged_bytes;
 };
 
-// Both fill `spill` with the header and the chunks. ERR_NOTHING where a process made its file and got no further.
+// Fills `spill` with the header and the chunks. ERR_NOTHING where a process made its file and got no further.
 // spill_read_free releases it in any case.
-int spill_read_image(const uint8_t *data, size_t len, struct spill *spill);
 int spill_read_file(int fd, struct spill *spill);
 
 // Searches again for chunks that are no event streams. A running process describes a file before the first event that

@@ -30,6 +30,18 @@ void pack_write_loss(struct pack *pack, const struct pack_process *process, enum
     log_writer_end(&pack->writer);
 }
 
+void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind)
+{
+    for (uint32_t number = 1; number <= records->count; number++) {
+        const uint8_t *body = intern_data(records, number);
+        size_t len = intern_len(records, number);
+        struct fields_out *out = log_writer_begin(&pack->writer, kind, SMALL_ROOM + len);
+        fields_number(out, 1, number);
+        fields_copy(out, (struct fields_in){.at = body, .end = body + len});
+        log_writer_end(&pack->writer);
+    }
+}
+
 static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process)
 {
     const struct spill_header *header = &process->spill.header;

@@ -7,7 +7,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct spill spill;
     struct bytes payload = {0};
-    if (spill_read_image(data, len, &spill) == 0) {
+    int fd = fuzz_file(data, len);
+    if (fd < 0) return 0;
+    if (spill_read_file(fd, &spill) == 0) {
         for (size_t i = 0; i < spill.count; i++) {
             if (spill_read_payload(&spill, &spill.piece[i], &payload) == 0) fuzz_touch(payload.data, payload.len);
         }

@@ -10,8 +10,7 @@
 
 #include "base/err.h"
 #include "log/iter.h"
-#include "pack/pack.h"
-#include "pack/unique_records.h"
+#include "pack/private.h"
 #include "test_log_maker.h"
 #include "test_pack_image.h"
 
@@ -49,7 +48,7 @@ static void put_hints(struct fields_out *out, uint32_t number, const char *value
 
 // --- the packer's table
 
-static int add(struct unique_records *table, uint32_t number, const char *value, uint32_t *global)
+static int add(struct intern *table, uint32_t number, const char *value, uint32_t *global)
 {
     uint8_t buffer[128];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
@@ -61,7 +60,7 @@ static int add(struct unique_records *table, uint32_t number, const char *value,
     unsigned kind;
     uint32_t local;
     assert_int_equal(fields_next_record(&in, &kind, &body), 1);
-    int code = unique_records_add(table, body, &local, global);
+    int code = pack_add_unique(table, body, &local, global);
     if (code == 0) assert_int_equal(local, number);
     return code;
 }
@@ -69,7 +68,7 @@ static int add(struct unique_records *table, uint32_t number, const char *value,
 static void equal_descriptions_are_one(void **state)
 {
     (void)state;
-    struct unique_records table = {0};
+    struct intern table = {0};
     uint32_t global;
     char value[32];
     assert_int_equal(add(&table, 1, NULL, &global), ERR_FORMAT);
@@ -78,11 +77,11 @@ static void equal_descriptions_are_one(void **state)
         assert_int_equal(add(&table, i + 1, value, &global), 0);
         assert_int_equal(global, i % 300 + 1);
     }
-    size_t bytes = table.bodies.bytes.len;
+    size_t bytes = table.bytes.len;
     assert_int_equal(add(&table, 0, "value 1", &global), ERR_FORMAT);
     assert_int_equal(add(&table, 7, "value 1", &global), 0);
-    assert_true(table.bodies.count == 300 && table.bodies.bytes.len == bytes);
-    unique_records_free(&table);
+    assert_true(table.count == 300 && table.bytes.len == bytes);
+    intern_free(&table);
 }
 
 // --- from spill files to the log
