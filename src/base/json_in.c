@@ -3,23 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/io.h"
 
 enum { MAX_NUMBER_BYTES = 400 }; // of one that is not a 64-bit integer
-
-struct json_chunk {
-    struct json_chunk *next;
-    size_t used;
-    size_t size;
-    _Alignas(struct json_value) char data[];
-};
 
 struct parser {
     struct json_in *in;
@@ -32,7 +27,6 @@ struct parser {
     // Items of the arrays and objects that are still open; each moves to its place when it closes.
     struct json_value *stack;
     size_t stack_len;
-    size_t stack_capacity;
 };
 
 static int parse_value(struct parser *p, struct json_value *out);
@@ -53,26 +47,6 @@ static int no_memory(struct parser *p)
 static int unexpected(struct parser *p, const char *message)
 {
     return p->at == p->end ? fail(p, ERR_TRUNCATED, "the text ends too early") : fail(p, ERR_FORMAT, message);
-}
-
-// Memory that is freed with the tree. Chunks grow with the tree, so that there are few.
-static void *take(struct json_in *in, size_t len, size_t alignment)
-{
-    enum { SMALLEST = 1 << 14, LARGEST = 1 << 26 };
-    struct json_chunk *chunk = in->chunk;
-    size_t start = chunk ? (chunk->used + alignment - 1) & ~(alignment - 1) : 0;
-    if (!chunk || start > chunk->size || chunk->size - start < len) {
-        size_t size = !chunk ? SMALLEST : chunk->size < LARGEST ? 2 * chunk->size : LARGEST;
-        if (size < len) size = len;
-        struct json_chunk *larger = malloc(sizeof *larger + size);
-        if (!larger) return NULL;
-        larger->next = chunk;
-        larger->size = size;
-        in->chunk = chunk = larger;
-        start = 0;
-    }
-    chunk->used = start + len;
-    return chunk->data + start;
 }
 
 static void skip_space(struct parser *p)
@@ -101,10 +75,11 @@ static bool is_digit(const char *at, const char *end)
     return at < end && *at >= '0' && *at <= '9';
 }
 
-static const char *skip_digits(const char *at, const char *end)
+static int parse_digits(struct parser *p)
 {
-    while (is_digit(at, end)) at++;
-    return at;
+    if (!is_digit(p->at, p->end)) return unexpected(p, "expected a digit");
+    while (is_digit(p->at, p->end)) p->at++;
+    return 0;
 }
 
 // False where 64 bits do not hold it, and for -0, which is a double only.
@@ -142,20 +117,18 @@ static int parse_number(struct parser *p, struct json_value *out)
     bool negative = *begin == '-';
     const char *digits = begin + negative;
     if (!negative && !is_digit(digits, p->end)) return fail(p, ERR_FORMAT, "expected a value");
-    p->at = skip_digits(digits, p->end);
-    if (p->at == digits) return unexpected(p, "expected a digit");
+    p->at = digits;
+    FORWARD(parse_digits(p));
     if (*digits == '0' && p->at - digits > 1) return fail(p, ERR_FORMAT, "the number begins with a zero");
     const char *whole_end = p->at;
     if (p->at < p->end && *p->at == '.') {
         p->at++;
-        if (!is_digit(p->at, p->end)) return unexpected(p, "expected a digit");
-        p->at = skip_digits(p->at, p->end);
+        FORWARD(parse_digits(p));
     }
     if (p->at < p->end && (*p->at == 'e' || *p->at == 'E')) {
         p->at++;
         if (p->at < p->end && (*p->at == '+' || *p->at == '-')) p->at++;
-        if (!is_digit(p->at, p->end)) return unexpected(p, "expected a digit");
-        p->at = skip_digits(p->at, p->end);
+        FORWARD(parse_digits(p));
     }
     if (p->at == whole_end && put_integer(out, negative, digits, whole_end)) return 0;
     return put_double(p, out, begin, (size_t)(p->at - begin));
@@ -241,7 +214,7 @@ static int parse_string(struct parser *p, struct json_value *out)
     const char *quote = closing_quote(p->at + 1, p->end);
     if (quote == p->end) return fail(p, ERR_TRUNCATED, "the string has no end");
     p->at++;
-    char *text = take(p->in, (size_t)(quote - p->at) + 1, 1);
+    char *text = arena_alloc(&p->in->arena, (size_t)(quote - p->at) + 1);
     if (!text) return no_memory(p);
     char *end = text;
     while (p->at < quote) {
@@ -263,24 +236,15 @@ static int parse_string(struct parser *p, struct json_value *out)
 
 static int push(struct parser *p, const struct json_value *value)
 {
-    if (p->stack_len == p->stack_capacity) {
-        size_t capacity = p->stack_capacity ? 2 * p->stack_capacity : 256;
-        struct json_value *larger = reallocarray(p->stack, capacity, sizeof *larger);
-        if (!larger) return no_memory(p);
-        p->stack = larger;
-        p->stack_capacity = capacity;
-    }
-    p->stack[p->stack_len++] = *value;
-    return 0;
+    return array_push(p->stack, p->stack_len, *value) ? no_memory(p) : 0;
 }
 
 // The items since `first` become those of `out`.
 static int close_container(struct parser *p, struct json_value *out, size_t first)
 {
     size_t count = p->stack_len - first;
-    struct json_value *item = take(p->in, count * sizeof *item, _Alignof(struct json_value));
+    struct json_value *item = arena_copy(&p->in->arena, count ? p->stack + first : NULL, count * sizeof *item);
     if (!item) return no_memory(p);
-    if (count) memcpy(item, p->stack + first, count * sizeof *item);
     p->stack_len = first;
     out->count = count;
     out->item = item;
@@ -405,9 +369,8 @@ static int parse_value(struct parser *p, struct json_value *out)
 static int parse_text(struct parser *p)
 {
     if (p->end - p->at > JSON_IN_MAX_BYTES) return fail(p, ERR_LIMIT, "the text is too long");
-    struct json_value *root = take(p->in, sizeof *root, _Alignof(struct json_value));
+    struct json_value *root = arena_alloc(&p->in->arena, sizeof *root);
     if (!root) return no_memory(p);
-    *root = (struct json_value){0};
     FORWARD(parse_value(p, root));
     skip_space(p);
     if (p->at < p->end) return fail(p, ERR_FORMAT, "there is more after the end");
@@ -445,10 +408,156 @@ int json_in_read(struct json_in *in, const char *path, struct json_in_error *err
 
 void json_in_free(struct json_in *in)
 {
-    while (in->chunk) {
-        struct json_chunk *next = in->chunk->next;
-        free(in->chunk);
-        in->chunk = next;
-    }
+    arena_free(&in->arena);
     in->root = NULL;
+}
+
+// --- the values of a tree
+
+enum json_type json_in_type(const struct json_value *value)
+{
+    return value ? (enum json_type)value->type : JSON_NULL;
+}
+
+size_t json_in_length(const struct json_value *value)
+{
+    return json_in_type(value) == JSON_ARRAY || json_in_type(value) == JSON_OBJECT ? value->count : 0;
+}
+
+const struct json_value *json_in_at(const struct json_value *value, size_t index)
+{
+    if (index >= json_in_length(value)) return NULL;
+    return value->type == JSON_OBJECT ? &value->item[2 * index + 1] : &value->item[index];
+}
+
+const char *json_in_key(const struct json_value *value, size_t index)
+{
+    if (json_in_type(value) != JSON_OBJECT || index >= value->count) return NULL;
+    return value->item[2 * index].text;
+}
+
+const struct json_value *json_in_member(const struct json_value *value, const char *key)
+{
+    if (json_in_type(value) != JSON_OBJECT) return NULL;
+    for (size_t i = 0; i < value->count; i++) {
+        if (strcmp(value->item[2 * i].text, key) == 0) return &value->item[2 * i + 1];
+    }
+    return NULL;
+}
+
+int json_in_bool(const struct json_value *value, bool *out)
+{
+    RETURN_IF(!value, ERR_NOTHING);
+    RETURN_IF(value->type != JSON_BOOL, ERR_FORMAT);
+    *out = value->boolean;
+    return 0;
+}
+
+int json_in_int64(const struct json_value *value, int64_t *out)
+{
+    RETURN_IF(!value, ERR_NOTHING);
+    RETURN_IF(value->type != JSON_INTEGER, ERR_FORMAT);
+    *out = value->integer;
+    return 0;
+}
+
+int json_in_uint64(const struct json_value *value, uint64_t *out)
+{
+    RETURN_IF(!value, ERR_NOTHING);
+    bool fits = value->type == JSON_UNSIGNED || (value->type == JSON_INTEGER && value->integer >= 0);
+    RETURN_IF(!fits, ERR_FORMAT);
+    *out = value->natural;
+    return 0;
+}
+
+int json_in_double(const struct json_value *value, double *out)
+{
+    RETURN_IF(!value, ERR_NOTHING);
+    switch (value->type) {
+    case JSON_INTEGER: *out = (double)value->integer; return 0;
+    case JSON_UNSIGNED: *out = (double)value->natural; return 0;
+    case JSON_DOUBLE: *out = value->real; return 0;
+    default: return ERR_FORMAT;
+    }
+}
+
+int json_in_text(const struct json_value *value, const char **text, size_t *len)
+{
+    RETURN_IF(!value, ERR_NOTHING);
+    RETURN_IF(value->type != JSON_STRING, ERR_FORMAT);
+    *text = value->text;
+    if (len) *len = value->count;
+    return 0;
+}
+
+int json_in_fail(struct json_in_error *error, const struct json_value *value, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    error->line = value ? value->line : 0;
+    error->column = 0;
+    return ERR_FORMAT;
+}
+
+// Returns the code of reading the member, and fills in the reason.
+static int explain(int code, const struct json_value *object, const char *key, const char *wanted,
+                   struct json_in_error *error)
+{
+    if (code == 0) return 0;
+    const struct json_value *member = json_in_member(object, key);
+    if (member) {
+        json_in_fail(error, member, "\"%s\" is not %s", key, wanted);
+    } else {
+        json_in_fail(error, object, "there is no \"%s\"", key);
+    }
+    return code;
+}
+
+int json_in_need_bool(const struct json_value *object, const char *key, bool *out, struct json_in_error *error)
+{
+    return explain(json_in_bool(json_in_member(object, key), out), object, key, "true or false", error);
+}
+
+int json_in_need_int64(const struct json_value *object, const char *key, int64_t *out, struct json_in_error *error)
+{
+    return explain(json_in_int64(json_in_member(object, key), out), object, key, "an integer of 64 bits", error);
+}
+
+int json_in_need_uint64(const struct json_value *object, const char *key, uint64_t *out, struct json_in_error *error)
+{
+    int code = json_in_uint64(json_in_member(object, key), out);
+    return explain(code, object, key, "an integer of 64 bits without a sign", error);
+}
+
+int json_in_need_double(const struct json_value *object, const char *key, double *out, struct json_in_error *error)
+{
+    return explain(json_in_double(json_in_member(object, key), out), object, key, "a number", error);
+}
+
+int json_in_need_text(const struct json_value *object, const char *key, const char **text, size_t *len,
+                      struct json_in_error *error)
+{
+    return explain(json_in_text(json_in_member(object, key), text, len), object, key, "a string", error);
+}
+
+static int need_container(const struct json_value *object, const char *key, enum json_type type, const char *wanted,
+                          const struct json_value **out, struct json_in_error *error)
+{
+    *out = json_in_member(object, key);
+    int code = !*out ? ERR_NOTHING : (*out)->type != type ? ERR_FORMAT : 0;
+    return explain(code, object, key, wanted, error);
+}
+
+int json_in_need_array(const struct json_value *object, const char *key, const struct json_value **out,
+                       struct json_in_error *error)
+{
+    return need_container(object, key, JSON_ARRAY, "an array", out, error);
+}
+
+int json_in_need_object(const struct json_value *object, const char *key, const struct json_value **out,
+                        struct json_in_error *error)
+{
+    return need_container(object, key, JSON_OBJECT, "an object", out, error);
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 enum {
     JSON_IN_MAX_BYTES = (1 << 30) - 2, // of text, so that lines and counts fit into a value
     JSON_IN_MAX_DEPTH = 64,
@@ -42,7 +44,7 @@ struct json_value {
 
 struct json_in {
     const struct json_value *root;
-    struct json_chunk *chunk; // memory of all values
+    struct arena arena; // memory of all values
 };
 
 struct json_in_error {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/human.h"
+
 static void flush(struct json_out *j)
 {
     if (j->used && !j->error && fwrite(j->buffer, 1, j->used, j->out) != j->used) j->error = errno ? -errno : -EIO;
@@ -57,27 +59,17 @@ static void before_member(struct json_out *j)
 
 static inline void before_value(struct json_out *j)
 {
-    if (j->after_key) {
-        j->after_key = false;
-    } else {
-        before_member(j);
-    }
+    if (!j->after_key) before_member(j);
+    j->after_key = false;
 }
 
 struct json_out *json_out_begin(FILE *out, unsigned unfold)
 {
     struct json_out *j = malloc(sizeof *j);
     if (!j) return NULL;
+    memset(j, 0, offsetof(struct json_out, buffer));
     j->out = out;
-    j->error = 0;
-    j->depth = 0;
     j->unfold = unfold;
-    j->folded = 0;
-    j->after_key = false;
-    j->tight = false;
-    j->started = 0;
-    j->objects = 0;
-    j->used = 0;
     return j;
 }
 
@@ -146,22 +138,13 @@ void json_null(struct json_out *j)
 void json_bool(struct json_out *j, bool value)
 {
     before_value(j);
-    if (value) {
-        put(j, "true", 4);
-    } else {
-        put(j, "false", 5);
-    }
+    put(j, value ? "true" : "false", value ? 4 : 5);
 }
 
 static void put_unsigned(struct json_out *j, uint64_t value)
 {
-    char digits[20];
-    char *at = digits + sizeof digits;
-    do {
-        *--at = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    put(j, at, (size_t)(digits + sizeof digits - at));
+    char room[20], *end = room + sizeof room, *digits = human_digits(end, value, 1);
+    put(j, digits, (size_t)(end - digits));
 }
 
 void json_unsigned(struct json_out *j, uint64_t value)
@@ -197,14 +180,9 @@ void json_seconds(struct json_out *j, int64_t value_ns)
     uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
     if (value_ns < 0) put_byte(j, '-');
     put_unsigned(j, magnitude / NS_PER_SECOND);
-    uint32_t fraction = (uint32_t)(magnitude % NS_PER_SECOND);
-    char decimals[1 + DECIMALS];
-    size_t len = 1 + DECIMALS;
-    for (size_t i = DECIMALS; i > 0; i--) {
-        decimals[i] = (char)('0' + fraction % 10);
-        fraction /= 10;
-    }
-    decimals[0] = '.';
+    char decimals[1 + DECIMALS] = ".";
+    size_t len = sizeof decimals;
+    human_digits(decimals + len, magnitude % NS_PER_SECOND, DECIMALS);
     // One decimal stays, so that readers see a floating-point number.
     while (len > 2 && decimals[len - 1] == '0') len--;
     put(j, decimals, len);

@@ -30,11 +30,6 @@ static void unescape(char *text)
     *out = 0;
 }
 
-static int add(struct mounts *mounts, const struct mount *mount)
-{
-    return array_push(mounts->item, mounts->count, *mount);
-}
-
 static void free_mount(struct mount *mount)
 {
     free(mount->point);
@@ -56,7 +51,7 @@ static int take_line(struct mounts *mounts, const char *line)
         mount.device = makedev(major_number, minor_number);
         unescape(mount.point);
         unescape(mount.source);
-        code = add(mounts, &mount);
+        code = array_push(mounts->item, mounts->count, mount);
     }
     if (!good || code < 0) free_mount(&mount);
     return code;
@@ -91,27 +86,17 @@ static bool lies_under(const char *name, size_t name_len, const char *point, siz
            (name_len == point_len || name[point_len] == '/');
 }
 
-static const struct mount *find(const struct mounts *mounts, const uint64_t *device, const char *name, size_t name_len)
+const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len)
 {
     const struct mount *found = NULL;
     size_t longest = 0;
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount *mount = &mounts->item[i];
         size_t len = strlen(mount->point);
-        if (device && mount->device != *device) continue;
+        if (device && mount->device != device) continue;
         if (len < longest || !lies_under(name, name_len, mount->point, len)) continue;
         found = mount;
         longest = len;
     }
     return found;
-}
-
-const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len)
-{
-    return find(mounts, &device, name, name_len);
-}
-
-const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len)
-{
-    return find(mounts, NULL, name, name_len);
 }

@@ -22,8 +22,5 @@ struct mounts {
 int mounts_read(struct mounts *mounts, const char *path);
 void mounts_free(struct mounts *mounts);
 
-// The innermost mount of the device whose point the absolute name lies under; NULL where there is none.
+// The innermost mount of the device, or of any (0), whose point the absolute name lies under; NULL where there is none.
 const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len);
-
-// The same, for any device.
-const struct mount *mounts_find_name(const struct mounts *mounts, const char *name, size_t name_len);

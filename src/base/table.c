@@ -106,21 +106,10 @@ void table_append(struct table *t, const char *format, ...)
     va_end(list);
 }
 
-// The digits of `value`, at least `least` of them, before `end`; returns where they begin.
-static char *digits_before(char *end, uint64_t value, unsigned least)
-{
-    for (; value || least; value /= 10) {
-        *--end = (char)('0' + value % 10);
-        if (least) least--;
-    }
-    return end;
-}
-
-// Streams have millions of numbers and times, so these two do without printf.
 void table_number(struct table *t, uint64_t value)
 {
     char room[24], *end = room + sizeof room;
-    char *text = digits_before(end, value, 1);
+    char *text = human_digits(end, value, 1);
     fill(t, text, (size_t)(end - text));
 }
 
@@ -128,9 +117,9 @@ void table_seconds(struct table *t, int64_t ns)
 {
     char room[32], *end = room + sizeof room;
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    char *text = digits_before(end, magnitude % 1000000000, 9);
+    char *text = human_digits(end, magnitude % 1000000000, 9);
     *--text = '.';
-    text = digits_before(text, magnitude / 1000000000, 1);
+    text = human_digits(text, magnitude / 1000000000, 1);
     if (ns < 0) *--text = '-';
     fill(t, text, (size_t)(end - text));
 }

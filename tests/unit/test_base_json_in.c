@@ -38,7 +38,7 @@ static void refuse(const char *text, int code, unsigned line, unsigned column)
 {
     assert_int_equal(parse_bytes(text, strlen(text)), code);
     assert_null(in.root);
-    assert_null(in.chunk);
+    assert_null(in.arena.block);
     assert_int_not_equal(error.message[0], 0);
     assert_int_equal(error.line, line);
     assert_int_equal(error.column, column);

@@ -44,9 +44,9 @@ static void the_innermost_mount_of_the_device_counts(void **state)
     assert_null(find(&mounts, makedev(9, 9), "/data/file"));
     assert_null(find(&mounts, makedev(8, 1), "relative"));
     assert_string_equal(find(&mounts, makedev(8, 1), "/data")->source, "/dev/sda1");
-    assert_string_equal(mounts_find_name(&mounts, "/with space/file", 16)->source, "host:/");
-    assert_string_equal(mounts_find_name(&mounts, "/elsewhere", 10)->point, "/");
-    assert_null(mounts_find_name(&mounts, "relative", 8));
+    assert_string_equal(mounts_find(&mounts, 0, "/with space/file", 16)->source, "host:/");
+    assert_string_equal(mounts_find(&mounts, 0, "/elsewhere", 10)->point, "/");
+    assert_null(mounts_find(&mounts, 0, "relative", 8));
     mounts_free(&mounts);
     assert_true(mounts_read(&mounts, "/nonexistent") < 0);
 }

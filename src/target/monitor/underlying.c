@@ -64,7 +64,7 @@ static void add_backing_file(struct underlying *underlying, const char *folder, 
     if (!file) return;
     size_t len = fgets(name, sizeof name, file) ? strcspn(name, "\n") : 0;
     fclose(file);
-    const struct mount *mount = mounts_find_name(mounts, name, len);
+    const struct mount *mount = mounts_find(mounts, 0, name, len);
     if (mount) add(underlying, mount->device);
 }
 
