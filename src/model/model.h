@@ -11,10 +11,9 @@
 
 #include "base/arena.h"
 #include "fmt/call.h"
-#include "model/build/datatypes.h"
-#include "model/build/file_set.h"
-#include "model/build/segment.h"
+#include "model/datatypes.h"
 #include "model/expr.h"
+#include "model/file_set.h"
 #include "model/loops.h"
 #include "model/op.h"
 
@@ -113,7 +112,7 @@ struct model_wait {
 struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
-    enum segment_cut cut;    // what lies before each (but the first)
+    enum model_cut cut;      // what lies before each (but the first)
     struct model_part *part; // transfers; each holds all phases of the family
     size_t parts;
     struct model_part *other; // operations that are not transfers: mostly in the first and last phase

@@ -51,6 +51,9 @@ struct op {
     int64_t at[AT_COUNT];
 };
 
+// What separates a phase from the previous one.
+enum model_cut { CUT_START, CUT_PATTERN, CUT_COMMUNICATION, CUT_PAUSE };
+
 struct op_time {
     int64_t start_ns;
     int64_t duration_ns;

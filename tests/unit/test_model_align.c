@@ -12,7 +12,7 @@
 
 static struct ops_maker maker;
 static struct segments segments;
-static struct thread_segments of_thread[MAKER_LANES + 1];
+static struct thread_segments of_thread[MAKER_THREADS + 1];
 static struct align align;
 static struct arena arena;
 static char text[1 << 16];
@@ -74,7 +74,7 @@ static void cut_threads(void)
 // Every segment is in just one phase, and each thread's come in its order.
 static void check_order(void)
 {
-    size_t next[MAKER_LANES], parts = 0;
+    size_t next[MAKER_THREADS], parts = 0;
     for (size_t i = 0; i < maker.recorded.count; i++) next[i] = of_thread[i].first;
     for (size_t i = 0; i < align.count; i++) {
         for (size_t k = 0; k < align.phase[i].parts; k++) {
@@ -97,7 +97,7 @@ static void assert_phases(const char *expected)
 
 static void recorded(unsigned count, const char *words)
 {
-    while (count--) maker_lane(&maker, words);
+    while (count--) maker_thread(&maker, words);
 }
 
 // --- known answers
@@ -109,7 +109,7 @@ static void one_rank_is_its_phases(void **state)
     assert_phases("0 w8 / 0 r8");
 }
 
-static void equal_lanes_go_together(void **state)
+static void equal_threads_go_together(void **state)
 {
     (void)state;
     recorded(4, "w0*8 | r0*8 | w0*8");
@@ -182,7 +182,7 @@ static void a_dump_that_one_rank_misses_is_found_by_the_clock(void **state)
     assert_phases("0-3 w4 / 0-2 w4 / 0-3 w4 / 0-3 w4");
 }
 
-static void lanes_that_communicate_less_lag_behind(void **state)
+static void threads_that_communicate_less_lag_behind(void **state)
 {
     (void)state;
     recorded(2, "w0*4 |||| w0*4 |||| w0*4");
@@ -217,7 +217,7 @@ static void phases_of_some_ranks_lie_where_their_clock_is(void **state)
     assert_phases("0-1 w4 / 2 W4 / 0-1 r4 / 3 R4");
 }
 
-static void lanes_without_transfers_join_the_first_phase(void **state)
+static void threads_without_transfers_join_the_first_phase(void **state)
 {
     (void)state;
     recorded(2, "w0*4 | r0*4");
@@ -244,24 +244,24 @@ static void programs_are_apart(void **state)
 // --- many
 
 // Lanes of `each` segments that are all different, or of one kind only, made without folding anything.
-static double align_seconds(size_t lane_count, size_t each, bool alike)
+static double align_seconds(size_t thread_count, size_t each, bool alike)
 {
-    struct thread_ops *thread = calloc(lane_count, sizeof *thread);
-    struct thread_segments *of = calloc(lane_count, sizeof *of);
-    struct segment *segment = calloc(lane_count * each, sizeof *segment);
+    struct thread_ops *thread = calloc(thread_count, sizeof *thread);
+    struct thread_segments *of = calloc(thread_count, sizeof *of);
+    struct segment *segment = calloc(thread_count * each, sizeof *segment);
     uint64_t *tick = calloc(each, sizeof *tick);
     struct loops op = {.type = LOOPS_OP};
-    for (size_t i = 0; i < lane_count * each; i++) {
+    for (size_t i = 0; i < thread_count * each; i++) {
         segment[i] = (struct segment){.first = i % each, .end = i % each + 1, .ops = {&op, 1}};
         segment[i].sizes = segment[i].shape = i * UINT64_C(0x9e3779b97f4a7c15);
         segment[i].kinds = alike ? 1 + (i % 3 == 0) : UINT64_C(1) << i % 61;
     }
-    for (size_t i = 0; i < lane_count; i++) {
+    for (size_t i = 0; i < thread_count; i++) {
         thread[i] = (struct thread_ops){.rank = (uint32_t)i, .tick = tick, .transfers = each};
         of[i] = (struct thread_segments){i * each, (i + 1) * each};
     }
-    struct recorded all = {.thread = thread, .count = lane_count, .program = maker.program, .programs = 1};
-    struct segments them = {.segment = segment, .count = lane_count * each};
+    struct recorded all = {.thread = thread, .count = thread_count, .program = maker.program, .programs = 1};
+    struct segments them = {.segment = segment, .count = thread_count * each};
     clock_t begun = clock();
     assert_int_equal(align_make(&align, &all, &them, of), 0);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
@@ -273,7 +273,7 @@ static double align_seconds(size_t lane_count, size_t each, bool alike)
     return seconds;
 }
 
-static void time_is_near_linear_in_lanes(void **state)
+static void time_is_near_linear_in_threads(void **state)
 {
     (void)state;
     for (unsigned alike = 0; alike < 2; alike++) {
@@ -292,7 +292,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
     const struct CMUnitTest tests[] = {
         TEST(one_rank_is_its_phases),
-        TEST(equal_lanes_go_together),
+        TEST(equal_threads_go_together),
         TEST(some_ranks_take_a_phase_that_others_do_not),
         TEST(a_phase_before_all_others),
         TEST(a_header_of_the_first_rank_does_not_part_the_data),
@@ -301,14 +301,14 @@ int main(void)
         TEST(different_orders_are_kept),
         TEST(different_files_are_different_phases),
         TEST(a_dump_that_one_rank_misses_is_found_by_the_clock),
-        TEST(lanes_that_communicate_less_lag_behind),
+        TEST(threads_that_communicate_less_lag_behind),
         TEST(what_happens_at_different_times_is_not_one_phase),
         TEST(some_kinds_in_common_are_not_enough_at_another_time),
         TEST(phases_of_some_ranks_lie_where_their_clock_is),
-        TEST(lanes_without_transfers_join_the_first_phase),
+        TEST(threads_without_transfers_join_the_first_phase),
         TEST(nobody_transfers),
         TEST(programs_are_apart),
-        TEST(time_is_near_linear_in_lanes),
+        TEST(time_is_near_linear_in_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/glob.h"
-#include "model/build/file_set.h"
+#include "model/file_set.h"
 
 static struct file_sets sets;
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "model/build/fit.h"
 #include "model/expr.h"
+#include "model/fit.h"
 
 enum { MAX_POINTS = 100000 };
 #define MIB 1048576

@@ -409,10 +409,10 @@ static void numbers_wrap_without_harm(void **state)
     assert_int_equal(folded.count, 1);
 }
 
-// --- nests at random come back
+// --- random loops come back
 
 struct generated {
-    size_t nodes; // loops and operations of the nest
+    size_t nodes; // loops and operations
     char letters[4];
 };
 

@@ -11,7 +11,7 @@
 #include "model/build/recorded.h"
 #include "model/loops.h"
 
-enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_LANES = 64, MAKER_UNIT = 1000 };
+enum { MAKER_KINDS = 128, MAKER_OPS = 4096, MAKER_THREADS = 64, MAKER_UNIT = 1000 };
 
 #define MAKER_PAUSE_NS INT64_C(1000000000)
 
@@ -21,7 +21,7 @@ struct ops_maker {
     struct recorded recorded;
     struct op_kind kind[MAKER_KINDS];
     struct recorded_program program[2];
-    struct thread_ops thread[MAKER_LANES];
+    struct thread_ops thread[MAKER_THREADS];
 };
 
 static inline struct op_kind maker_kind(char letter)
@@ -86,7 +86,7 @@ static inline void maker_op(struct thread_ops *thread, const struct op *op, cons
 // A thread of the next rank. Words: a kind and an offset in units or bytes, `w3` or `w@3000`; then perhaps `:SIZE` in
 // bytes, `-SHORT` bytes that were not moved, `/MEMBER` of the set. `|` between them is data moved by communication, `=`
 // a barrier, `_` a pause, `w0*8` eight of them, one after the other.
-static inline struct thread_ops *maker_lane(struct ops_maker *maker, const char *words)
+static inline struct thread_ops *maker_thread(struct ops_maker *maker, const char *words)
 {
     struct thread_ops *thread = &maker->thread[maker->recorded.count];
     struct thread_gap gap = {0};
@@ -126,7 +126,7 @@ static inline void maker_free(struct ops_maker *maker)
     for (size_t i = 0; i < maker->recorded.count; i++) thread_ops_free(&maker->thread[i]);
 }
 
-// --- nests as text: `w`, `w8`, `(w r)6`, `[32]`
+// --- loops as text: `w`, `w8`, `(w r)6`, `[32]`
 
 static inline size_t maker_print(char *to, size_t room, const struct loops *item, size_t items)
 {

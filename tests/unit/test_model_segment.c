@@ -25,7 +25,7 @@ static void forget(void)
 
 static void cut(const char *words)
 {
-    const struct thread_ops *thread = maker_lane(&maker, words);
+    const struct thread_ops *thread = maker_thread(&maker, words);
     assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
 }
 
@@ -103,7 +103,7 @@ static int end(void **state)
 
 // --- cuts
 
-static void a_lane_without_transfers_is_one_segment(void **state)
+static void a_thread_without_transfers_is_one_segment(void **state)
 {
     (void)state;
     assert_cuts("", "");
@@ -154,7 +154,7 @@ static void each_operation_after_a_pause_is_a_dump(void **state)
 static void slow_programs_need_longer_pauses(void **state)
 {
     (void)state;
-    struct thread_ops *thread = maker_lane(&maker, "w0*10 w10*10");
+    struct thread_ops *thread = maker_thread(&maker, "w0*10 w10*10");
     for (size_t i = 1; i < 20; i++) thread->gap[i].idle_ns = MAKER_PAUSE_NS / 10;
     thread->gap[10].idle_ns = MAKER_PAUSE_NS / 2;
     assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
@@ -275,7 +275,7 @@ int main(void)
 #define MPI(name) cmocka_unit_test_setup_teardown(name, start_mpi, end)
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, start_plain, end)
     const struct CMUnitTest tests[] = {
-        MPI(a_lane_without_transfers_is_one_segment),
+        MPI(a_thread_without_transfers_is_one_segment),
         MPI(data_that_moves_cuts),
         MPI(barriers_and_pauses_do_not_cut_with_mpi),
         MPI(madbench_has_five_phases),

@@ -69,7 +69,7 @@ static void observe_phase(const struct building *b, const struct align_phase *fr
     phase->span_ns = extent.end_ns > extent.start_ns ? extent.end_ns - extent.start_ns : 0;
 }
 
-static int add_family(struct building *b, uint32_t program, enum segment_cut cut, uint32_t *id)
+static int add_family(struct building *b, uint32_t program, enum model_cut cut, uint32_t *id)
 {
     *id = (uint32_t)b->model->families;
     FORWARD(array_room(b->family, b->model->families));
@@ -110,7 +110,7 @@ static int compare_stays(const void *a, const void *b)
     return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
 }
 
-static enum segment_cut cut_before(const struct building *b, const struct align_phase *phase)
+static enum model_cut cut_before(const struct building *b, const struct align_phase *phase)
 {
     for (size_t i = 0; i < phase->parts; i++) {
         const struct segment *segment = &b->segments.segment[phase->part[i].segment];
@@ -128,7 +128,7 @@ int build_families(struct building *b)
         const struct align_phase *from = &b->align.phase[i];
         uint64_t hash = signature(b, from);
         uint32_t id = lookup_find(&families, hash);
-        enum segment_cut cut = cut_before(b, from);
+        enum model_cut cut = cut_before(b, from);
         if (id == LOOKUP_NONE) {
             code = add_family(b, from->program, cut, &id);
             if (!code) code = lookup_set(&families, hash, id);

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "model/build/build.h"
-#include "model/build/fit.h"
+#include "model/fit.h"
 
 static uint64_t others_shape(const struct segment *segment)
 {

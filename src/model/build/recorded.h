@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "log/log.h"
-#include "model/build/datatypes.h"
-#include "model/build/file_set.h"
+#include "model/datatypes.h"
+#include "model/file_set.h"
 #include "model/op.h"
 
 // Communication and time since the previous transfer of the thread.

@@ -50,7 +50,7 @@ static int choose_pause(struct cutting *c, int64_t gap_ns)
     return 0;
 }
 
-static enum segment_cut cut_before(const struct cutting *c, size_t transfer)
+static enum model_cut cut_before(const struct cutting *c, size_t transfer)
 {
     const struct thread_gap *gap = &c->thread->gap[transfer];
     if (!transfer) return CUT_START;
@@ -272,7 +272,7 @@ static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)
 }
 
 static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
-                     enum segment_cut cut)
+                     enum model_cut cut)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
@@ -296,7 +296,7 @@ static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item
     return 0;
 }
 
-static int cut_stretch(struct cutting *c, size_t first, size_t end, enum segment_cut cut)
+static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_cut cut)
 {
     struct loops_seq seq;
     FORWARD(loops_fold(c->arena, c->thread->transfer + first, end - first, &seq));
@@ -358,7 +358,7 @@ static int make_segments(struct cutting *c, int64_t gap_ns)
     size_t from = c->out->count;
     FORWARD(choose_pause(c, gap_ns));
     for (size_t first = 0, end; first < thread->transfers; first = end) {
-        enum segment_cut cut = cut_before(c, first);
+        enum model_cut cut = cut_before(c, first);
         for (end = first + 1; end < thread->transfers && cut_before(c, end) == CUT_PATTERN; end++) continue;
         FORWARD(cut_stretch(c, first, end, cut));
     }

@@ -17,11 +17,9 @@
 #include "model/build/recorded.h"
 #include "model/loops.h"
 
-enum segment_cut { CUT_START, CUT_PATTERN, CUT_COMMUNICATION, CUT_PAUSE };
-
 struct segment {
-    enum segment_cut cut; // before it
-    size_t first, end;    // of the thread's transfers
+    enum model_cut cut; // before it
+    size_t first, end;  // of the thread's transfers
     size_t other_first, other_end;
     struct loops_seq ops;
     struct loops_seq others; // AT_POSITION counts from the segment's first transfer

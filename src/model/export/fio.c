@@ -39,10 +39,9 @@ static int intern_extent(struct writing *w, uint32_t set, uint32_t member, struc
     uint64_t key = lookup_pair(set, member);
     uint32_t at = lookup_find(&w->extent_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(array_room(w->extent, w->extents));
-        FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
-        at = (uint32_t)w->extents++;
-        w->extent[at] = (struct extent){.set = set, .member = member};
+        at = (uint32_t)w->extents;
+        FORWARD(lookup_set(&w->extent_of, key, at));
+        FORWARD(array_push(w->extent, w->extents, (struct extent){.set = set, .member = member}));
     }
     *extent = &w->extent[at];
     return 0;

@@ -133,10 +133,9 @@ static int intern_extent(struct writing *w, const struct line *line, uint64_t **
     uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
     uint32_t at = lookup_find(&w->extent_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(array_room(w->extent, w->extents));
-        FORWARD(lookup_set(&w->extent_of, key, (uint32_t)w->extents));
-        at = (uint32_t)w->extents++;
-        w->extent[at] = 0;
+        at = (uint32_t)w->extents;
+        FORWARD(lookup_set(&w->extent_of, key, at));
+        FORWARD(array_push(w->extent, w->extents, 0));
     }
     *extent = &w->extent[at];
     return 0;

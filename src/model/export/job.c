@@ -83,10 +83,9 @@ static int intern_tally(struct thread_jobs *thread, uint64_t key, size_t *place)
 {
     uint32_t at = lookup_find(&thread->tally_of, key);
     if (at == LOOKUP_NONE) {
-        FORWARD(array_room(thread->tally, thread->tallies));
-        FORWARD(lookup_set(&thread->tally_of, key, (uint32_t)thread->tallies));
-        at = (uint32_t)thread->tallies++;
-        thread->tally[at] = (struct tally){.low = INT64_MAX};
+        at = (uint32_t)thread->tallies;
+        FORWARD(lookup_set(&thread->tally_of, key, at));
+        FORWARD(array_push(thread->tally, thread->tallies, (struct tally){.low = INT64_MAX}));
     }
     *place = at;
     return 0;
@@ -166,10 +165,9 @@ static int add_sync(struct thread_jobs *thread, const struct op_kind *kind)
 {
     uint32_t at = lookup_find(&thread->syncs_of, kind->set);
     if (at == LOOKUP_NONE) {
-        FORWARD(array_room(thread->syncs, thread->synced));
-        FORWARD(lookup_set(&thread->syncs_of, kind->set, (uint32_t)thread->synced));
-        at = (uint32_t)thread->synced++;
-        thread->syncs[at] = (struct syncs){.only_data = true};
+        at = (uint32_t)thread->synced;
+        FORWARD(lookup_set(&thread->syncs_of, kind->set, at));
+        FORWARD(array_push(thread->syncs, thread->synced, (struct syncs){.only_data = true}));
     }
     thread->syncs[at].count++;
     thread->syncs[at].only_data &= call_table[kind->call_id].count == COUNT_FDSYNC;

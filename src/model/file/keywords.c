@@ -14,7 +14,7 @@
 static const char *const cut_names[] = {
     [CUT_START] = "start", [CUT_PATTERN] = "pattern", [CUT_COMMUNICATION] = "communication", [CUT_PAUSE] = "pause"};
 
-const char *model_cut_name(enum segment_cut cut)
+const char *model_cut_name(enum model_cut cut)
 {
     return cut_names[cut];
 }

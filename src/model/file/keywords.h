@@ -3,10 +3,9 @@
 
 #include <stdint.h>
 
-#include "model/build/segment.h"
 #include "model/op.h"
 
-const char *model_cut_name(enum segment_cut cut);
+const char *model_cut_name(enum model_cut cut);
 int model_cut_find(const char *name); // or ERR_NOTHING
 
 // The key of a coordinate in operations of this kind.

@@ -284,7 +284,7 @@ static int read_family(struct reading *r, const struct json_value *value)
     if (cut < 0) return json_in_fail(r->error, value, "there is no separator \"%s\"", separator);
     FORWARD(builder_add_family(&r->b, &(struct model_family){.program = (uint32_t)program,
                                                              .count = (uint32_t)phases,
-                                                             .cut = (enum segment_cut)cut,
+                                                             .cut = (enum model_cut)cut,
                                                              .weight = weight}));
     struct model_family *family = &r->model->family[r->model->families - 1];
     FORWARD(read_parts(r, value, false, &family->part, &family->parts));

@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "model/build/fit.h"
 #include "model/file/writing.h"
+#include "model/fit.h"
 
 // Types of one entry: the rule is over idP, their number within the entry.
 struct rule {

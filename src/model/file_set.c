@@ -1,4 +1,4 @@
-#include "model/build/file_set.h"
+#include "model/file_set.h"
 
 #include <errno.h>
 #include <limits.h>

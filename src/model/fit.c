@@ -1,7 +1,7 @@
 // How a form is tried: a sample of the points gives its coefficients, then all points are checked. A point that does
 // not fit joins the sample and the form is tried again, until the sample contradicts it. So wrong forms usually fail
 // within a few points, and a point that refuted one form can refute the next.
-#include "model/build/fit.h"
+#include "model/fit.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "model/build/datatypes.h"
+#include "model/datatypes.h"
 
 #include <errno.h>
 #include <stdlib.h>
