@@ -1,7 +1,68 @@
-// Members of JSON objects in one line each. Those that end in _if write null where the value is not known.
+// Members of JSON objects: each by a call of its own, or several as one list. Those that end in _if write null where
+// the value is not known.
+//
+//     json_members(json, m_text("name", file->name), m_number("opens", file->opens), m_seconds("time", file->ns));
 #pragma once
 
 #include "base/json_out.h"
+
+struct json_member {
+    const char *key; // NULL for a value of an array
+    enum {
+        JSON_IS_NULL,
+        JSON_IS_TEXT,
+        JSON_IS_BOOL,
+        JSON_IS_NUMBER,
+        JSON_IS_SIGNED,
+        JSON_IS_DOUBLE,
+        JSON_IS_SECONDS,
+    } kind;
+    union {
+        const char *text; // NULL is written as null
+        uint64_t number;
+        int64_t integer; // or nanoseconds
+        double real;
+    };
+};
+
+#define JSON_MEMBER(name, known, is, field, value)                                                                     \
+    ((struct json_member){.key = (name), .kind = (known) ? JSON_IS_##is : JSON_IS_NULL, .field = (value)})
+#define m_text(name, value) JSON_MEMBER(name, true, TEXT, text, value)
+#define m_bool(name, value) JSON_MEMBER(name, true, BOOL, number, (bool)(value))
+#define m_number(name, value) JSON_MEMBER(name, true, NUMBER, number, value)
+#define m_signed(name, value) JSON_MEMBER(name, true, SIGNED, integer, value)
+#define m_double(name, value) JSON_MEMBER(name, true, DOUBLE, real, value)
+#define m_seconds(name, ns) JSON_MEMBER(name, true, SECONDS, integer, ns)
+#define m_null(name) JSON_MEMBER(name, false, NUMBER, number, 0)
+#define m_bool_if(name, known, value) JSON_MEMBER(name, known, BOOL, number, (bool)(value))
+#define m_number_if(name, known, value) JSON_MEMBER(name, known, NUMBER, number, value)
+#define m_signed_if(name, known, value) JSON_MEMBER(name, known, SIGNED, integer, value)
+#define m_double_if(name, known, value) JSON_MEMBER(name, known, DOUBLE, real, value)
+#define m_seconds_if(name, known, ns) JSON_MEMBER(name, known, SECONDS, integer, ns)
+
+#define JSON_COUNT(...) (sizeof((struct json_member[]){__VA_ARGS__}) / sizeof(struct json_member))
+void json_write_members(struct json_out *json, const struct json_member *member, size_t count);
+
+// Members of the object that is open.
+#define json_members(json, ...)                                                                                        \
+    json_write_members(json, (const struct json_member[]){__VA_ARGS__}, JSON_COUNT(__VA_ARGS__))
+// An object that has just these, and an array of values without keys.
+#define json_object_of(json, ...) (json_object(json), json_members(json, __VA_ARGS__), json_close(json))
+#define json_array_of(json, ...) (json_array(json), json_members(json, __VA_ARGS__), json_close(json))
+
+// One member each.
+#define key_text(json, ...) json_members(json, m_text(__VA_ARGS__))
+#define key_bool(json, ...) json_members(json, m_bool(__VA_ARGS__))
+#define key_number(json, ...) json_members(json, m_number(__VA_ARGS__))
+#define key_signed(json, ...) json_members(json, m_signed(__VA_ARGS__))
+#define key_double(json, ...) json_members(json, m_double(__VA_ARGS__))
+#define key_seconds(json, ...) json_members(json, m_seconds(__VA_ARGS__))
+#define key_null(json, key) json_members(json, m_null(key))
+#define key_number_if(json, ...) json_members(json, m_number_if(__VA_ARGS__))
+#define key_bool_if(json, ...) json_members(json, m_bool_if(__VA_ARGS__))
+#define key_signed_if(json, ...) json_members(json, m_signed_if(__VA_ARGS__))
+#define key_double_if(json, ...) json_members(json, m_double_if(__VA_ARGS__))
+#define key_seconds_if(json, ...) json_members(json, m_seconds_if(__VA_ARGS__))
 
 // json_close ends these two.
 static inline void key_object(struct json_out *json, const char *key)
@@ -16,69 +77,17 @@ static inline void key_array(struct json_out *json, const char *key)
     json_array(json);
 }
 
-static inline void key_text(struct json_out *json, const char *key, const char *text)
+// Arrays of numbers and of texts.
+static inline void key_numbers(struct json_out *json, const char *key, const uint64_t *value, size_t count)
 {
-    json_key(json, key);
-    json_text(json, text);
+    key_array(json, key);
+    for (size_t i = 0; i < count; i++) json_unsigned(json, value[i]);
+    json_close(json);
 }
 
-static inline void key_bool(struct json_out *json, const char *key, bool value)
+static inline void key_texts(struct json_out *json, const char *key, const char *const *text, size_t count)
 {
-    json_key(json, key);
-    json_bool(json, value);
-}
-
-static inline void key_number(struct json_out *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_unsigned(json, value);
-}
-
-static inline void key_signed(struct json_out *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_signed(json, value);
-}
-
-static inline void key_double(struct json_out *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_double(json, value);
-}
-
-static inline void key_seconds(struct json_out *json, const char *key, int64_t ns)
-{
-    json_key(json, key);
-    json_seconds(json, ns);
-}
-
-static inline void key_null(struct json_out *json, const char *key)
-{
-    json_key(json, key);
-    json_null(json);
-}
-
-static inline void key_number_if(struct json_out *json, const char *key, bool known, uint64_t value)
-{
-    known ? key_number(json, key, value) : key_null(json, key);
-}
-
-static inline void key_bool_if(struct json_out *json, const char *key, bool known, bool value)
-{
-    known ? key_bool(json, key, value) : key_null(json, key);
-}
-
-static inline void key_signed_if(struct json_out *json, const char *key, bool known, int64_t value)
-{
-    known ? key_signed(json, key, value) : key_null(json, key);
-}
-
-static inline void key_double_if(struct json_out *json, const char *key, bool known, double value)
-{
-    known ? key_double(json, key, value) : key_null(json, key);
-}
-
-static inline void key_seconds_if(struct json_out *json, const char *key, bool known, int64_t ns)
-{
-    known ? key_seconds(json, key, ns) : key_null(json, key);
+    key_array(json, key);
+    for (size_t i = 0; i < count; i++) json_text(json, text[i]);
+    json_close(json);
 }

@@ -1,4 +1,4 @@
-#include "base/json_out.h"
+#include "base/json_keys.h"
 
 #include <errno.h>
 #include <math.h>
@@ -282,4 +282,20 @@ int json_out_memory(char **text, size_t *len, json_write *write, void *context)
     free(*text);
     *text = NULL;
     return code;
+}
+
+void json_write_members(struct json_out *json, const struct json_member *member, size_t count)
+{
+    for (const struct json_member *end = member + count; member < end; member++) {
+        if (member->key) json_key(json, member->key);
+        switch (member->kind) {
+        case JSON_IS_NULL: json_null(json); break;
+        case JSON_IS_TEXT: json_text(json, member->text); break;
+        case JSON_IS_BOOL: json_bool(json, member->number); break;
+        case JSON_IS_NUMBER: json_unsigned(json, member->number); break;
+        case JSON_IS_SIGNED: json_signed(json, member->integer); break;
+        case JSON_IS_DOUBLE: json_double(json, member->real); break;
+        case JSON_IS_SECONDS: json_seconds(json, member->integer); break;
+        }
+    }
 }

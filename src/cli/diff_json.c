@@ -23,8 +23,7 @@ static void key_pair(struct json_out *json, enum diff_quantity quantity, const s
 static void print_note(struct json_out *json, const struct diff_note *note)
 {
     json_object(json);
-    key_text(json, "what", note->what);
-    key_text(json, "op", note->op);
+    json_members(json, m_text("what", note->what), m_text("op", note->op));
     for (unsigned side = 0; side < 2; side++) {
         json_key(json, side ? "b" : "a");
         if (note->unit == DIFF_COUNT || note->unit == DIFF_BYTES)
@@ -60,10 +59,8 @@ static void print_program(struct json_out *json, const struct diff *diff, const 
         uint32_t place = i ? pair->b : pair->a;
         bool known = place != DIFF_NONE;
         const struct model_program *program = known ? &(i ? diff->b : diff->a)->program[place] : &none;
-        key_number_if(json, keys[i][0], known, place);
-        key_text(json, keys[i][1], program->name);
-        key_number_if(json, keys[i][2], known, program->np);
-        key_bool_if(json, keys[i][3], known, program->is_mpi);
+        json_members(json, m_number_if(keys[i][0], known, place), m_text(keys[i][1], program->name),
+                     m_number_if(keys[i][2], known, program->np), m_bool_if(keys[i][3], known, program->is_mpi));
     }
     json_close(json);
 }
@@ -77,8 +74,7 @@ static void print_finding(struct json_out *json, const struct comparison *c, siz
     key_text(json, "limit", c->limit[i].text);
     key_id(json, "phase_a", row ? row->a : DIFF_NONE);
     key_id(json, "phase_b", row ? row->b : DIFF_NONE);
-    key_double(json, "a", has_values ? finding->a : NAN);
-    key_double(json, "b", has_values ? finding->b : NAN);
+    json_members(json, m_double("a", has_values ? finding->a : NAN), m_double("b", has_values ? finding->b : NAN));
     json_close(json);
 }
 

@@ -60,9 +60,8 @@ static void print_calls_json(struct json_out *json)
         const struct call_info *info = &call_table[call];
         if (!info->name) continue;
         json_object(json);
-        key_text(json, "op", info->name);
-        key_text(json, "layer", call_layer_name(info->layer));
-        key_text(json, "class", call_class_name(info->class));
+        json_members(json, m_text("op", info->name), m_text("layer", call_layer_name(info->layer)),
+                     m_text("class", call_class_name(info->class)));
         key_array(json, "aliases");
         const struct call_symbol *alias = next_alias(call_symbols, call);
         for (; alias; alias = next_alias(alias + 1, call)) json_text(json, alias->symbol);
@@ -78,12 +77,8 @@ static void print_checks_json(const struct doctor_check *checks, size_t count, s
     json_object(json);
     key_array(json, "checks");
     for (size_t i = 0; i < count; i++) {
-        json_object(json);
-        key_text(json, "name", checks[i].name);
-        key_bool(json, "ok", checks[i].ok);
-        key_text(json, "detail", checks[i].detail);
-        key_text(json, "fix", checks[i].fix);
-        json_close(json);
+        json_object_of(json, m_text("name", checks[i].name), m_bool("ok", checks[i].ok),
+                       m_text("detail", checks[i].detail), m_text("fix", checks[i].fix));
     }
     json_close(json);
     json_close(json);

@@ -125,25 +125,16 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
     json_object(json);
-    key_number(json, "id", event->id);
-    key_number_if(json, "parent", event->has_parent, event->parent);
-    key_signed_if(json, "rank", process->has_rank, process->rank);
-    key_number(json, "pid", process->pid);
-    key_number(json, "tid", raw->tid);
-    key_text(json, "host", process->host);
-    key_text(json, "layer", call_layer_name(call->layer));
-    key_text(json, "op", call->name);
-    key_text(json, "class", call_class_name(call->class));
-    key_text(json, "file", event->file ? event->file->name : NULL);
-    key_number_if(json, "offset", raw->has_offset, raw->offset);
-    key_number_if(json, "size", call->traits & CALL_HAS_SIZE, raw->size);
-    key_signed_if(json, "result", raw->has_result, raw->result);
-    key_signed(json, "errno", raw->error);
-    key_number(json, "tick", raw->tick);
-    key_seconds(json, "start", event->start_ns);
-    key_seconds(json, "duration", event->duration_ns);
-    key_bool(json, "collective", call->traits & CALL_COLLECTIVE);
-    key_text(json, "line", event->line);
+    json_members(
+        json, m_number("id", event->id), m_number_if("parent", event->has_parent, event->parent),
+        m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid), m_number("tid", raw->tid),
+        m_text("host", process->host), m_text("layer", call_layer_name(call->layer)), m_text("op", call->name),
+        m_text("class", call_class_name(call->class)), m_text("file", event->file ? event->file->name : NULL),
+        m_number_if("offset", raw->has_offset, raw->offset),
+        m_number_if("size", call->traits & CALL_HAS_SIZE, raw->size),
+        m_signed_if("result", raw->has_result, raw->result), m_signed("errno", raw->error), m_number("tick", raw->tick),
+        m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns),
+        m_bool("collective", call->traits & CALL_COLLECTIVE), m_text("line", event->line));
     if (raw->handle) key_number(json, "handle", raw->handle);
     json_attributes(json, event);
     if (raw->attribute_mask && call->layer == LAYER_MPIIO) json_mpi(json, log, event);

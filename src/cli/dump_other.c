@@ -61,17 +61,11 @@ static const char *comm_kind_name(enum stream_comm_kind kind)
 
 static void comm_json(struct json_out *json, const struct log_comm *comm)
 {
-    json_object(json);
-    key_number_if(json, "rank", comm->process->has_rank, (uint64_t)comm->process->rank);
-    key_number(json, "pid", comm->process->pid);
-    key_number_if(json, "tid", comm->has_thread, comm->tid);
-    key_number_if(json, "tick", comm->has_thread, comm->tick);
-    key_number_if(json, "before", comm->has_event, comm->event);
-    key_text(json, "kind", comm_kind_name(comm->kind));
-    key_number(json, "count", comm->count);
-    key_number(json, "bytes", comm->bytes);
-    key_seconds(json, "time", comm->time_ns);
-    json_close(json);
+    json_object_of(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
+                   m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
+                   m_number_if("tick", comm->has_thread, comm->tick),
+                   m_number_if("before", comm->has_event, comm->event), m_text("kind", comm_kind_name(comm->kind)),
+                   m_number("count", comm->count), m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
 }
 
 static void comm_text(struct table *table, const struct log_comm *comm)
@@ -121,18 +115,12 @@ static uint64_t bytes_of(const struct device_sample *sample, enum device_counter
 static void sample_json(struct json_out *json, const struct log_device *device, int64_t start_ns,
                         const struct device_sample *sample)
 {
-    json_object(json);
-    key_seconds(json, "start", start_ns);
-    key_seconds(json, "duration", (int64_t)sample->span_ns);
-    key_text(json, "host", device->host);
-    key_text(json, "device", device->name);
-    key_number(json, "reads", sample->count[DEVICE_READS]);
-    key_number(json, "writes", sample->count[DEVICE_WRITES]);
-    key_number(json, "bytes_read", bytes_of(sample, DEVICE_SECTORS_READ));
-    key_number(json, "bytes_written", bytes_of(sample, DEVICE_SECTORS_WRITTEN));
-    key_double(json, "utilisation", device_utilisation(sample));
-    key_double(json, "queue", device_queue(sample));
-    json_close(json);
+    json_object_of(json, m_seconds("start", start_ns), m_seconds("duration", (int64_t)sample->span_ns),
+                   m_text("host", device->host), m_text("device", device->name),
+                   m_number("reads", sample->count[DEVICE_READS]), m_number("writes", sample->count[DEVICE_WRITES]),
+                   m_number("bytes_read", bytes_of(sample, DEVICE_SECTORS_READ)),
+                   m_number("bytes_written", bytes_of(sample, DEVICE_SECTORS_WRITTEN)),
+                   m_double("utilisation", device_utilisation(sample)), m_double("queue", device_queue(sample)));
 }
 
 static void sample_text(struct table *table, const struct log_device *device, int64_t start_ns,

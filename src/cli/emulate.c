@@ -62,15 +62,10 @@ static enum status fail(const char *what, const char *why)
 static void preset_json(struct json_out *json, const struct speed_preset *preset)
 {
     const struct speed_settings *settings = &preset->settings;
-    json_object(json);
-    key_text(json, "name", preset->name);
-    key_number(json, "read_bw", settings->read_bandwidth);
-    key_number(json, "write_bw", settings->write_bandwidth);
-    key_seconds(json, "latency", settings->latency_ns);
-    key_seconds(json, "meta_latency", settings->meta_latency_ns);
-    key_seconds(json, "seek_latency", settings->seek_latency_ns);
-    key_text(json, "about", preset->about);
-    json_close(json);
+    json_object_of(json, m_text("name", preset->name), m_number("read_bw", settings->read_bandwidth),
+                   m_number("write_bw", settings->write_bandwidth), m_seconds("latency", settings->latency_ns),
+                   m_seconds("meta_latency", settings->meta_latency_ns),
+                   m_seconds("seek_latency", settings->seek_latency_ns), m_text("about", preset->about));
 }
 
 static enum status list_presets(void)

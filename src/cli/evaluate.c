@@ -36,29 +36,21 @@ static void print_json(const struct evaluation *e, struct json_out *json)
 {
     double predicted = e->target->total.middle;
     json_object(json);
-    key_text(json, "target", e->target->name);
-    key_text(json, "method", e->target->method);
+    json_members(json, m_text("target", e->target->name), m_text("method", e->target->method));
     key_array(json, "phases");
     for (size_t i = 0; i < e->phases; i++) {
         const struct evaluated_phase *phase = &e->phase[i];
         double error = evaluate_error_pct(phase->predicted, phase->measured);
-        json_object(json);
-        key_number(json, "id", phase->id);
-        key_double(json, "predicted", phase->predicted);
-        key_double(json, "measured", phase->measured);
-        key_double(json, "error_pct", error);
-        key_double(json, "error_abs_pct", fabs(error));
-        key_double(json, "usage_pct", phase->usage_pct);
-        json_close(json);
+        json_object_of(json, m_number("id", phase->id), m_double("predicted", phase->predicted),
+                       m_double("measured", phase->measured), m_double("error_pct", error),
+                       m_double("error_abs_pct", fabs(error)), m_double("usage_pct", phase->usage_pct));
     }
     json_close(json);
-    key_double(json, "predicted", predicted);
-    key_double(json, "measured", e->measured);
-    key_double(json, "total_error_pct", evaluate_error_pct(predicted, e->measured));
-    key_double(json, "total_error_abs_pct", fabs(evaluate_error_pct(predicted, e->measured)));
-    key_double(json, "measured_cv", e->variation);
-    key_number(json, "logs", e->logs);
-    key_number(json, "inside_interval", e->inside);
+    json_members(json, m_double("predicted", predicted), m_double("measured", e->measured),
+                 m_double("total_error_pct", evaluate_error_pct(predicted, e->measured)),
+                 m_double("total_error_abs_pct", fabs(evaluate_error_pct(predicted, e->measured))),
+                 m_double("measured_cv", e->variation), m_number("logs", e->logs),
+                 m_number("inside_interval", e->inside));
     json_close(json);
 }
 

@@ -116,19 +116,13 @@ static void verb_json(const struct verb *verb, struct json_out *json)
     bool help;
     rows_with_help(verb, rows, &help);
     json_object(json);
-    key_text(json, "name", verb->name);
-    key_text(json, "summary", verb->summary);
-    key_text(json, "usage", verb->usage);
-    key_text(json, "about", verb->about);
+    json_members(json, m_text("name", verb->name), m_text("summary", verb->summary), m_text("usage", verb->usage),
+                 m_text("about", verb->about));
     key_array(json, "options");
     for (const struct option_row *row = rows; row->name; row++) {
         char letter[2] = {row->letter};
-        json_object(json);
-        key_text(json, "name", row->name);
-        key_text(json, "letter", *letter ? letter : NULL);
-        key_text(json, "argument", row->argument);
-        key_text(json, "help", row->help);
-        json_close(json);
+        json_object_of(json, m_text("name", row->name), m_text("letter", *letter ? letter : NULL),
+                       m_text("argument", row->argument), m_text("help", row->help));
     }
     json_close(json);
     json_close(json);

@@ -85,24 +85,18 @@ static void print_json(struct expanding *e, const struct model_step *step, const
     const struct op_kind *kind = step->kind;
     struct json_out *json = e->output->json;
     json_object(json);
-    key_number(json, "program", e->program);
-    key_number(json, "rank", e->rank);
-    key_number(json, "thread", e->thread);
-    key_number(json, "phase", step->phase + 1u);
-    key_text(json, "layer", call_layer_name(kind->layer));
-    key_text(json, "op", kind->call);
-    key_text(json, "class", call_class_name(kind->class));
+    json_members(json, m_number("program", e->program), m_number("rank", e->rank), m_number("thread", e->thread),
+                 m_number("phase", step->phase + 1u), m_text("layer", call_layer_name(kind->layer)),
+                 m_text("op", kind->call), m_text("class", call_class_name(kind->class)));
     if (kind->class == CLASS_NONE) {
         key_signed(json, "times", shown->size);
         json_close(json);
         return;
     }
-    key_text(json, "file", shown->file);
-    key_signed_if(json, "offset", shown->has_offset, shown->offset);
+    json_members(json, m_text("file", shown->file), m_signed_if("offset", shown->has_offset, shown->offset));
     if (shown->has_view) key_signed(json, "view_offset", shown->view_offset);
-    key_signed_if(json, "size", shown->has_size, shown->size);
-    key_signed_if(json, "result", shown->has_result, shown->result);
-    key_signed(json, "errno", kind->error);
+    json_members(json, m_signed_if("size", shown->has_size, shown->size),
+                 m_signed_if("result", shown->has_result, shown->result), m_signed("errno", kind->error));
     if (kind->etype_bytes) key_signed(json, "type", step->op->at[AT_SECOND]);
     if (shown->file2) key_text(json, "file2", shown->file2);
     if (kind->class == CLASS_OPEN) key_number(json, "flags", kind->flags);

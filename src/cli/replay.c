@@ -79,9 +79,9 @@ static void write_phases(const struct printing *p, struct json_out *json)
         json_object(json);
         key_number(json, "id", i + 1);
         interval_write(json, "time", &time);
-        key_double(json, "recorded", (double)p->model->phase[i].duration_ns / 1e9);
-        key_double(json, "other", median_of(p, PHASE_OTHERS, i).middle);
-        key_double(json, "other_recorded", (double)p->model->phase[i].other_ns / 1e9);
+        json_members(json, m_double("recorded", (double)p->model->phase[i].duration_ns / 1e9),
+                     m_double("other", median_of(p, PHASE_OTHERS, i).middle),
+                     m_double("other_recorded", (double)p->model->phase[i].other_ns / 1e9));
         json_close(json);
     }
     json_close(json);
@@ -94,17 +94,15 @@ static void print_json(const struct printing *p, struct json_out *json)
     const struct similarity *similarity = &o->similarity;
     struct interval total = median_of(p, TOTAL_TIME, 0);
     json_object(json);
-    key_text(json, "program", p->model->command);
-    key_text(json, "executable", program->name);
-    key_number(json, "programs", p->model->programs);
+    json_members(json, m_text("program", p->model->command), m_text("executable", program->name),
+                 m_number("programs", p->model->programs));
     write_phases(p, json);
     interval_write(json, "total", &total);
-    key_number(json, "np", program->np);
-    key_number(json, "runs", o->runs);
-    key_double_if(json, "similarity", o->compared, share(similarity->alike, similarity->ops));
-    key_double_if(json, "pauses", o->compared && !options.no_think, share(similarity->paused, similarity->alike));
-    key_text(json, "difference", o->compared && *similarity->first ? similarity->first : NULL);
-    key_number(json, "wrong_bytes", o->run[o->runs - 1].wrong_bytes);
+    json_members(json, m_number("np", program->np), m_number("runs", o->runs),
+                 m_double_if("similarity", o->compared, share(similarity->alike, similarity->ops)),
+                 m_double_if("pauses", o->compared && !options.no_think, share(similarity->paused, similarity->alike)),
+                 m_text("difference", o->compared && *similarity->first ? similarity->first : NULL),
+                 m_number("wrong_bytes", o->run[o->runs - 1].wrong_bytes));
     json_close(json);
 }
 

@@ -42,9 +42,9 @@ static int print_record_json(const struct log_stats_record *record, void *contex
     struct printer *printer = context;
     struct json_out *json = printer->output->json;
     json_object(json);
-    key_text(json, "layer", call_layer_name(record->layer));
-    key_signed_if(json, "rank", record->has_rank, record->rank);
-    key_text(json, "file", record->file ? record->file->name : NULL);
+    json_members(json, m_text("layer", call_layer_name(record->layer)),
+                 m_signed_if("rank", record->has_rank, record->rank),
+                 m_text("file", record->file ? record->file->name : NULL));
     if (record->has_rank && log_world_count(printer->log) > 1) key_number(json, "world", record->world);
     if (options.per_rank && record->process) key_number(json, "pid", record->process->pid);
     summary_key_counters(json, &record->counters, record->is_reduced ? &record->ranks : NULL, record->layer);

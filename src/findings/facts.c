@@ -68,15 +68,6 @@ bool facts_is_memory(const struct log_file *file)
 
 // --- making
 
-static void find_ranks(struct facts *facts)
-{
-    for (size_t i = 0; i < log_world_count(facts->log); i++) {
-        const struct log_world *world = log_world_at(facts->log, i);
-        uint64_t size = world->size ? world->size : world->ranks;
-        if (size > facts->ranks) facts->ranks = size;
-    }
-}
-
 int facts_init(struct facts *facts, struct log *log)
 {
     memset(facts, 0, sizeof *facts);
@@ -92,7 +83,11 @@ int facts_init(struct facts *facts, struct log *log)
         const struct log_call *call = log_call_find(log, id);
         facts->is_stat[id] = call && call_table[call->build_id].effect == EFFECT_STAT;
     }
-    find_ranks(facts);
+    for (size_t i = 0; i < log_world_count(log); i++) {
+        const struct log_world *world = log_world_at(log, i);
+        uint64_t size = world->size ? world->size : world->ranks;
+        if (size > facts->ranks) facts->ranks = size;
+    }
     return 0;
 }
 
@@ -190,10 +185,8 @@ static void move_on(struct facts_use *use, unsigned direction, uint64_t start, u
 
 static void end_together(struct facts_together *together)
 {
-    struct facts_sum *sum = &together->sum[together->several];
-    sum->calls += together->calls;
-    sum->bytes += together->bytes;
-    sum->ns += together->until_ns - together->start_ns;
+    const struct facts_sum sum = {together->calls, together->bytes, together->until_ns - together->start_ns};
+    facts_sum_join(&together->sum[together->several], &sum);
     together->process = 0;
 }
 
@@ -267,23 +260,20 @@ static void sum_request(struct facts *facts, const struct log_event *event, stru
     bool unaligned = is_unaligned(event);
     struct facts_cell *cell = &facts->cell[direction][size][order][unaligned][switched];
     facts_cell_add(cell, bytes, ns);
-    facts_sum_add(&process->request[direction], bytes, ns);
-    facts_sum_add(&file->request[direction], bytes, ns);
-    if (size < FACTS_SMALL_SIZE && order != FACTS_RANDOM) {
-        facts_sum_add(&process->small[direction], bytes, ns);
-        facts_sum_add(&file->small[direction], bytes, ns);
-    }
-    if (order == FACTS_RANDOM) {
-        facts_sum_add(&process->random[direction], bytes, ns);
-        facts_sum_add(&file->random[direction], bytes, ns);
-    }
-    if (unaligned) {
-        facts_sum_add(&process->unaligned[direction], bytes, ns);
-        facts_sum_add(&file->unaligned[direction], bytes, ns);
-    }
-    if (switched) {
-        facts_sum_add(&process->switched[direction], bytes, ns);
-        facts_sum_add(&file->switched[direction], bytes, ns);
+    const struct {
+        bool applies;
+        struct facts_sum *process, *file;
+    } patterns[] = {
+        {true, process->request, file->request},
+        {size < FACTS_SMALL_SIZE && order != FACTS_RANDOM, process->small, file->small},
+        {order == FACTS_RANDOM, process->random, file->random},
+        {unaligned, process->unaligned, file->unaligned},
+        {switched, process->switched, file->switched},
+    };
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
+        if (!patterns[i].applies) continue;
+        facts_sum_add(&patterns[i].process[direction], bytes, ns);
+        facts_sum_add(&patterns[i].file[direction], bytes, ns);
     }
     if (!is_below_mpi(event)) return;
     const struct log_call *around = event->around;
@@ -369,7 +359,6 @@ static int take_other(struct facts *facts, const struct log_event *event, struct
     struct facts_use *use = NULL;
     if (file) FORWARD(find_use(facts, event, file, &use));
     if (call->class == CLASS_SYNC) {
-        facts_sum_add(&process->sync, 0, ns);
         if (file) facts_sum_add(&file->sync, 0, ns);
         if (use) add_again(&process->sync_again, &use->syncs, ns);
         return 0;
@@ -394,7 +383,6 @@ int facts_add(struct facts *facts, const struct log_event *event)
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_file *file = NULL;
     if (event->process->is_launcher) return 0;
-    if (!event->has_parent) process->own_ns += log_event_busy_ns(event);
     if (!event->has_parent) add_line(facts, event);
     if (event->moves)
         facts_sum_add(&process->own[call->class == CLASS_WRITE], log_event_bytes(event), log_event_busy_ns(event));

@@ -49,7 +49,6 @@ struct facts_cell {
 struct facts_process {
     const struct log_process *process;
     struct facts_sum own[FACTS_DIRECTIONS]; // transfers that the program made, of whatever layer
-    int64_t own_ns;                         // in all its calls
     struct facts_sum request[FACTS_DIRECTIONS];
     struct facts_sum small[FACTS_DIRECTIONS]; // of these the small ones in order
     struct facts_sum random[FACTS_DIRECTIONS];
@@ -62,7 +61,6 @@ struct facts_process {
     struct facts_sum failed; // of these
     struct facts_sum opened_again;
     struct facts_sum stat_again;
-    struct facts_sum sync;
     struct facts_sum sync_again;
     struct facts_sum comm[STREAM_COMM_KINDS];
     uint32_t last_file; // that it used, place in the log's table + 1, and the place in `use`

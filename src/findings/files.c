@@ -68,21 +68,12 @@ int find_slow_file(struct findings *findings, struct finding *finding)
     if (!slow.file) return 0;
     const struct facts_sum *sum = &slow.file->request[slow.direction];
     finding->ns = (int64_t)slow.stake_ns;
-    finding->basis =
-        "time of this file's requests beyond what their bytes take in the other files; mean of its processes";
     finding->title = find_text(findings, "%ss of one file are %.1f times slower than of the others like it",
                                slow.direction ? "Write" : "Read", byte_ns(sum) / slow.peers_ns);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s in %s; at the speed of the others %s",
-                                         human_bytes(sum->bytes).text, human_seconds(sum->ns).text,
-                                         human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text));
-    evidence->file = slow.file->file;
-    evidence->phase = find_phase(findings, slow.direction);
-    finding->reason =
-        "Requests of the same size take longer here: the file lies on a slower or busier part of the storage, "
-        "or is spread over fewer servers.";
-    finding->advice = "Look at where the file lies and how it is striped; write it again elsewhere and compare.";
-    finding->command = "ioseer stats LOG";
+    find_evidence(findings, finding,
+                  (struct find_place){.file = slow.file, .phase = find_phase(findings, slow.direction)},
+                  "%s in %s; at the speed of the others %s", human_bytes(sum->bytes).text, human_seconds(sum->ns).text,
+                  human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text);
     return 1;
 }
 
@@ -123,23 +114,14 @@ int find_contention(struct findings *findings, struct finding *finding)
     if (!shared.file) return 0;
     const struct facts_sum *together = &shared.file->together[shared.direction].sum[1];
     finding->ns = (int64_t)shared.stake_ns;
-    finding->basis = "time during which several processes were at it, beyond what their bytes take when one is alone";
     finding->title = find_text(findings,
                                "Processes that %s one file at the same time are %.1f times slower together than one "
                                "alone",
                                find_verb(shared.direction), shared.alone / shared.together);
-    struct finding_evidence *evidence = find_evidence(
-        finding,
-        find_text(findings, "%s at %s/s together, at %s/s when one of %s is alone", human_bytes(together->bytes).text,
+    find_evidence(findings, finding,
+                  (struct find_place){.file = shared.file, .phase = find_phase(findings, shared.direction)},
+                  "%s at %s/s together, at %s/s when one of %s is alone", human_bytes(together->bytes).text,
                   human_bytes((uint64_t)(shared.together * 1e9)).text, human_bytes((uint64_t)(shared.alone * 1e9)).text,
-                  human_count(shared.file->processes[shared.direction], "process").text));
-    evidence->file = shared.file->file;
-    evidence->phase = find_phase(findings, shared.direction);
-    finding->reason =
-        "Processes that share a file wait for its locks; where their parts meet in one block or stripe, they "
-        "take it from each other.";
-    finding->advice = "Give each process parts that begin at block or stripe boundaries, let fewer processes write "
-                      "(collective buffering), or use a file for each.";
-    finding->command = "ioseer phases LOG";
+                  human_count(shared.file->processes[shared.direction], "process").text);
     return 1;
 }

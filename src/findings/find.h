@@ -1,7 +1,10 @@
-// What the functions that find something share. Each fills a finding and gives 1, or gives 0 where there is none, or
-// -ENOMEM. `id`, share and severity are filled in by findings.c, which also drops what is too little to matter, and
-// puts the names in the places of the words FILE and LOG of `command`.
+// What the functions that find something share. Each fills a finding and returns 1, returns 0 where there is none, or
+// -ENOMEM. A finding comes with the texts of its row in findings.c, which a function replaces where they depend on the
+// log. findings.c fills in share and severity, drops what is too little to matter, and puts the names in the places of
+// the words FILE and LOG of `command`.
 #pragma once
+
+#include <stddef.h>
 
 #include "base/err.h"
 #include "base/human.h"
@@ -19,27 +22,38 @@ find find_metadata, find_opens, find_stats, find_syncs;
 // A text that lives as long as the findings; NULL where memory is out, which text_list_failed tells.
 const char *find_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-struct finding_evidence *find_evidence(struct finding *finding, const char *text);
 // The phase with the most time that moves data in this direction; 0 where none is known.
 uint32_t find_phase(const struct findings *findings, unsigned direction);
 // The line of the program with the most time in calls of this class, or NULL.
 const char *find_line(const struct findings *findings, unsigned class);
 
+// What evidence points at besides its text; what is not known stays 0.
+struct find_place {
+    const struct facts_file *file;
+    const struct facts_process *process; // its rank
+    uint32_t phase;
+    const char *line;
+};
+// The phase and the line with the most time in transfers of this direction.
+struct find_place find_transfers(const struct findings *findings, unsigned direction);
+void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 // The finding's command with the file of its evidence and the log in their places (command.c); NULL where memory is
 // out.
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);
 
-// A sum of each process, and of each file: which one is largest, and what all are together.
-typedef const struct facts_sum *find_of_process(const struct facts_process *process, unsigned direction);
-typedef const struct facts_sum *find_of_file(const struct facts_file *file, unsigned direction);
-
+// A sum that each process has: which one is largest, and what all are together.
 struct find_most {
     struct facts_sum all;
     const struct facts_process *process; // with the most time, NULL where there is none
     int64_t ns;                          // of that one
 };
-struct find_most find_most_of(const struct facts *facts, find_of_process *of, unsigned direction);
-const struct facts_file *find_file_of(const struct facts *facts, find_of_file *of, unsigned direction);
+#define find_most_of(facts, sum) find_most_at(facts, offsetof(struct facts_process, sum))
+struct find_most find_most_at(const struct facts *facts, size_t offset);
+// The file where this sum has the most time; NULL where none has.
+#define find_file_of(facts, sum) find_file_at(facts, offsetof(struct facts_file, sum))
+const struct facts_file *find_file_at(const struct facts *facts, size_t offset);
 
 // The share of a whole that the process with the most has.
 static inline int64_t find_part_ns(const struct find_most *most, double whole_ns)
@@ -57,6 +71,12 @@ static inline int64_t find_beyond_ns(const struct facts_sum *sum)
 static inline uint64_t find_mean(const struct facts_sum *sum)
 {
     return sum->calls ? sum->bytes / sum->calls : 0;
+}
+
+// What one of these calls takes on average.
+static inline struct human find_each(const struct facts_sum *sum)
+{
+    return human_seconds(sum->ns / (int64_t)sum->calls);
 }
 
 static inline const char *find_verb(unsigned direction)

@@ -1,6 +1,6 @@
 // What is wrong with a job's I/O, ranked by the time at stake. Each finding compares calls of this log with others of
 // the same log, or with what memory would do; none only says that a number is over a threshold. To add one: a function
-// in a find_*.c and a row in the table of findings.c.
+// in one of the files and a row in the table of findings.c.
 #pragma once
 
 #include "base/text_list.h"

@@ -20,17 +20,6 @@ static double exchange_ns(const struct facts *facts)
 
 // --- independent calls of many pieces
 
-static const struct facts_sum *independent_of(const struct facts_process *process, unsigned direction)
-{
-    return &process->below[direction][direction][0];
-}
-
-static const struct facts_sum *file_independent_of(const struct facts_file *file, unsigned direction)
-{
-    (void)direction;
-    return &file->below[0];
-}
-
 // What requests of the size that a sum has on average take, whatever else they are.
 static int64_t typical_ns(const struct facts *facts, unsigned direction, const struct facts_sum *sum)
 {
@@ -61,13 +50,13 @@ int find_independent(struct findings *findings, struct finding *finding)
 {
     const struct facts *facts = findings->facts;
     unsigned direction = FACTS_WRITE;
-    struct find_most most = find_most_of(facts, independent_of, direction);
-    struct find_most reads = find_most_of(facts, independent_of, FACTS_READ);
+    struct find_most most = find_most_of(facts, below[FACTS_WRITE][FACTS_WRITE][0]);
+    struct find_most reads = find_most_of(facts, below[FACTS_READ][FACTS_READ][0]);
     if (reads.ns > most.ns) {
         most = reads;
         direction = FACTS_READ;
     }
-    const struct facts_file *file = find_file_of(facts, file_independent_of, direction);
+    const struct facts_file *file = find_file_of(facts, below[0]);
     if (!most.process || !file || file->users < 2) return 0;
     const struct facts_sum *own = &most.process->mpi[direction][0];
     if (most.all.calls < 4 * own->calls) return 0;
@@ -78,28 +67,15 @@ int find_independent(struct findings *findings, struct finding *finding)
     double stake = beyond * (double)below->calls - collective_ns(facts, most.process, direction, each_ns);
     if (stake <= 0.25 * (double)below->ns) return 0;
     finding->ns = (int64_t)stake;
-    finding->basis =
-        "time of the requests below these calls beyond memory's, less what collective calls would take: their "
-        "exchange at this job's speed of communication, and large requests as slow as the small ones are now";
     finding->title = find_text(findings, "%s of independent MPI-IO for %s of %s: collective calls may pay",
                                human_count(own->calls, "call").text, human_count(below->calls, "request").text,
                                human_bytes(find_mean(below)).text);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s of this process take %s each and go to a file that %s use",
-                                         human_count(below->calls, "request").text, human_seconds(each_ns).text,
-                                         human_count(file->users, "process").text));
-    evidence->file = file->file;
-    evidence->phase = find_phase(findings, direction);
-    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
-    if (most.process->process->has_rank) evidence->rank[evidence->ranks++] = most.process->process->rank;
-    finding->reason =
-        "Each process moves its own small pieces, although the pieces of all processes together are large and "
-        "contiguous parts of the file.";
-    finding->advice =
-        "Make the calls collective (MPI_File_write_all and its kin) with one file view for each process, and "
-        "compare: collective I/O exchanges data between processes, which must cost less than the requests it "
-        "saves.";
-    finding->command = "ioseer diff LOG COLLECTIVE-LOG";
+    struct find_place place = find_transfers(findings, direction);
+    place.file = file;
+    place.process = most.process;
+    find_evidence(findings, finding, place, "%s of this process take %s each and go to a file that %s use",
+                  human_count(below->calls, "request").text, human_seconds(each_ns).text,
+                  human_count(file->users, "process").text);
     return 1;
 }
 
@@ -155,73 +131,51 @@ int find_collective(struct findings *findings, struct finding *finding)
     const struct facts_process *process = least[direction];
     double stake = (double)ns[direction] - alone_ns(facts, process, direction, &below);
     if (stake < 0.3 * (double)ns[direction]) return 0;
-    uint64_t calls = process->mpi[direction][1].calls;
+    const struct facts_sum *own = &process->mpi[direction][1];
+    uint64_t pieces = process->pieces[direction][1];
     finding->ns = (int64_t)stake;
-    finding->basis =
-        "time in collective calls of the process that waits least in them, less what its own pieces would take "
-        "as requests of this log";
     finding->title =
         find_text(findings, "Collective %ss cost more time than the requests they save: %s in %s", find_verb(direction),
-                  human_seconds(ns[direction]).text, human_count(calls, "call").text);
-    struct finding_evidence *evidence = find_evidence(
-        finding,
-        find_text(findings, "this process's part is %s of %s; requests below collective calls take %s for %s",
-                  human_count(process->pieces[direction][1], "piece").text,
-                  human_bytes(process->mpi[direction][1].bytes /
-                              (process->pieces[direction][1] ? process->pieces[direction][1] : 1))
-                      .text,
-                  human_seconds(typical_ns(facts, direction, &below)).text, human_bytes(find_mean(&below)).text));
-    evidence->phase = find_phase(findings, direction);
-    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
-    if (process->process->has_rank) evidence->rank[evidence->ranks++] = process->process->rank;
-    finding->reason =
-        "Collective I/O sends the data through a few processes and makes all wait for each other; on storage "
-        "that is quick with small requests this takes longer than the requests would.";
-    finding->advice =
-        "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable (or independent "
-        "calls), and compare.";
-    finding->command = "ioseer diff LOG INDEPENDENT-LOG";
+                  human_seconds(ns[direction]).text, human_count(own->calls, "call").text);
+    struct find_place place = find_transfers(findings, direction);
+    place.process = process;
+    find_evidence(findings, finding, place,
+                  "this process's part is %s of %s; requests below collective calls take %s for %s",
+                  human_count(pieces, "piece").text, human_bytes(own->bytes / (pieces ? pieces : 1)).text,
+                  human_seconds(typical_ns(facts, direction, &below)).text, human_bytes(find_mean(&below)).text);
     return 1;
 }
 
 // --- data sieving
 
-static const struct facts_sum *sieving_of(const struct facts_process *process, unsigned direction)
-{
-    (void)direction;
-    // Reads below writes, of whichever kind of call there are more.
-    const struct facts_sum *independent = &process->below[FACTS_READ][FACTS_WRITE][0];
-    const struct facts_sum *collective = &process->below[FACTS_READ][FACTS_WRITE][1];
-    return collective->ns > independent->ns ? collective : independent;
-}
-
 int find_sieving(struct findings *findings, struct finding *finding)
 {
     const struct facts *facts = findings->facts;
-    struct find_most most = find_most_of(facts, sieving_of, FACTS_READ);
-    struct facts_sum asked = {0}, written = {0};
-    if (!most.process) return 0;
+    const struct facts_process *most = NULL;
+    int64_t most_ns = -1;
+    struct facts_sum reads = {0}, asked = {0}, written = {0};
     for (size_t i = 0; i < facts->processes; i++) {
+        const struct facts_process *process = &facts->process[i];
         for (unsigned collective = 0; collective < 2; collective++) {
-            facts_sum_join(&asked, &facts->process[i].mpi[FACTS_WRITE][collective]);
-            facts_sum_join(&written, &facts->process[i].below[FACTS_WRITE][FACTS_WRITE][collective]);
+            facts_sum_join(&asked, &process->mpi[FACTS_WRITE][collective]);
+            facts_sum_join(&written, &process->below[FACTS_WRITE][FACTS_WRITE][collective]);
         }
+        // Reads below writes, of whichever kind of call there are more.
+        const struct facts_sum *below = process->below[FACTS_READ][FACTS_WRITE];
+        if (below[1].ns > below[0].ns) below++;
+        facts_sum_join(&reads, below);
+        if (!below->calls || below->ns <= most_ns) continue;
+        most = process;
+        most_ns = below->ns;
     }
-    finding->ns = most.ns;
-    finding->basis = "time of the reads that MPI-IO made in order to write";
+    if (!most) return 0;
+    finding->ns = most_ns;
     finding->title =
         find_text(findings, "To write %s MPI-IO read %s and wrote %s (data sieving)", human_bytes(asked.bytes).text,
-                  human_bytes(most.all.bytes).text, human_bytes(written.bytes).text);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s below %s", human_count(most.all.calls, "read").text,
-                                         human_count(asked.calls, "MPI-IO write").text));
-    evidence->phase = find_phase(findings, FACTS_WRITE);
-    evidence->line = find_line(findings, CLASS_WRITE);
-    if (most.process->process->has_rank) evidence->rank[evidence->ranks++] = most.process->process->rank;
-    finding->reason =
-        "Pieces that lie apart are written by reading the region around them, changing it, and writing it "
-        "back, under a lock on shared files.";
-    finding->advice = "Set the hint romio_ds_write=disable, or give MPI-IO whole regions to write; then compare.";
-    finding->command = "ioseer dump --layer posix --class read LOG";
+                  human_bytes(reads.bytes).text, human_bytes(written.bytes).text);
+    struct find_place place = find_transfers(findings, FACTS_WRITE);
+    place.process = most;
+    find_evidence(findings, finding, place, "%s below %s", human_count(reads.calls, "read").text,
+                  human_count(asked.calls, "MPI-IO write").text);
     return 1;
 }

@@ -14,12 +14,6 @@ static uint64_t own_bytes(const struct facts_process *process)
     return process->own[FACTS_READ].bytes + process->own[FACTS_WRITE].bytes;
 }
 
-static void name_rank(struct finding_evidence *evidence, const struct facts_process *process)
-{
-    if (process->process->has_rank && evidence->ranks < FINDING_RANKS)
-        evidence->rank[evidence->ranks++] = process->process->rank;
-}
-
 int find_one_rank(struct findings *findings, struct finding *finding)
 {
     const struct facts *facts = findings->facts;
@@ -34,23 +28,15 @@ int find_one_rank(struct findings *findings, struct finding *finding)
     }
     if (!most || !all || own_bytes(most) < all / 10 * 9) return 0;
     double ranks = (double)facts->ranks, share = (double)own_bytes(most) / (double)all;
-    finding->ns = (int64_t)((double)(most->own[0].ns + most->own[1].ns) * (1 - 1 / ranks));
-    finding->basis = "time of this rank's transfers, less the share that would be its own";
+    int64_t ns = most->own[FACTS_READ].ns + most->own[FACTS_WRITE].ns;
+    struct find_place place = find_transfers(findings, most->own[FACTS_WRITE].ns >= most->own[FACTS_READ].ns);
+    place.process = most;
+    finding->ns = (int64_t)((double)ns * (1 - 1 / ranks));
     finding->title =
         find_text(findings, "Rank %lld does the I/O of all %s: %s of the bytes", (long long)most->process->rank,
                   human_count(facts->ranks, "rank").text, human_percent(share).text);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "it moved %s of %s in %s", human_bytes(own_bytes(most)).text,
-                                         human_bytes(all).text, human_seconds(most->own[0].ns + most->own[1].ns).text));
-    name_rank(evidence, most);
-    unsigned direction = most->own[FACTS_WRITE].ns >= most->own[FACTS_READ].ns;
-    evidence->phase = find_phase(findings, direction);
-    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
-    finding->reason =
-        "One process uses one connection to the storage and the memory of one node, and all data has to get to "
-        "it first; the others wait.";
-    finding->advice = "Let all ranks move their own parts: MPI-IO on one shared file, or a file for each rank.";
-    finding->command = "ioseer phases LOG";
+    find_evidence(findings, finding, place, "it moved %s of %s in %s", human_bytes(own_bytes(most)).text,
+                  human_bytes(all).text, human_seconds(ns).text);
     return 1;
 }
 
@@ -88,23 +74,14 @@ static int say_slow_rank(struct findings *findings, struct finding *finding, con
 {
     const struct log_process *process = slowest->process->process;
     finding->ns = slowest->ns - middle->ns;
-    finding->basis = "time of its requests beyond that of the process in the middle, which moves as many bytes";
-    finding->title = process->has_rank ? find_text(findings, "Rank %lld is %.1f times slower than the others",
-                                                   (long long)process->rank, (double)slowest->ns / (double)middle->ns)
-                                       : find_text(findings, "Process %u is %.1f times slower than the others",
-                                                   process->pid, (double)slowest->ns / (double)middle->ns);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s for %s; the process in the middle needs %s for %s",
-                                         human_seconds(slowest->ns).text, human_bytes(slowest->bytes).text,
-                                         human_seconds(middle->ns).text, human_bytes(middle->bytes).text));
-    name_rank(evidence, slowest->process);
-    finding->reason =
-        "All wait for the slowest. With as many bytes, the difference is the node, its connection, or the part "
-        "of the storage that holds this process's data.";
-    finding->advice =
-        "See whether it is the same node, or the same server, in another run; compare the files and offsets "
-        "that this process uses with those of the others.";
-    finding->command = "ioseer stats --per-rank LOG";
+    double times = (double)slowest->ns / (double)middle->ns;
+    finding->title =
+        process->has_rank
+            ? find_text(findings, "Rank %lld is %.1f times slower than the others", (long long)process->rank, times)
+            : find_text(findings, "Process %u is %.1f times slower than the others", process->pid, times);
+    find_evidence(findings, finding, (struct find_place){.process = slowest->process},
+                  "%s for %s; the process in the middle needs %s for %s", human_seconds(slowest->ns).text,
+                  human_bytes(slowest->bytes).text, human_seconds(middle->ns).text, human_bytes(middle->bytes).text);
     return 1;
 }
 
@@ -148,22 +125,13 @@ int find_waiting(struct findings *findings, struct finding *finding)
     double stake = uneven_ns < mean_ns ? uneven_ns : mean_ns;
     if (stake <= 0 || uneven_ns < 0.1 * (double)request_ns(busiest)) return 0;
     finding->ns = (int64_t)stake;
-    finding->basis =
-        "the lesser of two: the ranks' mean time in barriers, and the I/O time of the busiest beyond the mean";
+    const struct facts_sum *waited = &waits->comm[COMM_SYNCHRONISING];
     finding->title = find_text(findings, "Ranks wait %s on average while rank %lld has more I/O than they",
                                human_seconds((int64_t)mean_ns).text, (long long)busiest->process->rank);
-    struct finding_evidence *evidence = find_evidence(
-        finding, find_text(findings, "this rank's requests take %s, the mean of all is %s",
-                           human_seconds(request_ns(busiest)).text, human_seconds((int64_t)(io_ns / ranks)).text));
-    name_rank(evidence, busiest);
-    evidence = find_evidence(finding, find_text(findings, "this rank waits most: %s in %s",
-                                                human_seconds(waits->comm[COMM_SYNCHRONISING].ns).text,
-                                                human_count(waits->comm[COMM_SYNCHRONISING].calls, "barrier").text));
-    name_rank(evidence, waits);
-    finding->reason = "A barrier ends when the last rank reaches it; time that one spends in I/O is then time of all.";
-    finding->advice =
-        "Spread the I/O over the ranks, let it run beside the computation (nonblocking calls), or drop barriers "
-        "that only surround it.";
-    finding->command = "ioseer info LOG";
+    find_evidence(findings, finding, (struct find_place){.process = busiest},
+                  "this rank's requests take %s, the mean of all is %s", human_seconds(request_ns(busiest)).text,
+                  human_seconds((int64_t)(io_ns / ranks)).text);
+    find_evidence(findings, finding, (struct find_place){.process = waits}, "this rank waits most: %s in %s",
+                  human_seconds(waited->ns).text, human_count(waited->calls, "barrier").text);
     return 1;
 }

@@ -30,29 +30,95 @@ static double excess_ns(const struct facts_cell *cell, double each_byte_ns)
     return more > 0 ? more * (double)cell->sum.calls : 0;
 }
 
-// --- small ones that follow each other
-
-static const struct facts_sum *small_of(const struct facts_process *process, unsigned direction)
+// What requests that took longer than others like them lost by it.
+static double against(const struct facts_cell *cell, const struct facts_cell *other)
 {
-    return &process->small[direction];
+    if (cell->sum.calls < ENOUGH || other->sum.calls < ENOUGH) return 0;
+    double more = (double)(facts_typical_ns(cell) - facts_typical_ns(other));
+    return more > 0 ? more * (double)cell->sum.calls : 0;
 }
 
-static const struct facts_sum *file_small_of(const struct facts_file *file, unsigned direction)
+// --- four patterns: what the requests of a cell lose by each
+
+typedef const struct facts_cell cells[FACTS_ORDERS][2][2]; // of one direction and size: [order][unaligned][switched]
+
+struct place {
+    unsigned size, order, unaligned, switched;
+    double each_byte_ns; // in large requests
+};
+
+static double small_ns(cells of, const struct place *at)
 {
-    return &file->small[direction];
+    if (at->size >= FACTS_SMALL_SIZE || at->order == FACTS_RANDOM) return 0;
+    return excess_ns(&of[at->order][at->unaligned][at->switched], at->each_byte_ns);
 }
 
-static double small_excess_ns(const struct facts *facts, unsigned direction)
+// Against requests of the same size in order; where there are none, against large ones and memory.
+static double random_ns(cells of, const struct place *at)
 {
-    double each = byte_ns(facts, direction), sum = 0;
-    for (unsigned size = 0; size < FACTS_SMALL_SIZE; size++) {
-        for (unsigned order = 0; order < FACTS_RANDOM; order++) {
-            for (unsigned rest = 0; rest < 4; rest++)
-                sum += excess_ns(&facts->cell[direction][size][order][rest >> 1][rest & 1], each);
+    const struct facts_cell *cell = &of[FACTS_RANDOM][at->unaligned][at->switched];
+    const struct facts_cell *in_order = &of[FACTS_NEXT][at->unaligned][at->switched];
+    if (at->order != FACTS_RANDOM || cell->sum.calls < ENOUGH) return 0;
+    if (in_order->sum.calls >= ENOUGH) return against(cell, in_order);
+    return at->size < FACTS_SMALL_SIZE ? excess_ns(cell, at->each_byte_ns) : 0;
+}
+
+static double unaligned_ns(cells of, const struct place *at)
+{
+    return at->unaligned ? against(&of[at->order][1][at->switched], &of[at->order][0][at->switched]) : 0;
+}
+
+static double switched_ns(cells of, const struct place *at)
+{
+    return at->switched ? against(&of[at->order][at->unaligned][1], &of[at->order][at->unaligned][0]) : 0;
+}
+
+struct pattern {
+    double (*lost_ns)(cells of, const struct place *at);
+    size_t process, file; // where the sums of these requests are, by direction
+};
+#define PATTERN(name)                                                                                                  \
+    (struct pattern)                                                                                                   \
+    {                                                                                                                  \
+        name##_ns, offsetof(struct facts_process, name), offsetof(struct facts_file, name)                             \
+    }
+
+static double lost_ns(const struct facts *facts, const struct pattern *pattern, unsigned direction)
+{
+    struct place at = {.each_byte_ns = byte_ns(facts, direction)};
+    double sum = 0;
+    for (at.size = 0; at.size < FACTS_SIZES; at.size++) {
+        for (at.order = 0; at.order < FACTS_ORDERS; at.order++) {
+            for (unsigned rest = 0; rest < 4; rest++) {
+                at.unaligned = rest >> 1;
+                at.switched = rest & 1;
+                sum += pattern->lost_ns(facts->cell[direction][at.size], &at);
+            }
         }
     }
     return sum;
 }
+
+// The direction that loses more, and where it loses most.
+struct loss {
+    double ns[FACTS_DIRECTIONS];
+    unsigned direction;
+    struct find_most most;
+    const struct facts_file *file;
+};
+
+static bool find_loss(const struct facts *facts, struct finding *finding, struct pattern pattern, struct loss *loss)
+{
+    for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) loss->ns[i] = lost_ns(facts, &pattern, i);
+    loss->direction = loss->ns[FACTS_WRITE] >= loss->ns[FACTS_READ];
+    size_t offset = loss->direction * sizeof(struct facts_sum);
+    loss->most = find_most_at(facts, pattern.process + offset);
+    loss->file = find_file_at(facts, pattern.file + offset);
+    finding->ns = find_part_ns(&loss->most, loss->ns[loss->direction]);
+    return loss->most.process && loss->ns[loss->direction] > 0;
+}
+
+// --- small ones that follow each other
 
 // How many calls of MPI-IO these requests were made by, and which of them.
 static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction, struct facts_sum *below)
@@ -70,239 +136,108 @@ static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction,
 static void say_small(struct findings *findings, struct finding *finding, unsigned direction,
                       const struct find_most *most)
 {
-    const struct facts *facts = findings->facts;
-    struct facts_sum below = {0}, calls = mpi_calls(facts, direction, &below);
-    bool by_mpi = calls.calls && below.calls >= 4 * calls.calls && below.calls * 2 >= most->all.calls;
-    finding->title = by_mpi ? find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
-                                        human_count(most->all.calls, direction ? "tiny write" : "tiny read").text,
-                                        human_bytes(find_mean(&most->all)).text,
-                                        human_count(below.calls / calls.calls, find_verb(direction)).text)
-                            : find_text(findings, "%s of %s on average, one after the other",
-                                        human_count(most->all.calls, direction ? "small write" : "small read").text,
-                                        human_bytes(find_mean(&most->all)).text);
-    finding->advice =
-        by_mpi
-            ? "Let MPI-IO put the pieces together: describe each process's part by one file view and one call per "
-              "array, "
-              "and use what joins pieces on the way to the file (large buffers; data sieving for reads)."
-            : "Collect the data in memory and move it with few large calls (a megabyte and more), or through a library "
-              "that buffers.";
-    if (by_mpi) {
-        struct finding_evidence *evidence = find_evidence(
-            finding,
-            find_text(findings, "%s of MPI-IO became %s of %s", human_count(calls.calls, "call").text,
-                      human_count(below.calls, find_verb(direction)).text, human_bytes(find_mean(&below)).text));
-        evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
+    struct facts_sum below = {0}, calls = mpi_calls(findings->facts, direction, &below);
+    if (!calls.calls || below.calls < 4 * calls.calls || below.calls * 2 < most->all.calls) {
+        finding->title = find_text(findings, "%s of %s on average, one after the other",
+                                   human_count(most->all.calls, direction ? "small write" : "small read").text,
+                                   human_bytes(find_mean(&most->all)).text);
+        return;
     }
+    finding->title = find_text(findings, "%s of %s on average: MPI-IO makes %s of each call",
+                               human_count(most->all.calls, direction ? "tiny write" : "tiny read").text,
+                               human_bytes(find_mean(&most->all)).text,
+                               human_count(below.calls / calls.calls, find_verb(direction)).text);
+    finding->advice =
+        "Let MPI-IO put the pieces together: describe each process's part by one file view and one call per array, "
+        "and use what joins pieces on the way to the file (large buffers; data sieving for reads).";
+    find_evidence(findings, finding, (struct find_place){.line = find_transfers(findings, direction).line},
+                  "%s of MPI-IO became %s of %s", human_count(calls.calls, "call").text,
+                  human_count(below.calls, find_verb(direction)).text, human_bytes(find_mean(&below)).text);
 }
 
 static void show_small(struct findings *findings, struct finding *finding, unsigned direction)
 {
-    const struct facts_file *file = find_file_of(findings->facts, file_small_of, direction);
-    if (!file) return;
-    const struct facts_sum *sum = &file->small[direction];
-    struct finding_evidence *evidence = find_evidence(
-        finding, find_text(findings, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
-                           human_bytes(find_mean(sum)).text, human_seconds(sum->ns / (int64_t)sum->calls).text));
-    evidence->file = file->file;
-    evidence->phase = find_phase(findings, direction);
-    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
+    struct find_place place = find_transfers(findings, direction);
+    place.file = find_file_of(findings->facts, small[direction]);
+    if (!place.file) return;
+    const struct facts_sum *sum = &place.file->small[direction];
+    find_evidence(findings, finding, place, "%s of %s, %s each", human_count(sum->calls, find_verb(direction)).text,
+                  human_bytes(find_mean(sum)).text, find_each(sum).text);
 }
 
 int find_small_requests(struct findings *findings, struct finding *finding)
 {
     const struct facts *facts = findings->facts;
-    double excess[FACTS_DIRECTIONS] = {small_excess_ns(facts, FACTS_READ), small_excess_ns(facts, FACTS_WRITE)};
-    unsigned direction = excess[FACTS_WRITE] >= excess[FACTS_READ];
-    struct find_most most = find_most_of(facts, small_of, direction), other = find_most_of(facts, small_of, !direction);
-    if (!most.process || excess[direction] <= 0) return 0;
-    finding->ns = find_part_ns(&most, excess[direction]) + find_part_ns(&other, excess[!direction]);
-    finding->basis =
-        byte_ns(facts, direction) > 0
-            ? "time of these calls beyond what their bytes take in the large requests of this log"
-            : "time of these calls beyond what they would take in memory; the log has no large requests to "
-              "compare them with";
-    say_small(findings, finding, direction, &most);
-    show_small(findings, finding, direction);
-    if (excess[!direction] > 0) show_small(findings, finding, !direction);
-    finding->reason =
-        "Every request has to reach the storage and come back before the next one starts; the smaller it is, "
-        "the more of its time is the way and not the data.";
-    finding->command = "ioseer phases --layer posix LOG";
+    struct loss loss;
+    if (!find_loss(facts, finding, PATTERN(small), &loss)) return 0;
+    struct find_most other = find_most_of(facts, small[!loss.direction]);
+    finding->ns += find_part_ns(&other, loss.ns[!loss.direction]);
+    if (byte_ns(facts, loss.direction) <= 0)
+        finding->basis = "time of these calls beyond what they would take in memory; the log has no large requests to "
+                         "compare them with";
+    say_small(findings, finding, loss.direction, &loss.most);
+    show_small(findings, finding, loss.direction);
+    if (loss.ns[!loss.direction] > 0) show_small(findings, finding, !loss.direction);
     return 1;
 }
 
-// --- random ones
-
-static const struct facts_sum *random_of(const struct facts_process *process, unsigned direction)
-{
-    return &process->random[direction];
-}
-
-static const struct facts_sum *file_random_of(const struct facts_file *file, unsigned direction)
-{
-    return &file->random[direction];
-}
-
-// Against requests of the same size in order; where there are none, against large ones and memory.
-static double random_excess_ns(const struct facts *facts, unsigned direction)
-{
-    double each = byte_ns(facts, direction), sum = 0;
-    for (unsigned size = 0; size < FACTS_SIZES; size++) {
-        for (unsigned rest = 0; rest < 4; rest++) {
-            const struct facts_cell *cell = &facts->cell[direction][size][FACTS_RANDOM][rest >> 1][rest & 1];
-            const struct facts_cell *in_order = &facts->cell[direction][size][FACTS_NEXT][rest >> 1][rest & 1];
-            if (cell->sum.calls < ENOUGH) continue;
-            if (in_order->sum.calls < ENOUGH) {
-                sum += size < FACTS_SMALL_SIZE ? excess_ns(cell, each) : 0;
-                continue;
-            }
-            double more = (double)(facts_typical_ns(cell) - facts_typical_ns(in_order));
-            if (more > 0) sum += more * (double)cell->sum.calls;
-        }
-    }
-    return sum;
-}
+// --- the others
 
 int find_random(struct findings *findings, struct finding *finding)
 {
-    const struct facts *facts = findings->facts;
-    double excess[FACTS_DIRECTIONS] = {random_excess_ns(facts, FACTS_READ), random_excess_ns(facts, FACTS_WRITE)};
-    unsigned direction = excess[FACTS_WRITE] > excess[FACTS_READ];
-    struct find_most most = find_most_of(facts, random_of, direction);
-    if (!most.process || excess[direction] <= 0) return 0;
-    const struct facts_file *file = find_file_of(facts, file_random_of, direction);
-    finding->ns = find_part_ns(&most, excess[direction]);
-    finding->basis = "time of these calls beyond that of calls in order, in this log or in memory";
-    finding->title =
-        find_text(findings, "%s in no order, %s on average", human_count(most.all.calls, find_verb(direction)).text,
-                  human_bytes(find_mean(&most.all)).text);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s out of %s of this file go elsewhere than the one before",
-                                         human_count(file->random[direction].calls, "").text,
-                                         human_count(file->request[direction].calls, find_verb(direction)).text));
-    evidence->file = file->file;
-    evidence->phase = find_phase(findings, direction);
-    evidence->line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ);
-    finding->reason =
-        "Storage and the system read ahead and put writes together only where requests follow each other; "
-        "elsewhere each one pays the way on its own.";
-    finding->advice =
-        "Sort the requests by offset before making them, keep what is used together next to each other in the "
-        "file, or read the region whole if it fits into memory.";
-    finding->command = "ioseer dump --file FILE LOG";
+    struct loss loss;
+    if (!find_loss(findings->facts, finding, PATTERN(random), &loss)) return 0;
+    struct find_place place = find_transfers(findings, loss.direction);
+    place.file = loss.file;
+    finding->title = find_text(findings, "%s in no order, %s on average",
+                               human_count(loss.most.all.calls, find_verb(loss.direction)).text,
+                               human_bytes(find_mean(&loss.most.all)).text);
+    find_evidence(findings, finding, place, "%s out of %s of this file go elsewhere than the one before",
+                  human_count(loss.file->random[loss.direction].calls, "").text,
+                  human_count(loss.file->request[loss.direction].calls, find_verb(loss.direction)).text);
     return 1;
 }
 
-// --- unaligned ones, and those after a change of direction: against cells that differ in just that
-
-static double against(const struct facts_cell *cell, const struct facts_cell *other)
+// Aligned calls that unaligned ones are slower than.
+static uint64_t aligned_calls(const struct facts *facts, unsigned direction)
 {
-    if (cell->sum.calls < ENOUGH || other->sum.calls < ENOUGH) return 0;
-    double more = (double)(facts_typical_ns(cell) - facts_typical_ns(other));
-    return more > 0 ? more * (double)cell->sum.calls : 0;
-}
-
-static double unaligned_excess_ns(const struct facts *facts, unsigned direction, uint64_t *compared)
-{
-    double sum = 0;
+    uint64_t calls = 0;
     for (unsigned size = 0; size < FACTS_SIZES; size++) {
-        for (unsigned order = 0; order < FACTS_ORDERS; order++) {
-            for (unsigned switched = 0; switched < 2; switched++) {
-                const struct facts_cell *cell = facts->cell[direction][size][order][1] + switched;
-                const struct facts_cell *aligned = facts->cell[direction][size][order][0] + switched;
-                double more = against(cell, aligned);
-                if (more > 0) *compared += aligned->sum.calls;
-                sum += more;
-            }
+        for (unsigned rest = 0; rest < 2 * FACTS_ORDERS; rest++) {
+            const struct facts_cell(*cell)[2] = facts->cell[direction][size][rest / 2];
+            if (against(&cell[1][rest % 2], &cell[0][rest % 2]) > 0) calls += cell[0][rest % 2].sum.calls;
         }
     }
-    return sum;
-}
-
-static const struct facts_sum *unaligned_of(const struct facts_process *process, unsigned direction)
-{
-    return &process->unaligned[direction];
-}
-
-static const struct facts_sum *file_unaligned_of(const struct facts_file *file, unsigned direction)
-{
-    return &file->unaligned[direction];
+    return calls;
 }
 
 int find_unaligned(struct findings *findings, struct finding *finding)
 {
-    const struct facts *facts = findings->facts;
-    uint64_t compared[FACTS_DIRECTIONS] = {0, 0};
-    double excess[FACTS_DIRECTIONS] = {unaligned_excess_ns(facts, FACTS_READ, &compared[FACTS_READ]),
-                                       unaligned_excess_ns(facts, FACTS_WRITE, &compared[FACTS_WRITE])};
-    unsigned direction = excess[FACTS_WRITE] >= excess[FACTS_READ];
-    struct find_most most = find_most_of(facts, unaligned_of, direction);
-    if (!most.process || excess[direction] <= 0) return 0;
-    const struct facts_file *file = find_file_of(facts, file_unaligned_of, direction);
-    finding->ns = find_part_ns(&most, excess[direction]);
-    finding->basis = "time of these calls beyond that of aligned ones of their size and order in this log";
+    struct loss loss;
+    if (!find_loss(findings->facts, finding, PATTERN(unaligned), &loss)) return 0;
+    const struct facts_file *file = loss.file;
+    unsigned direction = loss.direction;
     finding->title = find_text(findings, "%s begin or end inside a block of the file system",
-                               human_count(most.all.calls, find_verb(direction)).text);
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "%s out of %s are not multiples of %s; compared with %s that are",
-                                         human_count(file->unaligned[direction].calls, "").text,
-                                         human_count(file->request[direction].calls, find_verb(direction)).text,
-                                         human_bytes(file->file->block_size ? file->file->block_size : 4096).text,
-                                         human_count(compared[direction], "call").text));
-    evidence->file = file->file;
-    evidence->phase = find_phase(findings, direction);
-    finding->reason =
-        "A part of a block is written by reading it first; neighbours that share a block wait for each other.";
-    finding->advice = "Start records at multiples of the block size: pad headers, or set the alignment of the library "
-                      "(H5Pset_alignment, nc_header_align_size, striping_unit).";
-    finding->command = "ioseer stats --json LOG";
+                               human_count(loss.most.all.calls, find_verb(direction)).text);
+    find_evidence(findings, finding, (struct find_place){.file = file, .phase = find_phase(findings, direction)},
+                  "%s out of %s are not multiples of %s; compared with %s that are",
+                  human_count(file->unaligned[direction].calls, "").text,
+                  human_count(file->request[direction].calls, find_verb(direction)).text,
+                  human_bytes(file->file->block_size ? file->file->block_size : 4096).text,
+                  human_count(aligned_calls(findings->facts, direction), "call").text);
     return 1;
-}
-
-static const struct facts_sum *switched_of(const struct facts_process *process, unsigned direction)
-{
-    return &process->switched[direction];
-}
-
-static const struct facts_sum *file_switched_of(const struct facts_file *file, unsigned direction)
-{
-    return &file->switched[direction];
-}
-
-static double switched_excess_ns(const struct facts *facts, unsigned direction)
-{
-    double sum = 0;
-    for (unsigned size = 0; size < FACTS_SIZES; size++) {
-        for (unsigned order = 0; order < FACTS_ORDERS; order++) {
-            for (unsigned unaligned = 0; unaligned < 2; unaligned++) {
-                const struct facts_cell *cell = facts->cell[direction][size][order][unaligned];
-                sum += against(&cell[1], &cell[0]);
-            }
-        }
-    }
-    return sum;
 }
 
 int find_switching(struct findings *findings, struct finding *finding)
 {
-    const struct facts *facts = findings->facts;
-    double excess[FACTS_DIRECTIONS] = {switched_excess_ns(facts, FACTS_READ), switched_excess_ns(facts, FACTS_WRITE)};
-    unsigned direction = excess[FACTS_WRITE] >= excess[FACTS_READ];
-    struct find_most most = find_most_of(facts, switched_of, direction);
-    if (!most.process || excess[direction] <= 0) return 0;
-    const struct facts_file *file = find_file_of(facts, file_switched_of, direction);
-    finding->ns = find_part_ns(&most, excess[direction]);
-    finding->basis = "time of these calls beyond that of others of their size that follow one of the same direction";
-    finding->title = find_text(findings, "%s right after a %s of the same file",
-                               human_count(most.all.calls, find_verb(direction)).text, find_verb(!direction));
-    struct finding_evidence *evidence =
-        find_evidence(finding, find_text(findings, "reads and writes of this file alternate %s",
-                                         human_count(file->switched[0].calls + file->switched[1].calls, "time").text));
-    evidence->file = file->file;
-    evidence->phase = find_phase(findings, direction);
-    finding->reason = "A change of direction ends reading ahead and makes pending writes go out before the read.";
-    finding->advice = "Read all that a step needs before writing any of it, or keep what is rewritten in another file.";
-    finding->command = "ioseer phases LOG";
+    struct loss loss;
+    if (!find_loss(findings->facts, finding, PATTERN(switched), &loss)) return 0;
+    finding->title =
+        find_text(findings, "%s right after a %s of the same file",
+                  human_count(loss.most.all.calls, find_verb(loss.direction)).text, find_verb(!loss.direction));
+    find_evidence(
+        findings, finding, (struct find_place){.file = loss.file, .phase = find_phase(findings, loss.direction)},
+        "reads and writes of this file alternate %s",
+        human_count(loss.file->switched[FACTS_READ].calls + loss.file->switched[FACTS_WRITE].calls, "time").text);
     return 1;
 }

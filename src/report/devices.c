@@ -5,16 +5,11 @@
 
 static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
 {
-    json_array(json);
-    json_seconds(json, start_ns);
-    json_seconds(json, (int64_t)sample->span_ns);
-    json_unsigned(json, sample->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);
-    json_unsigned(json, sample->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
-    json_unsigned(json, sample->count[DEVICE_READS]);
-    json_unsigned(json, sample->count[DEVICE_WRITES]);
-    json_double(json, device_utilisation(sample));
-    json_double(json, device_queue(sample));
-    json_close(json);
+    json_array_of(json, m_seconds(NULL, start_ns), m_seconds(NULL, (int64_t)sample->span_ns),
+                  m_number(NULL, sample->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES),
+                  m_number(NULL, sample->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES),
+                  m_number(NULL, sample->count[DEVICE_READS]), m_number(NULL, sample->count[DEVICE_WRITES]),
+                  m_double(NULL, device_utilisation(sample)), m_double(NULL, device_queue(sample)));
 }
 
 static void samples_json(const struct log_device *device, struct json_out *json, size_t most)
@@ -44,9 +39,7 @@ void devices_json(const struct log *log, struct json_out *json, size_t most)
         json_object(json);
         summary_key_device(json, device);
         key_seconds(json, "start", device->start_ns);
-        key_array(json, "columns");
-        for (size_t k = 0; k < sizeof column / sizeof column[0]; k++) json_text(json, column[k]);
-        json_close(json);
+        key_texts(json, "columns", column, sizeof column / sizeof column[0]);
         key_array(json, "samples");
         samples_json(device, json, most);
         json_close(json);

@@ -19,19 +19,10 @@ static void sizes_json(const struct counters *counters, struct json_out *json)
 {
     static const char *const label[COUNTERS_BINS] = {"0-100",   "100-1 k",  "1 k-10 k",   "10 k-100 k", "100 k-1 M",
                                                      "1 M-4 M", "4 M-10 M", "10 M-100 M", "100 M-1 G",  "1 G and more"};
-    static const struct {
-        const char *key;
-        unsigned first;
-    } row[2] = {{"read", COUNTER_SIZE_READ}, {"write", COUNTER_SIZE_WRITE}};
     key_object(json, "sizes");
-    key_array(json, "labels");
-    for (unsigned i = 0; i < COUNTERS_BINS; i++) json_text(json, label[i]);
-    json_close(json);
-    for (unsigned k = 0; k < 2; k++) {
-        key_array(json, row[k].key);
-        for (unsigned i = 0; i < COUNTERS_BINS; i++) json_unsigned(json, counters->value[row[k].first + i]);
-        json_close(json);
-    }
+    key_texts(json, "labels", label, COUNTERS_BINS);
+    key_numbers(json, "read", &counters->value[COUNTER_SIZE_READ], COUNTERS_BINS);
+    key_numbers(json, "write", &counters->value[COUNTER_SIZE_WRITE], COUNTERS_BINS);
     json_close(json);
 }
 
@@ -49,10 +40,7 @@ static void common_json(const struct counters_common *common, struct json_out *j
         }
         if (best == COUNTERS_CANDIDATES) break;
         shown[best] = true;
-        json_object(json);
-        key_signed(json, "value", (int64_t)common->value[best]);
-        key_number(json, "count", common->count[best]);
-        json_close(json);
+        json_object_of(json, m_signed("value", (int64_t)common->value[best]), m_number("count", common->count[best]));
     }
     json_close(json);
 }
@@ -63,8 +51,7 @@ static void heat_json(const struct files *files, const struct files_row *row, st
     const struct files_heat *heat = row->heat[row->layer];
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     key_object(json, "heat");
-    key_number(json, "first", 0);
-    key_number(json, "ranks", files->group);
+    json_members(json, m_number("first", 0), m_number("ranks", files->group));
     for (unsigned direction = 0; direction < 2; direction++) {
         key_array(json, key[direction]);
         for (uint64_t i = 0; i < columns; i++) json_unsigned(json, heat[i].bytes[direction]);
@@ -81,20 +68,16 @@ static void row_json(const struct files *files, const struct files_row *row, str
     static const struct counters nothing;
     const struct counters *counters = row->of[row->layer] ? row->of[row->layer] : &nothing;
     json_object(json);
-    key_text(json, "name", row->file->name);
-    key_text(json, "fs", row->file->fs_name);
-    key_text(json, "mount", row->file->mount);
-    key_number(json, "block_size", row->file->block_size);
-    key_number(json, "bytes_read", row->bytes[0]);
-    key_number(json, "bytes_written", row->bytes[1]);
-    key_number(json, "opens", row->opens);
-    key_number(json, "processes", row->processes);
-    key_signed_if(json, "ranks", log_world_count(files->log), (int64_t)row->ranks);
-    key_text(json, "layer", row->layer ? call_layer_name(row->layer) : NULL);
+    json_members(json, m_text("name", row->file->name), m_text("fs", row->file->fs_name),
+                 m_text("mount", row->file->mount), m_number("block_size", row->file->block_size),
+                 m_number("bytes_read", row->bytes[0]), m_number("bytes_written", row->bytes[1]),
+                 m_number("opens", row->opens), m_number("processes", row->processes),
+                 m_signed_if("ranks", log_world_count(files->log), (int64_t)row->ranks),
+                 m_text("layer", row->layer ? call_layer_name(row->layer) : NULL));
     key_object(json, "seconds");
-    key_seconds(json, "read", (int64_t)counters->value[COUNTER_READ_TIME]);
-    key_seconds(json, "write", (int64_t)counters->value[COUNTER_WRITE_TIME]);
-    key_seconds(json, "meta", (int64_t)counters->value[COUNTER_META_TIME]);
+    json_members(json, m_seconds("read", (int64_t)counters->value[COUNTER_READ_TIME]),
+                 m_seconds("write", (int64_t)counters->value[COUNTER_WRITE_TIME]),
+                 m_seconds("meta", (int64_t)counters->value[COUNTER_META_TIME]));
     json_close(json);
     counters_json(row, json);
     sizes_json(counters, json);

@@ -5,9 +5,8 @@
 static void evidence_json(const struct finding_evidence *evidence, struct json_out *json)
 {
     json_object(json);
-    key_text(json, "text", evidence->text);
-    key_signed_if(json, "phase", evidence->phase, evidence->phase);
-    key_text(json, "file", evidence->file ? evidence->file->name : NULL);
+    json_members(json, m_text("text", evidence->text), m_signed_if("phase", evidence->phase, evidence->phase),
+                 m_text("file", evidence->file ? evidence->file->name : NULL));
     json_key(json, "ranks");
     if (evidence->ranks) {
         json_array(json);
@@ -23,19 +22,14 @@ static void evidence_json(const struct finding_evidence *evidence, struct json_o
 static void finding_json(const struct finding *finding, struct json_out *json)
 {
     json_object(json);
-    key_text(json, "id", finding->id);
-    key_text(json, "title", finding->title);
-    key_seconds(json, "seconds", finding->ns);
-    key_text(json, "basis", finding->basis);
-    key_double_if(json, "share", true, finding->share);
-    key_text(json, "severity", finding_severity_name(finding->severity));
+    json_members(json, m_text("id", finding->id), m_text("title", finding->title), m_seconds("seconds", finding->ns),
+                 m_text("basis", finding->basis), m_double_if("share", true, finding->share),
+                 m_text("severity", finding_severity_name(finding->severity)));
     key_array(json, "evidence");
     for (size_t i = 0; i < finding->evidences; i++) evidence_json(&finding->evidence[i], json);
     json_close(json);
-    key_text(json, "reason", finding->reason);
-    key_text(json, "advice", finding->advice);
-    key_text(json, "command", finding->command);
-    key_null(json, "predicted_seconds");
+    json_members(json, m_text("reason", finding->reason), m_text("advice", finding->advice),
+                 m_text("command", finding->command), m_null("predicted_seconds"));
     json_close(json);
 }
 

@@ -16,8 +16,7 @@ static int64_t not_negative(int64_t ns)
 
 static void who_json(const struct log_process *process, struct json_out *json)
 {
-    key_signed_if(json, "rank", process->has_rank, process->rank);
-    key_number(json, "pid", process->pid);
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid));
 }
 
 // --- processes
@@ -49,12 +48,8 @@ static void process_json(const struct process_order *order, struct json_out *jso
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
         const struct layer_time *time = &order->time->of[layer];
         if (!time->calls) continue;
-        json_object(json);
-        key_text(json, "layer", call_layer_name(layer));
-        key_seconds(json, "inclusive", time->inclusive_ns);
-        key_seconds(json, "exclusive", not_negative(time->exclusive_ns));
-        key_number(json, "calls", time->calls);
-        json_close(json);
+        json_object_of(json, m_text("layer", call_layer_name(layer)), m_seconds("inclusive", time->inclusive_ns),
+                       m_seconds("exclusive", not_negative(time->exclusive_ns)), m_number("calls", time->calls));
     }
     json_close(json);
     json_close(json);
@@ -100,23 +95,15 @@ static void call_json(const struct call_order *order, struct json_out *json)
 {
     const struct layer_call *sum = order->sum;
     json_object(json);
-    key_text(json, "op", order->call->name);
-    key_text(json, "layer", call_layer_name(order->call->layer));
-    key_text(json, "class", call_class_name(order->call->class));
-    key_number(json, "calls", sum->calls);
-    key_number(json, "bytes", sum->bytes);
-    key_seconds(json, "inclusive", sum->inclusive_ns);
-    key_seconds(json, "exclusive", not_negative(sum->exclusive_ns));
-    key_seconds(json, "longest", sum->longest_ns);
+    json_members(json, m_text("op", order->call->name), m_text("layer", call_layer_name(order->call->layer)),
+                 m_text("class", call_class_name(order->call->class)), m_number("calls", sum->calls),
+                 m_number("bytes", sum->bytes), m_seconds("inclusive", sum->inclusive_ns),
+                 m_seconds("exclusive", not_negative(sum->exclusive_ns)), m_seconds("longest", sum->longest_ns));
     key_array(json, "below");
     for (unsigned layer = 0; layer < LAYER_COUNT; layer++) {
         if (!sum->below[layer].calls) continue;
-        json_object(json);
-        key_text(json, "layer", call_layer_name(layer));
-        key_number(json, "calls", sum->below[layer].calls);
-        key_number(json, "bytes", sum->below[layer].bytes);
-        key_seconds(json, "seconds", sum->below[layer].ns);
-        json_close(json);
+        json_object_of(json, m_text("layer", call_layer_name(layer)), m_number("calls", sum->below[layer].calls),
+                       m_number("bytes", sum->below[layer].bytes), m_seconds("seconds", sum->below[layer].ns));
     }
     json_close(json);
     json_close(json);
@@ -145,19 +132,15 @@ static int calls_json(const struct layers *layers, struct json_out *json)
 static void event_json(const struct log_event *event, struct json_out *json)
 {
     json_object(json);
-    key_number(json, "id", event->id);
-    key_signed_if(json, "parent", event->has_parent, (int64_t)event->parent);
-    key_text(json, "op", event->call->name);
-    key_text(json, "layer", call_layer_name(event->call->layer));
-    key_text(json, "class", call_class_name(event->call->class));
-    key_seconds(json, "start", event->start_ns);
-    key_seconds(json, "duration", event->duration_ns);
+    json_members(json, m_number("id", event->id), m_signed_if("parent", event->has_parent, (int64_t)event->parent),
+                 m_text("op", event->call->name), m_text("layer", call_layer_name(event->call->layer)),
+                 m_text("class", call_class_name(event->call->class)), m_seconds("start", event->start_ns),
+                 m_seconds("duration", event->duration_ns));
     bool has_offset = event->raw.has_offset && event->call->traits & CALL_HAS_OFFSET;
-    key_signed_if(json, "offset", has_offset, (int64_t)event->raw.offset);
-    key_signed_if(json, "size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size);
-    key_signed_if(json, "result", event->raw.has_result, event->raw.result);
-    key_text(json, "file", event->file ? event->file->name : NULL);
-    key_text(json, "line", event->line);
+    json_members(json, m_signed_if("offset", has_offset, (int64_t)event->raw.offset),
+                 m_signed_if("size", event->call->traits & CALL_HAS_SIZE, (int64_t)event->raw.size),
+                 m_signed_if("result", event->raw.has_result, event->raw.result),
+                 m_text("file", event->file ? event->file->name : NULL), m_text("line", event->line));
     json_close(json);
 }
 
@@ -176,11 +159,9 @@ static void begin_tree(struct tree *tree, const struct log_event *event)
     struct json_out *json = tree->json;
     tree->begun = true;
     json_object(json);
-    key_number(json, "id", event->id);
-    key_text(json, "op", event->call->name);
+    json_members(json, m_number("id", event->id), m_text("op", event->call->name));
     who_json(event->process, json);
-    key_seconds(json, "start", event->start_ns);
-    key_seconds(json, "duration", event->duration_ns);
+    json_members(json, m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns));
     key_array(json, "tree");
 }
 

@@ -25,9 +25,7 @@ int report_names_place(struct report_names *names, uint64_t number, const char *
 
 void report_names_json(const struct report_names *names, struct json_out *json, const char *key)
 {
-    key_array(json, key);
-    for (size_t i = 0; i < names->count; i++) json_text(json, names->name[i]);
-    json_close(json);
+    key_texts(json, key, names->name, names->count);
 }
 
 void report_names_free(struct report_names *names)

@@ -85,11 +85,9 @@ static int write_devices(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
-static void key_texts(struct json_out *json, const char *key, const struct text_list *texts)
+static void key_list(struct json_out *json, const char *key, const struct text_list *texts)
 {
-    key_array(json, key);
-    for (size_t i = 0; i < texts->count; i++) json_text(json, texts->text[i]);
-    json_close(json);
+    key_texts(json, key, (const char *const *)texts->text, texts->count);
 }
 
 static int write_summary(struct page *page, struct json_out *json, size_t most)
@@ -99,19 +97,16 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
     double transfer = (double)page->collect.transfer_ns / 1e9;
     (void)most;
     json_object(json);
-    key_texts(json, "sentences", &page->sentences);
-    key_double_if(json, "io_share", totals->io_share >= 0, totals->io_share);
-    key_seconds(json, "io_seconds", totals->io_mean_ns);
-    key_seconds(json, "io_seconds_max", totals->io_most_ns);
-    key_seconds(json, "run_seconds", totals->run_ns);
-    key_number(json, "processes", totals->processes);
-    key_number(json, "calls", totals->calls);
-    key_number(json, "bytes_read", totals->bytes[0]);
-    key_number(json, "bytes_written", totals->bytes[1]);
-    key_double_if(json, "bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0);
-    key_seconds(json, "transfer_seconds", page->collect.transfer_ns);
-    key_texts(json, "not_captured", &page->not_captured);
-    key_texts(json, "cut", &page->cut);
+    key_list(json, "sentences", &page->sentences);
+    json_members(json, m_double_if("io_share", totals->io_share >= 0, totals->io_share),
+                 m_seconds("io_seconds", totals->io_mean_ns), m_seconds("io_seconds_max", totals->io_most_ns),
+                 m_seconds("run_seconds", totals->run_ns), m_number("processes", totals->processes),
+                 m_number("calls", totals->calls), m_number("bytes_read", totals->bytes[0]),
+                 m_number("bytes_written", totals->bytes[1]),
+                 m_double_if("bandwidth", transfer > 0, transfer > 0 ? (double)bytes / transfer : 0),
+                 m_seconds("transfer_seconds", page->collect.transfer_ns));
+    key_list(json, "not_captured", &page->not_captured);
+    key_list(json, "cut", &page->cut);
     json_close(json);
     return 0;
 }

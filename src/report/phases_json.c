@@ -86,27 +86,19 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
     const char *size_expression = item->at[AT_SIZE].text;
     bool is_op = item->type == LOOPS_OP;
     json_object(json);
-    key_text(json, "op", call_class_name(op->class));
-    key_text(json, "call", op->kind->call);
+    json_members(json, m_text("op", call_class_name(op->class)), m_text("call", op->kind->call));
     if (op->part->ranks < use->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
-    key_number(json, "rep", op->rep);
-    key_number_if(json, "size", op->has_size, op->size);
+    json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size));
     if (!op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
-    key_signed_if(json, "disp", op->has_disp, op->disp);
-    key_text(json, "offset_expr", is_op && op->kind->has_offset ? item->at[AT_OFFSET].text : NULL);
+    json_members(json, m_signed_if("disp", op->has_disp, op->disp),
+                 m_text("offset_expr", is_op && op->kind->has_offset ? item->at[AT_OFFSET].text : NULL));
     if (is_op) key_offset_table(json, op, ph, most);
-    key_text(json, "view_expr", is_op && op->kind->has_view ? item->at[AT_SECOND].text : NULL);
-    key_text(json, "logical_expr", item->logical.text);
-    key_bool(json, "collective", op->kind->collective);
-    key_number(json, "count", op->count);
-    key_number(json, "bytes", op->bytes);
-    key_bool(json, "blocking", !op->kind->nonblocking);
-    key_text(json, "pointer", model_pointer_name(op->kind));
-    key_text(json, "mode", op->mode);
-    key_number(json, "alignment", op->bits & (0 - op->bits));
-    key_signed(json, "low", op->low);
-    key_signed(json, "high", op->high);
-    key_number(json, "thread", op->part->thread);
+    json_members(json, m_text("view_expr", is_op && op->kind->has_view ? item->at[AT_SECOND].text : NULL),
+                 m_text("logical_expr", item->logical.text), m_bool("collective", op->kind->collective),
+                 m_number("count", op->count), m_number("bytes", op->bytes), m_bool("blocking", !op->kind->nonblocking),
+                 m_text("pointer", model_pointer_name(op->kind)), m_text("mode", op->mode),
+                 m_number("alignment", op->bits & (0 - op->bits)), m_signed("low", op->low), m_signed("high", op->high),
+                 m_number("thread", op->part->thread));
     json_close(json);
 }
 
@@ -136,26 +128,22 @@ static void write_phase(struct json_out *json, const struct model *model, size_t
     const struct family_use *use = &ops->use;
     double seconds = (double)phase->duration_ns / 1e9;
     json_object(json);
-    key_number(json, "id", id + 1);
-    key_text(json, "file", use->main_file == OP_NO_SET ? NULL : model->file[use->main_file].set->pattern);
-    key_number(json, "files", use->files.files);
-    key_text(json, "access", use->files.files ? use->files.shared ? "shared" : "unique" : NULL);
-    key_number(json, "np", use->ranks);
+    json_members(json, m_number("id", id + 1),
+                 m_text("file", use->main_file == OP_NO_SET ? NULL : model->file[use->main_file].set->pattern),
+                 m_number("files", use->files.files),
+                 m_text("access", use->files.files ? use->files.shared ? "shared" : "unique" : NULL),
+                 m_number("np", use->ranks));
     key_ranks(json, use->rank, use->ranks, most);
     key_array(json, "ops");
     for (size_t i = 0; i < ops->count && i < most; i++) write_operation(json, &ops->op[i], use, phase->ph, most);
     json_close(json);
     key_others(json, model, family, phase->ph);
-    key_number(json, "weight", family->weight);
-    key_number(json, "tick", phase->tick);
-    key_seconds(json, "start", phase->start_ns);
-    key_seconds(json, "span", phase->span_ns);
-    key_seconds(json, "duration", phase->duration_ns);
-    key_double_if(json, "bandwidth", seconds > 0, seconds > 0 ? (double)family->weight / seconds : 0);
-    key_number_if(json, "family", family->count > 1, phase->family + 1);
-    key_number(json, "ph", phase->ph);
-    key_text(json, "separator", model_cut_name(family->cut));
-    key_number(json, "program", family->program);
+    json_members(json, m_number("weight", family->weight), m_number("tick", phase->tick),
+                 m_seconds("start", phase->start_ns), m_seconds("span", phase->span_ns),
+                 m_seconds("duration", phase->duration_ns),
+                 m_double_if("bandwidth", seconds > 0, seconds > 0 ? (double)family->weight / seconds : 0),
+                 m_number_if("family", family->count > 1, phase->family + 1), m_number("ph", phase->ph),
+                 m_text("separator", model_cut_name(family->cut)), m_number("program", family->program));
     json_close(json);
 }
 
@@ -180,13 +168,10 @@ static int write_phases(struct json_out *json, const struct model *model, size_t
 static void write_family(struct json_out *json, const struct model *model, size_t id)
 {
     const struct model_family *family = &model->family[id];
-    json_object(json);
-    key_number(json, "family", id + 1);
-    key_number(json, "count", family->count);
-    key_seconds_if(json, "period", family->has_period, family->period_ns);
-    key_number_if(json, "ticks", family->has_period, family->period_ticks);
-    key_double_if(json, "irregularity", family->has_period, family->irregularity);
-    json_close(json);
+    json_object_of(json, m_number("family", id + 1), m_number("count", family->count),
+                   m_seconds_if("period", family->has_period, family->period_ns),
+                   m_number_if("ticks", family->has_period, family->period_ticks),
+                   m_double_if("irregularity", family->has_period, family->irregularity));
 }
 
 int phases_json(const struct model *model, struct json_out *json, size_t most)
@@ -202,13 +187,11 @@ int phases_json(const struct model *model, struct json_out *json, size_t most)
         shown++;
     }
     json_close(json);
-    key_seconds(json, "gap", model->gap_ns);
-    key_number(json, "bytes", model->bytes);
-    key_number(json, "unphased_bytes", model->unphased);
+    json_members(json, m_seconds("gap", model->gap_ns), m_number("bytes", model->bytes),
+                 m_number("unphased_bytes", model->unphased));
     key_object(json, "unphased");
-    key_number(json, "launchers", model->unphased_launchers);
-    key_number(json, "unnamed", model->unphased_unnamed);
-    key_number(json, "untraced", model->unphased_untraced);
+    json_members(json, m_number("launchers", model->unphased_launchers), m_number("unnamed", model->unphased_unnamed),
+                 m_number("untraced", model->unphased_untraced));
     json_close(json);
     json_close(json);
     return code;

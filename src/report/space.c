@@ -92,15 +92,12 @@ static void point_json(const struct space *space, const struct space_point *poin
                        int file, struct json_out *json)
 {
     const struct log_process *process = log_process_find(space->log, point->process);
-    json_array(json);
-    json_signed(json, stay ? (int64_t)stay->phase + 1 : -1);
-    json_signed(json, stay ? (int64_t)stay->rank : process && process->has_rank ? process->rank : 0);
-    json_unsigned(json, point->tick);
-    json_unsigned(json, point->offset);
-    json_unsigned(json, point->size);
-    json_unsigned(json, point->is_write);
-    json_signed(json, file);
-    json_close(json);
+    json_array_of(json, m_signed(NULL, stay ? (int64_t)stay->phase + 1 : -1),
+                  m_signed(NULL, stay                           ? (int64_t)stay->rank
+                                 : process && process->has_rank ? process->rank
+                                                                : 0),
+                  m_number(NULL, point->tick), m_number(NULL, point->offset), m_number(NULL, point->size),
+                  m_number(NULL, point->is_write), m_signed(NULL, file));
 }
 
 int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
@@ -127,8 +124,7 @@ int space_json(const struct space *space, const struct model *model, struct json
     }
     json_close(json);
     report_names_json(&files, json, "files");
-    key_bool(json, "sampled", every > 1);
-    key_number(json, "every", every);
+    json_members(json, m_bool("sampled", every > 1), m_number("every", every));
     json_close(json);
     report_names_free(&files);
     return code;

@@ -32,15 +32,9 @@ static void lane_json(const struct timeline_lane *lane, unsigned number_in_proce
     if (number_in_process) snprintf(thread, sizeof thread, ", thread %u", number_in_process + 1);
     snprintf(name, sizeof name, process->has_rank ? "rank %lld%s" : "process %lld%s",
              (long long)(process->has_rank ? process->rank : process->pid), thread);
-    json_object(json);
-    key_number(json, "id", id);
-    key_signed_if(json, "rank", process->has_rank, process->rank);
-    key_number(json, "pid", process->pid);
-    key_signed_if(json, "tid", lane->tid, lane->tid);
-    key_text(json, "host", process->host);
-    key_text(json, "name", name);
-    key_seconds(json, "seconds", lane->busy_ns);
-    json_close(json);
+    json_object_of(json, m_number("id", id), m_signed_if("rank", process->has_rank, process->rank),
+                   m_number("pid", process->pid), m_signed_if("tid", lane->tid, lane->tid),
+                   m_text("host", process->host), m_text("name", name), m_seconds("seconds", lane->busy_ns));
 }
 
 // Writes the lanes in their order; gives each one's place in it.
@@ -103,17 +97,10 @@ static int gather(const struct timeline *timeline, size_t most, struct timeline_
 
 static void span_json(const struct timeline_span *span, int call, int file, struct json_out *json)
 {
-    json_array(json);
-    json_unsigned(json, span->lane);
-    json_seconds(json, span->start_ns);
-    json_seconds(json, span->end_ns - span->start_ns);
-    json_unsigned(json, span->class);
-    json_unsigned(json, span->calls);
-    json_unsigned(json, span->bytes);
-    json_signed(json, call);
-    json_signed(json, file);
-    json_unsigned(json, span->event);
-    json_close(json);
+    json_array_of(json, m_number(NULL, span->lane), m_seconds(NULL, span->start_ns),
+                  m_seconds(NULL, span->end_ns - span->start_ns), m_number(NULL, span->class),
+                  m_number(NULL, span->calls), m_number(NULL, span->bytes), m_signed(NULL, call), m_signed(NULL, file),
+                  m_number(NULL, span->event));
 }
 
 static int spans_json(const struct timeline *timeline, struct json_out *json, const uint32_t *place, size_t most,
@@ -150,8 +137,8 @@ static void bins_json(const struct timeline *timeline, struct json_out *json)
 {
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     key_object(json, "bins");
-    key_double(json, "seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS);
-    key_number(json, "count", TIMELINE_BINS);
+    json_members(json, m_double("seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS),
+                 m_number("count", TIMELINE_BINS));
     for (unsigned i = 0; i < 2; i++) {
         key_array(json, key[i]);
         for (size_t bin = 0; bin < TIMELINE_BINS; bin++) json_unsigned(json, (uint64_t)(timeline->bytes[i][bin] + 0.5));
@@ -165,8 +152,7 @@ int timeline_json(struct timeline *timeline, struct json_out *json, size_t most,
     uint32_t *place = calloc(timeline->lanes + 1, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
     json_object(json);
-    key_seconds(json, "from", timeline->from_ns);
-    key_seconds(json, "to", timeline->to_ns);
+    json_members(json, m_seconds("from", timeline->from_ns), m_seconds("to", timeline->to_ns));
     int code = lanes_json(timeline, json, place);
     key_number(json, "lanes_left_out", timeline->lanes_left_out);
     bins_json(timeline, json);

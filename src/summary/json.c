@@ -27,19 +27,16 @@ static void write_job(struct json_out *json, const struct summary *summary, size
     int64_t run_ns = log_run_ns(summary->log);
     key_object(json, "job");
     key_words(json, "command", &job->command, most);
-    key_seconds(json, "start", (int64_t)job->start_ns);
-    key_seconds_if(json, "end", job->end_ns || (job->start_ns && run_ns), (int64_t)job->start_ns + run_ns);
-    key_number(json, "nprocs", summary->nprocs);
-    key_text(json, "mpi", summary->mpi);
-    key_number(json, "host_count", summary->host_count);
-    key_text(json, "host", job->host);
-    key_text(json, "cwd", job->cwd);
-    key_text(json, "id", job->id);
+    json_members(json, m_seconds("start", (int64_t)job->start_ns),
+                 m_seconds_if("end", job->end_ns || (job->start_ns && run_ns), (int64_t)job->start_ns + run_ns),
+                 m_number("nprocs", summary->nprocs), m_text("mpi", summary->mpi),
+                 m_number("host_count", summary->host_count), m_text("host", job->host), m_text("cwd", job->cwd),
+                 m_text("id", job->id));
     // As in a shell: 128 + n for a signal.
-    key_signed_if(json, "exit_status", job->has_exit_status,
-                  WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-    key_text(json, "version", job->version);
-    key_bool(json, "complete", job->complete);
+    json_members(json,
+                 m_signed_if("exit_status", job->has_exit_status,
+                             WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)),
+                 m_text("version", job->version), m_bool("complete", job->complete));
     json_close(json);
 }
 
@@ -49,10 +46,7 @@ static void write_settings(struct json_out *json, const struct log *log)
     key_array(json, "settings");
     for (size_t i = 0; i < log_setting_count(log); i++) {
         const struct log_setting *setting = log_setting_at(log, i);
-        json_object(json);
-        key_text(json, "name", setting->name);
-        key_text(json, "value", setting->value);
-        json_close(json);
+        json_object_of(json, m_text("name", setting->name), m_text("value", setting->value));
     }
     json_close(json);
 }
@@ -61,19 +55,15 @@ static void write_process(struct json_out *json, const struct log_process *proce
 {
     bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
     json_object(json);
-    key_signed_if(json, "rank", process->has_rank, process->rank);
-    key_number(json, "pid", process->pid);
-    key_text(json, "host", process->host);
-    key_text(json, "exit", describe_exit(process).text);
-    key_signed_if(json, "exit_status", has_status, process->exit_value);
-    key_number(json, "ppid", process->ppid);
-    key_text(json, "exe", process->exe);
+    json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
+                 m_text("host", process->host), m_text("exit", describe_exit(process).text),
+                 m_signed_if("exit_status", has_status, process->exit_value), m_number("ppid", process->ppid),
+                 m_text("exe", process->exe));
     key_words(json, "command", &process->args, most);
-    key_number_if(json, "world", process->has_rank, process->world);
-    key_signed_if(json, "local_rank", process->local_rank >= 0, process->local_rank);
-    key_bool(json, "launcher", process->is_launcher);
-    key_seconds(json, "start", process->start_ns);
-    key_seconds_if(json, "end", process->has_end, process->end_ns);
+    json_members(json, m_number_if("world", process->has_rank, process->world),
+                 m_signed_if("local_rank", process->local_rank >= 0, process->local_rank),
+                 m_bool("launcher", process->is_launcher), m_seconds("start", process->start_ns),
+                 m_seconds_if("end", process->has_end, process->end_ns));
     json_close(json);
 }
 
@@ -82,26 +72,18 @@ static void write_worlds(struct json_out *json, const struct log *log)
     key_array(json, "worlds");
     for (size_t i = 0; i < log_world_count(log); i++) {
         const struct log_world *world = log_world_at(log, i);
-        json_object(json);
-        key_text(json, "mpi", world->mpi);
-        key_number(json, "size", world->size ? world->size : world->ranks);
-        key_number(json, "ranks", world->ranks);
-        json_close(json);
+        json_object_of(json, m_text("mpi", world->mpi), m_number("size", world->size ? world->size : world->ranks),
+                       m_number("ranks", world->ranks));
     }
     json_close(json);
 }
 
 static void write_rank(struct json_out *json, const struct summary_rank *rank)
 {
-    json_object(json);
-    key_signed(json, "rank", rank->process->rank);
-    key_number(json, "world", rank->process->world);
-    key_number(json, "pid", rank->process->pid);
-    key_seconds_if(json, "io", rank->known, rank->ns[RANK_IO]);
-    key_seconds_if(json, "communication", rank->known, rank->ns[RANK_COMMUNICATION]);
-    key_seconds_if(json, "rest", rank->known, rank->ns[RANK_REST]);
-    key_seconds(json, "run", rank->ns[RANK_RUN]);
-    json_close(json);
+    json_object_of(json, m_signed("rank", rank->process->rank), m_number("world", rank->process->world),
+                   m_number("pid", rank->process->pid), m_seconds_if("io", rank->known, rank->ns[RANK_IO]),
+                   m_seconds_if("communication", rank->known, rank->ns[RANK_COMMUNICATION]),
+                   m_seconds_if("rest", rank->known, rank->ns[RANK_REST]), m_seconds("run", rank->ns[RANK_RUN]));
 }
 
 // --- files
@@ -119,8 +101,7 @@ static void write_use(struct json_out *json, struct log *log, const struct mpi_u
         mpi_json_view(json, log, use->number, use->first, use->second);
         break;
     default:
-        key_text(json, "amode", mpi_text_amode(use->number).text);
-        key_number(json, "comm_size", use->comm_size);
+        json_members(json, m_text("amode", mpi_text_amode(use->number).text), m_number("comm_size", use->comm_size));
         break;
     }
     key_number(json, "count", use->count);
@@ -146,12 +127,9 @@ static void write_mpi(struct json_out *json, const struct summary *summary, cons
 static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file)
 {
     json_object(json);
-    key_text(json, "name", file->file->name);
-    key_number(json, "bytes_read", file->bytes[DIRECTION_READ]);
-    key_number(json, "bytes_written", file->bytes[DIRECTION_WRITE]);
-    key_number(json, "opens", file->opens);
-    key_number_if(json, "ranks", summary->rank_count, file->ranks);
-    key_number(json, "processes", file->processes);
+    json_members(json, m_text("name", file->file->name), m_number("bytes_read", file->bytes[DIRECTION_READ]),
+                 m_number("bytes_written", file->bytes[DIRECTION_WRITE]), m_number("opens", file->opens),
+                 m_number_if("ranks", summary->rank_count, file->ranks), m_number("processes", file->processes));
     json_key(json, "mpi");
     if (mpi_files_has(&summary->mpi_files, file->file)) {
         write_mpi(json, summary, file->file);
@@ -181,9 +159,7 @@ void summary_key_device(struct json_out *json, const struct log_device *device)
 {
     char number[32];
     snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
-    key_text(json, "name", device->name);
-    key_text(json, "host", device->host);
-    key_text(json, "number", number);
+    json_members(json, m_text("name", device->name), m_text("host", device->host), m_text("number", number));
 }
 
 static void write_device(struct json_out *json, const struct log_device *device)
@@ -191,15 +167,12 @@ static void write_device(struct json_out *json, const struct log_device *device)
     const struct device_sample *sum = &device->sum;
     json_object(json);
     summary_key_device(json, device);
-    key_number(json, "reads", sum->count[DEVICE_READS]);
-    key_number(json, "writes", sum->count[DEVICE_WRITES]);
-    key_number(json, "bytes_read", sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES);
-    key_number(json, "bytes_written", sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES);
-    key_double(json, "utilisation", device_utilisation(sum));
-    key_double(json, "queue", device_queue(sum));
-    key_seconds(json, "start", device->start_ns);
-    key_seconds(json, "span", (int64_t)sum->span_ns);
-    key_number(json, "samples", device->sample_count);
+    json_members(json, m_number("reads", sum->count[DEVICE_READS]), m_number("writes", sum->count[DEVICE_WRITES]),
+                 m_number("bytes_read", sum->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES),
+                 m_number("bytes_written", sum->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES),
+                 m_double("utilisation", device_utilisation(sum)), m_double("queue", device_queue(sum)),
+                 m_seconds("start", device->start_ns), m_seconds("span", (int64_t)sum->span_ns),
+                 m_number("samples", device->sample_count));
     json_close(json);
 }
 
@@ -210,13 +183,10 @@ static void write_losses(struct json_out *json, const struct log *log, size_t mo
     key_array(json, "losses");
     for (size_t i = 0; i < log_loss_count(log) && i < most; i++) {
         const struct log_loss *loss = log_loss_at(log, i);
-        json_object(json);
-        key_text(json, "reason", describe_loss(loss->reason));
-        key_number(json, "events", loss->count);
-        key_number(json, "bytes", loss->bytes);
-        key_number_if(json, "pid", loss->process, loss->process ? loss->process->pid : 0);
-        key_text(json, "text", loss->text);
-        json_close(json);
+        json_object_of(json, m_text("reason", describe_loss(loss->reason)), m_number("events", loss->count),
+                       m_number("bytes", loss->bytes),
+                       m_number_if("pid", loss->process, loss->process ? loss->process->pid : 0),
+                       m_text("text", loss->text));
     }
     json_close(json);
 }
@@ -230,11 +200,8 @@ static void write_parts(struct json_out *json, const char *key, enum coverage_ki
     for (size_t i = 0; i < parts->count; i++) {
         const struct coverage_part *part = &parts->part[i];
         if (part->kind != kind) continue;
-        json_object(json);
-        key_text(json, "direction", part->direction < 0 ? NULL : direction_names[part->direction]);
-        key_text(json, "reason", part->reason);
-        key_number_if(json, "bytes", part->direction >= 0, part->bytes);
-        json_close(json);
+        json_object_of(json, m_text("direction", part->direction < 0 ? NULL : direction_names[part->direction]),
+                       m_text("reason", part->reason), m_number_if("bytes", part->direction >= 0, part->bytes));
     }
     json_close(json);
 }
@@ -278,14 +245,11 @@ static void write_damage(struct json_out *json, const struct summary *summary)
         return;
     }
     key_object(json, "damage");
-    key_bool(json, "truncated", health->truncated);
-    key_bool(json, "index_missing", health->index_missing);
-    key_bool(json, "header_damaged", health->header_damaged);
-    key_number(json, "bytes_skipped", health->bytes_skipped);
-    key_number(json, "blocks_damaged", health->blocks_damaged);
-    key_number(json, "events_damaged", health->events_damaged);
-    key_number(json, "records_damaged", health->records_damaged);
-    key_number(json, "spill_bytes_damaged", summary->spill_damaged_bytes);
+    json_members(json, m_bool("truncated", health->truncated), m_bool("index_missing", health->index_missing),
+                 m_bool("header_damaged", health->header_damaged), m_number("bytes_skipped", health->bytes_skipped),
+                 m_number("blocks_damaged", health->blocks_damaged), m_number("events_damaged", health->events_damaged),
+                 m_number("records_damaged", health->records_damaged),
+                 m_number("spill_bytes_damaged", summary->spill_damaged_bytes));
     json_close(json);
 }
 
@@ -313,8 +277,7 @@ void summary_json(const struct summary *summary, struct json_out *json, size_t m
         if (summary->layer_used[layer]) json_text(json, call_layer_name(layer));
     }
     json_close(json);
-    key_number(json, "events", log_events(log));
-    key_number(json, "lost_events", summary->lost_events);
+    json_members(json, m_number("events", log_events(log)), m_number("lost_events", summary->lost_events));
     write_losses(json, log, most);
     write_coverage(json, summary);
     write_damage(json, summary);

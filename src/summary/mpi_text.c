@@ -87,8 +87,7 @@ static void json_items(struct json_out *json, const struct datatype_item *item, 
         json_object(json);
         key_signed(json, "offset", item[i].offset);
         if (datatype_is_loop(&item[i])) {
-            key_number(json, "count", item[i].count);
-            key_signed(json, "stride", item[i].stride);
+            json_members(json, m_number("count", item[i].count), m_signed("stride", item[i].stride));
             json_key(json, "pieces");
             json_items(json, &item[i + 1], item[i].span - 1);
         } else {
@@ -107,12 +106,9 @@ void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_
         return;
     }
     json_object(json);
-    key_text(json, "name", type->name);
-    key_text(json, "combiner", datatype_combiner_name(type->combiner));
-    key_number(json, "bytes", type->bytes);
-    key_signed(json, "lower_bound", type->lower_bound);
-    key_signed(json, "extent", type->extent);
-    key_text(json, "text", mpi_text_datatype(log, type).text);
+    json_members(json, m_text("name", type->name), m_text("combiner", datatype_combiner_name(type->combiner)),
+                 m_number("bytes", type->bytes), m_signed("lower_bound", type->lower_bound),
+                 m_signed("extent", type->extent), m_text("text", mpi_text_datatype(log, type).text));
     json_key(json, "pieces");
     json_items(json, flat->item, flat->items);
     key_bool(json, "complete", !type->cut && flat->items <= JSON_ITEMS);

@@ -368,8 +368,7 @@ static void test_metadata(void **state)
     job->process[1].meta[FACTS_OPEN] = sum(1000, 0, MS);
     job->process[1].meta[FACTS_CLOSE] = sum(1000, 0, MS);
     job->process[1].meta[FACTS_STAT] = sum(1000, 0, MS);
-    job->process[1].sync = sum(100, 0, 10 * MS);
-    job->file[0].sync = job->process[1].sync;
+    job->file[0].sync = sum(100, 0, 10 * MS);
     assert_about(found(job, "metadata")->ns, 3 * SECOND);
     assert_null(found(job, "opens"));
     assert_null(found(job, "stats"));
