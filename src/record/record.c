@@ -1,13 +1,16 @@
 #include "record/record.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "pack/log_writer.h"
-#include "record/devices.h"
+#include "target/monitor/monitor.h"
 
 void record_default_name(const char *command, char name[256])
 {
@@ -64,14 +67,52 @@ static void make_log(struct record_job *job, const struct record_run *run, struc
     if (result->pack_code == 0 && !options->keep_spill) result->remove_code = pack_remove_directory(job->spill_dir);
 }
 
+// The machine's block devices are watched while the command runs. Where each rank of a job has its own `record`, the
+// first one on each host does so.
+struct devices {
+    struct monitor *monitor; // NULL: nothing is watched
+    int fd;                  // of the file in the spill directory that the packer will read
+};
+
+// -1 where another `record` on this host has made the file.
+static int claim_file(const char *spill_dir, const char *host)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s" PACK_DEVICES_SUFFIX, spill_dir, host) < 0) return -1;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    free(path);
+    return fd;
+}
+
+// Watches nothing without a directory (NULL), or where the kernel has no statistics; neither is an error.
+static void start_devices(struct devices *devices, const char *spill_dir, const char *host)
+{
+    *devices = (struct devices){.fd = spill_dir ? claim_file(spill_dir, host) : -1};
+    if (devices->fd < 0 || monitor_start(&devices->monitor, NULL) == 0) return;
+    close(devices->fd);
+    devices->fd = -1;
+}
+
+static void stop_devices(struct devices *devices, const char *host)
+{
+    if (!devices->monitor) return;
+    struct bytes records = {0};
+    if (monitor_stop(devices->monitor, host, &records) == 0) {
+        io_write_all(devices->fd, records.data, records.len); // the packer skips incomplete records
+    }
+    bytes_free(&records);
+    close(devices->fd);
+    *devices = (struct devices){.fd = -1};
+}
+
 static int run_recorded(struct record_job *job, struct record_result *result)
 {
     struct record_run run;
-    struct record_devices devices;
+    struct devices devices;
     bool shared = record_ranks_several(&job->ranks);
-    record_devices_start(&devices, job->options->no_devices ? NULL : job->spill_dir, job->host);
+    start_devices(&devices, job->options->no_devices ? NULL : job->spill_dir, job->host);
     int code = record_run_command(&run, &job->plan);
-    record_devices_stop(&devices, job->host);
+    stop_devices(&devices, job->host);
     result->exec_error = run.exec_error;
     result->status = run.status;
     bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, &run, job->options->wait_seconds);

@@ -166,11 +166,7 @@ static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t of
     ssize_t got = buffer ? pread((int)file->fh, buffer, size, offset) : -1;
     int error = !buffer ? ENOMEM : got < 0 ? errno : 0;
     emulate_wait(request, done_ns, copy_ns(began_ns, bytes));
-    if (error) {
-        fuse_reply_err(request, error);
-    } else {
-        fuse_reply_buf(request, buffer, (size_t)got);
-    }
+    error ? fuse_reply_err(request, error) : fuse_reply_buf(request, buffer, (size_t)got);
     end(emulate);
     free(buffer);
 }
@@ -184,11 +180,7 @@ static void on_write(fuse_req_t request, fuse_ino_t number, const char *data, si
     ssize_t put = pwrite((int)file->fh, data, size, offset);
     int error = put < 0 ? errno : 0;
     emulate_wait(request, done_ns, 0);
-    if (error) {
-        fuse_reply_err(request, error);
-    } else {
-        fuse_reply_write(request, (size_t)put);
-    }
+    error ? fuse_reply_err(request, error) : fuse_reply_write(request, (size_t)put);
     end(emulate);
 }
 
@@ -211,11 +203,7 @@ static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int wh
     }
     emulate_wait_meta(request);
     off_t found = lseek((int)file->fh, offset, whence);
-    if (found < 0) {
-        fuse_reply_err(request, errno);
-    } else {
-        fuse_reply_lseek(request, found);
-    }
+    found < 0 ? fuse_reply_err(request, errno) : fuse_reply_lseek(request, found);
 }
 
 // A copy inside the storage uses both bandwidths.

@@ -20,6 +20,14 @@ struct emulate_options {
 // Makes this process the guard of a mount, see guard_run().
 int emulate_serve(const struct emulate_options *options, target_ready *ready, void *context);
 
+// Such mounts are recognised in the list of mounts: the guard's process id is part of their source.
+struct emulate_source {
+    char text[32];
+};
+struct emulate_source emulate_source(pid_t guard);
+// The guard of the mount at this place, 0 if the uppermost mount there is not ioseer's.
+pid_t emulate_guard_of(const char *mount);
+
 enum emulate_state { EMULATE_NONE, EMULATE_SERVED, EMULATE_DEAD };
 // Whether one of ioseer's mounts is at this place.
 enum emulate_state emulate_state_of(const char *mount);

@@ -247,11 +247,9 @@ static void on_readlink(fuse_req_t request, fuse_ino_t number)
 static void reply_attributes(fuse_req_t request, struct node *node)
 {
     struct stat about;
-    if (fstatat(node->fd, "", &about, AT_EMPTY_PATH) < 0) {
-        fuse_reply_err(request, errno);
-    } else {
-        fuse_reply_attr(request, &about, attributes_last(emulate_of(request), &about));
-    }
+    int code = fstatat(node->fd, "", &about, AT_EMPTY_PATH);
+    double valid_seconds = code < 0 ? 0 : attributes_last(emulate_of(request), &about);
+    code < 0 ? fuse_reply_err(request, errno) : fuse_reply_attr(request, &about, valid_seconds);
 }
 
 static void on_getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
@@ -322,11 +320,8 @@ static void on_statfs(fuse_req_t request, fuse_ino_t number)
     } else {
         emulate_wait_meta(request);
     }
-    if (fstatvfs(emulate_of(request)->root.fd, &about) < 0) {
-        fuse_reply_err(request, errno);
-    } else {
-        fuse_reply_statfs(request, &about);
-    }
+    int code = fstatvfs(emulate_of(request)->root.fd, &about);
+    code < 0 ? fuse_reply_err(request, errno) : fuse_reply_statfs(request, &about);
 }
 
 // --- extended attributes
@@ -422,11 +417,8 @@ static void on_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t
         offset = listing->at = entry->d_off;
         listing->next = NULL;
     }
-    if (!entry && errno && !used) {
-        fuse_reply_err(request, errno);
-    } else {
-        fuse_reply_buf(request, buffer, used);
-    }
+    int error = !entry && !used ? errno : 0;
+    error ? fuse_reply_err(request, error) : fuse_reply_buf(request, buffer, used);
     free(buffer);
 }
 

@@ -1,4 +1,4 @@
-
+// Makes an emulated mount: the guard starts a keeper, which mounts and serves.
 #include "target/emulate/server.h"
 
 #include <errno.h>
@@ -11,10 +11,17 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "target/emulate/stop.h"
+#include "target/mount_point.h"
+
+struct target {
+    const struct emulate_options *options;
+    pid_t guard;
+    struct overhead *overhead;
+};
 
 enum {
     SPIN_NS = 60000,         // spun at the end of a wait, because sleeping is not exact enough
@@ -186,14 +193,13 @@ static void raise_priority(void)
     sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 }
 
-static int serve(struct emulate *emulate, const struct emulate_options *options, pid_t guard, const sigset_t *signals)
+static int serve(struct emulate *emulate, const struct target *target, const sigset_t *signals)
 {
     struct capture capture;
     char text[sizeof((struct target_outcome *)0)->why];
-    int code = open_backing(emulate, options->backing);
-    RETURN_IF(code < 0, code);
+    FORWARD(open_backing(emulate, target->options->backing));
     capture_begin(&capture);
-    code = mount_session(emulate, options->mount, guard);
+    int code = mount_session(emulate, target->options->mount, target->guard);
     capture_end(&capture, text, sizeof text);
     if (code < 0) {
         report(emulate, code, text);
@@ -206,25 +212,72 @@ static int serve(struct emulate *emulate, const struct emulate_options *options,
     return code;
 }
 
-int emulate_server(const struct emulate_options *options, pid_t guard, struct overhead *overhead,
-                   const sigset_t *signals, int outcome_pipe)
+// The keeper: mounts, reports the outcome, serves requests. The mount is gone afterwards.
+static int keep(void *context, const sigset_t *signals, int outcome_pipe)
 {
+    const struct target *target = context;
     struct emulate *emulate = calloc(1, sizeof *emulate);
     RETURN_IF(!emulate, -ENOMEM);
-    emulate->kernel_cache = options->kernel_cache;
-    emulate->overhead = overhead;
+    emulate->kernel_cache = target->options->kernel_cache;
+    emulate->overhead = target->overhead;
     emulate->outcome_pipe = outcome_pipe;
     emulate->root.fd = -1;
     pthread_mutex_init(&emulate->lock, NULL);
-    speed_init(&emulate->speed, &options->speed);
+    speed_init(&emulate->speed, &target->options->speed);
     clients_init(&emulate->clients);
     raise_descriptor_limit();
     umask(0);
-    int code = serve(emulate, options, guard, signals);
+    int code = serve(emulate, target, signals);
     report(emulate, code, "");
     emulate_forget_all(emulate);
     clients_free(&emulate->clients);
     if (emulate->root.fd >= 0) close(emulate->root.fd);
     free(emulate);
+    return code;
+}
+
+// --- the guard
+
+static int call_statfs(void *context)
+{
+    struct statfs about;
+    return fstatfs(*(const int *)context, &about);
+}
+
+static void ready(void *context)
+{
+    const struct target *target = context;
+    int fd = open(target->options->mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    overhead_measure(target->overhead, call_statfs, &fd);
+    close(fd);
+}
+
+static int unmount_ours(const struct target *target, bool lazily)
+{
+    bool is_ours = emulate_guard_of(target->options->mount) == target->guard;
+    return is_ours ? unmount(target->options->mount, lazily) : ERR_NOTHING;
+}
+
+// Unmounts while the server still runs, so that the kernel can write its cached data. Fails while the mount is in use;
+// the keeper then ends all the same.
+static int stop(void *context)
+{
+    return unmount_ours(context, false);
+}
+
+static void clean_up(void *context)
+{
+    unmount_ours(context, true);
+}
+
+int emulate_serve(const struct emulate_options *options, target_ready *on_ready, void *context)
+{
+    struct target target = {options, getpid(), overhead_new()};
+    struct guard_work work = {keep, ready, stop, clean_up, &target};
+    RETURN_IF(!target.overhead, -ENOMEM);
+    if (emulate_state_of(options->mount) == EMULATE_DEAD) unmount(options->mount, true);
+    int code = guard_run(&work, on_ready, context);
+    overhead_free(target.overhead);
     return code;
 }

@@ -66,9 +66,5 @@ int emulate_give_to_caller(fuse_req_t request, int directory, const char *name);
 void emulate_metadata_operations(struct fuse_lowlevel_ops *operations);
 void emulate_data_operations(struct fuse_lowlevel_ops *operations);
 
-// Mounts, reports the outcome, serves requests. The mount is gone afterwards.
-int emulate_server(const struct emulate_options *options, pid_t guard, struct overhead *overhead,
-                   const sigset_t *signals, int outcome_pipe);
-
 // Serves requests until the mount is gone or one of the signals comes; all threads have blocked them.
 int emulate_request_threads(struct emulate *emulate, const sigset_t *signals);

@@ -1,5 +1,4 @@
-#include "target/emulate/stop.h"
-
+// Finds and ends an emulated mount.
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

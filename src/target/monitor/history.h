@@ -3,10 +3,29 @@
 // gets coarser.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/bytes.h"
-#include "target/monitor/diskstats.h"
+#include "fmt/device_samples.h"
 
 enum { HISTORY_MAX_READINGS = 2000 };
+
+// The kernel's counters of all block devices, from /proc/diskstats.
+struct diskstats_row {
+    uint64_t device; // as in st_dev
+    char name[32];
+    uint64_t count[DEVICE_COUNTERS]; // since the device exists
+};
+
+struct diskstats {
+    struct diskstats_row *row;
+    size_t count;
+};
+
+// Reads a file in the format of /proc/diskstats in place of what `stats` held. Skips lines that it cannot parse.
+int diskstats_read(struct diskstats *stats, const char *path);
+void diskstats_free(struct diskstats *stats);
 
 struct history_device {
     uint64_t device;
@@ -22,7 +41,6 @@ struct history {
     unsigned halvings; // how often every second reading was dropped
     struct history_device *device;
     size_t devices;
-    size_t capacity;
 };
 
 // Adds a reading made at `now_ns`, which must be later than the one before.
