@@ -48,10 +48,7 @@ int log_take_datatype(struct log *log, struct fields_in body)
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_datatype_field(log, &type, &field));
     FORWARD(more);
     FORWARD(check_form(log, &type));
-    struct log_datatype *own = log_find_or_add(&log->datatypes, sizeof *own, &log->datatype_by_id, type.id);
-    RETURN_IF(!own, -ENOMEM);
-    *own = type;
-    return 0;
+    return log_put_row(&log->datatypes, &log->datatype_by_id, type.id, &type, sizeof type);
 }
 
 // "name", a zero byte, "value".
@@ -83,10 +80,7 @@ int log_take_hints(struct log *log, struct fields_in body)
         if (field.key == HINTS_IN_FORCE) FORWARD(take_hint(log, &field, &hints.in_force));
     }
     FORWARD(more);
-    struct log_hints *own = log_find_or_add(&log->hints, sizeof *own, &log->hints_by_id, hints.id);
-    RETURN_IF(!own, -ENOMEM);
-    *own = hints;
-    return 0;
+    return log_put_row(&log->hints, &log->hints_by_id, hints.id, &hints, sizeof hints);
 }
 
 static uint32_t find_local(const struct lookup *by_local, const struct log_process *process, uint64_t local)

@@ -116,10 +116,10 @@ int log_take_records(struct log *log, const struct bytes *raw);
 // Of one record; what the files of this folder that take records share.
 int log_take_text(struct log *log, const struct field *field, const char **text);
 int64_t log_take_ns(int64_t ns);
-void *log_find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key);
+// Adds a row. With a lookup a row of the same key is replaced, in its place.
+int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes);
 int log_take_datatype(struct log *log, struct fields_in body);
 int log_take_hints(struct log *log, struct fields_in body);
-int log_take_device(struct log *log, struct fields_in body);
 
 // Turns numbers into pointers once all records are there.
 int log_link(struct log *log);

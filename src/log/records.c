@@ -165,13 +165,14 @@ static int take_process_field(struct log *log, struct log_process *process, cons
     }
 }
 
-// Later records on the same thing replace earlier ones, in their place.
-void *log_find_or_add(struct table *table, size_t item_bytes, struct lookup *lookup, uint64_t key)
+int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes)
 {
-    uint32_t at = lookup_find(lookup, key);
-    if (at != LOOKUP_NONE) return (uint8_t *)table->item + at * item_bytes;
-    if (lookup_set(lookup, key, (uint32_t)table->count) < 0) return NULL;
-    return table_add(table, item_bytes);
+    uint32_t at = lookup ? lookup_find(lookup, key) : LOOKUP_NONE;
+    if (lookup && at == LOOKUP_NONE) FORWARD(lookup_set(lookup, key, (uint32_t)table->count));
+    void *own = at == LOOKUP_NONE ? table_add(table, bytes) : (uint8_t *)table->item + at * bytes;
+    RETURN_IF(!own, -ENOMEM);
+    memcpy(own, row, bytes);
+    return 0;
 }
 
 static int take_process(struct log *log, struct fields_in body)
@@ -182,10 +183,7 @@ static int take_process(struct log *log, struct fields_in body)
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_process_field(log, &process, &field));
     FORWARD(more);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
-    struct log_process *own = log_find_or_add(&log->processes, sizeof *own, &log->process_by_id, process.id);
-    RETURN_IF(!own, -ENOMEM);
-    *own = process;
-    return 0;
+    return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
 static int take_file_field(struct log *log, struct log_file *file, const struct field *field)
@@ -211,10 +209,7 @@ static int take_file(struct log *log, struct fields_in body)
     int more;
     while ((more = fields_next(&body, &field)) > 0) FORWARD(take_file_field(log, &file, &field));
     FORWARD(more);
-    struct log_file *own = log_find_or_add(&log->files, sizeof *own, &log->file_by_id, file.id);
-    RETURN_IF(!own, -ENOMEM);
-    *own = file;
-    return 0;
+    return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
 static int take_call(struct log *log, struct fields_in body)
@@ -236,10 +231,7 @@ static int take_call(struct log *log, struct fields_in body)
     FORWARD(more);
     RETURN_IF(call.id >= LOG_MAX_CALL_ID, ERR_FORMAT);
     call.build_id = call_find(call.name, call.id);
-    struct log_call *own = table_add(&log->calls, sizeof *own);
-    RETURN_IF(!own, -ENOMEM);
-    *own = call;
-    return 0;
+    return log_put_row(&log->calls, NULL, 0, &call, sizeof call);
 }
 
 static int take_loss(struct log *log, struct fields_in body)
@@ -259,12 +251,8 @@ static int take_loss(struct log *log, struct fields_in body)
         }
     }
     FORWARD(more);
-    struct log_loss *own = table_add(&log->losses, sizeof *own);
-    uint32_t *own_process = table_add(&log->loss_processes, sizeof *own_process);
-    RETURN_IF(!own || !own_process, -ENOMEM);
-    *own = loss;
-    *own_process = process;
-    return 0;
+    FORWARD(log_put_row(&log->losses, NULL, 0, &loss, sizeof loss));
+    return log_put_row(&log->loss_processes, NULL, 0, &process, sizeof process);
 }
 
 static int take_setting(struct log *log, struct fields_in body)
@@ -278,10 +266,7 @@ static int take_setting(struct log *log, struct fields_in body)
     }
     FORWARD(more);
     RETURN_IF(!setting.name, ERR_FORMAT);
-    struct log_setting *own = table_add(&log->settings, sizeof *own);
-    RETURN_IF(!own, -ENOMEM);
-    *own = setting;
-    return 0;
+    return log_put_row(&log->settings, NULL, 0, &setting, sizeof setting);
 }
 
 // Records that are a few small numbers: values[key] for keys up to `last`.
@@ -299,20 +284,16 @@ static int take_stream(struct log *log, struct fields_in body)
 {
     uint32_t values[STREAM_LOCAL + 1] = {0};
     FORWARD(take_numbers(body, values, STREAM_LOCAL));
-    struct stream_row *row = log_find_or_add(&log->streams, sizeof *row, &log->stream_by_id, values[STREAM_ID]);
-    RETURN_IF(!row, -ENOMEM);
-    *row = (struct stream_row){values[STREAM_ID], values[STREAM_PROCESS], values[STREAM_LOCAL]};
-    return 0;
+    struct stream_row row = {values[STREAM_ID], values[STREAM_PROCESS], values[STREAM_LOCAL]};
+    return log_put_row(&log->streams, &log->stream_by_id, row.id, &row, sizeof row);
 }
 
 static int take_link(struct table *links, struct fields_in body)
 {
     uint32_t values[LINK_GLOBAL + 1] = {0};
     FORWARD(take_numbers(body, values, LINK_GLOBAL));
-    struct link_row *row = table_add(links, sizeof *row);
-    RETURN_IF(!row, -ENOMEM);
-    *row = (struct link_row){values[LINK_PROCESS], values[LINK_LOCAL], values[LINK_GLOBAL]};
-    return 0;
+    struct link_row row = {values[LINK_PROCESS], values[LINK_LOCAL], values[LINK_GLOBAL]};
+    return log_put_row(links, NULL, 0, &row, sizeof row);
 }
 
 static int take_callsite(struct log *log, struct fields_in body)
@@ -327,10 +308,7 @@ static int take_callsite(struct log *log, struct fields_in body)
     }
     FORWARD(more);
     uint64_t key = lookup_pair(callsite.process, callsite.id);
-    struct callsite_row *own = log_find_or_add(&log->callsites, sizeof *own, &log->callsite_by_id, key);
-    RETURN_IF(!own, -ENOMEM);
-    *own = callsite;
-    return 0;
+    return log_put_row(&log->callsites, &log->callsite_by_id, key, &callsite, sizeof callsite);
 }
 
 static int take_counters(struct log *log, struct fields_in body)
@@ -338,17 +316,46 @@ static int take_counters(struct log *log, struct fields_in body)
     uint32_t values[COUNTERS_PROCESS + 1] = {0};
     size_t len = (size_t)(body.end - body.at);
     FORWARD(take_numbers(body, values, COUNTERS_PROCESS));
-    uint8_t *copy = arena_alloc(&log->arena, len);
-    struct counters_row *row = table_add(&log->counters, sizeof *row);
-    RETURN_IF(!row || !copy, -ENOMEM);
-    if (len) memcpy(copy, body.at, len);
-    *row = (struct counters_row){
+    struct counters_row row = {
         .process = values[COUNTERS_PROCESS],
         .number = (uint32_t)log->counters.count,
-        .body = copy,
+        .body = arena_copy(&log->arena, body.at, len),
         .len = len,
     };
-    return 0;
+    RETURN_IF(!row.body, -ENOMEM);
+    return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
+}
+
+static int take_samples(struct log *log, struct log_device *device, const struct field *field)
+{
+    const char *copy;
+    FORWARD(log_take_text(log, field, &copy));
+    device->samples.at = (const uint8_t *)copy;
+    device->samples.end = device->samples.at + field->len;
+    return device_samples_sum(device->samples, &device->sample_count, &device->sum);
+}
+
+static int take_device_field(struct log *log, struct log_device *device, const struct field *field)
+{
+    switch (field->key) {
+    case DEVICE_ID: device->id = (uint32_t)field->number; return 0;
+    case DEVICE_NAME: return log_take_text(log, field, &device->name);
+    case DEVICE_NUMBER: device->number = field->number; return 0;
+    case DEVICE_HOST: return log_take_text(log, field, &device->host);
+    case DEVICE_START_NS: device->start_ns = log_take_ns((int64_t)field->number); return 0;
+    case DEVICE_SAMPLES: return take_samples(log, device, field);
+    default: return 0;
+    }
+}
+
+static int take_device(struct log *log, struct fields_in body)
+{
+    struct log_device device = {.name = ""};
+    struct field field;
+    int more;
+    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_device_field(log, &device, &field));
+    FORWARD(more);
+    return log_put_row(&log->devices, &log->device_by_id, device.id, &device, sizeof device);
 }
 
 static int take_record(struct log *log, unsigned kind, struct fields_in body)
@@ -363,7 +370,7 @@ static int take_record(struct log *log, unsigned kind, struct fields_in body)
     case RECORD_PROCESS_DATATYPE: return take_link(&log->process_datatypes, body);
     case RECORD_HINTS: return log_take_hints(log, body);
     case RECORD_PROCESS_HINTS: return take_link(&log->process_hints, body);
-    case RECORD_DEVICE: return log_take_device(log, body);
+    case RECORD_DEVICE: return take_device(log, body);
     case RECORD_CALLSITE: return take_callsite(log, body);
     case RECORD_LOSS: return take_loss(log, body);
     case RECORD_COUNTERS: return take_counters(log, body);
