@@ -9,8 +9,9 @@
 #include "base/err.h"
 #include "base/table.h"
 #include "log/describe.h"
+#include "summary/mpi_text.h"
 
-void info_print_more(size_t shown, size_t all, FILE *out)
+static void print_more(size_t shown, size_t all, FILE *out)
 {
     if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
 }
@@ -22,7 +23,7 @@ static struct table begin_table(FILE *out, const struct table_column *columns)
     return table;
 }
 
-enum { SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
+enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
 // The words of a command, about `most` bytes of them: a long script in one word would hide everything else. To be
 // freed.
@@ -132,14 +133,14 @@ static int print_processes(const struct summary *summary, bool all, FILE *out)
     for (size_t i = 0; i < count; i++) {
         if (summary->processes[i]->is_launcher && summary->rank_count && !all) {
             launchers++;
-        } else if (all || shown < INFO_SHORT_LIST) {
+        } else if (all || shown < SHORT_LIST) {
             add_process(&table, summary->processes[i], summary->rank_count, all);
             shown++;
         }
     }
     FORWARD(table_end(&table));
     if (launchers) fprintf(out, "  and %s of the launcher (--all)\n", human_count(launchers, "process").text);
-    info_print_more(shown, count - launchers, out);
+    print_more(shown, count - launchers, out);
     return 0;
 }
 
@@ -178,7 +179,7 @@ static int print_ranks(const struct summary *summary, bool all, FILE *out)
     if (!summary->rank_count) return 0;
     fprintf(out, "\nRanks      %s\n", human_count(summary->rank_count, "").text);
     struct table table = begin_table(out, columns);
-    bool is_short = !all && summary->rank_count > INFO_SHORT_LIST;
+    bool is_short = !all && summary->rank_count > SHORT_LIST;
     if (is_short) add_range(&table, summary);
     for (size_t i = 0; i < summary->rank_count && !is_short; i++) {
         table_printf(&table, "%" PRId64, summary->ranks[i].process->rank);
@@ -187,13 +188,13 @@ static int print_ranks(const struct summary *summary, bool all, FILE *out)
     return table_end(&table);
 }
 
-// --- files and devices
+// --- files
 
 static int print_files(const struct summary *summary, bool all, FILE *out)
 {
     static const struct table_column columns[] = {
         {"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT}, {"OPENS", TABLE_NUMBER}, {"FILE", TABLE_NAME}, {0}};
-    size_t shown = all || summary->file_count < INFO_SHORT_LIST ? summary->file_count : INFO_SHORT_LIST;
+    size_t shown = all || summary->file_count < SHORT_LIST ? summary->file_count : SHORT_LIST;
     fprintf(out, "\nFiles      %s%s\n", human_count(summary->file_count, "").text, shown ? ", most bytes first" : "");
     if (!shown) return 0;
     struct table table = begin_table(out, columns);
@@ -206,9 +207,101 @@ static int print_files(const struct summary *summary, bool all, FILE *out)
         table_row(&table);
     }
     FORWARD(table_end(&table));
-    info_print_more(shown, summary->file_count, out);
+    print_more(shown, summary->file_count, out);
     return 0;
 }
+
+// --- files of MPI-IO
+
+// As many hints per line as fit.
+static void add_hints(struct table *lines, const char *title, const struct log_hint_list *list)
+{
+    enum { WIDTH = 100 };
+    size_t column = WIDTH;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct log_hint *hint = &list->hint[i];
+        size_t len = strlen(hint->name) + strlen(hint->value) + sizeof "=, ";
+        bool is_new_line = column + len > WIDTH;
+        column = is_new_line ? len : column + len;
+        if (i) table_append(lines, is_new_line ? "," : ", ");
+        if (i && is_new_line) table_row(lines);
+        if (is_new_line) table_text(lines, i ? "" : title), table_text(lines, "");
+        table_append(lines, "%s=%s", hint->name, hint->value);
+    }
+    if (list->count) table_row(lines);
+}
+
+// Hints that were `shown` last are not repeated.
+static void add_mpi_use(struct table *lines, struct log *log, const struct mpi_use *use, const struct log_hints **shown)
+{
+    const struct log_hints *hints = use->first;
+    switch (use->kind) {
+    case MPI_USE_HINTS:
+        if (hints == *shown) {
+            table_text(lines, "hints"), table_text(lines, "as above"), table_row(lines);
+            return;
+        }
+        add_hints(lines, "asked", &hints->asked);
+        add_hints(lines, "in force", &hints->in_force);
+        *shown = hints;
+        return;
+    case MPI_USE_VIEW:
+        table_text(lines, "view");
+        table_printf(lines, "from %" PRIu64 " of %s: %s", use->number, mpi_text_datatype(log, use->first).text,
+                     mpi_text_datatype(log, use->second).text);
+        break;
+    default:
+        table_text(lines, "opened  "); // as wide as the longest label, so that all files are aligned
+        table_printf(lines, "%s by %s%s", mpi_text_amode(use->number).text, human_count(use->comm_size, "process").text,
+                     use->comm_size > 1 ? " together" : "");
+    }
+    table_append(lines, ", %s", human_count(use->count, "call").text);
+    table_row(lines);
+}
+
+static int print_mpi_file(FILE *out, const struct summary *summary, const struct log_file *file, bool all,
+                          const struct log_hints **shown)
+{
+    enum { FEW = 3 };
+    static const char *const nouns[] = {"way", "set", "view"};
+    static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
+    struct table lines = table_begin(out, columns);
+    lines.has_header = true;
+    lines.indent = 4;
+    fputs("  ", out);
+    human_print_name(out, file->name);
+    fputc('\n', out);
+    for (enum mpi_use_kind kind = 0; kind < MPI_USE_KINDS; kind++) {
+        size_t count;
+        const struct mpi_use *use = mpi_files_uses(&summary->mpi_files, file, kind, &count);
+        size_t some = all || count < FEW ? count : FEW;
+        for (size_t i = 0; i < some; i++) add_mpi_use(&lines, summary->log, &use[i], shown);
+        if (some == count) continue;
+        table_text(&lines, "");
+        table_printf(&lines, "... and %s more", human_count(count - some, nouns[kind]).text);
+        table_row(&lines);
+    }
+    return table_end(&lines);
+}
+
+static int print_mpi_files(const struct summary *summary, bool all, FILE *out)
+{
+    const struct log_hints *shown_hints = NULL;
+    size_t files = 0, shown = 0;
+    for (size_t i = 0; i < summary->file_count; i++)
+        files += mpi_files_has(&summary->mpi_files, summary->files[i].file);
+    if (files) fprintf(out, "\nMPI files  %s\n", human_count(files, "").text);
+    for (size_t i = 0; i < summary->file_count && (all || shown < SHORT_LIST); i++) {
+        const struct log_file *file = summary->files[i].file;
+        if (!mpi_files_has(&summary->mpi_files, file)) continue;
+        FORWARD(print_mpi_file(out, summary, file, all, &shown_hints));
+        shown++;
+    }
+    print_more(shown, files, out);
+    return 0;
+}
+
+// --- devices
 
 static int print_devices(const struct log *log, FILE *out)
 {
@@ -345,7 +438,7 @@ int info_text(const struct summary *summary, bool all, FILE *out)
     FORWARD(print_processes(summary, all, out));
     FORWARD(print_ranks(summary, all, out));
     FORWARD(print_files(summary, all, out));
-    FORWARD(info_mpi_text(summary, all, out));
+    FORWARD(print_mpi_files(summary, all, out));
     FORWARD(print_devices(summary->log, out));
     print_events(summary, out);
     FORWARD(print_coverage(summary, out));

@@ -3,26 +3,16 @@
 
 #include "base/options.h"
 
-#define ROW_JSON(target)                                                                                               \
+#define ROW(...)                                                                                                       \
     {                                                                                                                  \
-        "json", 0, OPTION_FLAG, target, NULL, "print one JSON object"                                                  \
+        __VA_ARGS__                                                                                                    \
     }
-#define ROW_OUTPUT(target)                                                                                             \
-    {                                                                                                                  \
-        "output", 'o', OPTION_TEXT, target, "FILE", "write to FILE instead of standard output"                         \
-    }
-#define ROW_QUIET(target, help)                                                                                        \
-    {                                                                                                                  \
-        "quiet", 'q', OPTION_FLAG, target, NULL, help                                                                  \
-    }
+#define ROW_JSON(target) ROW("json", 0, OPTION_FLAG, target, NULL, "print one JSON object")
+#define ROW_OUTPUT(target) ROW("output", 'o', OPTION_TEXT, target, "FILE", "write to FILE instead of standard output")
+#define ROW_QUIET(target, help) ROW("quiet", 'q', OPTION_FLAG, target, NULL, help)
 #define ROW_LAUNCHER(target)                                                                                           \
-    {                                                                                                                  \
-        "launcher", 0, OPTION_TEXT, target, "COMMAND", "start the processes with COMMAND, as 'mpiexec.mpich -n {np}'"  \
-    }
-#define ROW_FORCE(target)                                                                                              \
-    {                                                                                                                  \
-        "force", 0, OPTION_FLAG, target, NULL, "overwrite LOG"                                                         \
-    }
+    ROW("launcher", 0, OPTION_TEXT, target, "COMMAND", "start the processes with COMMAND, as 'mpiexec.mpich -n {np}'")
+#define ROW_FORCE(target) ROW("force", 0, OPTION_FLAG, target, NULL, "overwrite LOG")
 
 // Verbs that print what a log or a model says.
 struct print_options {
@@ -38,12 +28,8 @@ struct model_choice {
     double gap_seconds;
 };
 #define ROW_MODEL_LAYER(target)                                                                                        \
-    {                                                                                                                  \
-        "layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \
-            "use mpiio, posix or stdio (default: the highest that moved the bytes)"                                    \
-    }
+    ROW("layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \
+        "use mpiio, posix or stdio (default: the highest that moved the bytes)")
 #define ROW_GAP(target)                                                                                                \
-    {                                                                                                                  \
-        "gap", 0, OPTION_DURATION, target, "TIME", "without MPI: a pause this long separates phases (default 200ms)"   \
-    }
+    ROW("gap", 0, OPTION_DURATION, target, "TIME", "without MPI: a pause this long separates phases (default 200ms)")
 #define ROWS_MODEL(options) ROW_MODEL_LAYER(&(options).layer), ROW_GAP(&(options).gap_seconds)

@@ -4,28 +4,17 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/order.h"
 #include "summary/summary.h"
 
 // --- columns of the heat map
-
-struct process_order {
-    size_t process;
-    int64_t start_ns;
-};
-
-static int compare_starts(const void *a, const void *b)
-{
-    const struct process_order *left = a, *right = b;
-    if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
-    return left->process < right->process ? -1 : 1;
-}
 
 // Ranks are their own columns; without MPI the processes in the order in which they began.
 static int find_positions(struct files *files)
 {
     const struct log *log = files->log;
     size_t count = log_process_count(log), others = 0;
-    struct process_order *order = malloc((count + 1) * sizeof *order);
+    struct order *order = malloc((count + 1) * sizeof *order);
     files->position = calloc(count + 1, sizeof *files->position);
     if (!order || !files->position) {
         free(order);
@@ -37,11 +26,11 @@ static int find_positions(struct files *files)
             files->position[i] = (uint32_t)process->rank;
             if ((uint64_t)process->rank + 1 > files->positions) files->positions = (uint64_t)process->rank + 1;
         } else if (summary_counts_process(log, process)) {
-            order[others++] = (struct process_order){i, process->start_ns};
+            order[others++] = (struct order){~process->start_ns, i}; // the earliest first
         }
     }
-    if (others > 1) qsort(order, others, sizeof *order, compare_starts);
-    for (size_t i = 0; i < others; i++) files->position[order[i].process] = (uint32_t)i;
+    order_sort(order, others);
+    for (size_t i = 0; i < others; i++) files->position[order[i].index] = (uint32_t)i;
     if (others > files->positions) files->positions = others;
     files->group = (files->positions + FILES_HEAT - 1) / FILES_HEAT;
     if (!files->group) files->group = 1;
@@ -98,33 +87,21 @@ struct log_consumer files_consumer(struct files *files)
     return (struct log_consumer){.context = files, .begin = begin, .events = add_events};
 }
 
-struct file_order {
-    size_t file;
-    int64_t ns;
-};
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct file_order *left = a, *right = b;
-    if (left->ns != right->ns) return left->ns > right->ns ? -1 : 1;
-    return left->file < right->file ? -1 : 1;
-}
-
 static int choose(struct files *files)
 {
     size_t all = log_file_count(files->log), used = 0;
-    struct file_order *order = malloc((all + 1) * sizeof *order);
+    struct order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     for (size_t i = 0; i < all; i++) {
-        if (files->own_ns[i]) order[used++] = (struct file_order){i, files->own_ns[i]};
+        if (files->own_ns[i]) order[used++] = (struct order){files->own_ns[i], i};
     }
-    if (used > 1) qsort(order, used, sizeof *order, compare_times);
+    order_sort(order, used);
     files->rows = used < FILES_SHOWN ? used : FILES_SHOWN;
     files->left_out = used - files->rows;
     files->row = calloc(files->rows + 1, sizeof *files->row);
     for (size_t i = 0; files->row && i < files->rows; i++) {
-        files->row[i].file = log_file_at(files->log, order[i].file);
-        files->row_of[order[i].file] = (uint32_t)i + 1;
+        files->row[i].file = log_file_at(files->log, order[i].index);
+        files->row_of[order[i].index] = (uint32_t)i + 1;
     }
     free(order);
     if (!files->row) files->rows = 0;
@@ -133,8 +110,9 @@ static int choose(struct files *files)
 
 // --- counters
 
-int files_add_record(struct files *files, const struct log_stats_record *record)
+int files_add_record(const struct log_stats_record *record, void *context)
 {
+    struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
     return log_kept_add(&files->records, record);
 }

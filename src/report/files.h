@@ -39,7 +39,7 @@ struct files {
 int files_init(struct files *files, const struct log *log);
 struct log_consumer files_consumer(struct files *files); // of the events
 // Keeps a record of log_stats: which files are shown is not known before the last event.
-int files_add_record(struct files *files, const struct log_stats_record *record);
+int files_add_record(const struct log_stats_record *record, void *files);
 int files_finish(struct files *files); // chooses the files
 void files_free(struct files *files);
 

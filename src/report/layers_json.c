@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "log/iter.h"
 #include "report/layers.h"
 
@@ -78,25 +79,11 @@ static int processes_json(const struct layers *layers, struct json_out *json, si
 
 // --- calls
 
-struct call_order {
-    const struct log_call *call;
-    const struct layer_call *sum;
-};
-
-static int compare_calls(const void *a, const void *b)
+static void call_json(const struct log_call *call, const struct layer_call *sum, struct json_out *json)
 {
-    const struct call_order *left = a, *right = b;
-    if (left->sum->inclusive_ns != right->sum->inclusive_ns)
-        return left->sum->inclusive_ns > right->sum->inclusive_ns ? -1 : 1;
-    return left->call->id < right->call->id ? -1 : 1;
-}
-
-static void call_json(const struct call_order *order, struct json_out *json)
-{
-    const struct layer_call *sum = order->sum;
     json_object(json);
-    json_members(json, m_text("op", order->call->name), m_text("layer", call_layer_name(order->call->layer)),
-                 m_text("class", call_class_name(order->call->class)), m_number("calls", sum->calls),
+    json_members(json, m_text("op", call->name), m_text("layer", call_layer_name(call->layer)),
+                 m_text("class", call_class_name(call->class)), m_number("calls", sum->calls),
                  m_number("bytes", sum->bytes), m_seconds("inclusive", sum->inclusive_ns),
                  m_seconds("exclusive", not_negative(sum->exclusive_ns)), m_seconds("longest", sum->longest_ns));
     key_array(json, "below");
@@ -112,16 +99,19 @@ static void call_json(const struct call_order *order, struct json_out *json)
 static int calls_json(const struct layers *layers, struct json_out *json)
 {
     enum { MOST = 150 };
-    struct call_order *order = malloc(((size_t)layers->call_ids + 1) * sizeof *order);
+    struct order *order = malloc(((size_t)layers->call_ids + 1) * sizeof *order);
     size_t count = 0;
     RETURN_IF(!order, -ENOMEM);
     for (uint32_t id = 0; id < layers->call_ids; id++) {
-        const struct log_call *call = log_call_find(layers->log, id);
-        if (call && layers->call[id].calls) order[count++] = (struct call_order){call, &layers->call[id]};
+        if (log_call_find(layers->log, id) && layers->call[id].calls)
+            order[count++] = (struct order){layers->call[id].inclusive_ns, id};
     }
-    if (count > 1) qsort(order, count, sizeof *order, compare_calls);
+    order_sort(order, count);
     key_array(json, "calls");
-    for (size_t i = 0; i < count && i < MOST; i++) call_json(&order[i], json);
+    for (size_t i = 0; i < count && i < MOST; i++) {
+        size_t id = order[i].index;
+        call_json(log_call_find(layers->log, (uint32_t)id), &layers->call[id], json);
+    }
     json_close(json);
     free(order);
     return 0;

@@ -11,13 +11,71 @@
 #include "base/json_in.h"
 
 // A model needs a few hundred bytes per operation.
-enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10 };
+enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10, COLLECT_CONSUMERS = 4 };
 
-static int add_record(const struct log_stats_record *record, void *context)
+// --- events and counters
+
+static void add_transfer(struct collect *collect, const struct log_event *event)
 {
-    struct page *page = context;
-    return collect_record(&page->collect, record);
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (!event->moves || event->process->is_launcher || end_ns <= collect->transfer_until_ns) return;
+    bool overlaps = event->start_ns < collect->transfer_until_ns;
+    collect->transfer_ns += end_ns - (overlaps ? collect->transfer_until_ns : event->start_ns);
+    collect->transfer_until_ns = end_ns;
 }
+
+// What needs the events of all processes in their order.
+static int add_events(void *context, const struct log_event *const *events, size_t count)
+{
+    struct collect *collect = context;
+    for (size_t i = 0; i < count; i++) {
+        const struct log_event *event = events[i];
+        collect->own_events += !event->has_parent;
+        add_transfer(collect, event);
+        FORWARD(space_add(&collect->space, event));
+        FORWARD(facts_add(collect->facts, event));
+        FORWARD(timeline_add(&collect->timeline, event));
+    }
+    __atomic_fetch_add(&collect->seen, count, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static int collect_begin(struct collect *collect, struct log *log, struct log_consumer *consumer)
+{
+    const struct timeline_window window = timeline_whole(log);
+    *collect = (struct collect){.log = log};
+    FORWARD(timeline_init(&collect->timeline, log, &window));
+    FORWARD(layers_init(&collect->layers, log));
+    FORWARD(space_init(&collect->space, log));
+    FORWARD(files_init(&collect->files, log));
+    collect->facts = malloc(sizeof *collect->facts);
+    RETURN_IF(!collect->facts, -ENOMEM);
+    FORWARD(facts_init(collect->facts, log));
+    consumer[0] = layers_consumer(&collect->layers);
+    consumer[1] = files_consumer(&collect->files);
+    consumer[2] = facts_consumer(collect->facts);
+    consumer[3] = (struct log_consumer){.context = collect, .ordered = add_events};
+    return 0;
+}
+
+static int collect_finish(struct collect *collect)
+{
+    collect->facts->run_ns = log_run_ns(collect->log);
+    facts_finish(collect->facts);
+    return files_finish(&collect->files);
+}
+
+static void collect_free(struct collect *collect)
+{
+    timeline_free(&collect->timeline);
+    layers_free(&collect->layers);
+    space_free(&collect->space);
+    files_free(&collect->files);
+    if (collect->facts) facts_free(collect->facts);
+    free(collect->facts);
+}
+
+// --- the page
 
 static int make_model(struct page *page)
 {
@@ -37,7 +95,8 @@ int page_gather(struct page *page, const struct summary_source *source)
     *page = (struct page){.source = *source};
     struct log_consumer consumer[COLLECT_CONSUMERS + SUMMARY_CONSUMERS];
     FORWARD(collect_begin(&page->collect, source->log, consumer));
-    FORWARD(summary_begin(&page->summary, source, add_record, page, consumer + COLLECT_CONSUMERS));
+    FORWARD(
+        summary_begin(&page->summary, source, files_add_record, &page->collect.files, consumer + COLLECT_CONSUMERS));
     FORWARD(log_visit(&(struct log_visit){
         .log = source->log, .consumer = consumer, .consumers = COLLECT_CONSUMERS + SUMMARY_CONSUMERS}));
     FORWARD(collect_finish(&page->collect));

@@ -6,8 +6,26 @@
 #include "base/text_list.h"
 #include "findings/findings.h"
 #include "model/model.h"
-#include "report/collect.h"
+#include "report/files.h"
+#include "report/layers.h"
+#include "report/space.h"
+#include "report/timeline.h"
 #include "summary/summary.h"
+
+// What is made of the events and counters, in one visit of the log. Memory depends on the numbers of processes and
+// files, not on that of events.
+struct collect {
+    struct log *log;
+    int64_t transfer_ns; // during which any process was in a transfer
+    int64_t transfer_until_ns;
+    struct timeline timeline;
+    struct layers layers;
+    struct space space;
+    struct files files;
+    struct facts *facts;
+    uint64_t own_events; // that the program made: as many operations would a model have
+    uint64_t seen;       // events so far, for other threads to look at
+};
 
 struct page {
     struct summary_source source;

@@ -6,8 +6,6 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "report/devices.h"
-#include "report/findings_json.h"
 #include "report/page.h"
 #include "report/phases_json.h"
 
@@ -39,9 +37,42 @@ static int write_log_name(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
+static void evidence_json(const struct finding_evidence *evidence, struct json_out *json)
+{
+    json_object(json);
+    json_members(json, m_text("text", evidence->text), m_signed_if("phase", evidence->phase, evidence->phase),
+                 m_text("file", evidence->file ? evidence->file->name : NULL));
+    json_key(json, "ranks");
+    if (evidence->ranks) {
+        json_array(json);
+        for (size_t i = 0; i < evidence->ranks; i++) json_signed(json, evidence->rank[i]);
+        json_close(json);
+    } else {
+        json_null(json);
+    }
+    key_text(json, "line", evidence->line);
+    json_close(json);
+}
+
+static void finding_json(const struct finding *finding, struct json_out *json)
+{
+    json_object(json);
+    json_members(json, m_text("id", finding->id), m_text("title", finding->title), m_seconds("seconds", finding->ns),
+                 m_text("basis", finding->basis), m_double_if("share", true, finding->share),
+                 m_text("severity", finding_severity_name(finding->severity)));
+    key_array(json, "evidence");
+    for (size_t i = 0; i < finding->evidences; i++) evidence_json(&finding->evidence[i], json);
+    json_close(json);
+    json_members(json, m_text("reason", finding->reason), m_text("advice", finding->advice),
+                 m_text("command", finding->command), m_null("predicted_seconds"));
+    json_close(json);
+}
+
 static int write_findings(struct page *page, struct json_out *json, size_t most)
 {
-    findings_json(&page->findings, json, most);
+    json_array(json);
+    for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
+    json_close(json);
     return 0;
 }
 
@@ -79,9 +110,51 @@ static int write_files(struct page *page, struct json_out *json, size_t most)
     return 0;
 }
 
+static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
+{
+    json_array_of(json, m_seconds(NULL, start_ns), m_seconds(NULL, (int64_t)sample->span_ns),
+                  m_number(NULL, sample->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES),
+                  m_number(NULL, sample->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES),
+                  m_number(NULL, sample->count[DEVICE_READS]), m_number(NULL, sample->count[DEVICE_WRITES]),
+                  m_double(NULL, device_utilisation(sample)), m_double(NULL, device_queue(sample)));
+}
+
+static void samples_json(const struct log_device *device, struct json_out *json, size_t most)
+{
+    struct device_samples_in in = device->samples;
+    struct device_sample sum = {0}, sample;
+    size_t together = most ? (device->sample_count + most - 1) / most : 1, held = 0;
+    int64_t start_ns = device->start_ns;
+    while (most && device_samples_next(&in, &sample) > 0) {
+        device_sample_add(&sum, &sample);
+        if (++held < together) continue;
+        sample_json(start_ns, &sum, json);
+        start_ns += (int64_t)sum.span_ns;
+        sum = (struct device_sample){0};
+        held = 0;
+    }
+    if (held) sample_json(start_ns, &sum, json);
+}
+
+// What the devices under the files did while the job ran.
 static int write_devices(struct page *page, struct json_out *json, size_t most)
 {
-    devices_json(page->source.log, json, most);
+    static const char *const column[] = {"start", "span",   "bytes_read",  "bytes_written",
+                                         "reads", "writes", "utilisation", "queue"};
+    const struct log *log = page->source.log;
+    json_array(json);
+    for (size_t i = 0; i < log_device_count(log); i++) {
+        const struct log_device *device = log_device_at(log, i);
+        json_object(json);
+        summary_key_device(json, device);
+        key_seconds(json, "start", device->start_ns);
+        key_texts(json, "columns", column, sizeof column / sizeof column[0]);
+        key_array(json, "samples");
+        samples_json(device, json, most);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "log/visit.h"
 
 #define NO_LANE UINT32_MAX
@@ -28,40 +29,28 @@ struct timeline_window timeline_whole(const struct log *log)
 
 // --- which processes are shown: those with the most time in calls, as the index says
 
-struct process_time {
-    size_t process;
-    uint64_t ns;
-    bool used;
-};
-
-static int compare_times(const void *a, const void *b)
-{
-    const struct process_time *left = a, *right = b;
-    if (left->used != right->used) return left->used ? -1 : 1;
-    if (left->ns != right->ns) return left->ns > right->ns ? -1 : 1;
-    return left->process < right->process ? -1 : 1;
-}
-
 static bool place_counts(const struct log_place *place)
 {
     return place->type == BLOCK_EVENTS && place->process && !place->process->is_launcher;
 }
 
-static size_t choose_processes(struct timeline *timeline, struct process_time *time)
+// `time` is by process; -1 for those without events.
+static size_t choose_processes(struct timeline *timeline, struct order *time)
 {
     const struct log *log = timeline->log;
     size_t count = log_process_count(log), shown = 0;
-    for (size_t i = 0; i < count; i++) time[i] = (struct process_time){.process = i};
+    for (size_t i = 0; i < count; i++) time[i] = (struct order){-1, i};
     for (size_t i = 0; i < log_place_count(log); i++) {
         const struct log_place *place = log_place_at(log, i);
         if (!place_counts(place)) continue;
-        struct process_time *own = &time[log_process_index(log, place->process)];
-        own->used = true;
-        for (unsigned class = 0; class < CLASS_COUNT; class ++) own->ns += place->class_ns[class];
+        int64_t *ns = &time[log_process_index(log, place->process)].key;
+        uint64_t sum = *ns < 0 ? 0 : (uint64_t)*ns;
+        for (unsigned class = 0; class < CLASS_COUNT; class ++) sum += place->class_ns[class];
+        *ns = sum < INT64_MAX ? (int64_t)sum : INT64_MAX;
     }
-    if (count > 1) qsort(time, count, sizeof *time, compare_times);
-    for (; shown < count && time[shown].used && shown < TIMELINE_MAX_LANES; shown++)
-        timeline->process_shown[time[shown].process] = true;
+    order_sort(time, count);
+    for (; shown < count && time[shown].key >= 0 && shown < TIMELINE_MAX_LANES; shown++)
+        timeline->process_shown[time[shown].index] = true;
     return shown;
 }
 
@@ -78,7 +67,7 @@ static void choose_columns(struct timeline *timeline, size_t lanes)
 static int prepare_lanes(struct timeline *timeline)
 {
     size_t count = log_process_count(timeline->log);
-    struct process_time *time = malloc((count + 1) * sizeof *time);
+    struct order *time = malloc((count + 1) * sizeof *time);
     timeline->process_shown = calloc(count + 1, sizeof *timeline->process_shown);
     int code = time && timeline->process_shown ? 0 : -ENOMEM;
     if (!code) choose_columns(timeline, choose_processes(timeline, time));
