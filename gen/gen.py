@@ -67,10 +67,10 @@ def shim_body(tables, call, real_call, cast=''):
         yield '    probe.locked = NULL;'
     yield f"    probe.caller = {'system_call_caller' if cast else '(uintptr_t)__builtin_return_address(0)'};"
     if call.ret == 'void':
-        yield f'    bool watched = {enter};\n    {real_call};\n    if (watched) {leave});'
+        yield f'    bool watched = {enter};\n    {real_call};\n    if (watched) {leave};'
     else:
         yield f'    if (!{enter}) return {cast}{real_call};'
-        yield f'    {call.ret} result = {real_call};\n    {leave}, result);\n    return {cast}result;'
+        yield f'    {call.ret} result = {real_call};\n    {leave};\n    return {cast}result;'
 
 
 def exported(call):

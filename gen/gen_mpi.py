@@ -28,7 +28,7 @@ def recorded(tables, call, real):
         lines += ['probe.caller = (uintptr_t)__builtin_return_address(0);']
     if call.cls != 'write' and any(p.role == 'status' for p in call.params):  # a write moves all that it is asked to
         lines += ['if (status == MPI_STATUS_IGNORE) status = mpi_own_status(&probe);']
-    return lines + [f'{enter};', f'int result = {real};', f'{leave}, result);', 'return result;']
+    return lines + [f'{enter};', f'int result = {real};', f'{leave};', 'return result;']
 
 
 def write_shim(tables, call, name):
@@ -39,11 +39,12 @@ def write_shim(tables, call, name):
     record = f'record_{name}({arguments})'
     lines = recorded(tables, call, real)
     if 'mpi_enter_wait' in lines[1]:
-        yield from function('wait', call, name, lines, 'MPI_RARE ')
         plain = call.twin(call.name)
         plain.probe = 'mpi_done'
-        lines = [f'if (UNLIKELY(plugin_waits_for_io())) return wait_{name}({arguments});']
-        lines += recorded(tables, plain, real)
+        plain = recorded(tables, plain, real)
+        lines[3:] = ['if (probe.wait) ' + lines[3]] + plain[3:]
+        yield from function('wait', call, name, lines, 'MPI_RARE ')
+        lines = [f'if (UNLIKELY(plugin_waits_for_io())) return wait_{name}({arguments});'] + plain
     yield from function('record', call, name, lines, 'MPI_RECORDED ')
     yield from function('first', call, name, [f'return plugin_find_thread() ? {record} : {real};'], 'MPI_RARE ')
     yield from function('shim', call, name, [

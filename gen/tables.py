@@ -5,7 +5,7 @@ import sys
 
 ROW = re.compile(r'^(?P<sys>sys )?(?P<ret>[\w ]+?\**)\s*(?P<name>\b\w+)\((?P<params>.*)\)\s*:\s*(?P<rest>.*)$')
 OPERATION = re.compile(r'^event (?P<name>\w+)\s*:\s*(?P<class>\w+)(?P<rest>.*)$')
-PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>[^)]*)\) (?P<leave>\w+)\((?P<leave_roles>[^)]*)\)'
+PROBE = re.compile(r'^probe (?P<name>\w+) *= (?P<enter>\w+)\((?P<enter_roles>.*?)\) (?P<leave>\w+)\((?P<leave_roles>.*?)\)'
                    r'(?: : (?P<defaults>.*))?$')
 CLASSES = ['-', 'read', 'write', 'open', 'close', 'sync', 'seek', 'meta']
 # Options of a row with the words that they take; None: any.
@@ -182,14 +182,18 @@ class Tables:
             call.options = parse_options((probe['defaults'] or '').split(), call.where) | call.options
 
     def probe_calls(self, call):
-        """The C expressions before and after a call; the second is open: the result and a bracket follow."""
+        """The C expressions before and after a call. The last parameter of the second is the call's result, unless the
+        row or the probe says what to take instead; 0 where there is none."""
         probe = self.probes.get(call.probe)
         if not probe:
             sys.exit(f'{call.where}: no such probe: {call.probe}')
         enter = ', '.join(['&probe'] + [call.role(r) for r in probe['enter_roles'].split()])
         leave = ['&probe', f'CALL_{call.op}' if call.cls != '-' else 'CALL_none']
-        leave = ', '.join(leave + [call.role(r) for r in probe['leave_roles'].split()])
-        return f"{probe['enter']}({enter})", f"{probe['leave']}({leave}"
+        roles = probe['leave_roles'].split()
+        if not any(role.startswith('result=') for role in roles):
+            roles.append(f"result={'0' if call.ret == 'void' else 'result'}")
+        leave = ', '.join(leave + [call.role(r) for r in roles])
+        return f"{probe['enter']}({enter})", f"{probe['leave']}({leave})"
 
     def operations(self):
         """Operations in order of their ids, each with the row that describes it: the one with the plain name."""

@@ -75,7 +75,8 @@ SPECIAL = table('''
 ''')
 
 # Probes whose calls have cases of their own in tests/call: aio.c, libaio.c, uring.c.
-BY_HAND = {'aio_submit', 'aio_observe', 'aio_return', 'lio_listio', 'io_submit', 'io_getevents', 'uring'}
+BY_HAND = {'aio_submit', 'aio_observe', 'aio_return', 'lio_listio', 'io_submit', 'io_getevents', 'uring', 'uring_exit',
+           'wait', 'waitid'}
 
 # By probe: file, offset, size and result of the event. {role} is the value passed for it; for {fd}, {dir} and {stream}
 # it is the name of the file behind.

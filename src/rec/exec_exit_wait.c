@@ -226,47 +226,23 @@ static void record_child_end(pid_t pid, int status)
     emit_unclaim(thread);
 }
 
-static pid_t waited(pid_t ended, int seen, int *status)
+// The status is needed even if the program wants none.
+bool enter_wait(struct probe *p, int **status)
 {
-    if (ended <= 0) return ended;
-    if (status) *status = seen;
-    record_child_end(ended, seen);
-    return ended;
+    if (!*status) *status = &p->status;
+    return enter(p);
 }
 
-SHIM(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
+void leave_wait(struct probe *p, uint32_t call, const int *status, pid_t result)
 {
-    recorder_thread();
-    int seen = 0;
-    pid_t ended = real.wait4(pid, &seen, options, usage);
-    return waited(ended, seen, status);
+    (void)p, (void)call;
+    if (result > 0) record_child_end(result, *status);
 }
 
-SHIM(pid_t, waitpid, pid_t pid, int *status, int options)
+void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int options, int result)
 {
-    recorder_thread();
-    int seen = 0;
-    pid_t ended = real.waitpid(pid, &seen, options);
-    return waited(ended, seen, status);
-}
-
-SHIM(pid_t, wait, int *status)
-{
-    return shim_waitpid(-1, status, 0);
-}
-
-SHIM(pid_t, wait3, int *status, int options, struct rusage *usage)
-{
-    return shim_wait4(-1, status, options, usage);
-}
-
-SHIM(int, waitid, idtype_t type, id_t id, siginfo_t *info, int options)
-{
-    recorder_thread();
-    int result = real.waitid(type, id, info, options);
-    if (result == 0 && info && info->si_pid && !(options & WNOWAIT)) {
-        if (info->si_code == CLD_EXITED) record_child_end(info->si_pid, info->si_status << 8);
-        if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) record_child_end(info->si_pid, info->si_status);
-    }
-    return result;
+    (void)p, (void)call;
+    if (result < 0 || !info || options & WNOWAIT) return;
+    if (info->si_code == CLD_EXITED) record_child_end(info->si_pid, info->si_status << 8);
+    if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED) record_child_end(info->si_pid, info->si_status);
 }

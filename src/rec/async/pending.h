@@ -84,3 +84,4 @@ long aio_system_call(long number, const long argument[6]);
 bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout);
 bool enter_uring(struct probe *p, const struct io_uring *ring, bool submits);
 void leave_uring(struct probe *p, uint32_t call, const struct io_uring *ring, int result);
+bool enter_uring_exit(struct probe *p, const struct io_uring *ring);

@@ -159,7 +159,7 @@ static bool record_completions(struct thread *thread, const struct ring_view *ri
 {
     unsigned from, to;
     struct pending done;
-    if (!thread || !ring->cq.ktail) return true;
+    if (!ring->cq.ktail) return true;
     if (!unseen_completions(thread, ring, &from, &to)) return false;
     for (unsigned i = from; i != to; i++) {
         unsigned at = i & *ring->cq.kring_mask;
@@ -172,16 +172,6 @@ static bool record_completions(struct thread *thread, const struct ring_view *ri
         pending_emit(thread, &done, completion->res, event_clock_now() - since);
     }
     return true;
-}
-
-static void forget_ring(struct thread *thread, const struct ring_view *ring)
-{
-    if (!thread || !emit_claim(thread)) return;
-    spin_lock(&lock);
-    int row = row_of(ring);
-    if (row >= 0) known[row].ring = NULL;
-    spin_unlock(&lock);
-    emit_unclaim(thread);
 }
 
 // --- probes
@@ -222,12 +212,18 @@ bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_times
     return timeout && !(((const struct ring_view *)ring)->features & IORING_FEAT_EXT_ARG);
 }
 
-SHIM(void, io_uring_queue_exit, struct io_uring *ring)
+bool enter_uring_exit(struct probe *p, const struct io_uring *given)
 {
-    struct thread *thread = recorder_thread();
-    const struct ring_view *view = (const struct ring_view *)ring;
-    record_completions(thread, view, event_clock_now());
-    forget_ring(thread, view);
-    if (view->ring_fd >= 0) handles_forget(view->ring_fd);
-    REAL_LATE(io_uring_queue_exit)(ring);
+    const struct ring_view *ring = (const struct ring_view *)given;
+    if (!enter(p)) return false;
+    record_completions(p->thread, ring, p->start);
+    if (emit_claim(p->thread)) {
+        spin_lock(&lock);
+        int row = row_of(ring);
+        if (row >= 0) known[row].ring = NULL;
+        spin_unlock(&lock);
+        emit_unclaim(p->thread);
+    }
+    handles_forget(ring->ring_fd);
+    return false;
 }

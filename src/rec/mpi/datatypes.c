@@ -15,38 +15,12 @@ enum {
     FIELDS_BYTES = FORM_BYTES + 1024,
 };
 
-static struct {
-    int (*envelope)(MPI_Datatype, int *, int *, int *, int *);
-    int (*contents)(MPI_Datatype, int, int, int, int[], MPI_Aint[], MPI_Datatype[]);
-#if MPI_VERSION >= 4
-    // The functions above fail for types made with large counts.
-    int (*large_envelope)(MPI_Datatype, MPI_Count *, MPI_Count *, MPI_Count *, MPI_Count *, int *);
-    int (*large_contents)(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int[], MPI_Aint[], MPI_Count[],
-                          MPI_Datatype[]);
-#endif
-    int (*name)(MPI_Datatype, char *, int *);
-    int (*true_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
-} mpi;
-
 // Types that were flattened, by handle.
 static struct {
     uint64_t key; // 0 for none
     struct mpi_type type;
 } cache[CACHE];
 static _Atomic uint32_t cache_lock;
-
-void mpi_types_start(void)
-{
-    const struct mpi_core *core = plugin.core;
-    *(void **)&mpi.envelope = core->symbol("PMPI_Type_get_envelope");
-    *(void **)&mpi.contents = core->symbol("PMPI_Type_get_contents");
-#if MPI_VERSION >= 4
-    *(void **)&mpi.large_envelope = core->symbol("PMPI_Type_get_envelope_c");
-    *(void **)&mpi.large_contents = core->symbol("PMPI_Type_get_contents_c");
-#endif
-    *(void **)&mpi.name = core->symbol("PMPI_Type_get_name");
-    *(void **)&mpi.true_extent = core->symbol("PMPI_Type_get_true_extent_x");
-}
 
 // --- how a type was made
 
@@ -65,13 +39,14 @@ struct making {
 static bool ask_envelope(MPI_Datatype type, struct making *making)
 {
 #if MPI_VERSION >= 4
-    if (mpi.large_envelope && mpi.large_contents) {
-        return mpi.large_envelope(type, &making->integers, &making->addresses, &making->counts, &making->types,
-                                  &making->combiner) == MPI_SUCCESS;
+    if (plugin.mpi.Type_get_envelope_c && plugin.mpi.Type_get_contents_c) {
+        return plugin.mpi.Type_get_envelope_c(type, &making->integers, &making->addresses, &making->counts,
+                                              &making->types, &making->combiner) == MPI_SUCCESS;
     }
 #endif
     int integers, addresses, types;
-    if (mpi.envelope(type, &integers, &addresses, &types, &making->combiner) != MPI_SUCCESS) return false;
+    if (plugin.mpi.Type_get_envelope(type, &integers, &addresses, &types, &making->combiner) != MPI_SUCCESS)
+        return false;
     making->integers = integers;
     making->addresses = addresses;
     making->types = types;
@@ -81,13 +56,14 @@ static bool ask_envelope(MPI_Datatype type, struct making *making)
 static bool ask_contents(MPI_Datatype type, struct making *making)
 {
 #if MPI_VERSION >= 4
-    if (mpi.large_envelope && mpi.large_contents) {
-        return mpi.large_contents(type, making->integers, making->addresses, making->counts, making->types,
-                                  making->integer, making->address, making->count, making->type) == MPI_SUCCESS;
+    if (plugin.mpi.Type_get_envelope_c && plugin.mpi.Type_get_contents_c) {
+        return plugin.mpi.Type_get_contents_c(type, making->integers, making->addresses, making->counts, making->types,
+                                              making->integer, making->address, making->count,
+                                              making->type) == MPI_SUCCESS;
     }
 #endif
-    return mpi.contents(type, (int)making->integers, (int)making->addresses, (int)making->types, making->integer,
-                        making->address, making->type) == MPI_SUCCESS;
+    return plugin.mpi.Type_get_contents(type, (int)making->integers, (int)making->addresses, (int)making->types,
+                                        making->integer, making->address, making->type) == MPI_SUCCESS;
 }
 
 static bool is_predefined(int combiner)
@@ -138,7 +114,7 @@ static int flatten(MPI_Datatype type, unsigned level, struct part *part);
 static uint64_t size_of(MPI_Datatype type)
 {
     MPI_Count bytes = 0;
-    return plugin.type_size(type, &bytes) == MPI_SUCCESS && bytes > 0 ? (uint64_t)bytes : 0;
+    return plugin.mpi.Type_size_x(type, &bytes) == MPI_SUCCESS && bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 static int64_t times(struct datatype *flat, int64_t one, int64_t other)
@@ -152,7 +128,7 @@ static bool has_name(MPI_Datatype type, const char *name)
 {
     char text[MPI_MAX_OBJECT_NAME] = "";
     int len = 0;
-    return mpi.name(type, text, &len) == MPI_SUCCESS && strcmp(text, name) == 0;
+    return plugin.mpi.Type_get_name(type, text, &len) == MPI_SUCCESS && strcmp(text, name) == 0;
 }
 
 // A predefined type: one piece, if that is possible.
@@ -160,7 +136,7 @@ static int flatten_leaf(MPI_Datatype type, struct datatype *flat)
 {
     MPI_Count low = 0, extent = 0;
     uint64_t bytes = size_of(type);
-    mpi.true_extent(type, &low, &extent);
+    plugin.mpi.Type_get_true_extent_x(type, &low, &extent);
     if ((uint64_t)extent == bytes) return datatype_add_piece(flat, low, bytes);
     if (has_name(type, "MPI_SHORT_INT")) { // the only one with a gap inside
         int code = datatype_add_piece(flat, 0, sizeof(short));
@@ -368,7 +344,7 @@ static int flatten(MPI_Datatype type, unsigned level, struct part *part)
     MPI_Count low = 0, extent = 0;
     struct making making = making_of(type);
     int code = 0;
-    plugin.type_extent(type, &low, &extent);
+    plugin.mpi.Type_get_extent_x(type, &low, &extent);
     *part = (struct part){.extent = extent, .is_predefined = is_predefined(making.combiner)};
     if (part->is_predefined) {
         code = flatten_leaf(type, &part->flat);
@@ -384,27 +360,38 @@ static int flatten(MPI_Datatype type, unsigned level, struct part *part)
 
 static enum datatype_combiner combiner_of(MPI_Datatype type)
 {
+#define ROW(name)                                                                                                      \
+    {                                                                                                                  \
+        MPI_COMBINER_##name, DATATYPE_##name                                                                           \
+    }
+    static const struct {
+        int mpi;
+        enum datatype_combiner own;
+    } rows[] = {
+        ROW(NAMED),
+        ROW(DUP),
+        ROW(CONTIGUOUS),
+        ROW(VECTOR),
+        ROW(HVECTOR),
+        ROW(INDEXED),
+        ROW(HINDEXED),
+        ROW(INDEXED_BLOCK),
+        ROW(HINDEXED_BLOCK),
+        ROW(STRUCT),
+        ROW(SUBARRAY),
+        ROW(DARRAY),
+        ROW(RESIZED),
+        {MPI_COMBINER_F90_REAL, DATATYPE_F90},
+        {MPI_COMBINER_F90_COMPLEX, DATATYPE_F90},
+        {MPI_COMBINER_F90_INTEGER, DATATYPE_F90},
+    };
+#undef ROW
     struct making making = {0};
     if (!ask_envelope(type, &making)) return DATATYPE_OTHER;
-    switch (making.combiner) {
-    case MPI_COMBINER_NAMED: return DATATYPE_NAMED;
-    case MPI_COMBINER_DUP: return DATATYPE_DUP;
-    case MPI_COMBINER_CONTIGUOUS: return DATATYPE_CONTIGUOUS;
-    case MPI_COMBINER_VECTOR: return DATATYPE_VECTOR;
-    case MPI_COMBINER_HVECTOR: return DATATYPE_HVECTOR;
-    case MPI_COMBINER_INDEXED: return DATATYPE_INDEXED;
-    case MPI_COMBINER_HINDEXED: return DATATYPE_HINDEXED;
-    case MPI_COMBINER_INDEXED_BLOCK: return DATATYPE_INDEXED_BLOCK;
-    case MPI_COMBINER_HINDEXED_BLOCK: return DATATYPE_HINDEXED_BLOCK;
-    case MPI_COMBINER_STRUCT: return DATATYPE_STRUCT;
-    case MPI_COMBINER_SUBARRAY: return DATATYPE_SUBARRAY;
-    case MPI_COMBINER_DARRAY: return DATATYPE_DARRAY;
-    case MPI_COMBINER_RESIZED: return DATATYPE_RESIZED;
-    case MPI_COMBINER_F90_REAL:
-    case MPI_COMBINER_F90_COMPLEX:
-    case MPI_COMBINER_F90_INTEGER: return DATATYPE_F90;
-    default: return DATATYPE_OTHER;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].mpi == making.combiner) return rows[i].own;
     }
+    return DATATYPE_OTHER;
 }
 
 // --- the table
@@ -422,7 +409,8 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     fields_number(&out, DATATYPE_BYTES, facts->bytes);
     fields_signed(&out, DATATYPE_LOWER_BOUND, facts->lower_bound);
     fields_signed(&out, DATATYPE_EXTENT, facts->extent);
-    if (mpi.name(type, name, &name_len) == MPI_SUCCESS && name[0]) fields_string(&out, DATATYPE_NAME, name);
+    if (plugin.mpi.Type_get_name(type, name, &name_len) == MPI_SUCCESS && name[0])
+        fields_string(&out, DATATYPE_NAME, name);
     fields_number(&out, DATATYPE_COMBINER, combiner_of(type));
     fields_bytes(&out, DATATYPE_FORM, form, form_len);
     if (!whole) fields_number(&out, DATATYPE_CUT, 1);
@@ -435,7 +423,7 @@ static struct mpi_type describe_type(MPI_Datatype type)
     struct mpi_type facts = {.bytes = size_of(type)};
     MPI_Count low = 0, extent = 0;
     struct part part;
-    if (plugin.type_extent(type, &low, &extent) == MPI_SUCCESS) {
+    if (plugin.mpi.Type_get_extent_x(type, &low, &extent) == MPI_SUCCESS) {
         facts.lower_bound = low;
         facts.extent = extent;
     }

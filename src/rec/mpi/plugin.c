@@ -53,7 +53,7 @@ uint64_t plugin_ask_type_bytes(void)
     struct thread *thread = plugin_thread;
     MPI_Datatype type = (MPI_Datatype)thread->type_asked;
     // MPI may end the program if it is asked for the size of no type, though the call itself only returns an error.
-    if (type == plugin.no_type || plugin.type_size(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
+    if (type == plugin.no_type || plugin.mpi.Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
     thread->types[plugin_type_place(type)] = (struct type_bytes){.type = thread->type_asked, .bytes = (uint64_t)bytes};
     thread->type_numbers[plugin_type_place(type)] = 0;
     return (uint64_t)bytes;
@@ -178,15 +178,10 @@ void mpi_enter_file(struct mpi_probe *p, MPI_File fh)
     begin(p);
 }
 
-void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh)
-{
-    mpi_enter_file(p, *fh);
-}
-
 static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
 {
     MPI_Offset byte = 0, etypes = p->file->etype_bytes ? (MPI_Offset)(p->view_offset / p->file->etype_bytes) : 0;
-    bool is_known = plugin.get_byte_offset(fh, etypes, &byte) == MPI_SUCCESS;
+    bool is_known = plugin.mpi.File_get_byte_offset(fh, etypes, &byte) == MPI_SUCCESS;
     p->offset = (uint64_t)byte;
     return is_known;
 }
@@ -224,7 +219,7 @@ static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *positio
         MPI_Offset etypes = 0;
         *position = known;
         if (known != POSITION_UNKNOWN) continue;
-        if (plugin.get_position(fh, &etypes) != MPI_SUCCESS) return false;
+        if (plugin.mpi.File_get_position(fh, &etypes) != MPI_SUCCESS) return false;
         *position = (uint64_t)etypes * p->file->etype_bytes;
     } while (!atomic_compare_exchange_strong(&p->file->position, &known, *position + p->size));
     return true;
@@ -268,7 +263,7 @@ int plugin_error(int result)
 {
     int class = 0;
     if (result == MPI_SUCCESS) return 0;
-    return plugin.error_class(result, &class) == MPI_SUCCESS && class ? class : 1;
+    return plugin.mpi.Error_class(result, &class) == MPI_SUCCESS && class ? class : 1;
 }
 
 static void finish(struct mpi_probe *p, struct emission *e)
@@ -348,7 +343,7 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
         drop_frame(p);
         return;
     }
-    plugin.comm_size(comm, &size);
+    plugin.mpi.Comm_size(comm, &size);
     struct emission e;
     start_event(&e, p, call, name, end);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
@@ -427,7 +422,7 @@ void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
     if (drop_unrecorded(p)) return;
     struct emission e;
     start_event(&e, p, call, p->file->file, end);
-    if (result == MPI_SUCCESS && plugin.get_position(fh, &position) == MPI_SUCCESS) {
+    if (result == MPI_SUCCESS && plugin.mpi.File_get_position(fh, &position) == MPI_SUCCESS) {
         e.offset = (uint64_t)position * p->file->etype_bytes;
     } else {
         e.extra.flags |= EVENT_NO_OFFSET;
@@ -444,7 +439,7 @@ static __thread struct {
 static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked)
 {
     MPI_Count bytes = 0;
-    if (plugin.get_elements(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
+    if (plugin.mpi.Get_elements_x(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
     last_answer.status = *status;
     return last_answer.bytes = bytes;
 }
@@ -538,10 +533,9 @@ void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *re
     }
 }
 
-void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result)
 {
     uint64_t end = plugin_now();
-    (void)fh;
     drop_frame(p);
     if (!is_recorded(p)) return;
     p->file->split = pending_of(p, call, result, end);
@@ -551,9 +545,9 @@ void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result
     }
 }
 
-void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result)
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
 {
-    (void)call, (void)fh;
+    (void)call;
     drop_frame(p);
     if (!is_recorded(p) || p->file->split.call == CALL_none) return;
     if (p->file->split.own_number == STREAM_NO_PARENT) { // only the second half had children
@@ -596,9 +590,9 @@ void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
     (void)call;
     p->thread->in_mpi_setup = false;
     if (result != MPI_SUCCESS) return;
-    plugin.comm_rank(plugin.world, &rank);
-    plugin.comm_size(plugin.world, &size);
-    plugin.library_version(version, &len);
+    plugin.mpi.Comm_rank(plugin.world, &rank);
+    plugin.mpi.Comm_size(plugin.world, &size);
+    plugin.mpi.Get_library_version(version, &len);
     tidy_version(version);
     plugin.core->describe(rank, size, local_rank(), version);
 }
@@ -612,11 +606,6 @@ static void *const shims[MPI_SLOTS] = {
     MPI_NAMES(SHIM_ADDRESS)
 #undef SHIM_ADDRESS
 };
-
-static void lookup(void *target, const char *name)
-{
-    *(void **)target = plugin.core->symbol(name);
-}
 
 __attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const struct mpi_core *core);
 void *const *ioseer_mpi_plugin(const struct mpi_core *core)
@@ -636,16 +625,8 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core)
     plugin.no_type = MPI_DATATYPE_NULL;
     plugin.no_info = MPI_INFO_NULL;
 #endif
-    lookup(&plugin.type_size, "PMPI_Type_size_x");
-    lookup(&plugin.type_extent, "PMPI_Type_get_extent_x");
-    lookup(&plugin.get_elements, "PMPI_Get_elements_x");
-    lookup(&plugin.get_position, "PMPI_File_get_position");
-    lookup(&plugin.get_byte_offset, "PMPI_File_get_byte_offset");
-    lookup(&plugin.error_class, "PMPI_Error_class");
-    lookup(&plugin.comm_rank, "PMPI_Comm_rank");
-    lookup(&plugin.comm_size, "PMPI_Comm_size");
-    lookup(&plugin.library_version, "PMPI_Get_library_version");
-    mpi_types_start();
-    mpi_hints_start();
+#define ASK(name) *(void **)&plugin.mpi.name = core->symbol("PMPI_" #name);
+    MPI_ASKED(ASK)
+#undef ASK
     return shims;
 }

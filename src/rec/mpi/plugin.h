@@ -45,6 +45,20 @@ struct mpi_probe {
     struct mpi_wait *wait; // if there is I/O among the requests, else NULL
 };
 
+// The functions of MPI that the plugin itself calls, as plugin.mpi.NAME. All are local by the standard.
+#if MPI_VERSION >= 4
+#define MPI_ASKED_LARGE(NAME) NAME(Type_get_envelope_c) NAME(Type_get_contents_c) // for types made with large counts
+#else
+#define MPI_ASKED_LARGE(NAME)
+#endif
+// clang-format off
+#define MPI_ASKED(NAME)                                                                                                \
+    NAME(Comm_rank) NAME(Comm_size) NAME(Error_class) NAME(File_get_byte_offset) NAME(File_get_info)                   \
+    NAME(File_get_position) NAME(Get_elements_x) NAME(Get_library_version) NAME(Info_free) NAME(Info_get)              \
+    NAME(Info_get_nkeys) NAME(Info_get_nthkey) NAME(Type_get_contents) NAME(Type_get_envelope)                         \
+    NAME(Type_get_extent_x) NAME(Type_get_name) NAME(Type_get_true_extent_x) NAME(Type_size_x) MPI_ASKED_LARGE(NAME)
+// clang-format on
+
 struct plugin {
     const struct mpi_core *core;
     _Atomic uint64_t tick;    // of the process
@@ -55,16 +69,11 @@ struct plugin {
     MPI_Info no_info;
     _Atomic uint64_t type_salt; // changes when a datatype is freed, because its handle may be used for another type
     _Atomic int io_requests;    // nonblocking transfers under way
-    int (*type_size)(MPI_Datatype, MPI_Count *);
-    int (*get_elements)(const MPI_Status *, MPI_Datatype, MPI_Count *);
-    int (*get_position)(MPI_File, MPI_Offset *);
-    int (*get_byte_offset)(MPI_File, MPI_Offset, MPI_Offset *);
-    int (*error_class)(int, int *);
-    int (*comm_rank)(MPI_Comm, int *);
-    int (*comm_size)(MPI_Comm, int *);
-    int (*type_extent)(MPI_Datatype, MPI_Count *, MPI_Count *);
-    int (*library_version)(char *, int *);
-    void *real[MPI_SLOTS]; // core->real
+    void *real[MPI_SLOTS];      // core->real
+#define ASKED_POINTER(name) __typeof__(&PMPI_##name) name;
+    struct {
+        MPI_ASKED(ASKED_POINTER)
+    } mpi;
 };
 
 extern struct plugin plugin __attribute__((visibility("hidden")));
@@ -99,9 +108,10 @@ MPI_SHIM void mpi_enter_comm(struct mpi_probe *p)
     p->thread->comm_start = plugin_now();
 }
 
-MPI_SHIM void mpi_count_comm(struct mpi_probe *p, enum stream_comm_kind kind, uint64_t bytes)
+MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_comm_kind kind, uint64_t bytes, int result)
 {
     struct thread *thread = p->thread;
+    (void)call, (void)result;
     if (UNLIKELY(!thread->saved_limit) && !plugin.core->next_slowly(thread)) return;
     int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
     struct stream_comm *comm = &thread->comm[kind];
@@ -144,31 +154,6 @@ MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype 
     p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
 }
 
-// With vectors of counts the bytes are not counted.
-MPI_SHIM void mpi_enter_some(struct mpi_probe *p)
-{
-    mpi_enter_comm(p);
-    p->size = 0;
-}
-
-MPI_SHIM void mpi_leave_sync(struct mpi_probe *p, uint32_t call, int result)
-{
-    (void)call, (void)result;
-    mpi_count_comm(p, COMM_SYNCHRONISING, 0);
-}
-
-MPI_SHIM void mpi_leave_move(struct mpi_probe *p, uint32_t call, int result)
-{
-    (void)call, (void)result;
-    mpi_count_comm(p, COMM_MOVING, p->size);
-}
-
-MPI_SHIM void mpi_leave_done(struct mpi_probe *p, uint32_t call, int result)
-{
-    (void)call, (void)result;
-    mpi_count_comm(p, COMM_COMPLETING, 0);
-}
-
 // --- completion while nonblocking I/O is under way (wait.c); otherwise these calls are plain communication
 
 MPI_SHIM bool plugin_waits_for_io(void)
@@ -178,11 +163,9 @@ MPI_SHIM bool plugin_waits_for_io(void)
 
 // Changes `statuses` if the program wants none.
 void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
-void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, int result);
-void mpi_leave_test(struct mpi_probe *p, uint32_t call, int count, const int *flag, int result);
-void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, const int *index, int result);
-void mpi_leave_testany(struct mpi_probe *p, uint32_t call, const int *index, const int *flag, int result);
-void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, const int *outcount, const int *indices, int result);
+// Only if p->wait is set. `count` of the requests are complete: those at `indices`; NULL: the first ones. What was not
+// I/O is still to be counted as communication.
+void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *indices, int result);
 
 // --- what the parts of the plugin share
 
@@ -212,10 +195,8 @@ struct mpi_type {
     int64_t extent;
 };
 
-void mpi_types_start(void);
 struct mpi_type mpi_type_of(MPI_Datatype type);
 
-void mpi_hints_start(void);
 // The number of a RECORD_HINTS: what `info` asks for, and what is in force on the open file `fh` (NULL: no file). 0 if
 // there are no hints.
 uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh);
@@ -245,7 +226,6 @@ MPI_SHIM void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result
 
 void mpi_enter_io(struct mpi_probe *p);
 void mpi_enter_file(struct mpi_probe *p, MPI_File fh);
-void mpi_enter_close(struct mpi_probe *p, const MPI_File *fh);
 void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type);
 void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
 void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type);
@@ -261,5 +241,5 @@ void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info in
 void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);
 void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result);
-void mpi_leave_begin(struct mpi_probe *p, uint32_t call, MPI_File fh, int result);
-void mpi_leave_end(struct mpi_probe *p, uint32_t call, MPI_File fh, const MPI_Status *status, int result);
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result);
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result);

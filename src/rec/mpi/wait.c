@@ -67,10 +67,10 @@ static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t
     return error != MPI_ERR_PENDING;
 }
 
-// `count` of the requests are complete: those at `indices`; NULL: the first ones.
-static void end_wait(struct mpi_probe *p, int count, const int *indices, int result)
+void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *indices, int result)
 {
     struct mpi_wait *wait = p->wait;
+    (void)call;
     uint64_t end = plugin_now(), call_time = end - p->thread->comm_start;
     plugin.core->leave(p->thread, &p->frame);
     for (int i = 0; i < count; i++) {
@@ -88,34 +88,4 @@ static void end_wait(struct mpi_probe *p, int count, const int *indices, int res
         p->thread->comm_start = end; // the wait was I/O: it is not communication as well
     }
     wait_free(wait);
-}
-
-void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, int result)
-{
-    if (p->wait) end_wait(p, count, NULL, result);
-    mpi_leave_done(p, call, result);
-}
-
-void mpi_leave_test(struct mpi_probe *p, uint32_t call, int count, const int *flag, int result)
-{
-    if (p->wait) end_wait(p, *flag ? count : 0, NULL, result);
-    mpi_leave_done(p, call, result);
-}
-
-void mpi_leave_waitany(struct mpi_probe *p, uint32_t call, const int *index, int result)
-{
-    if (p->wait) end_wait(p, *index >= 0, index, result);
-    mpi_leave_done(p, call, result);
-}
-
-void mpi_leave_testany(struct mpi_probe *p, uint32_t call, const int *index, const int *flag, int result)
-{
-    if (p->wait) end_wait(p, *flag && *index >= 0, index, result);
-    mpi_leave_done(p, call, result);
-}
-
-void mpi_leave_waitsome(struct mpi_probe *p, uint32_t call, const int *outcount, const int *indices, int result)
-{
-    if (p->wait) end_wait(p, *outcount, indices, result);
-    mpi_leave_done(p, call, result);
 }

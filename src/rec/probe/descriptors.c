@@ -139,11 +139,6 @@ void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec 
     leave_rare_transfer(p, fd, event, result);
 }
 
-void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result)
-{
-    leave_vector_at(p, call, fd, iov, count, -1, result);
-}
-
 void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                         int flags, ssize_t result)
 {
@@ -159,10 +154,9 @@ void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iov
     leave_vector_at(p, call, fd, iov, count, off, result);
 }
 
-void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result)
+void leave_seek(struct probe *p, uint32_t call, int whence, off_t result)
 {
     uint64_t end = event_clock_now();
-    (void)fd;
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
     if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
         atomic_store_explicit(&p->handle->position, (uint64_t)result, memory_order_relaxed);
@@ -179,55 +173,31 @@ void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result
 
 // --- calls on a descriptor
 
-static void leave_fd_event(struct probe *p, struct plain_event event, int flags, ssize_t result, int error)
+void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, int error, ssize_t result)
 {
+    uint64_t end = event_clock_now();
     if (p->handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, false, p->handle->left_out, 0);
         return;
     }
     struct emission e;
-    probe_emission(&e, p, event.call, event.end);
-    e.offset = event.offset;
-    e.size = event.size;
+    probe_emission(&e, p, call, end);
+    e.offset = (uint64_t)off;
+    e.size = (uint64_t)len;
     if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
 }
 
-void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result)
+void leave_everything(struct probe *p, uint32_t call, int result)
 {
-    (void)fd;
-    leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), 0, result, result < 0 ? errno : 0);
+    probe_emit_without_file(p, call, result, result < 0 ? errno : 0, event_clock_now());
 }
 
-static struct plain_event range_event(const struct probe *p, uint32_t call, off_t off, off_t len)
+void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int result)
 {
-    return probe_event(p, call, (uint64_t)off, (uint64_t)len, event_clock_now());
-}
-
-void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result)
-{
-    (void)fd;
-    leave_fd_event(p, range_event(p, call, off, len), flags, result, result < 0 ? errno : 0);
-}
-
-// posix_fallocate and posix_fadvise return the error itself.
-void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result)
-{
-    (void)fd;
-    leave_fd_event(p, range_event(p, call, off, len), flags, result, result);
-}
-
-void leave_everything(struct probe *p, uint32_t call)
-{
-    probe_emit_without_file(p, call, 0, 0, event_clock_now());
-}
-
-void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result)
-{
-    int error = errno;
     if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
-        leave_dup(p, call, fd, result);
+        leave_dup(p, call, result);
         return;
     }
     if (result >= 0 && command == F_SETFL && p->handle->file) {
@@ -237,16 +207,15 @@ void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argum
             p->handle->flags &= ~(uint32_t)HANDLE_APPEND;
         }
     }
-    leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), command, result, result < 0 ? error : 0);
+    leave_fd(p, call, 0, 0, command, result < 0 ? errno : 0, result);
 }
 
 // --- new descriptors
 
-void leave_dup(struct probe *p, uint32_t call, int fd, int result)
+void leave_dup(struct probe *p, uint32_t call, int result)
 {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
-    (void)fd;
     if (result >= 0) handles_dup(p->handle, result);
     if (!(p->handle->flags & HANDLE_LEFT_OUT)) probe_emit(p, call, result, error, end);
 }
@@ -263,16 +232,16 @@ void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
 {
     if (p->target) handles_end_close(fd2, result >= 0, p->target);
     if (fd != fd2) {
-        leave_dup(p, call, fd, result);
+        leave_dup(p, call, result);
     } else {
-        leave_fd_event(p, probe_event(p, call, 0, 0, event_clock_now()), 0, result, result < 0 ? errno : 0);
+        leave_fd(p, call, 0, 0, 0, result < 0 ? errno : 0, result);
     }
 }
 
 void leave_newfd(struct probe *p, uint32_t call, int result)
 {
     (void)p, (void)call;
-    if (result >= 0) handles_forget(result);
+    handles_forget(result);
 }
 
 void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
@@ -288,12 +257,13 @@ void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
 bool enter_close(struct probe *p, int fd)
 {
     p->thread = recorder_thread();
+    p->fd = fd;
     return p->thread && probe_start(p, handles_begin_close(fd));
 }
 
 // To close a number that is not open is not recorded: programs that close everything up to the limit would fill the
 // log.
-void leave_close(struct probe *p, uint32_t call, int fd, int result)
+void leave_close(struct probe *p, uint32_t call, int result)
 {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
@@ -301,7 +271,7 @@ void leave_close(struct probe *p, uint32_t call, int fd, int result)
     probe_emission(&e, p, call, end); // before the handle is freed
     bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
     emit_result(&e, result, 0, error);
-    handles_end_close(fd, error != EBADF, p->handle);
+    handles_end_close(p->fd, error != EBADF, p->handle);
     if (recorded) emit_slowly(p->thread, &e);
 }
 
@@ -320,11 +290,6 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
         if (p->handle->file) probe_emit(p, call, 0, 0, end);
         handles_forget((int)fd);
     }
-}
-
-void leave_closefrom(struct probe *p, uint32_t call, int first)
-{
-    leave_close_range(p, call, first < 0 ? 0 : (unsigned)first, ~0u, 0, 0);
 }
 
 // --- limits

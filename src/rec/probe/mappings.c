@@ -70,11 +70,10 @@ bool enter_mmap(struct probe *p, int fd, int flags)
     return probe_start(p, flags & MAP_ANONYMOUS ? &handles_all[LEFT_OUT_OTHER] : probe_handle(fd));
 }
 
-void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, int protection, int flags, void *result)
+void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int protection, int flags, void *result)
 {
     uint64_t end = event_clock_now();
     int error = result == MAP_FAILED ? errno : 0;
-    (void)fd;
     if (!error && emit_claim(p->thread)) {
         spin_lock(&lock);
         uintptr_t start = (uintptr_t)result;
@@ -136,15 +135,9 @@ bool enter_munmap(struct probe *p, const void *address, size_t len)
     return true;
 }
 
-void leave_munmap(struct probe *p, uint32_t call, const void *address, size_t len, int result)
+void leave_munmap(struct probe *p, uint32_t call, size_t len, int result)
 {
-    (void)address;
     emit_mapping(p, call, len, result < 0 ? errno : 0, event_clock_now());
-}
-
-void leave_msync(struct probe *p, uint32_t call, const void *address, size_t len, int result)
-{
-    leave_munmap(p, call, address, len, result);
 }
 
 void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result)

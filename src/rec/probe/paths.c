@@ -129,7 +129,7 @@ static void leave_named(struct probe *p, struct plain_event event, struct file *
     emit_slowly(p->thread, &e);
 }
 
-static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result)
+void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result)
 {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
@@ -145,21 +145,6 @@ static void leave_path_event(struct probe *p, uint32_t call, int dirfd, const ch
         file = probe_file(dirfd, path, &left_out);
     }
     leave_named(p, probe_event(p, call, 0, (uint64_t)len, end), file, left_out, result);
-}
-
-void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, ssize_t result)
-{
-    leave_path_event(p, call, dirfd, path, 0, result);
-}
-
-void leave_path_pointer(struct probe *p, uint32_t call, const char *path, const void *result)
-{
-    leave_path_event(p, call, AT_FDCWD, path, 0, result ? 0 : -1);
-}
-
-void leave_path_length(struct probe *p, uint32_t call, const char *path, off_t len, int result)
-{
-    leave_path_event(p, call, AT_FDCWD, path, len, result);
 }
 
 void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2, int result)
@@ -198,58 +183,14 @@ void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
     leave_named(p, probe_event(p, call, 0, 0, end), file, left_out, result);
 }
 
-void leave_fchdir(struct probe *p, uint32_t call, int fd, int result)
+void leave_fchdir(struct probe *p, uint32_t call, int result)
 {
     if (result == 0) files_forget_cwd();
-    leave_fd(p, call, fd, result);
-}
-
-void leave_opendir(struct probe *p, uint32_t call, const char *path, DIR *result)
-{
-    leave_open(p, call, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, result ? dirfd(result) : -1);
-}
-
-void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result)
-{
-    leave_fd(p, call, fd, result ? fd : -1);
+    leave_fd(p, call, 0, 0, 0, result < 0 ? errno : 0, result);
 }
 
 bool enter_dir(struct probe *p, DIR *dir)
 {
     p->thread = recorder_thread();
     return p->thread && dir && probe_start(p, probe_handle(dirfd(dir)));
-}
-
-void leave_dir(struct probe *p, uint32_t call, DIR *dir, int result)
-{
-    (void)dir;
-    int error = errno;
-    errno = result; // readdir_r returns the error
-    leave_fd(p, call, -1, result ? -1 : 0);
-    errno = error;
-}
-
-void leave_dir_entry(struct probe *p, uint32_t call, DIR *dir, const struct dirent *result)
-{
-    (void)dir;
-    leave_fd(p, call, -1, result != NULL);
-}
-
-void leave_dir_void(struct probe *p, uint32_t call, DIR *dir)
-{
-    (void)dir;
-    leave_fd(p, call, -1, 0);
-}
-
-bool enter_closedir(struct probe *p, DIR *dir)
-{
-    p->thread = recorder_thread();
-    if (!p->thread || !dir) return false;
-    p->serial = (uint32_t)dirfd(dir);
-    return probe_start(p, handles_begin_close((int)p->serial));
-}
-
-void leave_closedir(struct probe *p, uint32_t call, int result)
-{
-    leave_close(p, call, (int)p->serial, result);
 }

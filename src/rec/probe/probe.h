@@ -29,6 +29,8 @@ struct probe {
             FILE *locked; // by the shim, for the time of the call
         };
         struct handle *target; // dup2: what the new number stood for
+        int fd;                // closes
+        int status;            // of a child, if the program wants none
         struct {               // submissions of asynchronous transfers (async/pending.h)
             struct call_frame frame;
             long recorded; // transfers
@@ -125,6 +127,11 @@ static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result)
     (void)p, (void)call, (void)result;
 }
 
+// Ends of children (exec_exit_wait.c).
+bool enter_wait(struct probe *p, int **status);
+void leave_wait(struct probe *p, uint32_t call, const int *status, pid_t result);
+void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int options, int result);
+
 // --- transfers
 
 // If the position must be asked for afterwards, another thread's transfer may come in between: notes whether others
@@ -182,7 +189,6 @@ PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const v
     }
 }
 
-void leave_vector(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, ssize_t result);
 void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
                      ssize_t result);
 void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
@@ -193,43 +199,30 @@ void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iov
 bool enter_close(struct probe *p, int fd);
 bool enter_dup2(struct probe *p, int fd, int fd2);
 bool enter_dir(struct probe *p, DIR *dir);
-bool enter_closedir(struct probe *p, DIR *dir);
 bool enter_mmap(struct probe *p, int fd, int flags);
 bool enter_mapping(struct probe *p, const void *address);
 bool enter_munmap(struct probe *p, const void *address, size_t len);
 bool enter_copy(struct probe *p, int in, int out);
 
 void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result);
-void leave_close(struct probe *p, uint32_t call, int fd, int result);
+void leave_close(struct probe *p, uint32_t call, int result);
 void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result);
-void leave_closefrom(struct probe *p, uint32_t call, int first);
-void leave_dup(struct probe *p, uint32_t call, int fd, int result);
+void leave_dup(struct probe *p, uint32_t call, int result);
 void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result);
-void leave_fcntl(struct probe *p, uint32_t call, int fd, int command, long argument, int result);
+void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int result);
 void leave_newfd(struct probe *p, uint32_t call, int result);
 void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result);
-void leave_seek(struct probe *p, uint32_t call, int fd, int whence, off_t result);
-void leave_fd(struct probe *p, uint32_t call, int fd, ssize_t result);
-void leave_fd_range(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, ssize_t result);
-void leave_fd_range_error(struct probe *p, uint32_t call, int fd, off_t off, off_t len, int flags, int result);
-void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, ssize_t result);
-void leave_path_pointer(struct probe *p, uint32_t call, const char *path, const void *result);
-void leave_path_length(struct probe *p, uint32_t call, const char *path, off_t len, int result);
+void leave_seek(struct probe *p, uint32_t call, int whence, off_t result);
+void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, int error, ssize_t result);
+void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result);
 void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2,
                  int result);
-void leave_everything(struct probe *p, uint32_t call);
+void leave_everything(struct probe *p, uint32_t call, int result);
 void leave_chdir(struct probe *p, uint32_t call, const char *path, int result);
-void leave_fchdir(struct probe *p, uint32_t call, int fd, int result);
-void leave_opendir(struct probe *p, uint32_t call, const char *path, DIR *result);
-void leave_fdopendir(struct probe *p, uint32_t call, int fd, DIR *result);
-void leave_dir(struct probe *p, uint32_t call, DIR *dir, int result);
-void leave_dir_entry(struct probe *p, uint32_t call, DIR *dir, const struct dirent *result);
-void leave_dir_void(struct probe *p, uint32_t call, DIR *dir);
-void leave_closedir(struct probe *p, uint32_t call, int result);
+void leave_fchdir(struct probe *p, uint32_t call, int result);
 
-void leave_mmap(struct probe *p, uint32_t call, int fd, off_t off, size_t len, int protection, int flags, void *result);
-void leave_munmap(struct probe *p, uint32_t call, const void *address, size_t len, int result);
-void leave_msync(struct probe *p, uint32_t call, const void *address, size_t len, int result);
+void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int protection, int flags, void *result);
+void leave_munmap(struct probe *p, uint32_t call, size_t len, int result);
 void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result);
 
 void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,

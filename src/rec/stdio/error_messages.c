@@ -45,7 +45,7 @@ PROBE_INLINE void message_begin(struct message *m)
     m->p.locked = NULL;
     m->bytes = 0;
     m->p.caller = (uintptr_t)__builtin_return_address(0);
-    m->watched = enter_stdio(&m->p, stderr);
+    m->watched = enter_stdio(&m->p, stderr, STDIO_WAIT);
     if (m->watched) stdio_unlock(&m->p);
 }
 
@@ -55,7 +55,7 @@ static void message_end(struct message *m, uint32_t call)
     if (m->watched) {
         flockfile(stderr);
         m->p.locked = stderr;
-        stdio_after_write(&m->p, call, stderr, (ssize_t)m->bytes, (ssize_t)m->bytes);
+        leave_stdio_write(&m->p, call, stderr, (ssize_t)m->bytes, (ssize_t)m->bytes);
     }
     errno = error;
 }

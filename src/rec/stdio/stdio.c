@@ -138,11 +138,6 @@ void stdio_unlock(struct probe *p)
 // A program with one thread never waits for the lock: a signal handler may have left a call by siglongjmp.
 extern char __libc_single_threaded __attribute__((weak));
 
-enum stdio_lock {
-    STDIO_WAIT, // the call itself takes the lock
-    STDIO_TRY,  // the call takes none, and another thread may hold it for ever
-};
-
 static bool lock_stream(FILE *stream, enum stdio_lock lock)
 {
     bool alone = &__libc_single_threaded && __libc_single_threaded;
@@ -151,7 +146,7 @@ static bool lock_stream(FILE *stream, enum stdio_lock lock)
     return true;
 }
 
-static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
+bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock)
 {
     p->thread = recorder_thread();
     if (!p->thread) return false;
@@ -169,16 +164,6 @@ static bool enter_locked(struct probe *p, FILE *stream, enum stdio_lock lock)
     p->had_error = stream->_flags & FLAG_ERROR;
     p->start = event_clock_now();
     return true;
-}
-
-bool enter_stdio(struct probe *p, FILE *stream)
-{
-    return enter_locked(p, stream, STDIO_WAIT);
-}
-
-bool enter_stdio_unlocked(struct probe *p, FILE *stream)
-{
-    return enter_locked(p, stream, STDIO_TRY);
 }
 
 // Why a read got nothing; 0 at the end of the file. The flag of an earlier error may still be set.
@@ -225,7 +210,7 @@ static void guess_position(struct probe *p, int fd)
     }
 }
 
-void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
@@ -264,7 +249,7 @@ static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved
            taken <= (int64_t)p->left;
 }
 
-void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
+void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
 {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
@@ -313,21 +298,9 @@ void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const ch
     remember(handle, result);
 }
 
-void leave_stdio_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result)
-{
-    (void)mode;
-    leave_fd(p, call, fd, result ? fd : -1);
-}
-
-void leave_stdio_pipe(struct probe *p, uint32_t call, FILE *result)
-{
-    (void)p, (void)call;
-    if (result) handles_forget(result->_fileno);
-}
-
 bool enter_stdio_close(struct probe *p, FILE *stream)
 {
-    if (!stream || !enter_stdio(p, stream)) return false;
+    if (!stream || !enter_stdio(p, stream, STDIO_WAIT)) return false;
     int fd = stream->_fileno;
     if (p->handle->file) {
         kernel_wrote(p, p->pending);
@@ -336,31 +309,21 @@ bool enter_stdio_close(struct probe *p, FILE *stream)
         emit_left_out(p->thread, true, p->handle->left_out, (int64_t)p->pending);
     }
     stdio_unlock(p);
-    p->left = (uint64_t)fd; // for leave_stdio_close: the stream is gone then
-    return probe_start(p, handles_begin_close(fd));
-}
-
-void leave_stdio_close(struct probe *p, uint32_t call, int result)
-{
-    if (call != CALL_none) {
-        leave_close(p, call, (int)p->left, result);
-    } else {
-        handles_end_close((int)p->left, true, p->handle);
-    }
+    return enter_close(p, fd);
 }
 
 // freopen closes the old file and opens the new one, on the same number if possible. Without a path only the mode
 // changes.
 void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
 {
-    int fd = (int)p->left;
+    int fd = p->fd;
     handles_end_close(fd, true, p->handle);
     if (path || !result) {
         leave_stdio_open(p, call, path ? path : "", mode, result);
         return;
     }
     p->handle = probe_handle(result->_fileno);
-    leave_fd(p, call, fd, fd);
+    leave_fd(p, call, 0, 0, 0, 0, fd);
 }
 
 // --- position and buffer
@@ -400,16 +363,16 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     emit_slowly(p->thread, &e);
 }
 
-void leave_stdio_rewind(struct probe *p, uint32_t call, FILE *stream)
-{
-    leave_stdio_seek(p, call, stream, 0);
-}
-
-static void leave_stdio_event(struct probe *p, uint32_t call, FILE *stream, int result)
+// fflush(NULL) is one event without a file; the next call on each stream sees the flush.
+void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
 {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
+    if (!stream) {
+        leave_everything(p, call, result);
+        return;
+    }
     uint64_t pending = bytes_pending(stream), flushed = p->pending > pending ? p->pending - pending : 0;
     if (!handle->file) {
         emit_left_out(p->thread, true, handle->left_out, (int64_t)flushed);
@@ -421,39 +384,13 @@ static void leave_stdio_event(struct probe *p, uint32_t call, FILE *stream, int 
     if (!position_is_ours(handle)) ask_position(handle, stream->_fileno);
     remember(handle, stream);
     stdio_unlock(p);
-    if (call != CALL_none) probe_emit(p, call, result, error, end);
-}
-
-// fflush(NULL) is one event without a file; the next call on each stream sees the flush.
-void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
-{
-    if (stream) {
-        leave_stdio_event(p, call, stream, result);
-    } else {
-        probe_emit_without_file(p, call, result, result < 0 ? errno : 0, event_clock_now());
-    }
+    probe_emit(p, call, result, error, end);
 }
 
 bool enter_stdio_number(struct probe *p, FILE *stream)
 {
     p->thread = recorder_thread();
     return p->thread && stream && stream->_fileno >= 0 && probe_start(p, probe_handle(stream->_fileno));
-}
-
-void leave_stdio_number(struct probe *p, uint32_t call, FILE *stream, int result)
-{
-    (void)stream;
-    leave_fd(p, call, -1, result);
-}
-
-void leave_stdio_meta(struct probe *p, uint32_t call, FILE *stream, int result)
-{
-    leave_stdio_event(p, call, stream, result);
-}
-
-void leave_stdio_void(struct probe *p, uint32_t call, FILE *stream)
-{
-    leave_stdio_event(p, call, stream, 0);
 }
 
 void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result)

@@ -25,33 +25,23 @@ static inline ssize_t stdio_text(const char *line)
     return line ? (ssize_t)strlen(line) : -1;
 }
 
-bool enter_stdio(struct probe *p, FILE *stream);
-bool enter_stdio_unlocked(struct probe *p, FILE *stream);
+enum stdio_lock {
+    STDIO_WAIT, // the call itself takes the lock
+    STDIO_TRY,  // the call takes none, and another thread may hold it for ever
+};
+
+bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock);
 bool enter_stdio_number(struct probe *p, FILE *stream); // fileno touches neither buffer nor lock
 bool enter_stdio_close(struct probe *p, FILE *stream);
 
 void stdio_unlock(struct probe *p);
 
-void stdio_after_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
-void stdio_after_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
-
-// Macros, because the result may be an integer or a pointer; only the number of bytes matters.
-#define leave_stdio_read(p, call, stream, asked, moved, result)                                                        \
-    ((void)(result), stdio_after_read(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
-#define leave_stdio_write(p, call, stream, asked, moved, result)                                                       \
-    ((void)(result), stdio_after_write(p, call, stream, (ssize_t)(asked), (ssize_t)(moved)))
-
+void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
+void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved);
 void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
 void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result);
-void leave_stdio_fdopen(struct probe *p, uint32_t call, int fd, const char *mode, FILE *result);
-void leave_stdio_pipe(struct probe *p, uint32_t call, FILE *result);
-void leave_stdio_close(struct probe *p, uint32_t call, int result);
 void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stdio_rewind(struct probe *p, uint32_t call, FILE *stream);
 void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stdio_number(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stdio_meta(struct probe *p, uint32_t call, FILE *stream, int result);
-void leave_stdio_void(struct probe *p, uint32_t call, FILE *stream);
 void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result);
 void leave_print_fd(struct probe *p, uint32_t call, int fd, int result);
 
