@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cli/argument.h"
 #include "cli/diff.h"
-#include "cli/model_argument.h"
 #include "cli/verb.h"
 
 static struct {
@@ -56,42 +56,42 @@ static int print(const struct comparison *c, struct output *output)
     return 0;
 }
 
-static enum status compare(struct comparison *c, const struct model_argument *a, const struct model_argument *b)
+static enum status compare(struct comparison *c, const struct argument *a, const struct argument *b)
 {
     struct output output;
     struct diff *diff = &c->diff;
-    enum status status = log_argument_spare(&a->log, options.print.output);
-    if (status == STATUS_OK) status = model_argument_output(b, &output, options.print.output);
+    enum status status = argument_spare(a, options.print.output);
+    if (status == STATUS_OK) status = argument_output(b, &output, options.print.output);
     if (status != STATUS_OK) return status;
     int code = diff_make(diff, &a->model, &b->model);
     if (code) {
-        cli_fail("diff", b->log.path, code);
+        cli_fail("diff", b->path, code);
         return output_close(&output, true);
     }
     c->total[0] = diff_total(diff->a, &diff->in_a);
     c->total[1] = diff_total(diff->b, &diff->in_b);
     for (size_t i = 0; i < c->limits; i++) c->finding[i] = diff_limit_check(&c->limit[i], diff);
-    status = output_end(&output, b->log.path, print(c, &output));
+    status = output_end(&output, b->path, print(c, &output));
     if (status == STATUS_OK) status = check_limits(c);
     diff_free(diff);
     return status;
 }
 
-static enum status open_and_compare(struct comparison *c, char **words, const struct model_options *how)
+static enum status open_and_compare(struct comparison *c, char **words)
 {
-    struct model_argument a, b;
-    enum status status = model_argument_open(&a, "diff", words[0], how);
+    struct argument a, b;
+    enum status status = argument_open_model(&a, "diff", words[0], &options.model);
     if (status != STATUS_OK) return status;
-    status = model_argument_open(&b, "diff", words[1], how);
+    status = argument_open_model(&b, "diff", words[1], &options.model);
     if (status == STATUS_OK) {
         status = compare(c, &a, &b);
         if (status == STATUS_OK && !options.print.quiet) {
-            model_argument_warn(&a);
-            model_argument_warn(&b);
+            argument_warn(&a);
+            argument_warn(&b);
         }
-        model_argument_close(&b);
+        argument_close(&b);
     }
-    model_argument_close(&a);
+    argument_close(&a);
     return status;
 }
 
@@ -99,11 +99,9 @@ static enum status diff_run(int argc, char **argv)
 {
     if (argc < 3) return cli_usage("diff", argc < 2 ? "A" : "B", "is missing: two logs or models are compared");
     if (argc > 3) return cli_usage("diff", argv[3], "two logs or models are enough");
-    struct model_options how;
     struct comparison c = {0};
-    enum status status = model_argument_options(&how, "diff", &options.model);
-    if (status == STATUS_OK) status = parse_limits(&c);
-    if (status == STATUS_OK) status = open_and_compare(&c, argv + 1, &how);
+    enum status status = parse_limits(&c);
+    if (status == STATUS_OK) status = open_and_compare(&c, argv + 1);
     free(c.limit);
     free(c.finding);
     return status;

@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/table.h"
+#include "cli/argument.h"
 #include "cli/dump.h"
-#include "cli/log_argument.h"
 #include "cli/verb.h"
 #include "log/iter.h"
 #include "summary/mpi_text.h"
@@ -210,8 +210,9 @@ static int dump_events(struct log *log, struct output *output)
     return code;
 }
 
-static int print(struct log *log, struct output *output)
+static int print(const struct argument *argument, struct output *output)
 {
+    struct log *log = argument->log;
     bool json = options.print.json;
     if (options.devices) return dump_devices(log, &options.filter, json, output);
     return options.comm ? dump_comm(log, &options.filter, json, output) : dump_events(log, output);
@@ -221,7 +222,7 @@ static enum status dump_run(int argc, char **argv)
 {
     if (options.comm && options.devices) return cli_usage("dump", "--comm", "not with --devices");
     enum status status = filter_make(&options.filter);
-    return status == STATUS_OK ? log_argument_print("dump", argc, argv, &options.print, print) : status;
+    return status == STATUS_OK ? argument_print("dump", argc, argv, &options.print, NULL, print) : status;
 }
 
 const struct verb verb_dump = {

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/table.h"
-#include "cli/model_argument.h"
+#include "cli/argument.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -104,15 +104,15 @@ static enum status add_logs(struct evaluation *e)
 {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < options.measured.count && status == STATUS_OK; i++) {
-        struct model_argument argument;
+        struct argument argument;
         struct problem problem = {0};
-        char *word = (char *)options.measured.item[i];
-        status = model_argument_open(&argument, "evaluate", word, &(struct model_options){0});
+        const char *word = options.measured.item[i];
+        status = argument_open_model(&argument, "evaluate", word, NULL);
         if (status != STATUS_OK) break;
-        model_argument_warn(&argument);
+        argument_warn(&argument);
         int code = evaluate_add(e, &argument.model, word, &problem);
         if (code < 0) status = cli_problem("evaluate", word, &problem, code);
-        model_argument_close(&argument);
+        argument_close(&argument);
     }
     return status;
 }

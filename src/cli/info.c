@@ -1,47 +1,32 @@
 // `ioseer info`: sums up a log.
+#include "cli/argument.h"
 #include "cli/info_text.h"
-#include "cli/log_argument.h"
 #include "cli/verb.h"
 
-static struct {
-    bool json;
-    bool all;
-    const char *output;
-} options;
+static struct print_options options = {.quiet = true}; // the text itself says what could not be read
+static bool all;
 
 static const struct option_row rows[] = {
     ROW_JSON(&options.json),
-    {"all", 'a', OPTION_FLAG, &options.all, NULL, "list all files and processes, not the first ten (JSON has all)"},
+    {"all", 'a', OPTION_FLAG, &all, NULL, "list all files and processes, not the first ten (JSON has all)"},
     ROW_OUTPUT(&options.output),
     {0},
 };
 
-static enum status print(const struct summary *summary, const struct log_argument *argument)
+static int print(const struct argument *argument, struct output *output)
 {
-    struct output output;
-    enum status status = log_argument_output(argument, &output, options.output);
-    if (status != STATUS_OK) return status;
-    int code = 0;
-    if (options.json) {
-        summary_json(summary, output_json(&output, 2), SIZE_MAX);
-    } else {
-        code = info_text(summary, options.all, output.out);
-    }
-    return output_end(&output, argument->path, code);
+    struct summary summary;
+    int code =
+        summary_gather(&summary, &(struct summary_source){argument->log, argument->path, argument->is_directory});
+    if (!code && options.json) summary_json(&summary, output_json(output, 2), SIZE_MAX);
+    if (!code && !options.json) code = info_text(&summary, all, output->out);
+    summary_free(&summary);
+    return code;
 }
 
 static enum status info_run(int argc, char **argv)
 {
-    struct log_argument argument;
-    enum status status = log_argument_open(&argument, "info", argc, argv);
-    if (status != STATUS_OK) return status;
-    const struct summary_source source = {argument.log, argument.path, argument.is_directory};
-    struct summary summary;
-    int code = summary_gather(&summary, &source);
-    status = code < 0 ? cli_fail("info", argument.path, code) : print(&summary, &argument);
-    summary_free(&summary);
-    log_argument_close(&argument);
-    return status;
+    return argument_print("info", argc, argv, &options, NULL, print);
 }
 
 const struct verb verb_info = {

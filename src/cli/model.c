@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "cli/argument.h"
 #include "cli/dump.h"
-#include "cli/model_argument.h"
 #include "cli/verb.h"
 #include "model/export/job.h"
 #include "model/file/write.h"
@@ -194,8 +194,9 @@ static const struct format *find_format(void)
     return NULL;
 }
 
-static int print(const struct model *model, struct output *output)
+static int print(const struct argument *argument, struct output *output)
 {
+    const struct model *model = &argument->model;
     if (!options.expand) return find_format()->write(model, output->out);
     return print_operations(model, output);
 }
@@ -205,7 +206,7 @@ static enum status model_run(int argc, char **argv)
     if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "is for --expand only");
     if (!find_format()) return cli_usage("model", options.format, "not model, fio or ior");
     if (options.expand && options.format) return cli_usage("model", "--format", "not with --expand");
-    return model_argument_print("model", argc, argv, &options.print, &options.model, print);
+    return argument_print("model", argc, argv, &options.print, &options.model, print);
 }
 
 const struct verb verb_model = {

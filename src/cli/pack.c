@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/option_rows.h"
+#include "cli/argument.h"
 #include "cli/pack_report.h"
 #include "cli/verb.h"
 
@@ -35,8 +35,8 @@ static int check_directory(const char *spill_dir)
 
 static enum status run(int argc, char **argv)
 {
-    if (argc < 2) return cli_usage("pack", "DIR", "is missing");
-    if (argc > 2) return cli_usage("pack", argv[2], "one DIR is enough");
+    enum status status = argument_count("pack", "DIR", argc, argv);
+    if (status != STATUS_OK) return status;
     if (!options.output) return cli_usage("pack", "-o LOG", "is missing");
     const char *spill_dir = argv[1];
     struct problem problem = {0};

@@ -33,11 +33,6 @@ void pack_report_clear(void)
     if (progress.shown > 0) fprintf(stderr, "\r\033[K");
 }
 
-static const char *processes(uint64_t count)
-{
-    return count == 1 ? "process" : "processes";
-}
-
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result)
 {
     if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
@@ -45,17 +40,13 @@ void pack_report_result(const char *log_path, const char *program, const struct 
                 program);
         return;
     }
-    fprintf(stderr, "ioseer: %s: %s, %s %s, %s read, %s written", log_path, human_count(result->events, "event").text,
-            human_count(result->processes, "").text, processes(result->processes), human_bytes(result->bytes[0]).text,
+    fprintf(stderr, "ioseer: %s: %s, %s, %s read, %s written", log_path, human_count(result->events, "event").text,
+            human_count(result->processes, "process").text, human_bytes(result->bytes[0]).text,
             human_bytes(result->bytes[1]).text);
     if (result->lost_events) fprintf(stderr, ", %s lost", human_count(result->lost_events, "event").text);
-    if (result->unrecorded) {
-        fprintf(stderr, ", %s %s could not be recorded", human_count(result->unrecorded, "").text,
-                processes(result->unrecorded));
-    }
+    if (result->unrecorded)
+        fprintf(stderr, ", %s could not be recorded", human_count(result->unrecorded, "process").text);
     if (result->damaged_bytes) fprintf(stderr, ", %s unreadable", human_bytes(result->damaged_bytes).text);
-    if (result->running) {
-        fprintf(stderr, ", %s %s still running", human_count(result->running, "").text, processes(result->running));
-    }
+    if (result->running) fprintf(stderr, ", %s still running", human_count(result->running, "process").text);
     fputc('\n', stderr);
 }

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/table.h"
-#include "cli/model_argument.h"
+#include "cli/argument.h"
 #include "cli/verb.h"
 #include "report/phases_json.h"
 
@@ -172,14 +172,15 @@ static int print_text(const struct model *model, FILE *out)
     return 0;
 }
 
-static int print(const struct model *model, struct output *output)
+static int print(const struct argument *argument, struct output *output)
 {
+    const struct model *model = &argument->model;
     return options.print.json ? phases_json(model, output_json(output, 4), SIZE_MAX) : print_text(model, output->out);
 }
 
 static enum status phases_run(int argc, char **argv)
 {
-    return model_argument_print("phases", argc, argv, &options.print, &options.model, print);
+    return argument_print("phases", argc, argv, &options.print, &options.model, print);
 }
 
 const struct verb verb_phases = {

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/table.h"
-#include "cli/model_argument.h"
+#include "cli/argument.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -161,7 +161,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
 
 static int print_text(const struct model *model, const struct prediction *prediction, FILE *out)
 {
-    model_argument_print_program(out, model, replay_main_program(model), "predicted");
+    argument_print_program(out, model, replay_main_program(model), "predicted");
     FORWARD(print_targets(prediction, out));
     fputc('\n', out);
     FORWARD(print_phases(prediction, out));
@@ -215,7 +215,7 @@ static enum status predict_model(const struct model *model, const char *name, ui
 
 static enum status predict_verb(int argc, char **argv)
 {
-    struct model_argument argument;
+    struct argument argument;
     struct problem problem = {0};
     uint32_t cache;
     if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
@@ -223,11 +223,11 @@ static enum status predict_verb(int argc, char **argv)
     int code = replay_check_options(options.cache, options.repeat, options.np, &cache, &problem);
     if (code < 0) return cli_problem("predict", argv[1], &problem, code);
     enum status status = output_check("predict", options.output);
-    if (status == STATUS_OK) status = model_argument_open(&argument, "predict", argv[1], &(struct model_options){0});
+    if (status == STATUS_OK) status = argument_open_model(&argument, "predict", argv[1], NULL);
     if (status != STATUS_OK) return status;
-    if (!options.quiet) model_argument_warn(&argument);
+    if (!options.quiet) argument_warn(&argument);
     status = predict_model(&argument.model, argv[1], cache);
-    model_argument_close(&argument);
+    argument_close(&argument);
     return status;
 }
 

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/table.h"
-#include "cli/model_argument.h"
+#include "cli/argument.h"
 #include "cli/option_rows.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -132,7 +132,7 @@ static int print_text(const struct printing *p, FILE *out)
 {
     const struct similarity *similarity = &p->outcome->similarity;
     const struct replay_result *last = &p->outcome->run[p->outcome->runs - 1];
-    model_argument_print_program(out, p->model, p->outcome->program, "replayed");
+    argument_print_program(out, p->model, p->outcome->program, "replayed");
     FORWARD(print_phases(p, out));
     if (p->outcome->compared) {
         fprintf(out, "\n%s of the operations are as recorded",
@@ -212,7 +212,7 @@ static enum status replay_model(const struct replay_settings *settings, struct m
 
 static enum status replay_verb(int argc, char **argv)
 {
-    struct model_argument argument;
+    struct argument argument;
     struct replay_settings settings = {.target = options.on,
                                        .launcher = options.launcher,
                                        .job = {.phases = options.phases,
@@ -225,11 +225,11 @@ static enum status replay_verb(int argc, char **argv)
                                        .keep = options.keep,
                                        .progress = !options.quiet && isatty(STDERR_FILENO) ? show_progress : NULL};
     enum status status = check_options(argc, &settings.job);
-    if (status == STATUS_OK) status = model_argument_open(&argument, "replay", argv[1], &(struct model_options){0});
+    if (status == STATUS_OK) status = argument_open_model(&argument, "replay", argv[1], NULL);
     if (status != STATUS_OK) return status;
-    if (!options.quiet) model_argument_warn(&argument);
+    if (!options.quiet) argument_warn(&argument);
     status = replay_model(&settings, &argument.model, argv[1]);
-    model_argument_close(&argument);
+    argument_close(&argument);
     return status;
 }
 

@@ -1,7 +1,7 @@
 // `ioseer report`: what a job did and what is wrong with it, as an HTML page, as text or as JSON.
 #include <string.h>
 
-#include "cli/log_argument.h"
+#include "cli/argument.h"
 #include "cli/verb.h"
 #include "report/page.h"
 
@@ -56,11 +56,11 @@ static enum status add_predictions(struct page *page)
     return code < 0 ? cli_fail("report", page->source.path, code) : STATUS_OK;
 }
 
-static enum status write_report(struct page *page, const struct log_argument *argument, const struct format *format)
+static enum status write_report(struct page *page, const struct argument *argument, const struct format *format)
 {
     struct output output;
     enum status status = add_predictions(page);
-    if (status == STATUS_OK) status = log_argument_output(argument, &output, options.output);
+    if (status == STATUS_OK) status = argument_output(argument, &output, options.output);
     if (status != STATUS_OK) return status;
     return output_end(&output, argument->path, format->write(page, output.out));
 }
@@ -71,20 +71,21 @@ static enum status report_run(int argc, char **argv)
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();
     if (!format) return cli_usage("report", options.format, "not a format: html, text or json");
-    struct log_argument argument;
-    enum status status = log_argument_open(&argument, "report", argc, argv);
+    struct argument argument;
+    enum status status = argument_count("report", "LOG", argc, argv);
+    if (status == STATUS_OK) status = argument_open_log(&argument, "report", argv[1]);
     if (status != STATUS_OK) return status;
     if (format->write == page_html && !page_has_template()) {
-        log_argument_close(&argument);
+        argument_close(&argument);
         return cli_usage("report", "html", PAGE_MISSING);
     }
     const struct summary_source source = {argument.log, argument.path, argument.is_directory};
     struct page page;
     int code = page_gather(&page, &source);
     status = code < 0 ? cli_fail("report", argument.path, code) : write_report(&page, &argument, format);
-    if (status == STATUS_OK && !options.quiet) log_argument_warn(&argument);
+    if (status == STATUS_OK && !options.quiet) argument_warn(&argument);
     page_free(&page);
-    log_argument_close(&argument);
+    argument_close(&argument);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/table.h"
-#include "cli/log_argument.h"
+#include "cli/argument.h"
 #include "cli/verb.h"
 #include "log/describe.h"
 #include "log/stats.h"
@@ -211,8 +211,9 @@ static int print_json(struct printer *printer)
     return code;
 }
 
-static int print(struct log *log, struct output *output)
+static int print(const struct argument *argument, struct output *output)
 {
+    struct log *log = argument->log;
     struct printer printer = {.log = log, .output = output};
     if (options.print.json) return print_json(&printer);
     if (options.darshan) {
@@ -227,7 +228,7 @@ static int print(struct log *log, struct output *output)
 static enum status stats_run(int argc, char **argv)
 {
     if (options.print.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
-    return log_argument_print("stats", argc, argv, &options.print, print);
+    return argument_print("stats", argc, argv, &options.print, NULL, print);
 }
 
 const struct verb verb_stats = {

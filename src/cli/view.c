@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/log_argument.h"
+#include "cli/argument.h"
 #include "cli/verb.h"
 #include "report/page.h"
 #include "view/http.h"
@@ -28,9 +28,8 @@ static const struct option_row rows[] = {
 
 static enum status open_source(struct summary_source *source, char *path)
 {
-    struct log_argument argument;
-    char *words[] = {"view", path, NULL};
-    enum status status = log_argument_open(&argument, "view", 2, words);
+    struct argument argument;
+    enum status status = argument_open_log(&argument, "view", path);
     if (status == STATUS_OK) *source = (struct summary_source){argument.log, argument.path, argument.is_directory};
     return status;
 }
