@@ -114,6 +114,17 @@ int fields_next(struct fields_in *body, struct field *field)
     return 1;
 }
 
+int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys)
+{
+    struct field field;
+    int more;
+    memset(by_key, 0, keys * sizeof *by_key);
+    while ((more = fields_next(&body, &field)) > 0) {
+        if (field.key < keys) by_key[field.key] = field;
+    }
+    return more;
+}
+
 void fields_copy(struct fields_out *out, struct fields_in body)
 {
     struct field field;

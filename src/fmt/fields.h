@@ -53,5 +53,8 @@ struct field {
 int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body);
 int fields_next(struct fields_in *body, struct field *field);
 
+// The last field of each key below `keys`, by key. What the body does not have is zero, its `key` too.
+int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys);
+
 // Copies all fields of a body up to the first damage. Numbers get their shortest form.
 void fields_copy(struct fields_out *out, struct fields_in body);

@@ -6,31 +6,6 @@
 #include "base/varint.h"
 #include "log/private.h"
 
-static int take_form(struct log *log, struct log_datatype *type, const struct field *field)
-{
-    const char *form;
-    FORWARD(log_take_text(log, field, &form));
-    type->form = (const uint8_t *)form;
-    type->form_len = field->len;
-    return 0;
-}
-
-static int take_datatype_field(struct log *log, struct log_datatype *type, const struct field *field)
-{
-    switch (field->key) {
-    case DATATYPE_ID: type->id = (uint32_t)field->number; return 0;
-    case DATATYPE_BYTES: type->bytes = field->number; return 0;
-    case DATATYPE_LOWER_BOUND: type->lower_bound = varint_unfold(field->number); return 0;
-    case DATATYPE_EXTENT: type->extent = varint_unfold(field->number); return 0;
-    case DATATYPE_NAME: return log_take_text(log, field, &type->name);
-    case DATATYPE_COMBINER: type->combiner = (unsigned)field->number; return 0;
-    case DATATYPE_FORM: return take_form(log, type, field);
-    case DATATYPE_CUT: type->cut = field->number == 1; return 0;
-    case DATATYPE_HASH: type->hash = field->number; return 0;
-    default: return 0;
-    }
-}
-
 // What the form says must go with what the rest of the record says.
 static int check_form(struct log *log, const struct log_datatype *type)
 {
@@ -42,11 +17,22 @@ static int check_form(struct log *log, const struct log_datatype *type)
 
 int log_take_datatype(struct log *log, struct fields_in body)
 {
-    struct log_datatype type = {0};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_datatype_field(log, &type, &field));
-    FORWARD(more);
+    struct field f[DATATYPE_HASH + 1];
+    const char *form = NULL;
+    FORWARD(fields_by_key(body, f, DATATYPE_HASH + 1));
+    struct log_datatype type = {
+        .id = (uint32_t)f[DATATYPE_ID].number,
+        .bytes = f[DATATYPE_BYTES].number,
+        .lower_bound = varint_unfold(f[DATATYPE_LOWER_BOUND].number),
+        .extent = varint_unfold(f[DATATYPE_EXTENT].number),
+        .combiner = (unsigned)f[DATATYPE_COMBINER].number,
+        .cut = f[DATATYPE_CUT].number == 1,
+        .hash = f[DATATYPE_HASH].number,
+        .form_len = f[DATATYPE_FORM].len,
+    };
+    FORWARD(log_take_text(log, &f[DATATYPE_NAME], &type.name));
+    FORWARD(log_take_text(log, &f[DATATYPE_FORM], &form));
+    type.form = (const uint8_t *)form;
     FORWARD(check_form(log, &type));
     return log_put_row(&log->datatypes, &log->datatype_by_id, type.id, &type, sizeof type);
 }

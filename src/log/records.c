@@ -9,9 +9,10 @@
 #include "fmt/counters.h"
 #include "log/private.h"
 
-// A text of its own, ended by a 0 byte.
+// A text of its own, ended by a 0 byte. Stays as it is where the record has no such field.
 int log_take_text(struct log *log, const struct field *field, const char **text)
 {
+    if (!field->key) return 0;
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
     char *copy = arena_alloc(&log->arena, field->len + 1);
     RETURN_IF(!copy, -ENOMEM);
@@ -36,6 +37,16 @@ static int take_word(struct log *log, const struct field *field, struct log_stri
     return 0;
 }
 
+// All words of a key.
+static int take_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words)
+{
+    struct field field;
+    while (fields_next(&body, &field) > 0) {
+        if (field.key == key) FORWARD(take_word(log, &field, words));
+    }
+    return 0;
+}
+
 // Times far out of reach are damage; kept small so that sums of them stay in range.
 int64_t log_take_ns(int64_t ns)
 {
@@ -44,125 +55,27 @@ int64_t log_take_ns(int64_t ns)
     return ns < -limit ? -limit : ns;
 }
 
-static int take_job_field(struct log *log, struct log_job *job, const struct field *field)
-{
-    switch (field->key) {
-    case JOB_COMMAND: return take_word(log, field, &job->command);
-    case JOB_START_NS: job->start_ns = field->number; return 0;
-    case JOB_END_NS: job->end_ns = field->number; return 0;
-    case JOB_HOST: return log_take_text(log, field, &job->host);
-    case JOB_CWD: return log_take_text(log, field, &job->cwd);
-    case JOB_EXIT_STATUS:
-        job->has_exit_status = true;
-        job->exit_status = (int)field->number;
-        return 0;
-    case JOB_VERSION: return log_take_text(log, field, &job->version);
-    case JOB_READ_CHARS: job->read_chars = field->number; return 0;
-    case JOB_WRITE_CHARS: job->write_chars = field->number; return 0;
-    case JOB_CHARS_KNOWN: job->chars_known = field->number == 1; return 0;
-    case JOB_UID: job->uid = field->number; return 0;
-    case JOB_ID: return log_take_text(log, field, &job->id);
-    case JOB_NPROCS: job->nprocs = field->number; return 0;
-    case JOB_COMPLETE: job->complete = field->number == 1; return 0;
-    default: return 0;
-    }
-}
-
 static int take_job(struct log *log, struct fields_in body)
 {
-    struct field field;
-    int more;
-    log->job.command.count = 0;
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_job_field(log, &log->job, &field));
-    return more;
-}
-
-static int take_left_out(uint64_t bytes[LEFT_OUT_COUNT], uint64_t packed)
-{
-    unsigned reason = packed & 15;
-    if (reason < LEFT_OUT_COUNT) bytes[reason] += packed >> 4;
-    return 0;
-}
-
-// What the coverage of a process is made of.
-static int take_bytes_field(struct log_process *process, const struct field *field)
-{
-    switch (field->key) {
-    case PROCESS_READ_CHARS:
-        process->chars_known = true;
-        process->read_chars = field->number;
-        return 0;
-    case PROCESS_WRITE_CHARS: process->write_chars = field->number; return 0;
-    case PROCESS_LOAD_READ_CHARS: process->load_read_chars = field->number; return 0;
-    case PROCESS_LOAD_WRITE_CHARS: process->load_write_chars = field->number; return 0;
-    case PROCESS_LEFT_OUT_READ: return take_left_out(process->left_out_read, field->number);
-    case PROCESS_LEFT_OUT_WRITE: return take_left_out(process->left_out_write, field->number);
-    case PROCESS_LEFT_OUT_CALLS: process->left_out_calls = field->number; return 0;
-    case PROCESS_RAW_RINGS: process->raw_rings = field->number; return 0;
-    case PROCESS_STDIO_KERNEL_READ: process->stdio_kernel_read = field->number; return 0;
-    case PROCESS_STDIO_KERNEL_WRITE: process->stdio_kernel_write = field->number; return 0;
-    default: return 0;
-    }
-}
-
-static int take_comm_field(struct log_process *process, const struct field *field)
-{
-    unsigned kind = field->number & 15;
-    uint64_t value = field->number >> 4;
-    if (kind >= STREAM_COMM_KINDS) return 0;
-    struct log_comm_sum *comm = &process->comm[kind];
-    if (field->key == PROCESS_COMM_CALLS) comm->count = value;
-    if (field->key == PROCESS_COMM_BYTES) comm->bytes = value;
-    if (field->key == PROCESS_COMM_NS) comm->time_ns = (int64_t)value;
-    return 0;
-}
-
-static int take_rank_and_time_field(struct log *log, struct log_process *process, const struct field *field)
-{
-    switch (field->key) {
-    case PROCESS_RANK:
-        process->has_rank = field->number != 0;
-        process->rank = (int64_t)(uint32_t)field->number - 1;
-        return 0;
-    case PROCESS_LOCAL_RANK: process->local_rank = (int64_t)(uint32_t)field->number - 1; return 0;
-    case PROCESS_MPI: return log_take_text(log, field, &process->mpi);
-    case PROCESS_MPI_SIZE: process->mpi_size = field->number; return 0;
-    case PROCESS_CLOCK_UNITS: process->clock.origin_units = field->number; return 0;
-    case PROCESS_CLOCK_NS: process->clock.origin_ns = log_take_ns(varint_unfold(field->number)); return 0;
-    case PROCESS_CLOCK_SPAN_UNITS: process->clock.span_units = field->number; return 0;
-    case PROCESS_CLOCK_SPAN_NS: process->clock.span_ns = field->number; return 0;
-    case PROCESS_COMM_CALLS:
-    case PROCESS_COMM_BYTES:
-    case PROCESS_COMM_NS: return take_comm_field(process, field);
-    case PROCESS_IO_NS:
-        process->io_known = true;
-        process->io_ns = log_take_ns((int64_t)field->number);
-        return 0;
-    default: return take_bytes_field(process, field);
-    }
-}
-
-static int take_process_field(struct log *log, struct log_process *process, const struct field *field)
-{
-    switch (field->key) {
-    case PROCESS_ID: process->id = (uint32_t)field->number; return 0;
-    case PROCESS_PID: process->pid = (uint32_t)field->number; return 0;
-    case PROCESS_PPID: process->ppid = (uint32_t)field->number; return 0;
-    case PROCESS_UID: process->uid = (uint32_t)field->number; return 0;
-    case PROCESS_HOST: return log_take_text(log, field, &process->host);
-    case PROCESS_EXE: return log_take_text(log, field, &process->exe);
-    case PROCESS_ARG: return take_word(log, field, &process->args);
-    case PROCESS_CWD: return log_take_text(log, field, &process->cwd);
-    case PROCESS_START_NS: process->start_ns = log_take_ns((int64_t)field->number); return 0;
-    case PROCESS_END_NS:
-        process->has_end = true;
-        process->end_ns = log_take_ns((int64_t)field->number);
-        return 0;
-    case PROCESS_EXIT: process->exit = (unsigned)field->number; return 0;
-    case PROCESS_EXIT_VALUE: process->exit_value = (uint32_t)field->number; return 0;
-    case PROCESS_TRACE_ENDED: process->trace_ended = (unsigned)field->number; return 0;
-    default: return take_rank_and_time_field(log, process, field);
-    }
+    struct field f[JOB_COMPLETE + 1];
+    FORWARD(fields_by_key(body, f, JOB_COMPLETE + 1));
+    log->job = (struct log_job){
+        .start_ns = f[JOB_START_NS].number,
+        .end_ns = f[JOB_END_NS].number,
+        .has_exit_status = f[JOB_EXIT_STATUS].key,
+        .exit_status = (int)f[JOB_EXIT_STATUS].number,
+        .read_chars = f[JOB_READ_CHARS].number,
+        .write_chars = f[JOB_WRITE_CHARS].number,
+        .chars_known = f[JOB_CHARS_KNOWN].number == 1,
+        .uid = f[JOB_UID].number,
+        .nprocs = f[JOB_NPROCS].number,
+        .complete = f[JOB_COMPLETE].number == 1,
+    };
+    FORWARD(log_take_text(log, &f[JOB_HOST], &log->job.host));
+    FORWARD(log_take_text(log, &f[JOB_CWD], &log->job.cwd));
+    FORWARD(log_take_text(log, &f[JOB_VERSION], &log->job.version));
+    FORWARD(log_take_text(log, &f[JOB_ID], &log->job.id));
+    return take_words(log, body, JOB_COMMAND, &log->job.command);
 }
 
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes)
@@ -175,82 +88,121 @@ int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const 
     return 0;
 }
 
-static int take_process(struct log *log, struct fields_in body)
+// Numbers whose low four bits say which item of an array they belong to.
+static void take_indexed(struct log_process *process, const struct field *field)
 {
-    struct log_process process = {.local_rank = -1, .clock = {.span_units = 1, .span_ns = 1}};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_process_field(log, &process, &field));
-    FORWARD(more);
-    if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
-    return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
+    unsigned index = field->number & 15;
+    uint64_t value = field->number >> 4;
+    if (index < LEFT_OUT_COUNT) {
+        if (field->key == PROCESS_LEFT_OUT_READ) process->left_out_read[index] += value;
+        if (field->key == PROCESS_LEFT_OUT_WRITE) process->left_out_write[index] += value;
+    }
+    if (index < STREAM_COMM_KINDS) {
+        if (field->key == PROCESS_COMM_CALLS) process->comm[index].count = value;
+        if (field->key == PROCESS_COMM_BYTES) process->comm[index].bytes = value;
+        if (field->key == PROCESS_COMM_NS) process->comm[index].time_ns = (int64_t)value;
+    }
 }
 
-static int take_file_field(struct log *log, struct log_file *file, const struct field *field)
+static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
 {
-    switch (field->key) {
-    case FILE_ID: file->id = (uint32_t)field->number; return 0;
-    case FILE_NAME: file->record_id = XXH64(field->data, field->len, 0); return log_take_text(log, field, &file->name);
-    case FILE_DEVICE: file->device = field->number; return 0;
-    case FILE_INODE: file->inode = field->number; return 0;
-    case FILE_BLOCK_SIZE: file->block_size = (uint32_t)field->number; return 0;
-    case FILE_FS_TYPE: file->fs_type = field->number; return 0;
-    case FILE_MOUNT: return log_take_text(log, field, &file->mount);
-    case FILE_FS_NAME: return log_take_text(log, field, &file->fs_name);
-    case FILE_TYPE: file->type = (uint32_t)field->number; return 0;
-    default: return 0;
-    }
+    return (struct log_process){
+        .id = (uint32_t)f[PROCESS_ID].number,
+        .pid = (uint32_t)f[PROCESS_PID].number,
+        .ppid = (uint32_t)f[PROCESS_PPID].number,
+        .uid = (uint32_t)f[PROCESS_UID].number,
+        .start_ns = log_take_ns((int64_t)f[PROCESS_START_NS].number),
+        .has_end = f[PROCESS_END_NS].key,
+        .end_ns = log_take_ns((int64_t)f[PROCESS_END_NS].number),
+        .exit = (unsigned)f[PROCESS_EXIT].number,
+        .exit_value = (uint32_t)f[PROCESS_EXIT_VALUE].number,
+        .trace_ended = (unsigned)f[PROCESS_TRACE_ENDED].number,
+        .has_rank = f[PROCESS_RANK].number,
+        .rank = f[PROCESS_RANK].number ? (int64_t)(uint32_t)f[PROCESS_RANK].number - 1 : 0,
+        .local_rank = (int64_t)(uint32_t)f[PROCESS_LOCAL_RANK].number - 1,
+        .mpi_size = f[PROCESS_MPI_SIZE].number,
+        .clock.origin_units = f[PROCESS_CLOCK_UNITS].number,
+        .clock.origin_ns = log_take_ns(varint_unfold(f[PROCESS_CLOCK_NS].number)),
+        .clock.span_units = f[PROCESS_CLOCK_SPAN_UNITS].number,
+        .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
+        .io_known = f[PROCESS_IO_NS].key,
+        .io_ns = log_take_ns((int64_t)f[PROCESS_IO_NS].number),
+        .chars_known = f[PROCESS_READ_CHARS].key,
+        .read_chars = f[PROCESS_READ_CHARS].number,
+        .write_chars = f[PROCESS_WRITE_CHARS].number,
+        .load_read_chars = f[PROCESS_LOAD_READ_CHARS].number,
+        .load_write_chars = f[PROCESS_LOAD_WRITE_CHARS].number,
+        .left_out_calls = f[PROCESS_LEFT_OUT_CALLS].number,
+        .raw_rings = f[PROCESS_RAW_RINGS].number,
+        .stdio_kernel_read = f[PROCESS_STDIO_KERNEL_READ].number,
+        .stdio_kernel_write = f[PROCESS_STDIO_KERNEL_WRITE].number,
+    };
+}
+
+static int take_process(struct log *log, struct fields_in body)
+{
+    struct field f[PROCESS_IO_NS + 1], field;
+    FORWARD(fields_by_key(body, f, PROCESS_IO_NS + 1));
+    struct log_process process = process_of(f);
+    if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
+    FORWARD(log_take_text(log, &f[PROCESS_HOST], &process.host));
+    FORWARD(log_take_text(log, &f[PROCESS_EXE], &process.exe));
+    FORWARD(log_take_text(log, &f[PROCESS_CWD], &process.cwd));
+    FORWARD(log_take_text(log, &f[PROCESS_MPI], &process.mpi));
+    FORWARD(take_words(log, body, PROCESS_ARG, &process.args));
+    while (fields_next(&body, &field) > 0) take_indexed(&process, &field);
+    return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
 static int take_file(struct log *log, struct fields_in body)
 {
-    struct log_file file = {.name = ""};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_file_field(log, &file, &field));
-    FORWARD(more);
+    struct field f[FILE_FS_NAME + 1];
+    FORWARD(fields_by_key(body, f, FILE_FS_NAME + 1));
+    struct log_file file = {
+        .id = (uint32_t)f[FILE_ID].number,
+        .name = "",
+        .record_id = f[FILE_NAME].key ? XXH64(f[FILE_NAME].data, f[FILE_NAME].len, 0) : 0,
+        .device = f[FILE_DEVICE].number,
+        .inode = f[FILE_INODE].number,
+        .block_size = (uint32_t)f[FILE_BLOCK_SIZE].number,
+        .fs_type = f[FILE_FS_TYPE].number,
+        .type = (uint32_t)f[FILE_TYPE].number,
+    };
+    FORWARD(log_take_text(log, &f[FILE_NAME], &file.name));
+    FORWARD(log_take_text(log, &f[FILE_MOUNT], &file.mount));
+    FORWARD(log_take_text(log, &f[FILE_FS_NAME], &file.fs_name));
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
 static int take_call(struct log *log, struct fields_in body)
 {
-    struct log_call call = {.name = ""};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        switch (field.key) {
-        case CALL_ID: call.id = field.number < LOG_MAX_CALL_ID ? (uint32_t)field.number : LOG_MAX_CALL_ID; break;
-        case CALL_NAME: FORWARD(log_take_text(log, &field, &call.name)); break;
-        // Layers and classes of a later version keep their calls' names, without a layer or class.
-        case CALL_LAYER: call.layer = field.number < LAYER_COUNT ? (uint8_t)field.number : LAYER_NONE; break;
-        case CALL_CLASS: call.class = field.number < CLASS_COUNT ? (uint8_t)field.number : CLASS_NONE; break;
-        case CALL_TRAITS: call.traits = (uint8_t)field.number; break;
-        default: break;
-        }
-    }
-    FORWARD(more);
-    RETURN_IF(call.id >= LOG_MAX_CALL_ID, ERR_FORMAT);
+    struct field f[CALL_TRAITS + 1];
+    FORWARD(fields_by_key(body, f, CALL_TRAITS + 1));
+    RETURN_IF(f[CALL_ID].number >= LOG_MAX_CALL_ID, ERR_FORMAT);
+    // Layers and classes of a later version keep their calls' names, without a layer or class.
+    struct log_call call = {
+        .id = (uint32_t)f[CALL_ID].number,
+        .name = "",
+        .layer = f[CALL_LAYER].number < LAYER_COUNT ? (uint8_t)f[CALL_LAYER].number : LAYER_NONE,
+        .class = f[CALL_CLASS].number < CLASS_COUNT ? (uint8_t)f[CALL_CLASS].number : CLASS_NONE,
+        .traits = (uint8_t)f[CALL_TRAITS].number,
+    };
+    FORWARD(log_take_text(log, &f[CALL_NAME], &call.name));
     call.build_id = call_find(call.name, call.id);
     return log_put_row(&log->calls, NULL, 0, &call, sizeof call);
 }
 
 static int take_loss(struct log *log, struct fields_in body)
 {
-    struct log_loss loss = {0};
-    uint32_t process = 0;
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        switch (field.key) {
-        case LOSS_PROCESS: process = (uint32_t)field.number + 1; break;
-        case LOSS_REASON: loss.reason = (unsigned)field.number; break;
-        case LOSS_COUNT: loss.count = field.number; break;
-        case LOSS_BYTES: loss.bytes = field.number; break;
-        case LOSS_TEXT: FORWARD(log_take_text(log, &field, &loss.text)); break;
-        default: break;
-        }
-    }
-    FORWARD(more);
+    struct field f[LOSS_TEXT + 1];
+    FORWARD(fields_by_key(body, f, LOSS_TEXT + 1));
+    uint32_t process = f[LOSS_PROCESS].key ? (uint32_t)f[LOSS_PROCESS].number + 1 : 0;
+    struct log_loss loss = {
+        .reason = (unsigned)f[LOSS_REASON].number,
+        .count = f[LOSS_COUNT].number,
+        .bytes = f[LOSS_BYTES].number,
+    };
+    FORWARD(log_take_text(log, &f[LOSS_TEXT], &loss.text));
     FORWARD(log_put_row(&log->losses, NULL, 0, &loss, sizeof loss));
     return log_put_row(&log->loss_processes, NULL, 0, &process, sizeof process);
 }
@@ -258,66 +210,55 @@ static int take_loss(struct log *log, struct fields_in body)
 static int take_setting(struct log *log, struct fields_in body)
 {
     struct log_setting setting = {0};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.key == SETTING_NAME) FORWARD(log_take_text(log, &field, &setting.name));
-        if (field.key == SETTING_VALUE) FORWARD(log_take_text(log, &field, &setting.value));
-    }
-    FORWARD(more);
+    struct field f[SETTING_VALUE + 1];
+    FORWARD(fields_by_key(body, f, SETTING_VALUE + 1));
+    FORWARD(log_take_text(log, &f[SETTING_NAME], &setting.name));
+    FORWARD(log_take_text(log, &f[SETTING_VALUE], &setting.value));
     RETURN_IF(!setting.name, ERR_FORMAT);
     return log_put_row(&log->settings, NULL, 0, &setting, sizeof setting);
 }
 
-// Records that are a few small numbers: values[key] for keys up to `last`.
-static int take_numbers(struct fields_in body, uint32_t *values, unsigned last)
-{
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.key <= last && !field.is_bytes) values[field.key] = (uint32_t)field.number;
-    }
-    return more;
-}
-
 static int take_stream(struct log *log, struct fields_in body)
 {
-    uint32_t values[STREAM_LOCAL + 1] = {0};
-    FORWARD(take_numbers(body, values, STREAM_LOCAL));
-    struct stream_row row = {values[STREAM_ID], values[STREAM_PROCESS], values[STREAM_LOCAL]};
+    struct field f[STREAM_LOCAL + 1];
+    FORWARD(fields_by_key(body, f, STREAM_LOCAL + 1));
+    struct stream_row row = {
+        .id = (uint32_t)f[STREAM_ID].number,
+        .process = (uint32_t)f[STREAM_PROCESS].number,
+        .local = (uint32_t)f[STREAM_LOCAL].number,
+    };
     return log_put_row(&log->streams, &log->stream_by_id, row.id, &row, sizeof row);
 }
 
 static int take_link(struct table *links, struct fields_in body)
 {
-    uint32_t values[LINK_GLOBAL + 1] = {0};
-    FORWARD(take_numbers(body, values, LINK_GLOBAL));
-    struct link_row row = {values[LINK_PROCESS], values[LINK_LOCAL], values[LINK_GLOBAL]};
+    struct field f[LINK_GLOBAL + 1];
+    FORWARD(fields_by_key(body, f, LINK_GLOBAL + 1));
+    struct link_row row = {
+        .process = (uint32_t)f[LINK_PROCESS].number,
+        .local = (uint32_t)f[LINK_LOCAL].number,
+        .global = (uint32_t)f[LINK_GLOBAL].number,
+    };
     return log_put_row(links, NULL, 0, &row, sizeof row);
 }
 
 static int take_callsite(struct log *log, struct fields_in body)
 {
-    struct callsite_row callsite = {0};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.key == CALLSITE_ID) callsite.id = (uint32_t)field.number;
-        if (field.key == CALLSITE_PROCESS) callsite.process = (uint32_t)field.number;
-        if (field.key == CALLSITE_LINE) FORWARD(log_take_text(log, &field, &callsite.line));
-    }
-    FORWARD(more);
-    uint64_t key = lookup_pair(callsite.process, callsite.id);
-    return log_put_row(&log->callsites, &log->callsite_by_id, key, &callsite, sizeof callsite);
+    struct field f[CALLSITE_PROCESS + 1];
+    FORWARD(fields_by_key(body, f, CALLSITE_PROCESS + 1));
+    struct callsite_row row = {(uint32_t)f[CALLSITE_PROCESS].number, (uint32_t)f[CALLSITE_ID].number, NULL};
+    FORWARD(log_take_text(log, &f[CALLSITE_LINE], &row.line));
+    uint64_t key = lookup_pair(row.process, row.id);
+    return log_put_row(&log->callsites, &log->callsite_by_id, key, &row, sizeof row);
 }
 
 static int take_counters(struct log *log, struct fields_in body)
 {
-    uint32_t values[COUNTERS_PROCESS + 1] = {0};
+    struct field f[COUNTERS_PROCESS + 1];
     size_t len = (size_t)(body.end - body.at);
-    FORWARD(take_numbers(body, values, COUNTERS_PROCESS));
+    FORWARD(fields_by_key(body, f, COUNTERS_PROCESS + 1));
     struct counters_row row = {
-        .process = values[COUNTERS_PROCESS],
+        .process = (uint32_t)f[COUNTERS_PROCESS].number,
         .number = (uint32_t)log->counters.count,
         .body = arena_copy(&log->arena, body.at, len),
         .len = len,
@@ -326,35 +267,25 @@ static int take_counters(struct log *log, struct fields_in body)
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
 }
 
-static int take_samples(struct log *log, struct log_device *device, const struct field *field)
-{
-    const char *copy;
-    FORWARD(log_take_text(log, field, &copy));
-    device->samples.at = (const uint8_t *)copy;
-    device->samples.end = device->samples.at + field->len;
-    return device_samples_sum(device->samples, &device->sample_count, &device->sum);
-}
-
-static int take_device_field(struct log *log, struct log_device *device, const struct field *field)
-{
-    switch (field->key) {
-    case DEVICE_ID: device->id = (uint32_t)field->number; return 0;
-    case DEVICE_NAME: return log_take_text(log, field, &device->name);
-    case DEVICE_NUMBER: device->number = field->number; return 0;
-    case DEVICE_HOST: return log_take_text(log, field, &device->host);
-    case DEVICE_START_NS: device->start_ns = log_take_ns((int64_t)field->number); return 0;
-    case DEVICE_SAMPLES: return take_samples(log, device, field);
-    default: return 0;
-    }
-}
-
 static int take_device(struct log *log, struct fields_in body)
 {
-    struct log_device device = {.name = ""};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_device_field(log, &device, &field));
-    FORWARD(more);
+    struct field f[DEVICE_SAMPLES + 1];
+    const char *samples = NULL;
+    FORWARD(fields_by_key(body, f, DEVICE_SAMPLES + 1));
+    struct log_device device = {
+        .id = (uint32_t)f[DEVICE_ID].number,
+        .name = "",
+        .number = f[DEVICE_NUMBER].number,
+        .start_ns = log_take_ns((int64_t)f[DEVICE_START_NS].number),
+    };
+    FORWARD(log_take_text(log, &f[DEVICE_NAME], &device.name));
+    FORWARD(log_take_text(log, &f[DEVICE_HOST], &device.host));
+    FORWARD(log_take_text(log, &f[DEVICE_SAMPLES], &samples));
+    if (samples) {
+        const uint8_t *at = (const uint8_t *)samples;
+        device.samples = (struct device_samples_in){at, at + f[DEVICE_SAMPLES].len};
+        FORWARD(device_samples_sum(device.samples, &device.sample_count, &device.sum));
+    }
     return log_put_row(&log->devices, &log->device_by_id, device.id, &device, sizeof device);
 }
 

@@ -14,42 +14,22 @@ struct file_row {
     uint64_t number[FILE_KEYS]; // by key; 0 is not known
 };
 
-// A file as one process describes it.
-struct description {
-    struct field name;
-    struct field mount;
-    uint64_t number[FILE_KEYS];
-};
-
-static int read_description(struct fields_in body, struct description *file)
-{
-    *file = (struct description){0};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.is_bytes && field.key == FILE_NAME) file->name = field;
-        if (field.is_bytes && field.key == FILE_MOUNT) file->mount = field;
-        if (!field.is_bytes && field.key < FILE_KEYS) file->number[field.key] = field.number;
-    }
-    FORWARD(more);
-    RETURN_IF(file->name.len == 0 || file->number[FILE_ID] == 0 || file->number[FILE_ID] > UINT32_MAX, ERR_FORMAT);
-    RETURN_IF(file->name.len > MAX_NAME_BYTES || file->mount.len > MAX_NAME_BYTES, ERR_FORMAT);
-    return 0;
-}
-
 int file_table_add(struct file_table *table, struct fields_in body, uint32_t *local, uint32_t *global)
 {
-    struct description file;
-    FORWARD(read_description(body, &file));
-    FORWARD(intern_add(&table->names, file.name.data, file.name.len, global));
+    struct field f[FILE_KEYS];
+    const struct field *name = &f[FILE_NAME], *mount = &f[FILE_MOUNT];
+    FORWARD(fields_by_key(body, f, FILE_KEYS));
+    RETURN_IF(name->len == 0 || f[FILE_ID].number == 0 || f[FILE_ID].number > UINT32_MAX, ERR_FORMAT);
+    RETURN_IF(name->len > MAX_NAME_BYTES || mount->len > MAX_NAME_BYTES, ERR_FORMAT);
+    FORWARD(intern_add(&table->names, name->data, name->len, global));
     if (*global > table->count) FORWARD(array_push(table->row, table->count, (struct file_row){0}));
-    *local = (uint32_t)file.number[FILE_ID];
+    *local = (uint32_t)f[FILE_ID].number;
     struct file_row *row = &table->row[*global - 1];
     for (unsigned key = FILE_DEVICE; key < FILE_KEYS; key++) {
-        if (row->number[key] == 0) row->number[key] = file.number[key];
+        if (row->number[key] == 0) row->number[key] = f[key].number;
     }
-    if (!file.mount.len || row->mount) return 0;
-    return intern_add(&table->texts, file.mount.data, file.mount.len, &row->mount);
+    if (!mount->len || row->mount) return 0;
+    return intern_add(&table->texts, mount->data, mount->len, &row->mount);
 }
 
 int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)

@@ -119,13 +119,13 @@ void pack_write_job(struct pack *pack)
 
 static void read_start(struct pack *pack, struct fields_in body)
 {
-    struct field field;
-    while (fields_next(&body, &field) > 0) {
-        if (field.key == JOB_START_NS && !field.is_bytes) pack->start_epoch_ns = field.number;
-        if (field.key == JOB_HOST && field.is_bytes && field.len < sizeof pack->host) {
-            memcpy(pack->host, field.data, field.len);
-            pack->host[field.len] = 0;
-        }
+    struct field f[JOB_HOST + 1];
+    const struct field *host = &f[JOB_HOST];
+    fields_by_key(body, f, JOB_HOST + 1);
+    if (f[JOB_START_NS].number) pack->start_epoch_ns = f[JOB_START_NS].number;
+    if (host->is_bytes && host->len < sizeof pack->host) {
+        memcpy(pack->host, host->data, host->len);
+        pack->host[host->len] = 0;
     }
 }
 

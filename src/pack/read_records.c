@@ -14,31 +14,6 @@ enum {
     MAX_CHILD_ENDS = 1 << 20,
 };
 
-// A record's numbers by key, and its last string of bytes, for kinds that need no more.
-enum { PLAIN_KEYS = 8 };
-
-struct plain {
-    uint64_t number[PLAIN_KEYS];
-    const uint8_t *data;
-    size_t len; // of the last field of bytes
-};
-
-static int read_plain(struct fields_in body, struct plain *plain)
-{
-    *plain = (struct plain){0};
-    struct field field;
-    int more;
-    while ((more = fields_next(&body, &field)) > 0) {
-        if (field.is_bytes) {
-            plain->data = field.data;
-            plain->len = field.len;
-        } else if (field.key < PLAIN_KEYS) {
-            plain->number[field.key] = field.number;
-        }
-    }
-    return more;
-}
-
 // Keys that the packer writes itself. All others, known or not, go from the spill into the log as they are.
 static bool is_written_by_packer(unsigned key)
 {
@@ -89,12 +64,10 @@ static int read_file(struct pack *pack, struct pack_process *process, struct fie
 // A form that readers reject must not get into the log.
 static int check_datatype(struct fields_in body)
 {
+    struct field f[DATATYPE_FORM + 1];
     struct datatype type = {0};
-    struct field field;
-    int code = 0;
-    while (code == 0 && fields_next(&body, &field) > 0) {
-        if (field.key == DATATYPE_FORM && field.is_bytes) code = datatype_get(&type, field.data, field.len);
-    }
+    FORWARD(fields_by_key(body, f, DATATYPE_FORM + 1));
+    int code = f[DATATYPE_FORM].is_bytes ? datatype_get(&type, f[DATATYPE_FORM].data, f[DATATYPE_FORM].len) : 0;
     datatype_free(&type);
     return code;
 }
@@ -132,41 +105,38 @@ static int read_datatype(struct pack *pack, struct pack_process *process, struct
 static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
                        struct fields_in body)
 {
-    struct plain plain;
-    FORWARD(read_plain(body, &plain));
-    RETURN_IF(plain.len == 0, ERR_FORMAT);
+    struct field f[MODULE_PATH + 1];
+    const struct field *path = &f[MODULE_PATH];
+    FORWARD(fields_by_key(body, f, MODULE_PATH + 1));
+    RETURN_IF(path->len == 0, ERR_FORMAT);
     // The program itself has the name that it was called by, which need not be a path.
-    bool is_program = plain.data[0] != '/' && process->exe;
+    bool is_program = path->data[0] != '/' && process->exe;
     int64_t module = is_program
                          ? callsites_module(&pack->callsites, (const uint8_t *)process->exe, strlen(process->exe))
-                         : callsites_module(&pack->callsites, plain.data, plain.len);
+                         : callsites_module(&pack->callsites, path->data, path->len);
     RETURN_IF(module < 0, (int)module);
-    return lookup_set(modules, plain.number[MODULE_ID], (uint32_t)module);
+    return lookup_set(modules, f[MODULE_ID].number, (uint32_t)module);
 }
 
 static int read_callsite(struct pack_process *process, const struct lookup *modules, struct fields_in body)
 {
-    struct plain plain;
-    FORWARD(read_plain(body, &plain));
-    uint32_t module = lookup_find(modules, plain.number[CALLSITE_MODULE]);
-    RETURN_IF(module == LOOKUP_NONE || plain.number[CALLSITE_ID] > UINT32_MAX, ERR_FORMAT);
-    struct pack_site site = {
-        .id = (uint32_t)plain.number[CALLSITE_ID],
-        .module = module,
-        .address = plain.number[CALLSITE_ADDRESS],
-    };
+    struct field f[CALLSITE_ADDRESS + 1];
+    FORWARD(fields_by_key(body, f, CALLSITE_ADDRESS + 1));
+    uint32_t module = lookup_find(modules, f[CALLSITE_MODULE].number);
+    RETURN_IF(module == LOOKUP_NONE || f[CALLSITE_ID].number > UINT32_MAX, ERR_FORMAT);
+    struct pack_site site = {(uint32_t)f[CALLSITE_ID].number, module, f[CALLSITE_ADDRESS].number};
     return bytes_append(&process->sites, &site, sizeof site);
 }
 
 static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body)
 {
-    struct plain plain;
-    FORWARD(read_plain(body, &plain));
+    struct field f[CHILD_END_STATUS + 1];
+    FORWARD(fields_by_key(body, f, CHILD_END_STATUS + 1));
     RETURN_IF(pack->child_end_count >= MAX_CHILD_ENDS, ERR_LIMIT);
     struct pack_child_end end = {
-        .pid = (uint32_t)plain.number[CHILD_END_PID],
+        .pid = (uint32_t)f[CHILD_END_PID].number,
         .parent = process->id,
-        .status = (int)(uint32_t)plain.number[CHILD_END_STATUS],
+        .status = (int)(uint32_t)f[CHILD_END_STATUS].number,
     };
     return array_push(pack->child_end, pack->child_end_count, end);
 }
