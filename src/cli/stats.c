@@ -32,11 +32,6 @@ struct printer {
     struct table table; // of that layer
 };
 
-static size_t list_values(const struct log_stats_record *record, struct counters_value values[COUNTERS_MAX_VALUES])
-{
-    return counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
-}
-
 static int print_record_json(const struct log_stats_record *record, void *context)
 {
     struct printer *printer = context;
@@ -131,7 +126,7 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
                 module);
         printer->layer = record->layer;
     }
-    size_t count = list_values(record, values);
+    size_t count = counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s\t%" PRId64 "\t%" PRIu64 "\t%s\t", module, record->has_rank ? record->rank : 0,
                 record->file->record_id, values[i].name);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "findings/find.h"
 
 enum { ENOUGH = 4, PEERS = 4 };
@@ -11,12 +12,6 @@ enum { ENOUGH = 4, PEERS = 4 };
 static double byte_ns(const struct facts_sum *sum)
 {
     return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
 }
 
 // The middle of what a byte costs in files with requests of this size; 0 with too few of them.
@@ -30,7 +25,7 @@ static double peers_ns(const struct facts *facts, unsigned direction, unsigned s
             cost[count++] = byte_ns(&file->request[direction]);
     }
     if (count < PEERS) return 0;
-    qsort(cost, count, sizeof *cost, compare_doubles);
+    qsort(cost, count, sizeof *cost, order_double);
     return cost[count / 2];
 }
 

@@ -4,18 +4,12 @@
 #include <stdlib.h>
 
 #include "base/json_keys.h"
+#include "base/order.h"
 
 void interval_write(struct json_out *json, const char *key, const struct interval *interval)
 {
-    key_double(json, key, interval->middle);
-    key_double(json, "low", interval->low);
-    key_double(json, "high", interval->high);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
+    json_members(json, m_double(key, interval->middle), m_double("low", interval->low),
+                 m_double("high", interval->high));
 }
 
 static double median_of_sorted(const double *value, size_t count)
@@ -27,7 +21,7 @@ static double median_of_sorted(const double *value, size_t count)
 struct interval statistics_median(double *value, size_t count)
 {
     if (!count) return (struct interval){0};
-    qsort(value, count, sizeof *value, compare_doubles);
+    qsort(value, count, sizeof *value, order_double);
     double half = 0.98 * sqrt((double)count);
     size_t low = count < 6 || (double)count / 2 < half ? 0 : (size_t)floor((double)count / 2 - half);
     return (struct interval){median_of_sorted(value, count), value[low], value[count - 1 - low]};
@@ -61,7 +55,7 @@ static double student(size_t freedom)
 struct interval statistics_next(double *value, size_t count, double systematic)
 {
     if (!count) return (struct interval){0};
-    qsort(value, count, sizeof *value, compare_doubles);
+    qsort(value, count, sizeof *value, order_double);
     double middle = median_of_sorted(value, count), common = systematic * middle, chance = 0;
     if (count > 1) {
         chance = student(count - 1) * deviation_of(value, count) * sqrt(1 + 1 / (double)count);

@@ -53,12 +53,10 @@ const struct predicted_target *prediction_best(const struct prediction *predicti
 static void write_phase(const struct predicted_phase *phase, struct json_out *json)
 {
     json_object(json);
-    key_number(json, "id", phase->id);
-    key_bool(json, "predicted", phase->predicted);
+    json_members(json, m_number("id", phase->id), m_bool("predicted", phase->predicted));
     interval_write(json, "time", &phase->seconds);
     if (phase->points) {
-        key_text(json, "points", phase->points);
-        key_bool(json, "extrapolated", phase->extrapolated);
+        json_members(json, m_text("points", phase->points), m_bool("extrapolated", phase->extrapolated));
     }
     json_close(json);
 }
@@ -66,13 +64,10 @@ static void write_phase(const struct predicted_phase *phase, struct json_out *js
 static void write_target(const struct predicted_target *target, struct json_out *json)
 {
     json_object(json);
-    key_text(json, "name", target->name);
-    key_text(json, "method", target->method);
-    key_bool(json, "predictable", target->predictable);
-    key_text(json, "reason", target->reason);
+    json_members(json, m_text("name", target->name), m_text("method", target->method),
+                 m_bool("predictable", target->predictable), m_text("reason", target->reason));
     interval_write(json, "total", &target->total);
-    key_double_if(json, "cv", target->runs > 1, target->variation);
-    key_number(json, "runs", target->runs);
+    json_members(json, m_double_if("cv", target->runs > 1, target->variation), m_number("runs", target->runs));
     key_array(json, "phases");
     for (size_t i = 0; i < target->phases; i++) write_phase(&target->phase[i], json);
     json_close(json);
@@ -83,10 +78,9 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
 {
     const struct predicted_target *best = prediction_best(prediction);
     json_object(json);
-    key_text(json, "program", prediction->program);
-    key_text(json, "executable", prediction->executable);
-    key_number(json, "programs", prediction->programs);
-    key_double_if(json, "recorded", prediction->recorded > 0, prediction->recorded);
+    json_members(json, m_text("program", prediction->program), m_text("executable", prediction->executable),
+                 m_number("programs", prediction->programs),
+                 m_double_if("recorded", prediction->recorded > 0, prediction->recorded));
     key_array(json, "targets");
     for (size_t i = 0; i < prediction->targets; i++) write_target(&prediction->target[i], json);
     json_close(json);

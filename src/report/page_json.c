@@ -11,30 +11,20 @@
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 
-// Writes a value whose lists have at most `most` members.
-typedef int section_write(struct page *page, struct json_out *json, size_t most);
+// --- sections that nothing else has; their lists have at most `most` members
 
-static int write_title(struct page *page, struct json_out *json, size_t most)
+static void write_title(const struct page *page, struct json_out *json)
 {
     enum { LONGEST = 200 };
     const struct log_strings *command = &log_job(page->source.log)->command;
     char title[LONGEST + 1] = "";
     size_t len = 0;
-    (void)most;
     for (size_t i = 0; i < command->count && len < LONGEST; i++) {
         const char *word = command->word[i], *slash = i ? NULL : strrchr(word, '/');
         int added = snprintf(title + len, sizeof title - len, "%s%s", i ? " " : "", slash ? slash + 1 : word);
         len = added < 0 || (size_t)added > LONGEST - len ? LONGEST : len + (size_t)added;
     }
     json_bytes(json, title, len);
-    return 0;
-}
-
-static int write_log_name(struct page *page, struct json_out *json, size_t most)
-{
-    (void)most;
-    json_text(json, page_base_name(page->source.path));
-    return 0;
 }
 
 static void evidence_json(const struct finding_evidence *evidence, struct json_out *json)
@@ -68,48 +58,6 @@ static void finding_json(const struct finding *finding, struct json_out *json)
     json_close(json);
 }
 
-static int write_findings(struct page *page, struct json_out *json, size_t most)
-{
-    json_array(json);
-    for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
-    json_close(json);
-    return 0;
-}
-
-static int write_job(struct page *page, struct json_out *json, size_t most)
-{
-    summary_json(&page->summary, json, most);
-    return 0;
-}
-
-static int write_timeline(struct page *page, struct json_out *json, size_t most)
-{
-    return timeline_json(&page->collect.timeline, json, most, NAME_BYTES);
-}
-
-static int write_phases(struct page *page, struct json_out *json, size_t most)
-{
-    if (page->has_model) return phases_json(&page->model, json, most);
-    json_null(json);
-    return 0;
-}
-
-static int write_space(struct page *page, struct json_out *json, size_t most)
-{
-    return space_json(&page->collect.space, page->has_model ? &page->model : NULL, json, most, NAME_BYTES);
-}
-
-static int write_layers(struct page *page, struct json_out *json, size_t most)
-{
-    return layers_json(&page->collect.layers, json, most, most / 8, most / 2);
-}
-
-static int write_files(struct page *page, struct json_out *json, size_t most)
-{
-    files_json(&page->collect.files, json, most);
-    return 0;
-}
-
 static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
 {
     json_array_of(json, m_seconds(NULL, start_ns), m_seconds(NULL, (int64_t)sample->span_ns),
@@ -137,7 +85,7 @@ static void samples_json(const struct log_device *device, struct json_out *json,
 }
 
 // What the devices under the files did while the job ran.
-static int write_devices(struct page *page, struct json_out *json, size_t most)
+static void write_devices(const struct page *page, struct json_out *json, size_t most)
 {
     static const char *const column[] = {"start", "span",   "bytes_read",  "bytes_written",
                                          "reads", "writes", "utilisation", "queue"};
@@ -155,7 +103,6 @@ static int write_devices(struct page *page, struct json_out *json, size_t most)
         json_close(json);
     }
     json_close(json);
-    return 0;
 }
 
 static void key_list(struct json_out *json, const char *key, const struct text_list *texts)
@@ -163,12 +110,11 @@ static void key_list(struct json_out *json, const char *key, const struct text_l
     key_texts(json, key, (const char *const *)texts->text, texts->count);
 }
 
-static int write_summary(struct page *page, struct json_out *json, size_t most)
+static void write_summary(const struct page *page, struct json_out *json)
 {
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t bytes = totals->bytes[0] + totals->bytes[1];
     double transfer = (double)page->collect.transfer_ns / 1e9;
-    (void)most;
     json_object(json);
     key_list(json, "sentences", &page->sentences);
     json_members(json, m_double_if("io_share", totals->io_share >= 0, totals->io_share),
@@ -181,31 +127,30 @@ static int write_summary(struct page *page, struct json_out *json, size_t most)
     key_list(json, "not_captured", &page->not_captured);
     key_list(json, "cut", &page->cut);
     json_close(json);
-    return 0;
 }
 
 // --- the document
 
 static const struct section {
     const char *key;
-    section_write *write; // NULL: the predictions, which are JSON already
+    enum { TITLE, LOG, FINDINGS, JOB, TIMELINE, PHASES, SPACE, LAYERS, FILES, DEVICES, PREDICTIONS, SUMMARY } id;
     size_t most;
     size_t limit_bytes;
     bool in_index;   // known before the events are read
     const char *cut; // what is left out where the section is too long
 } sections[] = {
-    {"title", write_title, 0, 4 * KIB, true, "title"},
-    {"log", write_log_name, 0, 32 * KIB, true, "log"},
-    {"findings", write_findings, 64, 100 * KIB, false, "findings: those with the least time"},
-    {"job", write_job, 200, 200 * KIB, true, "job: its lists of processes, ranks and files"},
-    {"timeline", write_timeline, 12000, 600 * KIB, true, "timeline: its shortest pieces"},
-    {"phases", write_phases, 500, 300 * KIB, false, "phases: those after the first ones, or ranks of each"},
-    {"space", write_space, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
-    {"layers", write_layers, 128, 200 * KIB, false, "layers: processes with little time, and trees"},
-    {"files", write_files, FILES_SHOWN, 250 * KIB, false, "files: those with little time"},
-    {"devices", write_devices, 500, 80 * KIB, true, "devices: some samples"},
-    {"predictions", NULL, 0, 0, true, NULL},
-    {"summary", write_summary, 0, 64 * KIB, true, "summary"},
+    {"title", TITLE, 0, 4 * KIB, true, "title"},
+    {"log", LOG, 0, 32 * KIB, true, "log"},
+    {"findings", FINDINGS, 64, 100 * KIB, false, "findings: those with the least time"},
+    {"job", JOB, 200, 200 * KIB, true, "job: its lists of processes, ranks and files"},
+    {"timeline", TIMELINE, 12000, 600 * KIB, true, "timeline: its shortest pieces"},
+    {"phases", PHASES, 500, 300 * KIB, false, "phases: those after the first ones, or ranks of each"},
+    {"space", SPACE, SPACE_POINTS, 330 * KIB, false, "space: some of its points"},
+    {"layers", LAYERS, 128, 200 * KIB, false, "layers: processes with little time, and trees"},
+    {"files", FILES, FILES_SHOWN, 250 * KIB, false, "files: those with little time"},
+    {"devices", DEVICES, 500, 80 * KIB, true, "devices: some samples"},
+    {"predictions", PREDICTIONS, 0, 0, true, NULL},
+    {"summary", SUMMARY, 0, 64 * KIB, true, "summary"},
 };
 
 struct section_part {
@@ -217,7 +162,31 @@ struct section_part {
 static int write_part(void *context, struct json_out *json)
 {
     const struct section_part *part = context;
-    return part->section->write(part->page, json, part->most);
+    struct page *page = part->page;
+    const struct model *model = page->has_model ? &page->model : NULL;
+    size_t most = part->most;
+    switch (part->section->id) {
+    case TITLE: write_title(page, json); break;
+    case LOG: json_text(json, page_base_name(page->source.path)); break;
+    case FINDINGS:
+        json_array(json);
+        for (size_t i = 0; i < page->findings.count && i < most; i++) finding_json(&page->findings.finding[i], json);
+        json_close(json);
+        break;
+    case JOB: summary_json(&page->summary, json, most); break;
+    case TIMELINE: return timeline_json(&page->collect.timeline, json, most, NAME_BYTES);
+    case PHASES:
+        if (model) return phases_json(model, json, most);
+        json_null(json);
+        break;
+    case SPACE: return space_json(&page->collect.space, model, json, most, NAME_BYTES);
+    case LAYERS: return layers_json(&page->collect.layers, json, most, most / 8, most / 2);
+    case FILES: files_json(&page->collect.files, json, most); break;
+    case DEVICES: write_devices(page, json, most); break;
+    case PREDICTIONS: break; // JSON already: write_predictions
+    case SUMMARY: write_summary(page, json); break;
+    }
+    return 0;
 }
 
 // As many members as will probably fit.
@@ -261,10 +230,10 @@ int page_json(struct page *page, FILE *out)
         fprintf(out, ",\n\"%s\": ", section->key);
         if (page->is_pending && !section->in_index) {
             fputs("null", out);
-        } else if (section->write) {
-            FORWARD(write_section(page, section, out));
-        } else {
+        } else if (section->id == PREDICTIONS) {
             write_predictions(page, out);
+        } else {
+            FORWARD(write_section(page, section, out));
         }
     }
     fputs("}\n", out);

@@ -7,22 +7,17 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "base/order.h"
 #include "model/file/keywords.h"
 
 // --- processes and files of a family
-
-static int compare_ranks(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return left < right ? -1 : left > right;
-}
 
 static int add_ranks(struct family_use *use, const struct model_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t r = 0; r < parts[i].ranks; r++) FORWARD(array_push(use->rank, use->ranks, parts[i].rank[r]));
     }
-    if (use->ranks) qsort(use->rank, use->ranks, sizeof *use->rank, compare_ranks);
+    if (use->ranks) qsort(use->rank, use->ranks, sizeof *use->rank, order_uint32);
     size_t kept = 0;
     for (size_t i = 0; i < use->ranks; i++) {
         if (!kept || use->rank[kept - 1] != use->rank[i]) use->rank[kept++] = use->rank[i];

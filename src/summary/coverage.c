@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/human.h"
+#include "base/order.h"
 #include "log/describe.h"
 
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record)
@@ -29,13 +30,6 @@ void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIREC
     }
 }
 
-static int compare_pids(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a;
-    uint32_t right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
 // For logs without the count that `record` made. The count of a process includes the children it reaped, so this sums
 // only processes whose parent is not in the log.
 static int total_from_processes(struct coverage *coverage, const struct log *log)
@@ -45,11 +39,11 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
     uint32_t *pids = malloc(count * sizeof *pids);
     RETURN_IF(!pids, -ENOMEM);
     for (size_t i = 0; i < count; i++) pids[i] = log_process_at(log, i)->pid;
-    qsort(pids, count, sizeof *pids, compare_pids);
+    qsort(pids, count, sizeof *pids, order_uint32);
     coverage->known = true;
     for (size_t i = 0; i < count; i++) {
         const struct log_process *process = log_process_at(log, i);
-        if (bsearch(&process->ppid, pids, count, sizeof *pids, compare_pids)) continue;
+        if (bsearch(&process->ppid, pids, count, sizeof *pids, order_uint32)) continue;
         coverage->known = coverage->known && process->chars_known;
         coverage->total[DIRECTION_READ] += process->read_chars + process->load_read_chars;
         coverage->total[DIRECTION_WRITE] += process->write_chars + process->load_write_chars;

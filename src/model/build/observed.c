@@ -3,19 +3,14 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/order.h"
 #include "model/build/build.h"
-
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
 
 static struct model_pause pause_of(int64_t *times_ns, size_t count)
 {
     struct model_pause pause = {.count = count};
     if (!count) return pause;
-    qsort(times_ns, count, sizeof *times_ns, compare_ns);
+    qsort(times_ns, count, sizeof *times_ns, order_int64);
     for (size_t i = 0; i < count; i++) pause.total_ns += times_ns[i];
     for (unsigned q = 0; q < 5; q++) pause.quantile_ns[q] = times_ns[(count - 1) * q / 4];
     return pause;
@@ -32,12 +27,12 @@ static void observe_period(struct model_family *family, const struct model_phase
         squares += (double)between[i] * (double)between[i];
     }
     double mean = sum / (double)count, variance = squares / (double)count - mean * mean;
-    qsort(between, count, sizeof *between, compare_ns);
+    qsort(between, count, sizeof *between, order_int64);
     family->has_period = true;
     family->period_ns = between[count / 2];
     family->irregularity = mean > 0 && variance > 0 ? sqrt(variance) / mean : 0;
     for (size_t i = 0; i < count; i++) between[i] = (int64_t)(phase[i + 1]->tick - phase[i]->tick);
-    qsort(between, count, sizeof *between, compare_ns);
+    qsort(between, count, sizeof *between, order_int64);
     family->period_ticks = (uint64_t)between[count / 2];
 }
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/order.h"
 
 enum {
     USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
@@ -27,12 +28,6 @@ struct cutting {
 
 // --- cuts
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 // A program that pauses this long before most of its operations does them one at a time: each such pause cuts.
 static int choose_pause(struct cutting *c, int64_t gap_ns)
 {
@@ -42,7 +37,7 @@ static int choose_pause(struct cutting *c, int64_t gap_ns)
     int64_t *idle = malloc(thread->transfers * sizeof *idle);
     RETURN_IF(!idle, -ENOMEM);
     for (size_t i = 0; i < thread->transfers; i++) idle[i] = thread->gap[i].idle_ns;
-    qsort(idle, thread->transfers, sizeof *idle, compare_ns);
+    qsort(idle, thread->transfers, sizeof *idle, order_int64);
     int64_t usual_ns = idle[thread->transfers / 2];
     free(idle);
     bool is_slow = usual_ns >= gap_ns / USUAL_PAUSES && usual_ns < gap_ns;

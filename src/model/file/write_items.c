@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/lookup.h"
+#include "base/order.h"
 #include "model/access_order.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
@@ -209,12 +210,6 @@ static void summarise(struct kind_summary *of, const struct op *op)
     of->count++;
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 // Uniform: the quartiles are where those of evenly spread offsets would be, within what chance explains.
 static bool is_uniform(const int64_t quartile[5], uint64_t count)
 {
@@ -235,7 +230,7 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
             if (lists->list[i][k].kind == kind) offset[used++] = lists->list[i][k].at[AT_OFFSET];
         }
     }
-    qsort(offset, used, sizeof *offset, compare_offsets);
+    qsort(offset, used, sizeof *offset, order_int64);
     for (unsigned q = 0; q < 5; q++) quartile[q] = offset[(used - 1) * q / 4];
     free(offset);
     key_text(w->json, "distribution", is_uniform(quartile, count) ? "uniform" : "uneven");

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 
 enum {
     REQUESTS = 15,
@@ -43,15 +44,9 @@ static int64_t within(int64_t low, int64_t value, int64_t high)
 
 // --- measuring
 
-static int compare(const void *a, const void *b)
-{
-    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 static int64_t ranked(int64_t needed_ns[REQUESTS], unsigned faster)
 {
-    qsort(needed_ns, REQUESTS, sizeof *needed_ns, compare);
+    qsort(needed_ns, REQUESTS, sizeof *needed_ns, order_int64);
     return within(0, needed_ns[faster], COST_MOST_NS);
 }
 

@@ -71,53 +71,33 @@ void system_free(struct system *system)
 // --- writing
 
 // Empty text is not known: null.
-static void key_known(struct json_out *json, const char *key, const char *text)
-{
-    key_text(json, key, *text ? text : NULL);
-}
+#define m_known(name, value) m_text(name, *(value) ? (value) : NULL)
 
 static void write_storage(const struct system *system, struct json_out *json)
 {
     const struct storage *storage = &system->storage;
-    json_object(json);
-    key_known(json, "directory", storage->directory);
-    key_known(json, "file_system", storage->file_system);
-    key_known(json, "source", storage->source);
-    key_known(json, "options", storage->options);
-    key_known(json, "device", storage->device);
-    key_known(json, "model", storage->model);
-    key_bool_if(json, "rotational", storage->rotational >= 0, storage->rotational > 0);
-    key_known(json, "raid", storage->raid);
-    key_number(json, "stripe", storage->stripe_bytes);
-    key_known(json, "write_cache", storage->write_cache);
-    key_number(json, "size", storage->size_bytes);
-    key_number(json, "free", storage->free_bytes);
-    key_known(json, "cache", system->cache);
-    key_known(json, "host", storage->host);
-    key_known(json, "kernel", storage->kernel);
-    key_number(json, "memory", storage->memory_bytes);
-    key_number(json, "processors", storage->processors);
-    json_close(json);
+    json_object_of(json, m_known("directory", storage->directory), m_known("file_system", storage->file_system),
+                   m_known("source", storage->source), m_known("options", storage->options),
+                   m_known("device", storage->device), m_known("model", storage->model),
+                   m_bool_if("rotational", storage->rotational >= 0, storage->rotational > 0),
+                   m_known("raid", storage->raid), m_number("stripe", storage->stripe_bytes),
+                   m_known("write_cache", storage->write_cache), m_number("size", storage->size_bytes),
+                   m_number("free", storage->free_bytes), m_known("cache", system->cache),
+                   m_known("host", storage->host), m_known("kernel", storage->kernel),
+                   m_number("memory", storage->memory_bytes), m_number("processors", storage->processors));
 }
 
 static void write_point(const struct system_point *point, struct json_out *json)
 {
     json_object(json);
-    key_text(json, "op", point->write ? "write" : "read");
-    key_number(json, "size", point->size);
-    key_text(json, "mode", mode_names[point->mode]);
-    key_number(json, "np", point->np);
-    key_bool(json, "shared", point->shared);
-    key_bool(json, "collective", point->collective);
-    key_text(json, "cache", point->warm ? "warm" : "cold");
+    json_members(json, m_text("op", point->write ? "write" : "read"), m_number("size", point->size),
+                 m_text("mode", mode_names[point->mode]), m_number("np", point->np), m_bool("shared", point->shared),
+                 m_bool("collective", point->collective), m_text("cache", point->warm ? "warm" : "cold"));
     if (point->pause > 0) key_double(json, "pause", point->pause);
-    key_double(json, "bandwidth", point->bandwidth);
-    key_double(json, "low", point->low);
-    key_double(json, "high", point->high);
-    key_double(json, "latency_p50", point->latency_p50);
-    key_double(json, "latency_p99", point->latency_p99);
-    key_number(json, "runs", point->runs);
-    key_bool(json, "stable", point->stable);
+    json_members(json, m_double("bandwidth", point->bandwidth), m_double("low", point->low),
+                 m_double("high", point->high), m_double("latency_p50", point->latency_p50),
+                 m_double("latency_p99", point->latency_p99), m_number("runs", point->runs),
+                 m_bool("stable", point->stable));
     json_close(json);
 }
 
@@ -125,11 +105,8 @@ static void write_nodes(const struct system *system, struct json_out *json)
 {
     key_array(json, "nodes");
     for (size_t i = 0; i < system->nodes; i++) {
-        json_object(json);
-        key_text(json, "name", system->node[i].name);
-        key_double(json, "read", system->node[i].peak_read);
-        key_double(json, "write", system->node[i].peak_write);
-        json_close(json);
+        json_object_of(json, m_text("name", system->node[i].name), m_double("read", system->node[i].peak_read),
+                       m_double("write", system->node[i].peak_write));
     }
     json_close(json);
 }
@@ -153,22 +130,18 @@ int system_write(const struct system *system, FILE *out)
     json_key(json, "storage");
     write_storage(system, json);
     key_object(json, "peak");
-    key_double(json, "read", system->peak_read);
-    key_double(json, "write", system->peak_write);
+    json_members(json, m_double("read", system->peak_read), m_double("write", system->peak_write));
     if (system->nodes) write_nodes(system, json);
     json_close(json);
     key_object(json, "metadata");
-    key_number(json, "np", system->metadata.np);
-    key_double(json, "create", system->metadata.create);
-    key_double(json, "stat", system->metadata.stat);
-    key_double(json, "open", system->metadata.open);
-    key_double(json, "unlink", system->metadata.unlink);
+    json_members(json, m_number("np", system->metadata.np), m_double("create", system->metadata.create),
+                 m_double("stat", system->metadata.stat), m_double("open", system->metadata.open),
+                 m_double("unlink", system->metadata.unlink));
     json_close(json);
     key_object(json, "mpi");
-    key_known(json, "name", system->messages.name);
-    key_number(json, "np", system->messages.np);
-    key_double(json, "latency", system->messages.latency > 0 ? system->messages.latency : NAN);
-    key_double(json, "bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN);
+    json_members(json, m_known("name", system->messages.name), m_number("np", system->messages.np),
+                 m_double("latency", system->messages.latency > 0 ? system->messages.latency : NAN),
+                 m_double("bandwidth", system->messages.bandwidth > 0 ? system->messages.bandwidth : NAN));
     json_close(json);
     write_points(system, "points", false, json);
     write_points(system, "rested", true, json);
