@@ -1,4 +1,4 @@
-// Where the blocks lie: by the index at the log's end, or, where that is gone, by looking for them.
+// Finds the blocks of a log: in the index at its end or, if there is none, by a search for their marks.
 #include <errno.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int take_index_block(struct log *log, const struct bytes *raw)
     return more;
 }
 
-// A long index takes several blocks, one after the other up to the trailer. Moves `end` to where the trailer begins.
+// A long index consists of several adjacent blocks before the trailer. Moves `end` to the start of the trailer.
 static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, uint64_t *end)
 {
     uint8_t trailer[LOG_TRAILER_BYTES];
@@ -86,7 +86,7 @@ static int add_found(struct log *log, const struct log_block *block, uint64_t of
     return 0;
 }
 
-// The next offset at which the mark of a block stands, or the end.
+// Moves `offset` to the next mark of a block, or to the end.
 static int find_mark(const struct log *log, uint64_t end, uint64_t *offset)
 {
     enum { WINDOW_BYTES = 16 << 10 };
@@ -107,7 +107,7 @@ static int find_mark(const struct log *log, uint64_t end, uint64_t *offset)
     return 0;
 }
 
-// One step of the search: a good block, or everything up to the next mark.
+// One step of the search: adds a good block, or skips everything up to the next mark.
 static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
 {
     uint8_t header[LOG_BLOCK_HEADER_BYTES];

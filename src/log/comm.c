@@ -22,7 +22,7 @@ static int take_streams(struct log_source *source, const struct log_filter *filt
     return more;
 }
 
-// Blocks are not chosen by time: what one ends with may belong to a later event.
+// Blocks are not selected by time: the communication at the end of a block may belong to a later event.
 static int take_all_streams(struct log *log, const struct log_filter *filter, log_comm_take *take, void *context)
 {
     const struct log_matcher matcher = {.filter = {.has_rank = filter->has_rank,

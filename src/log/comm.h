@@ -1,14 +1,14 @@
-// The communication of a log without its events.
+// The communication in a log, without its events.
 #pragma once
 
 #include "log/event.h"
 
-// Takes one; a negative return ends the work and is handed up.
+// Receives one sum. A negative return value stops the reading and is returned to the caller.
 typedef int log_comm_take(const struct log_comm *comm, void *context);
 
-// Stream by stream, each in its order; then process by process what the events do not tell of, unless the filter has a
-// time. Of the filter rank, process, pid and times count; it may be NULL.
+// First the streams one after the other, each in its order. Then, unless the filter limits the time, what each process
+// counted outside its events. Only rank, process, pid and times of the filter apply; it may be NULL.
 int log_comm(struct log *log, const struct log_filter *filter, log_comm_take *take, void *context);
 
-// What the events of a process do not tell of.
+// The communication that the process counted outside its events.
 int log_comm_untraced(const struct log_process *process, log_comm_take *take, void *context);

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/err.h"
 
-// A block that is not sorted is put in order this many events at a time. The writer's blocks have fewer; only a block
-// that is bigger than any it makes could come out with its parts in turn.
+// An unsorted block is sorted in groups of this many events. The writer's blocks have fewer; in a larger block each
+// group is sorted by itself.
 enum { SORT_EVENTS = 1 << 20, EVENT_HEAD_BYTES = offsetof(struct stream_event, attribute) };
 
 struct log_sort_key {
@@ -24,7 +24,7 @@ static const struct log_file *second_file(const struct log_cursor *cursor)
     return log_process_file(cursor->log, cursor->place->process, (uint32_t)raw->attribute[ATTRIBUTE_FILE2]);
 }
 
-// Most calls go to one of a few files.
+// Most calls go to a few files.
 static inline const struct log_file *first_file(struct log_cursor *cursor, uint32_t local)
 {
     unsigned at = local % CURSOR_RECENT_FILES;
@@ -61,7 +61,7 @@ static bool passes(struct log_cursor *cursor)
 
 // --- numbers of the log
 
-// The log's number of a stream of which an attribute has the process's own; false where it knows none.
+// The log's number of the stream that has this number in its process. Returns false if it is unknown.
 static bool find_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream)
 {
     const struct log *log = cursor->log;
@@ -119,7 +119,7 @@ static void note_call(struct log *log, uint32_t call)
         __atomic_store_n(&log->call_seen[call], true, __ATOMIC_RELAXED);
 }
 
-// Decodes up to the next event that passes. Where damage begins the rest is counted as lost.
+// Decodes up to the next event that passes the filter. After damage, counts the remaining events as lost.
 static int decode_next(struct log_cursor *cursor)
 {
     struct stream_event *raw = &cursor->raw_event;
@@ -162,7 +162,7 @@ static void restore_event(struct log_cursor *cursor, size_t offset)
         memcpy(&raw->attribute[__builtin_ctz(mask)], at, sizeof(uint64_t));
 }
 
-// A parent is announced before its children, so at the same moment its number puts it first.
+// At the same start time the lower id comes first: a parent has a lower id than its children.
 static int compare_keys(const void *a, const void *b)
 {
     const struct log_sort_key *left = a, *right = b;
@@ -195,7 +195,8 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
     cursor->key_count = cursor->key_at = 0;
     cursor->clock_rate = clock_map_rate(&place->process->clock);
     memset(cursor->recent, 0, sizeof cursor->recent);
-    for (unsigned i = 0; i < STREAM_SLOTS; i++) cursor->plain[i].slot.defined = false; // of another process, maybe
+    for (unsigned i = 0; i < STREAM_SLOTS; i++)
+        cursor->plain[i].slot.defined = false; // these may belong to another process
     return 0;
 }
 
@@ -207,7 +208,7 @@ void log_cursor_free(struct log_cursor *cursor)
     free(cursor->key);
 }
 
-// --- what the log adds to the stream's own fields
+// --- fields that the log adds to those of the stream
 
 static inline void complete_parent(struct log_cursor *cursor)
 {

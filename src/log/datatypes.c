@@ -1,4 +1,4 @@
-// Datatypes and hints of MPI: their records, and datatypes as nests of loops.
+// Datatypes and hints of MPI: their records, and datatypes as nested loops.
 #include <errno.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static int take_hint(struct log *log, const struct field *field, struct log_hint
     FORWARD(log_take_text(log, field, &text));
     size_t name_len = strlen(text);
     RETURN_IF(name_len >= field->len, ERR_FORMAT);
-    // The array grows by doubling: it is full when its length is a power of two.
+    // The capacity is a power of two: the list is full when its length is one.
     if ((list->count & (list->count - 1)) == 0) {
         struct log_hint *bigger = arena_alloc(&log->arena, (list->count ? list->count * 2 : 1) * sizeof *bigger);
         RETURN_IF(!bigger, -ENOMEM);

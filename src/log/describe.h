@@ -1,4 +1,4 @@
-// Codes of the log in words; numbers in words are in base/human.h.
+// Names for the codes in a log. base/human.h formats numbers.
 #pragma once
 
 #include <stdio.h>
@@ -12,5 +12,5 @@ const char *describe_loss(unsigned reason);                    // enum loss_reas
 const char *describe_left_out(unsigned reason);                // enum left_out
 const char *describe_file_system(const struct log_file *file); // the type's name as in the log, or "UNKNOWN"
 
-// Prints what is wrong with a log, without a newline. Returns the number of problems; prints nothing if there is none.
+// Prints what is wrong with a log, without a newline. Returns the number of problems and prints nothing if it is 0.
 int describe_health(FILE *out, const struct log_health *health);

@@ -54,7 +54,7 @@ bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_p
 
 enum file_match { MATCH_UNKNOWN, MATCH_PASSES, MATCH_FAILS };
 
-// Several threads may find out the same at once.
+// Several threads may evaluate the same file at the same time.
 bool log_matcher_has_file(const struct log_matcher *matcher, const struct log *log, const struct log_file *file)
 {
     if (!file) return false;

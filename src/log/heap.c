@@ -13,8 +13,8 @@ int log_heap_push(struct log_heap *heap, struct log_turn turn)
     return 0;
 }
 
-// Down to the bottom along the earlier ones, then up again as far as need be: mostly the new event is a late one, and
-// the way down needs no branch.
+// Moves the hole down to the bottom along the earlier children, then moves the new entry up. The new event is mostly a
+// late one, and the way down needs no branch.
 void log_heap_replace(struct log_heap *heap, struct log_turn turn)
 {
     struct log_turn *all = heap->turn;

@@ -12,7 +12,7 @@ struct log_iter {
     struct log_matcher matcher;
     struct log_source source;
     struct log_batch batch;
-    size_t at; // of the next event in the batch
+    size_t at; // index of the next event in the batch
 };
 
 static int open_iter(struct log_iter *iter, struct log *log, const struct log_filter *filter)

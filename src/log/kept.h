@@ -1,4 +1,5 @@
-// Records of log_stats kept in a few hundred bytes each, for those who need all of them before they can use any.
+// Stores records of log_stats in a few hundred bytes each, for callers that need all records before they use the
+// first.
 #pragma once
 
 #include "base/bytes.h"
@@ -8,7 +9,7 @@ struct log_kept {
     const struct log_process *process;
     const struct log_file *file;
     unsigned layer;
-    size_t at; // in `data`
+    size_t at; // offset in `data`
 };
 
 struct log_kept_list { // all zero is empty
@@ -17,9 +18,9 @@ struct log_kept_list { // all zero is empty
     struct bytes data;
 };
 
-// The caller may append more to `data` behind the record.
+// The caller may append more data after the record.
 int log_kept_add(struct log_kept_list *list, const struct log_stats_record *record);
-// Also gives what is behind the record; `behind` may be NULL.
+// Also returns the data after the record; `behind` may be NULL.
 int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, struct counters *counters,
                  struct fields_in *behind);
 void log_kept_free(struct log_kept_list *list);

@@ -108,14 +108,16 @@ int log_read_events(struct log *log, const struct log_place *place, struct log_b
     return 0;
 }
 
-// A header whose own checksum fails is passed over: each block has what is needed to read it.
+// A header with a wrong checksum is ignored: each block has everything that is needed to read it.
 static int read_header(struct log *log)
 {
     uint8_t header[LOG_HEADER_BYTES] = {0};
     bool is_short = log->size < sizeof header;
     FORWARD(log_read_at(log, header, is_short ? log->size : sizeof header, 0));
     int code = log_header_get(header, &log->header);
-    RETURN_IF(is_short, code == ERR_FORMAT ? code : ERR_TRUNCATED); // what is no log at all was not cut off either
+    RETURN_IF(is_short, code == ERR_FORMAT
+                            ? code
+                            : ERR_TRUNCATED); // a file that is not a log at all is not a truncated log either
     log->health.header_damaged = code == ERR_CHECKSUM;
     return code == ERR_CHECKSUM ? 0 : code;
 }
@@ -139,7 +141,8 @@ static int read_records(struct log *log)
 static int open_file(struct log *log, const char *path)
 {
     struct stat status;
-    log->fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); // a pipe's writer is not waited for
+    log->fd =
+        open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); // O_NONBLOCK: do not wait for the writer of a pipe
     RETURN_IF(log->fd < 0, -errno);
     RETURN_IF(fstat(log->fd, &status) != 0, -errno);
     RETURN_IF(S_ISDIR(status.st_mode), -EISDIR);

@@ -1,6 +1,6 @@
-// An open log: what it says of the job, its processes, files and calls, and where its events lie.
-// Opening reads the records, not the events (log_iter.h). A log without its end, or with damage, opens too; struct
-// log_health says what is missing. Pointers handed out stay good until log_close.
+// An open log: the job, its processes, files and calls, and the location of its events. Opening reads the records, not
+// the events (log/iter.h, log/visit.h). A damaged or truncated log can be opened, too; struct log_health says what is
+// missing. Returned pointers are valid until log_close.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "fmt/records.h"
 #include "fmt/stream.h"
 
-struct log; // see log_private.h
+struct log; // log/private.h
 
 struct log_strings {
     const char **word;
@@ -26,19 +26,19 @@ struct log_strings {
 struct log_job {
     struct log_strings command;
     uint64_t start_ns; // since the epoch
-    uint64_t end_ns;   // since the epoch; 0 where it is not known
-    const char *host;  // texts are NULL where the log does not say
+    uint64_t end_ns;   // since the epoch; 0: unknown
+    const char *host;  // texts are NULL if unknown
     const char *cwd;
     const char *version;
     const char *id;
     uint64_t uid;
-    uint64_t nprocs; // 0 where it is not known
+    uint64_t nprocs; // 0: unknown
     uint64_t read_chars;
     uint64_t write_chars;
     bool chars_known;
     bool complete;
     bool has_exit_status;
-    int exit_status; // as waitpid gives it
+    int exit_status; // as from waitpid
 };
 
 struct log_comm_sum {
@@ -49,23 +49,23 @@ struct log_comm_sum {
 
 struct log_process {
     uint32_t id;
-    uint32_t index; // place in the log's table
+    uint32_t index; // index in the log's table
     uint32_t pid;
     uint32_t ppid;
     uint32_t uid;
-    const char *host; // texts are NULL where the log does not say
+    const char *host; // texts are NULL if unknown
     const char *exe;
     const char *cwd;
     const char *mpi;
     struct log_strings args;
     int64_t start_ns;
-    int64_t end_ns; // meaningful with has_end
+    int64_t end_ns; // valid if has_end
     bool has_end;
     unsigned exit; // enum process_exit
     uint32_t exit_value;
     bool has_rank;
     int64_t rank;
-    int64_t local_rank; // -1 where it is not known
+    int64_t local_rank; // -1: unknown
     uint64_t mpi_size;
     uint32_t world;   // the MPI job that the rank belongs to; LOG_NO_WORLD without a rank
     bool is_launcher; // mpiexec and the like
@@ -81,32 +81,33 @@ struct log_process {
     uint64_t raw_rings; // io_urings made without liburing
     uint64_t stdio_kernel_read;
     uint64_t stdio_kernel_write;
-    unsigned trace_ended; // enum loss_reason, 0 where the trace is whole
-    // What the events do not tell of: past the trace, or behind the last event of a process that was killed.
+    unsigned trace_ended; // enum loss_reason; 0: the trace is complete
+    // Communication that is not in the events: from after the trace, or after the last event of a process that was
+    // killed.
     struct log_comm_sum comm[STREAM_COMM_KINDS];
-    bool io_known; // without it neither of the two was counted past the trace
-    int64_t io_ns; // in calls, those inside others not counted
+    bool io_known; // false: neither of the two was counted after the end of the trace
+    int64_t io_ns; // time in calls, without calls inside others
 };
 
 #define LOG_NO_WORLD UINT32_MAX
 
-// Ranks that ran together, as far as that can be told (log_worlds.c).
+// Ranks that ran together, as far as the log shows it (worlds.c).
 struct log_world {
-    uint64_t size;   // of MPI_COMM_WORLD; 0 where it is not known
-    uint64_t ranks;  // that are in the log
-    const char *mpi; // name and version; NULL where it is not known
+    uint64_t size;   // of MPI_COMM_WORLD; 0: unknown
+    uint64_t ranks;  // number of its ranks in the log
+    const char *mpi; // name and version; NULL: unknown
 };
 
 struct log_file {
     uint32_t id;
-    uint32_t index;     // place in the log's table
+    uint32_t index;     // index in the log's table
     const char *name;   // never NULL
-    uint64_t record_id; // a hash of the name, as Darshan's text has one
+    uint64_t record_id; // a hash of the name, as in Darshan's text output
     uint64_t device;
     uint64_t inode;
     uint64_t fs_type;
-    const char *mount;   // NULL where it is not known
-    const char *fs_name; // "ext4" …; NULL where it is not known
+    const char *mount;   // NULL: unknown
+    const char *fs_name; // "ext4" …; NULL: unknown
     uint32_t block_size;
     uint32_t type; // st_mode & S_IFMT
 };
@@ -114,13 +115,13 @@ struct log_file {
 // A datatype of MPI.
 struct log_datatype {
     uint32_t id;
-    uint64_t bytes; // that an instance moves
+    uint64_t bytes; // that one instance moves
     int64_t lower_bound;
     int64_t extent;
-    const char *name;  // as MPI has it; NULL without one
+    const char *name;  // as in MPI; NULL if it has none
     unsigned combiner; // enum datatype_combiner
-    bool cut;          // the form has only its first pieces
-    uint64_t hash;     // with the above: of all that it was made of
+    bool cut;          // the form has only the first pieces
+    uint64_t hash;     // of everything that the type was made of, if `cut`
     const uint8_t *form;
     size_t form_len;
     struct datatype *flat; // of log_datatype_flat
@@ -138,13 +139,13 @@ struct log_hint_list {
 
 struct log_hints {
     uint32_t id;
-    struct log_hint_list asked;    // for, by the program
-    struct log_hint_list in_force; // as MPI says
+    struct log_hint_list asked;    // by the program
+    struct log_hint_list in_force; // according to MPI
 };
 
 struct log_call {
     uint32_t id;       // in the log
-    uint32_t build_id; // this build's id of the call with that name, 0 where it has none
+    uint32_t build_id; // this build's id of the call with that name; 0: none
     const char *name;
     uint8_t layer;
     uint8_t class;
@@ -159,14 +160,14 @@ struct log_loss {
     const char *text; // or NULL
 };
 
-// A block device under files of the job, and what it did, whoever made it do that.
+// A block device that stores files of the job, and what it did for all programs of the machine.
 struct log_device {
     uint32_t id;
     const char *name;                 // never NULL
-    const char *host;                 // NULL where it is not known
-    uint64_t number;                  // as st_dev has it
-    int64_t start_ns;                 // from when on it was watched
-    struct device_samples_in samples; // good ones, for device_samples_next
+    const char *host;                 // NULL: unknown
+    uint64_t number;                  // as in st_dev
+    int64_t start_ns;                 // start of the samples
+    struct device_samples_in samples; // checked, for device_samples_next
     size_t sample_count;
     struct device_sample sum;
 };
@@ -181,27 +182,27 @@ struct log_place {
     uint64_t offset; // of the block's header
     uint16_t type;   // enum log_block_type
     uint32_t stream;
-    const struct log_process *process; // NULL where there is none or it is not known
+    const struct log_process *process; // NULL: none or unknown
     uint64_t events;
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t stored_len;
-    bool damaged;     // found not to be readable
+    bool damaged;     // the block could not be read
     bool has_summary; // the three below
     uint64_t class_count[CLASS_COUNT];
     uint64_t class_bytes[CLASS_COUNT];
     uint64_t class_ns[CLASS_COUNT];
 };
 
-// What could not be read. Damage inside an event block shows when that block is read.
+// What could not be read. Damage inside an event block becomes known when the block is read.
 struct log_health {
-    bool truncated;           // no trailer: the log was not finished or its end is gone
-    bool index_missing;       // the blocks were found by looking at the whole file
-    bool header_damaged;      // the file's own header; the blocks do not need it
-    uint64_t bytes_skipped;   // that belong to no good block
-    uint64_t blocks_damaged;  // found but not readable
-    uint64_t events_damaged;  // that these held, as far as it is known
-    uint64_t records_damaged; // tagged records that made no sense
+    bool truncated;           // no trailer: the log was not finished, or its end is missing
+    bool index_missing;       // the blocks were found by a search through the file
+    bool header_damaged;      // the file's own header; the blocks are readable without it
+    uint64_t bytes_skipped;   // bytes outside of good blocks
+    uint64_t blocks_damaged;  // found, but not readable
+    uint64_t events_damaged;  // events in these blocks, as far as known
+    uint64_t records_damaged; // tagged records that make no sense
 };
 
 int log_open(struct log **log, const char *path);
@@ -209,12 +210,12 @@ void log_close(struct log *log);
 
 const struct log_header *log_header(const struct log *log);
 const struct log_job *log_job(const struct log *log);
-int64_t log_run_ns(const struct log *log); // of the job; where its end was not seen, until the last that is known of it
+int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown, until its last known moment
 const struct log_health *log_health(const struct log *log);
 uint64_t log_size_bytes(const struct log *log);
-uint64_t log_events(const struct log *log); // that the blocks claim to hold
+uint64_t log_events(const struct log *log); // sum of the counts in the block headers
 
-// Tables in the order of the log; at(i) for i below the count.
+// Tables in the log's order; index i is below the count.
 size_t log_process_count(const struct log *log);
 const struct log_process *log_process_at(const struct log *log, size_t i);
 size_t log_world_count(const struct log *log);
@@ -236,7 +237,7 @@ const struct log_setting *log_setting_at(const struct log *log, size_t i);
 size_t log_place_count(const struct log *log);
 const struct log_place *log_place_at(const struct log *log, size_t i);
 
-// By number; NULL where there is none.
+// By number; NULL if there is none.
 const struct log_process *log_process_find(const struct log *log, uint32_t id);
 const struct log_file *log_file_find(const struct log *log, uint32_t id);
 const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local);
@@ -246,17 +247,17 @@ const struct log_hints *log_process_hints(const struct log *log, const struct lo
 const struct log_call *log_call_find(const struct log *log, uint32_t id);
 const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id);
 
-// Which calls occur is known once the events have been read: the call if one so far was of it, else NULL.
+// The call, if an event that was read so far has this id; otherwise NULL.
 const struct log_call *log_call_seen(const struct log *log, uint32_t id);
-uint32_t log_call_ids(const struct log *log); // all are below this
+uint32_t log_call_ids(const struct log *log); // one more than the highest id
 
-// The type as a nest of loops, made when it is first asked for; 0 or -ENOMEM.
+// The type as nested loops, built on first use. Returns 0 or -ENOMEM.
 int log_datatype_flat(struct log *log, const struct log_datatype *type, const struct datatype **flat);
-// The type laid end to end over a file or memory, for datatype_map_start.
+// The type repeated end to end over a file or memory, for datatype_map_start.
 int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_t displacement,
                         struct datatype_tiling *tiling);
 
-// Places in the tables, for arrays beside them.
+// Indices in the tables, for arrays parallel to them.
 static inline size_t log_file_index(const struct log *log, const struct log_file *file)
 {
     (void)log;
@@ -269,8 +270,8 @@ static inline size_t log_process_index(const struct log *log, const struct log_p
     return process->index;
 }
 
-// By world, then rank: below, equal to or above 0. Processes without a rank come last and are equal.
+// Compares world, then rank. Processes without a rank come last and are equal.
 int log_process_compare(const struct log_process *left, const struct log_process *right);
 
-// Reads the block at a place. Replaces what is in `raw`.
+// Reads the block at a place. Replaces the contents of `raw`.
 int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw);

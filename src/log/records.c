@@ -1,4 +1,4 @@
-// Tagged records into the log's tables.
+// Reads tagged records into the log's tables.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int log_take_text(struct log *log, const struct field *field, const char **text)
     return 0;
 }
 
-// The array grows by doubling: it is full when its length is a power of two.
+// The capacity is a power of two: the list is full when its length is one.
 static int take_word(struct log *log, const struct field *field, struct log_strings *words)
 {
     if ((words->count & (words->count - 1)) == 0) {
@@ -307,7 +307,7 @@ static int take_record(struct log *log, unsigned kind, struct fields_in body)
     case RECORD_COUNTERS: return take_counters(log, body);
     case RECORD_STREAM: return take_stream(log, body);
     case RECORD_SETTING: return take_setting(log, body);
-    default: return 0; // of a newer writer
+    default: return 0; // from a newer writer
     }
 }
 
@@ -328,7 +328,7 @@ int log_take_records(struct log *log, const struct bytes *raw)
     return 0;
 }
 
-// By id; what the log does not say is as in this build, because ids never move.
+// By id. What the log does not say comes from this build's table, because ids never change.
 static int link_calls(struct log *log)
 {
     struct log_call *calls = log->calls.item;
@@ -357,7 +357,7 @@ static int link_calls(struct log *log)
     return 0;
 }
 
-// From the processes' own numbers of something to its place in the log's table.
+// Maps the numbers of a process to indices in the log's table.
 static int link_locals(const struct table *links, const struct lookup *by_id, struct lookup *by_local)
 {
     const struct link_row *rows = links->item;
@@ -378,7 +378,7 @@ static int link_streams(struct log *log)
     for (size_t i = 0; i < log->places.count; i++) {
         uint32_t at = places[i].type == BLOCK_EVENTS ? lookup_find(&log->stream_by_id, places[i].stream) : LOOKUP_NONE;
         if (at != LOOKUP_NONE) places[i].process = log_process_find(log, rows[at].process);
-        // Without its process nothing is known of an event's time and file.
+        // Without its process, the times and files of an event are unknown.
         if (places[i].type == BLOCK_EVENTS && !places[i].process) log_note_damage(log, &places[i], places[i].events);
     }
     return 0;
@@ -389,7 +389,7 @@ static bool has_events(const struct log_place *place)
     return place->type == BLOCK_EVENTS && place->process;
 }
 
-// Who reads process by process should not have to pass over everybody else's blocks each time.
+// Groups the blocks by process, so that reading one process does not scan the blocks of all others.
 static int sort_places(struct log *log)
 {
     const struct log_place *places = log->places.item;
@@ -397,7 +397,7 @@ static int sort_places(struct log *log)
     log->event_places = malloc((log->places.count + 1) * sizeof *log->event_places);
     log->process_places = calloc(processes + 2, sizeof *log->process_places);
     RETURN_IF(!log->event_places || !log->process_places, -ENOMEM);
-    // Filling moves the start of each process to its end, which is the next one's start: hence one place further on.
+    // Filling moves the start of each process to its end, which is the next one's start: so begin one entry later.
     size_t *start = log->process_places + 1;
     for (size_t i = 0; i < log->places.count; i++) {
         if (has_events(&places[i])) start[log_process_index(log, places[i].process) + 1]++;

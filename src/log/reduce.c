@@ -1,5 +1,5 @@
-// Records of many processes into those that `ioseer stats` shows. All of them are kept, a few hundred bytes each, until
-// the last process is counted: only then it is known which files every rank had.
+// Reduces the records of many processes to those that `ioseer stats` shows. All records are stored, in a few hundred
+// bytes each, until the last process is counted: only then is it known which files all ranks used.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +9,17 @@
 #include "log/kept.h"
 #include "log/stats_slot.h"
 
-enum { TALLY_BUDGET = 4 << 20 }; // values beyond the candidates that all kept records, or a joined one, may hold
+enum { TALLY_BUDGET = 4 << 20 }; // values beyond the candidates, in all stored records or in one joined record
 
 struct reduction {
     struct log *log;
-    struct log_kept_list list; // behind each record: what its two tallies held
+    struct log_kept_list list; // each record is followed by the values in its two counts
     uint32_t tally_budget;
     log_stats_take *take;
     void *context;
 };
 
-// --- keeping
+// --- storing
 
 static int keep_tally(struct reduction *reduction, const struct log_tally *tally)
 {
@@ -66,7 +66,7 @@ static int add_kept_tally(struct log_tally *tally, struct counters_common *commo
     return *at ? 0 : ERR_FORMAT;
 }
 
-// Processes without a rank count as one rank, whose calls may overlap but are no neighbours.
+// Processes without a rank count as one rank. Their calls may overlap and do not follow each other.
 static void merge_process(struct counters *c, const struct counters *other, struct counters_common left_out[2])
 {
     struct counters beside = *other;
@@ -75,7 +75,7 @@ static void merge_process(struct counters *c, const struct counters *other, stru
     counters_merge(c, &beside, left_out);
 }
 
-// Adds a kept record to the slot; gives it as it was, too.
+// Adds a stored record to the slot, and returns the record.
 static int add_kept(const struct reduction *reduction, const struct log_kept *kept, bool is_first,
                     struct log_stats_slot *slot, struct counters *own)
 {
@@ -97,7 +97,7 @@ static int add_kept(const struct reduction *reduction, const struct log_kept *ke
     return add_kept_tally(&slot->strides, &sum->strides, &in.at, in.end, &budget);
 }
 
-// A mean and the sum of squares around it, value by value.
+// A mean and the sum of squared differences, value by value.
 struct spread {
     double mean;
     double squares;
@@ -110,7 +110,7 @@ static void spread_add(struct spread *spread, double value, size_t count)
     spread->squares += from_old * (value - spread->mean);
 }
 
-// Ranks come in their order; of equals the first stays.
+// Ranks come in ascending order; of equal ones the first stays.
 static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first)
 {
     uint64_t time = counters_time(own), bytes = counters_bytes(own);
@@ -162,9 +162,9 @@ static int hand_on(const struct reduction *reduction, const struct log_kept *kep
     return code;
 }
 
-// --- the order of things
+// --- order of the output
 
-// Files and processes are in arrays: their addresses are their order.
+// Files and processes are in arrays, so their addresses have the log's order.
 static int compare_kept(const void *a, const void *b)
 {
     const struct log_kept *left = a, *right = b;

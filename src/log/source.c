@@ -8,17 +8,17 @@
 
 struct log_block_due {
     const struct log_place *place;
-    size_t stream; // place in the source's table
+    size_t stream; // index in the source's table
     bool is_done;  // it has been read
-    bool is_good;  // and was not damaged from the start
+    bool is_good;  // and had no damage at its start
     struct log_comm_notes comm;
 };
 
-// Blocks of a stream may come to their end in another order than they were written in: a call that lasts long begins
-// early and is written late. What one ends with belongs to the next one's first event.
+// Blocks of a stream may end in another order than they were written: a long call begins early and is written late.
+// The communication at the end of a block belongs to the first event of the next written block.
 struct log_stream_comm {
-    size_t at, end; // blocks in `due`, while that is in the order of streams
-    size_t *order;  // the stream's blocks as they were written: places in `due`
+    size_t at, end; // blocks in `due`, while it is sorted by stream
+    size_t *order;  // the stream's blocks as written: indices in `due`
     struct log_comm_note behind;
     uint64_t announced;
     const struct log_place *last; // NULL before the first good block
@@ -97,7 +97,7 @@ static int join_block(struct log_stream_comm *stream, struct log_block_due *bloc
     return 0;
 }
 
-// A block has been read: hands on what can be told now.
+// Called when a block has been read: passes on the communication that is complete now.
 static int give_stream_comm(struct log_source *source, size_t at, struct log_batch *batch)
 {
     struct log_stream_comm *stream = &source->stream[at];
@@ -175,7 +175,7 @@ static struct log_turn turn_of(struct log_cursor *cursor)
     return (struct log_turn){cursor->event.start_ns, cursor->event.id, cursor};
 }
 
-// A damaged block is one without events.
+// A damaged block counts as one without events.
 static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor)
 {
     int code = log_cursor_start(cursor, block->place, source->options.has_comm ? &block->comm : NULL);
@@ -186,7 +186,7 @@ static int start_block(struct log_source *source, struct log_block_due *block, s
     return log_cursor_next(cursor);
 }
 
-// Brings in the next block; one without events that pass is gone again at once.
+// Opens the next block. A block without matching events is closed at once.
 static int activate_next(struct log_source *source, struct log_batch *batch)
 {
     struct log_block_due *block = &source->due[source->due_at++];
@@ -204,7 +204,7 @@ static int activate_next(struct log_source *source, struct log_batch *batch)
     return end_block(source, block, batch);
 }
 
-// 1, or 0 where there are no more events.
+// Returns 1, or 0 if there are no more events.
 static int find_front(struct log_source *source, struct log_batch *batch)
 {
     const struct log_heap *heap = &source->heap;
@@ -229,7 +229,7 @@ static size_t place_of(uint64_t id)
     return (size_t)(id ^ id >> 32) % SOURCE_AROUND;
 }
 
-// Calls that are many and never have others inside would push out the rest.
+// Calls that are frequent and never contain others would displace the rest.
 static inline bool may_be_parent(const struct log_event *event)
 {
     const struct log_call *call = event->call;
@@ -237,7 +237,7 @@ static inline bool may_be_parent(const struct log_event *event)
     return !event->has_parent && !log_class_moves(call->class) && call->class != CLASS_SEEK;
 }
 
-// Mostly a stream is one thread.
+// Most streams have one thread.
 static int find_thread(struct log_source *source, uint32_t tid, uint32_t *thread)
 {
     struct log_cursor *front = source->front;
@@ -272,7 +272,7 @@ static void find_parent(const struct log_source *source, struct log_event *event
                    around->call->layer <= LAYER_STDIO;
 }
 
-// Of one event of any kind, and plain ones behind it in the same thread.
+// For one event of any kind and the plain events after it in the same thread.
 static int add_relations(struct log_source *source, struct log_event *event, size_t count)
 {
     uint32_t thread;
@@ -288,7 +288,7 @@ static int add_relations(struct log_source *source, struct log_event *event, siz
 
 // --- batches of a source
 
-// Attributes are the cursor's until here.
+// Until here the attributes belong to the cursor.
 static int keep_attributes(struct log_batch *batch, struct log_event *event)
 {
     if (!batch->attribute) batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
@@ -300,7 +300,7 @@ static int keep_attributes(struct log_batch *batch, struct log_event *event)
     return 0;
 }
 
-// The front's event, and those behind it that are nothing special; 1 where the front then has another one ready.
+// Adds the front's event and the plain events after it. Returns 1 if the front then has another event ready.
 static int put_front(struct log_source *source, struct log_batch *batch)
 {
     struct log_event *event = &batch->event[batch->count++];
@@ -367,7 +367,7 @@ int log_source_fill(struct log_source *source, struct log_batch *batch)
 
 // --- opening
 
-// `due` is in the order of streams; `order` is filled when it has its own.
+// `due` is sorted by stream here; `order` is filled when `due` has its final order.
 static int find_streams(struct log_source *source)
 {
     struct log_block_due *due = source->due;

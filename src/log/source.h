@@ -1,5 +1,5 @@
-// The events of some blocks, merged in the order of their starts, a batch at a time. A block is read when its first
-// event is due and let go after its last. One thread at a time may use a source; several sources run at once.
+// Merges the events of some blocks in the order of their starts, in batches. A block is read when its first event is
+// due and freed after its last. Only one thread at a time may use a source; different sources can run in parallel.
 #pragma once
 
 #include "log/cursor.h"
@@ -8,7 +8,7 @@
 struct log_batch {
     struct log_event *event;
     size_t count, room;
-    uint64_t *attribute; // ATTRIBUTE_LIMIT for each event; made when the first one has any
+    uint64_t *attribute; // ATTRIBUTE_LIMIT per event; allocated for the first event that has attributes
     struct log_comm *comm;
     size_t comms;
 };
@@ -18,22 +18,22 @@ void log_batch_free(struct log_batch *batch);
 
 enum log_source_order {
     SOURCE_BY_START,
-    SOURCE_BY_STREAM, // stream by stream, each as it was written: for communication
+    SOURCE_BY_STREAM, // one stream after the other, each as written: for communication
 };
 
 struct log_source_options {
     enum log_source_order order;
-    bool has_relations; // of one process: fills in `around`, `moves` and `thread`
-    bool has_comm;      // communication goes into the batches, when its block has been read
+    bool has_relations; // for a single process: sets `around`, `moves` and `thread`
+    bool has_comm;      // adds communication to the batch in which its block ends
 };
 
 struct log_block_due;
 struct log_stream_comm;
 
-// What is remembered of a call that may have others inside.
+// What is remembered about a call that may contain others.
 struct log_around {
     uint64_t id;
-    const struct log_call *call; // NULL: the entry is not in use
+    const struct log_call *call; // NULL: the entry is free
     bool has_parent;
 };
 
@@ -43,26 +43,26 @@ struct log_source {
     struct log *log;
     const struct log_matcher *matcher;
     struct log_source_options options;
-    struct log_block_due *due; // blocks by their start
+    struct log_block_due *due; // blocks by start
     size_t due_count;
     size_t due_at;
-    struct log_heap heap;     // of cursors: the blocks under way, the front included
-    struct log_cursor *front; // on top of the heap; NULL before it is known whose turn it is
-    int64_t front_until_ns;   // while its events start before this, no other block's turn can come
+    struct log_heap heap;     // cursors of the open blocks, with the front
+    struct log_cursor *front; // top of the heap; NULL if the next block is not known yet
+    int64_t front_until_ns;   // no other block comes before events that start before this time
     struct log_cursor **idle;
     size_t idle_count;
-    // Relations.
+    // For has_relations.
     struct lookup thread_of;        // by thread id
-    struct log_around *around;      // [SOURCE_AROUND], made when first needed: memory is bounded
-    struct log_stream_comm *stream; // by stream, with has_comm
+    struct log_around *around;      // [SOURCE_AROUND], allocated on first use; fixed size
+    struct log_stream_comm *stream; // by stream, if has_comm
     size_t streams;
 };
 
-// The places must stay. Those that the matcher does not want are left out.
+// The places must stay valid. Leaves out those that the matcher excludes.
 int log_source_open(struct log_source *source, struct log *log, const struct log_matcher *matcher,
                     const struct log_place *const *places, size_t count, struct log_source_options options);
-// When its first event starts, or INT64_MAX.
+// Start of its first event, or INT64_MAX.
 int64_t log_source_start_ns(const struct log_source *source);
-// 1 with a batch that holds something, 0 at the end, or a negative code. Replaces what is in the batch.
+// Returns 1 with a batch that is not empty, 0 at the end, or a negative code. Replaces the contents of the batch.
 int log_source_fill(struct log_source *source, struct log_batch *batch);
 void log_source_close(struct log_source *source);

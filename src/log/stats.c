@@ -11,23 +11,23 @@
 #include "log/stats_slot.h"
 
 enum {
-    TALLY_BUDGET = 1 << 20, // values that all records of a process may keep aside
+    TALLY_BUDGET = 1 << 20, // values beyond the candidates, in all records of a process
     RUNS = 16,
 };
 
-// One process's records while they grow.
+// The records of one process while its events are counted.
 struct stats {
     struct log *log;
     const struct log_process *process;
     const struct log_filter *filter;
-    struct log_stats_slot **slot; // stay where they are
+    struct log_stats_slot **slot; // allocated one by one: pointers to them stay valid
     size_t count;
-    struct lookup by_key; // layer, position of the file
-    struct run {          // by call and file: calls without attributes that wait to be counted
+    struct lookup by_key; // key: layer, index of the file
+    struct run {          // by call and file: calls without attributes that are not counted yet
         const struct log_call *call;
         const struct log_file *file;
         struct log_stats_slot *slot; // NULL: such calls do not count
-        bool is_access;              // else they do not wait
+        bool is_access;              // false: they are counted at once
         bool has_offset, unaligned;
         int64_t result;
         unsigned count;
@@ -63,7 +63,7 @@ static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, con
     return at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
 }
 
-// --- calls that are alike but for their offsets and times are counted together
+// --- calls that differ only in offset and time are counted together
 
 static int end_run(struct stats *stats, struct run *run)
 {
@@ -86,13 +86,14 @@ static int end_run(struct stats *stats, struct run *run)
     return 0;
 }
 
-// What comes next in the slot's file is something else.
+// Ends the run of the slot: the next call on its file is different.
 static int end_run_of(struct stats *stats, const struct log_stats_slot *slot)
 {
     return slot->run ? end_run(stats, slot->run) : 0;
 }
 
-// The run that a call without attributes continues; empty where it begins one. *run is NULL where nothing is counted.
+// Returns the run that a call without attributes continues; it is empty if the call begins one. *run is NULL if the
+// call does not count.
 static int find_run(struct stats *stats, const struct log_event *event, struct run **out)
 {
     const struct log_event_raw *raw = &event->raw;
@@ -137,7 +138,7 @@ static int add_input(struct stats *stats, unsigned layer, const struct log_file 
     return add_to_slot(stats, slot, in);
 }
 
-// Either file of a call with two lets its event through the filter.
+// An event with two files passes the filter if either does.
 static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file)
 {
     if (!file) return false;
@@ -159,7 +160,7 @@ static struct counters_input input_of(const struct log_event *event)
     };
 }
 
-// Most calls: nothing but file, offset and size.
+// Most calls have only file, offset and size.
 static inline int add_plain(struct stats *stats, const struct log_event *event)
 {
     struct run *run;
@@ -201,7 +202,7 @@ static int add_events(void *state, const struct log_event *event, size_t count)
     return 0;
 }
 
-// What the recorder kept past the trace cap of one process, layer and file: 1, or 0 where there is nothing of use.
+// Decodes counters from after the trace cap. Returns 1, or 0 if there is nothing of use.
 static int read_stored(struct log *log, const struct log_process *process, const struct counters_row *row,
                        struct spill_counters *entry, const struct log_file **file)
 {
@@ -217,7 +218,7 @@ static int read_stored(struct log *log, const struct log_process *process, const
     return *file && entry->layer != LAYER_NONE;
 }
 
-// It comes after the trace.
+// These calls come after the trace.
 static int add_stored(struct stats *stats, const struct counters_row *row)
 {
     struct spill_counters entry;
@@ -248,7 +249,7 @@ static int add_all_stored(struct stats *stats)
     if (filter->classes || filter->has_from || filter->has_to) return 0;
     const struct counters_row *rows = stats->log->counters.item;
     size_t low = 0, high = stats->log->counters.count;
-    while (low < high) { // the first of this process
+    while (low < high) { // finds the first of this process
         size_t middle = low + (high - low) / 2;
         if (rows[middle].process < stats->process->id)
             low = middle + 1;
@@ -260,7 +261,7 @@ static int add_all_stored(struct stats *stats)
     return 0;
 }
 
-// Files are in one array: their addresses are their order.
+// Files are in one array, so their addresses have the log's order.
 static int compare_slots(const void *a, const void *b)
 {
     const struct log_stats_record *left = &(*(struct log_stats_slot *const *)a)->record;

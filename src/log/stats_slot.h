@@ -1,4 +1,4 @@
-// A record of log_stats before the values that found no room among its candidates are brought in.
+// A record of log_stats, with the values that found no room among its candidates.
 #pragma once
 
 #include "log/stats.h"
@@ -8,9 +8,9 @@ struct log_stats_slot {
     struct log_stats_record record;
     struct log_tally sizes;
     struct log_tally strides;
-    struct run *run; // of calls that wait to be counted, or NULL (log/stats.c)
+    struct run *run; // calls that are not counted yet, or NULL (log/stats.c)
 };
 
-// The most frequent of all values become the candidates: the record is then complete.
+// Makes the most frequent of all values the candidates: this completes the record.
 int log_stats_slot_finish(struct log_stats_slot *slot);
-void log_stats_slot_free(struct log_stats_slot *slot); // what it holds, not itself
+void log_stats_slot_free(struct log_stats_slot *slot); // frees the contents, not the slot

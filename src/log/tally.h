@@ -1,10 +1,10 @@
-// How often values occurred that found no room among a record's candidates (fmt/counters.h).
+// Counts values that found no room among a record's candidates (fmt/counters.h).
 #pragma once
 
 #include "base/lookup.h"
 #include "fmt/counters.h"
 
-enum { TALLY_VALUES = 4096 }; // distinct ones; what comes after them is left out
+enum { TALLY_VALUES = 4096 }; // distinct values; further ones are left out
 
 struct tally_item {
     uint64_t value;
@@ -17,8 +17,8 @@ struct log_tally {
     uint32_t count;
 };
 
-// `budget` is what may still be taken by all tallies together, in values.
+// `budget` is the number of values that all counts together may still add.
 int log_tally_add(struct log_tally *tally, uint64_t value, uint64_t times, uint32_t *budget);
-// Makes the most frequent of all the values the candidates.
+// Makes the most frequent of all values the candidates.
 int log_tally_finish(const struct log_tally *tally, struct counters_common *common);
 void log_tally_free(struct log_tally *tally);

@@ -1,7 +1,7 @@
-// A process is a *unit*: a source that fills batches, the consumers' states, and a ring of batches that go round. A
-// batch is filled, then consumed per process, then, with ordered callbacks, merged with those of the other units. Each
-// step of a unit is done by one thread at a time, so that batches keep their order; different steps, and different
-// units, run at once: a log of one process keeps two cores busy, too.
+// A process is a *unit*: a source that fills batches, the states of the consumers, and a ring of batches. A batch is
+// filled, then consumed per process and then, with ordered callbacks, merged with those of the other units. Only one
+// thread at a time does a given step of a unit, so batches keep their order. Different steps and different units run
+// in parallel: even a log of one process keeps two cores busy.
 #include "log/visit.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 #include "log/source.h"
 
 enum {
-    RING = 2, // batches of a unit
+    RING = 2, // batches per unit
     MOST_THREADS = 64,
     MOST_BATCH_EVENTS = 512,
     LEAST_BATCH_EVENTS = 64,
-    ALL_BATCH_EVENTS = 1 << 13, // of all units that are open at one time, so that they stay in the cache
-    ORDERED_EVENTS = 512,       // that ordered callbacks get at a time
+    ALL_BATCH_EVENTS = 1 << 13, // in all open units, so that they stay in the cache
+    ORDERED_EVENTS = 512,       // events per ordered callback
     WAKE_UNITS = 8,
-    AHEAD_UNITS = 4, // per thread: open before their turn
+    AHEAD_UNITS = 4, // per thread: units opened before their turn
 };
 
 enum unit_status { UNIT_NEW, UNIT_OPEN, UNIT_DONE, UNIT_ENDED };
@@ -31,21 +31,21 @@ enum unit_status { UNIT_NEW, UNIT_OPEN, UNIT_DONE, UNIT_ENDED };
 struct unit {
     const struct log_process *process;
     enum unit_status status;
-    int64_t start_ns; // of its first event, INT64_MAX without one
+    int64_t start_ns; // of its first event; INT64_MAX: none
     struct log_source source;
     struct log_batch batch[RING];
-    void **state;      // of each consumer
-    uint64_t filled;   // batches so far …
-    uint64_t consumed; // … that went through the step
-    uint64_t released; // … that may be filled again
+    void **state;      // one per consumer
+    uint64_t filled;   // number of batches filled so far
+    uint64_t consumed; // number of batches consumed
+    uint64_t released; // number of batches that can be filled again
     bool is_filling;
     bool is_consuming;
-    bool is_at_end; // no batch will be filled any more
+    bool is_at_end; // no more batches will be filled
     bool is_queued;
-    struct unit *next; // in the queue of those that have something to do
-    // The merge; only the thread that called log_visit uses these.
-    size_t at;           // next event in the batch
-    uint32_t *thread_of; // the process's number of a thread -> the log's, + 1
+    struct unit *next; // in the queue of units that have work
+    // For the merge, in the thread that called log_visit.
+    size_t at;           // index of the next event in the batch
+    uint32_t *thread_of; // the process's number of a thread -> the log's number + 1
     size_t threads;
 };
 
@@ -56,23 +56,23 @@ struct visit {
     struct unit *unit;
     size_t units;
     size_t batch_events;
-    pthread_mutex_t lock; // of all below, and of the units' counts
+    pthread_mutex_t lock; // protects everything below, and the counts of the units
     pthread_cond_t changed;
     struct unit *first, *last; // the queue
     size_t queued;
-    size_t opened; // units so far that were opened, in the order of `order`
-    size_t open;   // units that are
+    size_t opened; // number of units opened so far, in the order of `order`
+    size_t open;   // number of open units
     struct unit **order;
-    size_t done;  // units so far that are at their end
-    size_t ended; // and whose consumers know
+    size_t done;  // number of units at their end
+    size_t ended; // number of units whose consumers were told
     bool is_ending;
-    unsigned waiting; // threads
+    unsigned waiting; // number of idle threads
     int code;
     bool is_over;
-    uint32_t threads_seen; // of the log's processes, in the order of first events
+    uint32_t threads_seen; // in all processes, in the order of first events
 };
 
-// --- the queue; with the lock held
+// --- the queue; the caller holds the lock
 
 static bool can_fill(const struct unit *unit)
 {
@@ -101,7 +101,7 @@ static void enqueue(struct visit *visit, struct unit *unit)
     }
     visit->last = unit;
     visit->queued++;
-    // Waking a thread costs more than a step takes: with many units it gets several at a time.
+    // Waking a thread costs more than one step: with many units it is woken for several.
     if (visit->queued * 4 >= visit->open || visit->queued >= WAKE_UNITS) wake(visit);
 }
 
@@ -172,7 +172,7 @@ static int consume(const struct visit *visit, struct unit *unit, const struct lo
     return 0;
 }
 
-// All batches have gone through: what remains is the communication that the events do not tell of.
+// After the last batch: passes on the communication that the process counted outside its events.
 static int finish_unit(struct visit *visit, struct unit *unit)
 {
     int code = 0;
@@ -203,7 +203,7 @@ static int end_unit(const struct visit *visit, struct unit *unit)
     return code;
 }
 
-// Ends the units that are done, in the order of the processes. With the lock held; gives it up meanwhile.
+// Ends the finished units in the order of the processes. The caller holds the lock; it is released during callbacks.
 static void end_units(struct visit *visit)
 {
     while (!visit->is_ending && !visit->code && visit->ended < visit->units &&
@@ -221,9 +221,9 @@ static void end_units(struct visit *visit)
     }
 }
 
-// --- steps; with the lock held, which they give up meanwhile
+// --- steps; the caller holds the lock, which they release while they work
 
-// Without ordered callbacks the units are opened as the threads get to them.
+// Without ordered callbacks, units are opened when a thread is free for them.
 static bool open_next(struct visit *visit)
 {
     size_t most = (size_t)visit->job->threads * AHEAD_UNITS;
@@ -257,7 +257,7 @@ static void fill_step(struct visit *visit, struct unit *unit)
 {
     struct log_batch *batch = &unit->batch[unit->filled % RING];
     unit->is_filling = true;
-    enqueue(visit, unit); // its other step is for another thread
+    enqueue(visit, unit); // another thread can do its other step
     pthread_mutex_unlock(&visit->lock);
     int more = log_source_fill(&unit->source, batch);
     pthread_mutex_lock(&visit->lock);
@@ -281,10 +281,10 @@ static void consume_step(struct visit *visit, struct unit *unit)
     if (!visit->is_ordered) unit->released++;
     fail(visit, code);
     check_done(visit, unit);
-    if (visit->is_ordered) wake(visit); // the merge may wait for it
+    if (visit->is_ordered) wake(visit); // the merge may be waiting for it
 }
 
-// What a thread has just filled it consumes at once, as long as it is in its cache.
+// A thread consumes at once what it has just filled, while it is in its cache.
 static void work_on(struct visit *visit, struct unit *unit)
 {
     if (can_consume(unit)) {
@@ -296,7 +296,7 @@ static void work_on(struct visit *visit, struct unit *unit)
     enqueue(visit, unit);
 }
 
-// One step of any unit; false where there is nothing to do now.
+// Does one step of any unit. Returns false if there is no work now.
 static bool work(struct visit *visit)
 {
     struct unit *unit = dequeue(visit);
@@ -339,7 +339,8 @@ static int flush(struct merge *merge)
     return 0;
 }
 
-// Waits until the unit's next batch with events is there, and works meanwhile: 1, 0 at the end, or a negative code.
+// Waits until the unit's next batch with events is ready, and works in the meantime. Returns 1, 0 at the end, or a
+// negative code.
 static int next_batch(struct visit *visit, struct unit *unit)
 {
     int more = 0;
@@ -380,7 +381,7 @@ static struct log_turn turn_of(struct unit *unit)
     return (struct log_turn){event->start_ns, event->id, unit};
 }
 
-// The unit's events as long as no other's turn can come.
+// Passes on the unit's events up to the time at which another unit may have one.
 static int take_turn(struct merge *merge, struct unit *unit, int64_t until_ns)
 {
     struct log_batch *batch = &unit->batch[unit->released % RING];
@@ -391,7 +392,7 @@ static int take_turn(struct merge *merge, struct unit *unit, int64_t until_ns)
         if (merge->count == ORDERED_EVENTS) FORWARD(flush(merge));
     } while (event < end && event->start_ns < until_ns);
     unit->at = (size_t)(event - batch->event);
-    __builtin_prefetch(event + 1); // its turn comes after those of the other units
+    __builtin_prefetch(event + 1); // it is used after events of other units
     __builtin_prefetch((const char *)(event + 1) + 64);
     __builtin_prefetch((const char *)(event + 1) + 128);
     return 0;
@@ -405,7 +406,7 @@ static int open_ordered(struct merge *merge, struct unit *unit)
     return log_heap_push(&merge->heap, turn_of(unit));
 }
 
-// Opens units ahead of their turn, so that other threads may fill them.
+// Opens units before their turn, so that other threads can fill them.
 static int open_ahead(struct visit *visit, size_t most)
 {
     int code = 0;
@@ -428,7 +429,7 @@ static int end_turn(struct merge *merge, struct unit *unit)
         log_heap_replace(&merge->heap, turn_of(unit));
         return 0;
     }
-    FORWARD(flush(merge)); // its events are let go
+    FORWARD(flush(merge)); // the batch's events become invalid
     pthread_mutex_lock(&visit->lock);
     unit->released++;
     enqueue(visit, unit);
@@ -452,7 +453,7 @@ static int merge_all(struct merge *merge)
 {
     struct visit *visit = merge->visit;
     const struct log_heap *heap = &merge->heap;
-    size_t begun = 0; // units that are in the heap or were
+    size_t begun = 0; // number of units that were added to the heap
     for (;;) {
         while (begun < visit->units && (!heap->count || due_ns(visit, begun) <= heap->turn[0].start_ns)) {
             FORWARD(open_ahead(visit, begun + 1 + (size_t)visit->job->threads * AHEAD_UNITS));
@@ -480,7 +481,7 @@ static int visit_ordered(struct visit *visit)
     return code;
 }
 
-// --- the whole
+// --- the whole visit
 
 static int compare_units(const void *a, const void *b)
 {
@@ -543,7 +544,7 @@ static unsigned thread_count(const struct log_visit *job)
     return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (unsigned)count;
 }
 
-// This thread works, too. Where others cannot be started it does all of it.
+// The calling thread works, too. If no other thread can be started, it does all the work.
 static int run(struct visit *visit)
 {
     pthread_t thread[MOST_THREADS];

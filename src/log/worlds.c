@@ -1,9 +1,9 @@
-// Which ranks ran together: nothing in a log says so, and one `record` may hold several MPI jobs.
+// Finds the ranks that ran together. No record says so, and one `record` may contain several MPI jobs.
 //
-// The rule: ranks, in the order of their starts, join the first world that has their size and MPI library, lacks their
-// rank, and on their host has the same launcher: the nearest ancestor that is one (mpiexec, or what it leaves on each
-// host). Jobs one after the other are told apart by their ranks, jobs at the same time by their launchers; so are the
-// worlds of MPI_Comm_spawn, by either.
+// The rule: ranks, in the order of their starts, join the first world that has their size and MPI library, does not
+// have their rank yet, and has the same launcher on their host: the nearest ancestor that is one (mpiexec, or its
+// process on each host). Consecutive jobs differ in their ranks, simultaneous jobs in their launchers. The worlds of
+// MPI_Comm_spawn differ in one of the two.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "base/err.h"
 #include "log/private.h"
 
-enum { MOST_ANCESTORS = 64 }; // more are a circle, which only damage makes
+enum { MOST_ANCESTORS = 64 }; // more are a cycle, which means damage
 
-struct member { // the launcher that a world has on one host
+struct member { // the launcher of a world on one host
     uint32_t world;
     const struct log_process *launcher;
 };
@@ -21,9 +21,9 @@ struct member { // the launcher that a world has on one host
 struct search {
     struct log *log;
     struct log_process **by_pid;   // all processes, by pid, then start
-    struct log_process **by_start; // those with a rank
+    struct log_process **by_start; // processes with a rank
     size_t ranks;
-    struct lookup taken; // world, rank
+    struct lookup taken; // key: world, rank
     struct table members;
 };
 
@@ -68,8 +68,8 @@ static int compare_starts(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-// Numbers of processes come again, and an exec makes a new image of the same number: the parent is the latest image
-// that was there when the child began.
+// The kernel reuses process ids, and an exec makes a new image with the same id: the parent is the latest image that
+// existed when the child began.
 static const struct log_process *find_parent(const struct search *search, const struct log_process *child)
 {
     const struct log_process *parent = NULL;
@@ -98,7 +98,7 @@ static const struct log_process *find_launcher(const struct search *search, cons
     return NULL;
 }
 
-// Whether the world has another launcher on that host; `known` where it has this one.
+// Whether the world has another launcher on that host. `known`: it has this one.
 static bool has_other_launcher(const struct search *search, uint32_t world, const struct log_process *launcher,
                                bool *known)
 {
