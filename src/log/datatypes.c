@@ -6,7 +6,7 @@
 #include "base/varint.h"
 #include "log/private.h"
 
-// What the form says must go with what the rest of the record says.
+// The form must agree with the other fields of the record.
 static int check_form(struct log *log, const struct log_datatype *type)
 {
     struct datatype *flat = &log->scratch;

@@ -47,7 +47,7 @@ static int take_words(struct log *log, struct fields_in body, unsigned key, stru
     return 0;
 }
 
-// Times far out of reach are damage; kept small so that sums of them stay in range.
+// Larger times mean damage. The limit keeps sums of times in range.
 int64_t log_take_ns(int64_t ns)
 {
     const int64_t limit = INT64_MAX / 4;
