@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/lookup.h"
+#include "base/scoped.h"
 #include "model/compare/phase_pair.h"
 
 const char *diff_change_name(enum diff_change change)
@@ -23,27 +24,19 @@ struct pairing {
 struct comparing {
     struct diff *diff;
     struct diff_noting noting;
-    struct pairing files, families;
-    uint32_t *to;     // alignment of the program under way
-    uint32_t *from_b; // by phase of B: its phase of A, or DIFF_NONE
+    struct pairing files, families, programs, phases;
+    uint32_t *to; // alignment of the program under way
 };
 
 // --- things that correspond
 
-static int pairing_begin(struct pairing *pairing, size_t a_count, size_t b_count)
+static int pairing_begin(struct comparing *c, struct pairing *pairing, size_t a_count, size_t b_count)
 {
-    pairing->to_b = malloc((a_count + 1) * sizeof *pairing->to_b);
-    pairing->to_a = malloc((b_count + 1) * sizeof *pairing->to_a);
-    RETURN_IF(!pairing->to_b || !pairing->to_a, -ENOMEM);
-    memset(pairing->to_b, 0xff, (a_count + 1) * sizeof *pairing->to_b);
-    memset(pairing->to_a, 0xff, (b_count + 1) * sizeof *pairing->to_a);
+    FORWARD(arena_array(&c->diff->arena, pairing->to_b, a_count));
+    FORWARD(arena_array(&c->diff->arena, pairing->to_a, b_count));
+    memset(pairing->to_b, 0xff, a_count * sizeof *pairing->to_b);
+    memset(pairing->to_a, 0xff, b_count * sizeof *pairing->to_a);
     return 0;
-}
-
-static void pairing_end(struct pairing *pairing)
-{
-    free(pairing->to_b);
-    free(pairing->to_a);
 }
 
 // True if the two may correspond; they do from then on.
@@ -54,6 +47,43 @@ static bool pair_up(struct pairing *pairing, uint32_t a, uint32_t b)
         pairing->to_a[b] = a;
     }
     return pairing->to_b[a] == b;
+}
+
+// Things [a0, a1) of A and [b0, b1) of B.
+struct stretch {
+    size_t a0, a1, b0, b1;
+};
+
+typedef uint64_t thing_hash(const struct fingerprint *fingerprint, size_t place);
+
+static uint64_t program_hash(const struct fingerprint *fingerprint, size_t place)
+{
+    return fingerprint->program[place];
+}
+
+static uint64_t phase_hash(const struct fingerprint *fingerprint, size_t place)
+{
+    return fingerprint->phase[place].structure;
+}
+
+// Pairs each thing of A without a partner with the first thing of B without one that has the same hash.
+static int pair_equal(const struct diff *diff, thing_hash *hash, const struct stretch *s, struct pairing *pairing)
+{
+    SCOPED(lookup_free) struct lookup first = {0};
+    SCOPED_FREE uint32_t *next = malloc((s->b1 - s->b0 + 1) * sizeof *next); // of the same hash
+    RETURN_IF(!next, -ENOMEM);
+    for (size_t k = s->b1; k-- > s->b0;) {
+        if (pairing->to_a[k] != DIFF_NONE) continue;
+        next[k - s->b0] = lookup_find(&first, hash(&diff->in_b, k));
+        FORWARD(lookup_set(&first, hash(&diff->in_b, k), (uint32_t)k));
+    }
+    for (size_t i = s->a0; i < s->a1; i++) {
+        uint32_t found = pairing->to_b[i] == DIFF_NONE ? lookup_find(&first, hash(&diff->in_a, i)) : LOOKUP_NONE;
+        if (found == LOOKUP_NONE) continue;
+        pair_up(pairing, (uint32_t)i, found);
+        FORWARD(lookup_set(&first, hash(&diff->in_a, i), next[found - s->b0]));
+    }
+    return 0;
 }
 
 // --- programs
@@ -74,42 +104,17 @@ static bool programs_match(const struct diff *diff, uint32_t a, uint32_t b, unsi
 
 enum { WAYS = 3 };
 
-static int match_equal(struct comparing *c, uint32_t *to_b, bool *taken)
-{
-    struct diff *diff = c->diff;
-    size_t count = diff->b->programs;
-    struct lookup first = {0};
-    uint32_t *next = malloc((count + 1) * sizeof *next); // of the same hash
-    int code = next ? 0 : -ENOMEM;
-    for (uint32_t i = (uint32_t)count; i-- > 0 && !code;) {
-        next[i] = lookup_find(&first, diff->in_b.program[i]);
-        code = lookup_set(&first, diff->in_b.program[i], i);
-    }
-    for (uint32_t i = 0; i < diff->a->programs && !code; i++) {
-        uint32_t found = lookup_find(&first, diff->in_a.program[i]);
-        if (found == LOOKUP_NONE) continue;
-        to_b[i] = found;
-        taken[found] = true;
-        code = lookup_set(&first, diff->in_a.program[i], next[found]);
-    }
-    free(next);
-    lookup_free(&first);
-    return code;
-}
-
 // Matches the programs that are not equal, each with the first one left that fits. A script may start many programs, so
 // a search that finds nothing does not go far.
-static void match_rest(const struct diff *diff, uint32_t *to_b, bool *taken)
+static void match_rest(const struct diff *diff, struct pairing *programs)
 {
     enum { FAR = 256 };
     for (unsigned way = 0; way < WAYS; way++) {
         uint32_t first = 0;
         for (uint32_t i = 0; i < diff->a->programs; i++) {
-            while (first < diff->b->programs && taken[first]) first++;
-            for (uint32_t k = first; k < diff->b->programs && k - first < FAR && to_b[i] == DIFF_NONE; k++) {
-                if (taken[k] || !programs_match(diff, i, k, way)) continue;
-                to_b[i] = k;
-                taken[k] = true;
+            while (first < diff->b->programs && programs->to_a[first] != DIFF_NONE) first++;
+            for (uint32_t k = first; k < diff->b->programs && k - first < FAR && programs->to_b[i] == DIFF_NONE; k++) {
+                if (programs_match(diff, i, k, way)) pair_up(programs, i, k);
             }
         }
     }
@@ -123,19 +128,14 @@ static int add_program(struct comparing *c, uint32_t a, uint32_t b)
 static int match_programs(struct comparing *c)
 {
     struct diff *diff = c->diff;
-    uint32_t *to_b = malloc((diff->a->programs + 1) * sizeof *to_b);
-    bool *taken = calloc(diff->b->programs + 1, sizeof *taken);
-    int code = to_b && taken ? 0 : -ENOMEM;
-    for (size_t i = 0; i < diff->a->programs && !code; i++) to_b[i] = DIFF_NONE;
-    if (!code) code = match_equal(c, to_b, taken);
-    if (!code) match_rest(diff, to_b, taken);
-    for (uint32_t i = 0; i < diff->a->programs && !code; i++) code = add_program(c, i, to_b[i]);
-    for (uint32_t i = 0; i < diff->b->programs && !code; i++) {
-        if (!taken[i]) code = add_program(c, DIFF_NONE, i);
+    struct stretch all = {0, diff->a->programs, 0, diff->b->programs};
+    FORWARD(pair_equal(diff, program_hash, &all, &c->programs));
+    match_rest(diff, &c->programs);
+    for (uint32_t i = 0; i < diff->a->programs; i++) FORWARD(add_program(c, i, c->programs.to_b[i]));
+    for (uint32_t i = 0; i < diff->b->programs; i++) {
+        if (c->programs.to_a[i] == DIFF_NONE) FORWARD(add_program(c, DIFF_NONE, i));
     }
-    free(to_b);
-    free(taken);
-    return code;
+    return 0;
 }
 
 // --- what two phases do besides transfers, without lookups
@@ -182,10 +182,8 @@ static int add_other(const struct op *op, size_t leaf, void *context)
         others->lookups++;
         return 0;
     }
-    FORWARD(array_room(others->op, others->count));
-    others->op[others->count] = (struct other_op){c->rank, c->thread, others->count, *op};
-    others->count++;
-    return 0;
+    struct other_op other = {c->rank, c->thread, others->count, *op};
+    return array_push(others->op, others->count, other);
 }
 
 static int compare_others(const void *x, const void *y)
@@ -228,7 +226,6 @@ static int collect_others(const struct fingerprint *fingerprint, uint32_t phase,
 static void free_others(struct diff_others *others)
 {
     free(others->op);
-    *others = (struct diff_others){0};
 }
 
 // --- pairs of phases
@@ -237,11 +234,6 @@ struct lookups {
     bool differ; // and nothing else
     uint64_t a, b;
 };
-
-static uint32_t np_of(const struct model *model, uint32_t phase)
-{
-    return model->program[model->family[model->phase[phase].family].program].np;
-}
 
 static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t b_np, uint32_t b)
 {
@@ -257,7 +249,7 @@ static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others
 {
     const struct diff *diff = c->diff;
     const struct phase_fingerprint *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
-    uint32_t a_np = np_of(diff->a, a), b_np = np_of(diff->b, b);
+    uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
     for (size_t i = 0; i < x->parts && i < y->parts; i++) {
         const struct part_fingerprint *p = x->part[i], *q = y->part[i];
         if ((p->is_other || q->is_other) && !others) return;
@@ -285,8 +277,8 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
                                     struct lookups *lookups)
 {
     const struct diff *diff = c->diff;
-    struct diff_others x = {0}, y = {0};
-    uint32_t a_np = np_of(diff->a, a), b_np = np_of(diff->b, b);
+    SCOPED(free_others) struct diff_others x = {0}, y = {0};
+    uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
     if (aspects->transfers || !aspects->others || a_np != b_np || c->noting.error) return;
     int code = collect_others(&diff->in_a, a, &x);
     if (!code) code = collect_others(&diff->in_b, b, &y);
@@ -300,8 +292,6 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
         }
     }
     if (code != ERR_LIMIT) c->noting.error = code;
-    free_others(&x);
-    free_others(&y);
 }
 
 // Returns what separates a phase from the previous one. It is not known for the first phase of a program, or the first
@@ -327,16 +317,14 @@ static void check_pair(struct comparing *c, uint32_t a, uint32_t b, bool others)
 static int add_row(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change)
 {
     struct diff *diff = c->diff;
-    FORWARD(array_room(diff->row, diff->rows));
-    struct diff_row *row = &diff->row[diff->rows++];
-    *row = (struct diff_row){.a = a, .b = b, .change = change};
-    return diff_note_keep(&c->noting, row);
+    FORWARD(array_push(diff->row, diff->rows, (struct diff_row){.a = a, .b = b, .change = change}));
+    return diff_note_keep(&c->noting, &diff->row[diff->rows - 1]);
 }
 
 static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change)
 {
     const struct diff *diff = c->diff;
-    uint32_t a_np = np_of(diff->a, a), b_np = np_of(diff->b, b);
+    uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
     struct diff_aspects aspects = {0};
     struct lookups lookups = {0};
     if (diff->in_a.phase[a].structure != diff->in_b.phase[b].structure) {
@@ -358,61 +346,30 @@ static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_chang
 
 // --- the phases of two programs
 
-// Finds phases of A without a partner that equal a phase of B without a partner elsewhere in the order.
-static int match_moved(struct comparing *c, const struct model_program *x, const struct model_program *y,
-                       uint32_t *moved)
-{
-    const struct diff *diff = c->diff;
-    struct lookup first = {0};
-    size_t count = y->end - y->first;
-    uint32_t *next = malloc((count + 1) * sizeof *next);
-    int code = next ? 0 : -ENOMEM;
-    for (size_t k = count; k-- > 0 && !code;) {
-        uint64_t structure = diff->in_b.phase[y->first + k].structure;
-        if (c->from_b[y->first + k] != DIFF_NONE) continue;
-        next[k] = lookup_find(&first, structure);
-        code = lookup_set(&first, structure, (uint32_t)k);
-    }
-    for (size_t i = 0; i < x->end - x->first && !code; i++) {
-        uint64_t structure = diff->in_a.phase[x->first + i].structure;
-        uint32_t found = c->to[i] == DIFF_NONE ? lookup_find(&first, structure) : LOOKUP_NONE;
-        moved[i] = DIFF_NONE;
-        if (found == LOOKUP_NONE) continue;
-        moved[i] = found;
-        c->from_b[y->first + found] = (uint32_t)(x->first + i);
-        code = lookup_set(&first, structure, next[found]);
-    }
-    free(next);
-    lookup_free(&first);
-    return code;
-}
-
 static int add_new(struct comparing *c, uint32_t from, uint32_t end)
 {
     for (uint32_t k = from; k < end; k++) {
-        if (c->from_b[k] == DIFF_NONE) FORWARD(add_row(c, DIFF_NONE, k, DIFF_ADDED));
+        if (c->phases.to_a[k] == DIFF_NONE) FORWARD(add_row(c, DIFF_NONE, k, DIFF_ADDED));
     }
     return 0;
 }
 
-static int add_rows(struct comparing *c, const struct model_program *x, const struct model_program *y,
-                    const uint32_t *moved)
+static int add_rows(struct comparing *c, const struct stretch *s)
 {
-    uint32_t next = (uint32_t)y->first; // of B
-    for (uint32_t i = 0; i < x->end - x->first; i++) {
-        uint32_t a = (uint32_t)x->first + i;
-        if (c->to[i] != DIFF_NONE) {
-            uint32_t b = (uint32_t)y->first + c->to[i];
+    uint32_t next = (uint32_t)s->b0;
+    for (uint32_t a = (uint32_t)s->a0; a < s->a1; a++) {
+        uint32_t b = c->phases.to_b[a];
+        if (c->to[a - s->a0] != DIFF_NONE) {
             FORWARD(add_new(c, next, b));
             FORWARD(add_pair(c, a, b, DIFF_SAME));
             next = b + 1;
-        } else if (moved[i] != DIFF_NONE) {
-            FORWARD(add_pair(c, a, (uint32_t)y->first + moved[i], DIFF_MOVED));
+        } else if (b != DIFF_NONE) {
+            FORWARD(add_pair(c, a, b, DIFF_MOVED));
         } else {
             FORWARD(add_row(c, a, DIFF_NONE, DIFF_REMOVED));
         }
     }
-    return add_new(c, next, (uint32_t)y->end);
+    return add_new(c, next, (uint32_t)s->b1);
 }
 
 static int compare_programs(struct comparing *c, const struct diff_program *pair)
@@ -421,16 +378,15 @@ static int compare_programs(struct comparing *c, const struct diff_program *pair
     const struct diff *diff = c->diff;
     const struct model_program *x = pair->a == DIFF_NONE ? &none : &diff->a->program[pair->a];
     const struct model_program *y = pair->b == DIFF_NONE ? &none : &diff->b->program[pair->b];
-    FORWARD(diff_align(diff->in_a.phase + x->first, x->end - x->first, diff->in_b.phase + y->first, y->end - y->first,
-                       c->to));
-    for (size_t i = 0; i < x->end - x->first; i++) {
-        if (c->to[i] != DIFF_NONE) c->from_b[y->first + c->to[i]] = (uint32_t)(x->first + i);
+    struct stretch s = {x->first, x->end, y->first, y->end};
+    FORWARD(diff_align(diff->in_a.phase + s.a0, s.a1 - s.a0, diff->in_b.phase + s.b0, s.b1 - s.b0, c->to));
+    for (size_t i = s.a0; i < s.a1; i++) {
+        uint32_t to = c->to[i - s.a0];
+        if (to != DIFF_NONE) pair_up(&c->phases, (uint32_t)i, (uint32_t)s.b0 + to);
     }
-    uint32_t *moved = malloc((x->end - x->first + 1) * sizeof *moved);
-    int code = moved ? match_moved(c, x, y, moved) : -ENOMEM;
-    if (!code) code = add_rows(c, x, y, moved);
-    free(moved);
-    return code;
+    // What is left may equal a phase elsewhere in the order.
+    FORWARD(pair_equal(diff, phase_hash, &s, &c->phases));
+    return add_rows(c, &s);
 }
 
 static bool is_equal(const struct diff *diff)
@@ -453,12 +409,11 @@ static int compare(struct comparing *c)
     FORWARD(fingerprint_make(&diff->in_a, diff->a));
     FORWARD(fingerprint_make(&diff->in_b, diff->b));
     FORWARD(diff_noting_begin(&c->noting, diff));
-    FORWARD(pairing_begin(&c->files, diff->a->files, diff->b->files));
-    FORWARD(pairing_begin(&c->families, diff->a->families, diff->b->families));
-    c->to = malloc((diff->a->phases + 1) * sizeof *c->to);
-    c->from_b = malloc((diff->b->phases + 1) * sizeof *c->from_b);
-    RETURN_IF(!c->to || !c->from_b, -ENOMEM);
-    memset(c->from_b, 0xff, (diff->b->phases + 1) * sizeof *c->from_b);
+    FORWARD(pairing_begin(c, &c->files, diff->a->files, diff->b->files));
+    FORWARD(pairing_begin(c, &c->families, diff->a->families, diff->b->families));
+    FORWARD(pairing_begin(c, &c->programs, diff->a->programs, diff->b->programs));
+    FORWARD(pairing_begin(c, &c->phases, diff->a->phases, diff->b->phases));
+    FORWARD(arena_array(&diff->arena, c->to, diff->a->phases));
     FORWARD(match_programs(c));
     for (size_t i = 0; i < diff->programs; i++) FORWARD(compare_programs(c, &diff->program[i]));
     diff->equal = is_equal(diff);
@@ -471,10 +426,6 @@ int diff_make(struct diff *diff, const struct model *a, const struct model *b)
     struct comparing c = {.diff = diff, .noting.diff = diff};
     int code = compare(&c);
     diff_noting_end(&c.noting);
-    pairing_end(&c.files);
-    pairing_end(&c.families);
-    free(c.to);
-    free(c.from_b);
     if (code) diff_free(diff);
     return code;
 }

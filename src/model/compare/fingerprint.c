@@ -264,8 +264,7 @@ static int fingerprint_family(struct fingerprinting *d, uint32_t id)
     for (uint32_t i = 0; i < family->count; i++) {
         struct phase_fingerprint *phase = &d->fingerprint->phase[d->phase_at[d->first_phase[id] + i]];
         phase->features = features;
-        phase->part = arena_alloc(&d->fingerprint->arena, (phase->parts + 1) * sizeof *phase->part);
-        RETURN_IF(!phase->part, -ENOMEM);
+        FORWARD(arena_array(&d->fingerprint->arena, phase->part, phase->parts));
         phase->parts = 0;
     }
     for (size_t i = 0; i < family->parts; i++) FORWARD(fingerprint_part(d, id, &family->part[i], false));
@@ -325,19 +324,16 @@ static int prepare(struct fingerprinting *d)
     struct arena *arena = &fingerprint->arena;
     size_t parts = 0;
     for (size_t i = 0; i < model->families; i++) parts += model->family[i].parts + model->family[i].others;
-    fingerprint->type = arena_alloc(arena, (model->types.count + 1) * sizeof *fingerprint->type);
-    fingerprint->kind = arena_alloc(arena, (model->kinds + 1) * sizeof *fingerprint->kind);
-    fingerprint->phase = arena_alloc(arena, (model->phases + 1) * sizeof *fingerprint->phase);
-    fingerprint->program = arena_alloc(arena, (model->programs + 1) * sizeof *fingerprint->program);
-    d->part = arena_alloc(arena, (parts + 1) * sizeof *d->part);
-    d->first_phase = calloc(model->families + 1, sizeof *d->first_phase);
-    d->phase_at = calloc(model->phases + 1, sizeof *d->phase_at);
-    d->seen_by = calloc(model->files + 1, sizeof *d->seen_by);
-    d->local = calloc(model->files + 1, sizeof *d->local);
-    d->file = calloc(model->files + 1, sizeof *d->file);
-    RETURN_IF(!fingerprint->type || !fingerprint->kind || !fingerprint->phase || !fingerprint->program || !d->part,
-              -ENOMEM);
-    return d->first_phase && d->phase_at && d->seen_by && d->local && d->file ? 0 : -ENOMEM;
+    FORWARD(arena_array(arena, fingerprint->type, model->types.count));
+    FORWARD(arena_array(arena, fingerprint->kind, model->kinds));
+    FORWARD(arena_array(arena, fingerprint->phase, model->phases));
+    FORWARD(arena_array(arena, fingerprint->program, model->programs));
+    FORWARD(arena_array(arena, d->part, parts));
+    FORWARD(arena_array(arena, d->first_phase, model->families));
+    FORWARD(arena_array(arena, d->phase_at, model->phases));
+    FORWARD(arena_array(arena, d->seen_by, model->files));
+    FORWARD(arena_array(arena, d->local, model->files));
+    return arena_array(arena, d->file, model->files);
 }
 
 int fingerprint_make(struct fingerprint *fingerprint, const struct model *model)
@@ -346,11 +342,6 @@ int fingerprint_make(struct fingerprint *fingerprint, const struct model *model)
     *fingerprint = (struct fingerprint){.model = model};
     int code = prepare(&d);
     if (!code) code = fingerprint_all(&d);
-    free(d.first_phase);
-    free(d.phase_at);
-    free(d.seen_by);
-    free(d.local);
-    free(d.file);
     if (code) fingerprint_free(fingerprint);
     return code;
 }

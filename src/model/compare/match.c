@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/scoped.h"
 
 enum {
     MOST_CELLS = 4 << 20,    // of an exact comparison
@@ -62,19 +63,17 @@ static void compute_moves(const struct aligning *al, const struct stretch *s, ui
 static int align_exactly(const struct aligning *al, const struct stretch *s)
 {
     size_t width = s->b1 - s->b0;
-    uint32_t *best = calloc(width + 1, sizeof *best);
-    uint8_t *move = malloc(cells_of(s) + 1);
-    int code = best && move ? 0 : -ENOMEM;
-    if (!code) compute_moves(al, s, best, move);
-    for (size_t i = s->a0, k = s->b0; !code && i < s->a1 && k < s->b1;) {
+    SCOPED_FREE uint32_t *best = calloc(width + 1, sizeof *best);
+    SCOPED_FREE uint8_t *move = malloc(cells_of(s) + 1);
+    RETURN_IF(!best || !move, -ENOMEM);
+    compute_moves(al, s, best, move);
+    for (size_t i = s->a0, k = s->b0; i < s->a1 && k < s->b1;) {
         enum move next = move[(i - s->a0) * width + k - s->b0];
         if (next == MOVE_BOTH) al->to[i] = (uint32_t)k;
         if (next != MOVE_B) i++;
         if (next != MOVE_A) k++;
     }
-    free(best);
-    free(move);
-    return code;
+    return 0;
 }
 
 // --- long ones: first the phases that are equal, by the fewest edits (Myers, "An O(ND) difference algorithm"), then
@@ -150,14 +149,13 @@ static void keep_equal(const struct aligning *al, struct stretch *s, struct edit
 
 static int align_equal(const struct aligning *al, struct stretch s)
 {
-    struct edits *e = malloc(sizeof *e);
+    SCOPED_FREE struct edits *e = malloc(sizeof *e);
     RETURN_IF(!e, -ENOMEM);
     while (s.a0 < s.a1 && s.b0 < s.b1) {
         int edits, diagonal = 0;
         count_edits(al, &s, e, &edits, &diagonal);
         keep_equal(al, &s, e, edits, diagonal);
     }
-    free(e);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/compare/phase_pair.h"
 
 enum {
@@ -19,17 +20,14 @@ enum {
 int diff_noting_begin(struct diff_noting *noting, struct diff *diff)
 {
     *noting = (struct diff_noting){.diff = diff};
-    noting->a = calloc(diff->a->families + 1, sizeof *noting->a);
-    noting->b = calloc(diff->b->families + 1, sizeof *noting->b);
-    return noting->a && noting->b ? 0 : -ENOMEM;
+    FORWARD(arena_array(&diff->arena, noting->a, diff->a->families));
+    return arena_array(&diff->arena, noting->b, diff->b->families);
 }
 
 void diff_noting_end(struct diff_noting *noting)
 {
     for (size_t i = 0; noting->a && i < noting->diff->a->families; i++) free(noting->a[i].row);
     for (size_t i = 0; noting->b && i < noting->diff->b->families; i++) free(noting->b[i].row);
-    free(noting->a);
-    free(noting->b);
     free(noting->note);
 }
 
@@ -113,7 +111,7 @@ static int view_ranks(struct arena *arena, const struct model *model, const stru
     uint32_t np = model->program[family->program].np;
     const struct model_part *part = family->parts ? family->part : family->other;
     size_t parts = family->parts ? family->parts : family->others;
-    bool *has = calloc(np + 1u, sizeof *has);
+    SCOPED_FREE bool *has = calloc(np + 1u, sizeof *has);
     RETURN_IF(!has, -ENOMEM);
     for (size_t i = 0; i < parts; i++) {
         for (size_t r = 0; r < part[i].ranks; r++) {
@@ -122,7 +120,6 @@ static int view_ranks(struct arena *arena, const struct model *model, const stru
     }
     for (uint32_t i = 0; i < np; i++) view->ranks += has[i];
     view->rank_text = rank_text(arena, has, np);
-    free(has);
     return view->rank_text ? 0 : -ENOMEM;
 }
 
@@ -301,11 +298,9 @@ static unsigned shown_since(const struct diff_noting *noting, size_t first)
 
 void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects)
 {
-    const struct model *in_a = noting->diff->a, *in_b = noting->diff->b;
     const struct family_view *x = view_family(noting, &noting->diff->in_a, noting->a, a),
                              *y = view_family(noting, &noting->diff->in_b, noting->b, b);
-    uint32_t a_np = in_a->program[in_a->family[in_a->phase[a].family].program].np,
-             b_np = in_b->program[in_b->family[in_b->phase[b].family].program].np;
+    uint32_t a_np = diff_np(noting->diff->a, a), b_np = diff_np(noting->diff->b, b);
     if (noting->error) return;
     size_t first = noting->notes;
     if (x->ranks != a_np || y->ranks != b_np) diff_note_text(noting, "ranks", NULL, x->rank_text, y->rank_text);

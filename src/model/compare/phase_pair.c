@@ -202,7 +202,7 @@ static struct side side_of(const struct diff *diff, const struct fingerprint *fi
         .diff = diff,
         .fingerprint = fingerprint,
         .part = part,
-        .np = model->program[model->family[model->phase[phase].family].program].np,
+        .np = diff_np(model, phase),
         .ph = ph,
         .first = model_place(part->ph, part->phs, ph) * part->ranks,
     };

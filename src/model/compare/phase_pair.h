@@ -34,6 +34,12 @@ static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uin
     return a == b || (a_np != b_np && a * b_np == b * a_np);
 }
 
+// The number of processes of the program that a phase belongs to.
+static inline uint32_t diff_np(const struct model *model, uint32_t phase)
+{
+    return model->program[model->family[model->phase[phase].family].program].np;
+}
+
 struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b);
 
 // Aspects in which two kinds of operations differ, apart from their files.

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/phase_list.h"
 
 enum { LOOKAHEAD = 64 }; // operations to search for the place where both agree again
@@ -155,23 +156,18 @@ static void compare(const struct entries *a, struct entries *b, uint32_t rank, s
     out->extra += b->count - alike;
 }
 
-static int expand(struct entries *entries, uint32_t program, uint32_t rank, uint32_t thread)
-{
-    const struct model *model = entries->model;
-    for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
-        if (!phase_list_has(entries->phases, i + 1)) continue;
-        FORWARD(model_expand_phase(model, (uint32_t)i, rank, thread, add_entry, entries));
-    }
-    return 0;
-}
-
 // Expands each thread of one process, on one side.
 static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
 {
     for (uint32_t t = 0; t < threads; t++) {
-        of_thread[t].count = 0;
-        of_thread[t].pause_ns = 0;
-        FORWARD(expand(&of_thread[t], program, rank, t));
+        struct entries *entries = &of_thread[t];
+        const struct model *model = entries->model;
+        entries->count = 0;
+        entries->pause_ns = 0;
+        for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
+            if (!phase_list_has(entries->phases, i + 1)) continue;
+            FORWARD(model_expand_phase(model, (uint32_t)i, rank, t, add_entry, entries));
+        }
     }
     return 0;
 }
@@ -198,8 +194,9 @@ static uint32_t partner_of(const struct entries *a, const struct entries *b, uin
 static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
                            struct similarity *out)
 {
-    bool *taken = calloc(2 * (size_t)threads + 1, sizeof *taken), *done = taken + threads;
+    SCOPED_FREE bool *taken = calloc(2 * (size_t)threads + 1, sizeof *taken);
     RETURN_IF(!taken, -ENOMEM);
+    bool *done = taken + threads;
     for (unsigned pass = 0; pass < 2; pass++) {
         for (uint32_t t = 0; t < threads; t++) {
             uint32_t with = done[t] ? UINT32_MAX : partner_of(&a[t], b, threads, taken, pass == 0);
@@ -208,7 +205,6 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
             compare(&a[t], &b[with], rank, out);
         }
     }
-    free(taken);
     return 0;
 }
 

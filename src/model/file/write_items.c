@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/lookup.h"
 #include "base/order.h"
+#include "base/scoped.h"
 #include "model/access_order.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
@@ -18,26 +19,18 @@
 
 static int write_packed_numbers(struct writing *w, const int64_t *numbers, uint64_t count)
 {
-    struct bytes columns = {0}, text = {0};
+    SCOPED(bytes_free) struct bytes columns = {0}, text = {0};
     const char *key;
     int64_t smallest = numbers[0], largest = numbers[0];
     for (uint64_t i = 1; i < count; i++) {
         if (numbers[i] < smallest) smallest = numbers[i];
         if (numbers[i] > largest) largest = numbers[i];
     }
-    int code = packed_add(&columns, numbers, sizeof *numbers, count);
-    if (!code) code = packed_text(&columns, &text, &key);
-    if (!code) {
-        json_object(w->json);
-        key_number(w->json, "count", count);
-        key_signed(w->json, "smallest", smallest);
-        key_signed(w->json, "largest", largest);
-        key_text(w->json, key, (const char *)text.data);
-        json_close(w->json);
-    }
-    bytes_free(&columns);
-    bytes_free(&text);
-    return code;
+    FORWARD(packed_add(&columns, numbers, sizeof *numbers, count));
+    FORWARD(packed_text(&columns, &text, &key));
+    json_object_of(w->json, m_number("count", count), m_signed("smallest", smallest), m_signed("largest", largest),
+                   m_text(key, (const char *)text.data));
+    return 0;
 }
 
 int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count)
@@ -64,17 +57,24 @@ static int write_value(struct writing *w, const char *key, const struct model_va
     int64_t number;
     if (!value->text && !value->table) return 0;
     if (value->text && !strcmp(value->text, "0")) return 0;
-    json_key(w->json, key);
-    if (!value->text) return write_numbers(w, value->table, tables);
-    if (is_integer(value->text, &number)) {
-        json_signed(w->json, number);
-    } else {
-        json_text(w->json, value->text);
+    if (value->text) {
+        bool is_number = is_integer(value->text, &number);
+        json_members(w->json, is_number ? m_signed(key, number) : m_text(key, value->text));
+        return 0;
     }
-    return 0;
+    json_key(w->json, key);
+    return write_numbers(w, value->table, tables);
 }
 
 // --- operations
+
+// Writes the coordinates that are not 0.
+static void write_coordinates(struct writing *w, const struct op_kind *kind, const int64_t at[AT_COUNT])
+{
+    for (unsigned c = 0; c < AT_COUNT; c++) {
+        if (at[c]) key_signed(w->json, model_coordinate_name(kind, c), at[c]);
+    }
+}
 
 static void write_steps(struct writing *w, const struct op_kind *kind, const struct model_item *item)
 {
@@ -85,11 +85,7 @@ static void write_steps(struct writing *w, const struct op_kind *kind, const str
     key_array(w->json, "steps");
     for (unsigned s = 0; s < steps; s++) {
         json_object(w->json);
-        for (unsigned c = 0; c < AT_COUNT; c++) {
-            if (!item->step[s].at[c]) continue;
-            json_key(w->json, model_coordinate_name(kind, c));
-            json_signed(w->json, item->step[s].at[c]);
-        }
+        write_coordinates(w, kind, item->step[s].at);
         json_close(w->json);
     }
     json_close(w->json);
@@ -125,15 +121,10 @@ struct lists {
 
 // --- lists: equal ones
 
-static bool same_op(const struct op *a, const struct op *b)
-{
-    return a->kind == b->kind && !memcmp(a->at, b->at, sizeof a->at);
-}
-
 static bool same_list(const struct op *a, const struct op *b, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (!same_op(&a[i], &b[i])) return false;
+        if (a[i].kind != b[i].kind || memcmp(a[i].at, b[i].at, sizeof a[i].at)) return false;
     }
     return true;
 }
@@ -150,10 +141,9 @@ static uint64_t hash_list(const struct op *op, uint64_t count)
 
 static int share_equal(struct lists *lists)
 {
-    struct lookup seen = {0};
+    SCOPED(lookup_free) struct lookup seen = {0};
     const struct model_item *item = lists->item;
-    int code = 0;
-    for (size_t t = 0; t < lists->tables && !code; t++) {
+    for (size_t t = 0; t < lists->tables; t++) {
         uint64_t hash = hash_list(item->list[t], item->count);
         uint32_t at;
         while ((at = lookup_find(&seen, hash)) != LOOKUP_NONE &&
@@ -163,27 +153,21 @@ static int share_equal(struct lists *lists)
         if (at == LOOKUP_NONE) {
             at = (uint32_t)lists->count;
             lists->list[lists->count++] = item->list[t];
-            code = lookup_set(&seen, hash, at);
+            FORWARD(lookup_set(&seen, hash, at));
         }
         lists->which[t] = at;
     }
-    lookup_free(&seen);
-    return code;
+    return 0;
 }
 
 // --- lists: one by one
 
 static void write_list_op(struct writing *w, const struct op *op)
 {
-    const struct op_kind *kind = &w->model->kind[op->kind];
     json_fold(w->json);
     json_object(w->json);
     key_text(w->json, "op", w->kinds.text[op->kind]);
-    for (unsigned c = 0; c < AT_COUNT; c++) {
-        if (!op->at[c]) continue;
-        json_key(w->json, model_coordinate_name(kind, c));
-        json_signed(w->json, op->at[c]);
-    }
+    write_coordinates(w, &w->model->kind[op->kind], op->at);
     json_close(w->json);
 }
 
@@ -222,7 +206,8 @@ static bool is_uniform(const int64_t quartile[5], uint64_t count)
 
 static int write_distribution(struct writing *w, const struct lists *lists, size_t kind, uint64_t count)
 {
-    int64_t *offset = malloc(count * sizeof *offset), quartile[5];
+    SCOPED_FREE int64_t *offset = malloc(count * sizeof *offset);
+    int64_t quartile[5];
     size_t used = 0;
     RETURN_IF(!offset, -ENOMEM);
     for (size_t i = 0; i < lists->count; i++) {
@@ -232,12 +217,9 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
     }
     qsort(offset, used, sizeof *offset, order_int64);
     for (unsigned q = 0; q < 5; q++) quartile[q] = offset[(used - 1) * q / 4];
-    free(offset);
     key_text(w->json, "distribution", is_uniform(quartile, count) ? "uniform" : "uneven");
-    key_array(w->json, "quartiles");
-    for (unsigned q = 0; q < 5; q++) json_signed(w->json, quartile[q]);
-    json_close(w->json);
-    return 0;
+    json_key(w->json, "quartiles");
+    return write_numbers(w, quartile, 5);
 }
 
 static int write_kind_summary(struct writing *w, const struct lists *lists, size_t id, const struct kind_summary *of)
@@ -247,19 +229,14 @@ static int write_kind_summary(struct writing *w, const struct lists *lists, size
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
     json_fold(w->json);
     json_object(w->json);
-    key_text(w->json, "op", w->kinds.text[id]);
-    key_number(w->json, "count", of->count);
+    json_members(w->json, m_text("op", w->kinds.text[id]), m_number("count", of->count));
     if (transfers) {
-        key_array(w->json, "sizes");
-        json_signed(w->json, of->smallest);
-        json_signed(w->json, of->largest);
-        json_close(w->json);
+        json_key(w->json, "sizes");
+        json_array_of(w->json, m_signed(NULL, of->smallest), m_signed(NULL, of->largest));
     }
     if (transfers && kind->has_offset) {
-        key_array(w->json, "bytes");
-        json_signed(w->json, of->low);
-        json_signed(w->json, of->high);
-        json_close(w->json);
+        json_key(w->json, "bytes");
+        json_array_of(w->json, m_signed(NULL, of->low), m_signed(NULL, of->high));
         key_text(w->json, "mode", mode);
         if (!strcmp(mode, "random")) FORWARD(write_distribution(w, lists, id, of->count));
     }
@@ -270,20 +247,18 @@ static int write_kind_summary(struct writing *w, const struct lists *lists, size
 static int write_summary(struct writing *w, const struct lists *lists)
 {
     size_t kinds = w->model->kinds;
-    struct kind_summary *of = calloc(kinds + 1, sizeof *of);
+    SCOPED_FREE struct kind_summary *of = calloc(kinds + 1, sizeof *of);
     RETURN_IF(!of, -ENOMEM);
     for (size_t i = 0; i < lists->count; i++) {
         for (size_t k = 0; k < kinds; k++) of[k].begun = false;
         for (uint64_t k = 0; k < lists->item->count; k++) summarise(&of[lists->list[i][k].kind], &lists->list[i][k]);
     }
     key_array(w->json, "summary");
-    int code = 0;
-    for (size_t k = 0; k < kinds && !code; k++) {
-        if (of[k].count) code = write_kind_summary(w, lists, k, &of[k]);
+    for (size_t k = 0; k < kinds; k++) {
+        if (of[k].count) FORWARD(write_kind_summary(w, lists, k, &of[k]));
     }
     json_close(w->json);
-    free(of);
-    return code;
+    return 0;
 }
 
 // --- lists: packed
@@ -291,28 +266,24 @@ static int write_summary(struct writing *w, const struct lists *lists)
 static int add_columns(const struct lists *lists, struct bytes *columns)
 {
     uint64_t each = lists->item->count, count = each * lists->count;
-    struct op *all = malloc(count * sizeof *all);
-    int64_t *kind = malloc(count * sizeof *kind);
-    int code = all && kind ? 0 : -ENOMEM;
-    for (size_t i = 0; i < lists->count && !code; i++) memcpy(&all[i * each], lists->list[i], each * sizeof *all);
-    for (uint64_t i = 0; i < count && !code; i++) kind[i] = all[i].kind;
-    if (!code) code = packed_add(columns, kind, sizeof *kind, count);
-    for (unsigned c = 0; c < AT_COUNT && !code; c++) code = packed_add(columns, &all->at[c], sizeof *all, count);
-    free(all);
-    free(kind);
-    return code;
+    SCOPED_FREE struct op *all = malloc(count * sizeof *all);
+    SCOPED_FREE int64_t *kind = malloc(count * sizeof *kind);
+    RETURN_IF(!all || !kind, -ENOMEM);
+    for (size_t i = 0; i < lists->count; i++) memcpy(&all[i * each], lists->list[i], each * sizeof *all);
+    for (uint64_t i = 0; i < count; i++) kind[i] = all[i].kind;
+    FORWARD(packed_add(columns, kind, sizeof *kind, count));
+    for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(packed_add(columns, &all->at[c], sizeof *all, count));
+    return 0;
 }
 
 static int write_columns(struct writing *w, const struct lists *lists)
 {
-    struct bytes columns = {0}, text = {0};
+    SCOPED(bytes_free) struct bytes columns = {0}, text = {0};
     const char *key;
-    int code = add_columns(lists, &columns);
-    if (!code) code = packed_text(&columns, &text, &key);
-    if (!code) key_text(w->json, key, (const char *)text.data);
-    bytes_free(&columns);
-    bytes_free(&text);
-    return code;
+    FORWARD(add_columns(lists, &columns));
+    FORWARD(packed_text(&columns, &text, &key));
+    key_text(w->json, key, (const char *)text.data);
+    return 0;
 }
 
 static int write_ops(struct writing *w, const struct lists *lists)
@@ -329,32 +300,24 @@ static int write_ops(struct writing *w, const struct lists *lists)
     return 0;
 }
 
-static int write_found(struct writing *w, struct lists *lists)
-{
-    FORWARD(share_equal(lists));
-    json_object(w->json);
-    key_number(w->json, "list", lists->item->count);
-    if (lists->count > 1) key_number(w->json, "lists", lists->count);
-    if (lists->count > 1 && lists->count < lists->tables) {
-        json_fold(w->json);
-        json_key(w->json, "which");
-        FORWARD(write_numbers(w, lists->which, lists->tables));
-    }
-    FORWARD(write_ops(w, lists));
-    json_close(w->json);
-    return 0;
-}
-
 static int write_list(struct writing *w, const struct model_item *item, size_t tables)
 {
-    struct lists lists = {.item = item,
-                          .tables = tables,
-                          .list = calloc(tables + 1, sizeof *lists.list),
-                          .which = calloc(tables + 1, sizeof *lists.which)};
-    int code = lists.list && lists.which ? write_found(w, &lists) : -ENOMEM;
-    free(lists.list);
-    free(lists.which);
-    return code;
+    SCOPED_FREE struct op **list = calloc(tables + 1, sizeof *list);
+    SCOPED_FREE int64_t *which = calloc(tables + 1, sizeof *which);
+    struct lists lists = {.item = item, .tables = tables, .list = list, .which = which};
+    RETURN_IF(!list || !which, -ENOMEM);
+    FORWARD(share_equal(&lists));
+    json_object(w->json);
+    key_number(w->json, "list", item->count);
+    if (lists.count > 1) key_number(w->json, "lists", lists.count);
+    if (lists.count > 1 && lists.count < tables) {
+        json_fold(w->json);
+        json_key(w->json, "which");
+        FORWARD(write_numbers(w, which, tables));
+    }
+    FORWARD(write_ops(w, &lists));
+    json_close(w->json);
+    return 0;
 }
 
 // --- items

@@ -9,21 +9,14 @@
 static void write_job(struct writing *w)
 {
     const struct model *model = w->model;
-    key_text(w->json, "command", model->command);
-    key_text(w->json, "host", model->host);
-    key_text(w->json, "mpi", model->mpi);
-    key_double(w->json, "start", model->start);
-    key_double(w->json, "run_time", model->run_seconds);
-    key_text(w->json, "layer", call_layer_name(model->layer));
-    key_seconds(w->json, "gap", model->gap_ns);
-    key_number(w->json, "bytes", model->bytes);
-    key_number(w->json, "unphased_bytes", model->unphased);
+    json_members(w->json, m_text("command", model->command), m_text("host", model->host), m_text("mpi", model->mpi),
+                 m_double("start", model->start), m_double("run_time", model->run_seconds),
+                 m_text("layer", call_layer_name(model->layer)), m_seconds("gap", model->gap_ns),
+                 m_number("bytes", model->bytes), m_number("unphased_bytes", model->unphased));
     json_fold(w->json);
-    key_object(w->json, "unphased");
-    key_number(w->json, "launchers", model->unphased_launchers);
-    key_number(w->json, "unnamed", model->unphased_unnamed);
-    key_number(w->json, "untraced", model->unphased_untraced);
-    json_close(w->json);
+    json_key(w->json, "unphased");
+    json_object_of(w->json, m_number("launchers", model->unphased_launchers),
+                   m_number("unnamed", model->unphased_unnamed), m_number("untraced", model->unphased_untraced));
 }
 
 static void write_programs(struct writing *w)
@@ -31,9 +24,7 @@ static void write_programs(struct writing *w)
     key_array(w->json, "programs");
     for (size_t i = 0; i < w->model->programs; i++) {
         json_fold(w->json);
-        json_object(w->json);
-        key_text(w->json, "name", w->model->program[i].name);
-        json_close(w->json);
+        json_object_of(w->json, m_text("name", w->model->program[i].name));
     }
     json_close(w->json);
 }
@@ -63,14 +54,12 @@ static int write_files(struct writing *w)
         key_text(w->json, "file", w->files.text[i]);
         json_key(w->json, "directory");
         json_bytes(w->json, file->set->pattern, write_directory_len(file->set));
-        key_number(w->json, "existed", file->existed);
-        key_number(w->json, "size_before", file->size_before);
-        key_number(w->json, "size_after", file->size_after);
+        json_members(w->json, m_number("existed", file->existed), m_number("size_before", file->size_before),
+                     m_number("size_after", file->size_after));
         FORWARD(write_before(w, file));
-        if (file->read_before) {
-            key_number(w->json, "read_before", file->read_before);
-            key_number(w->json, "read_cached", file->read_cached);
-        }
+        if (file->read_before)
+            json_members(w->json, m_number("read_before", file->read_before),
+                         m_number("read_cached", file->read_cached));
         json_close(w->json);
     }
     json_close(w->json);
@@ -82,26 +71,13 @@ static void write_phase(struct writing *w, size_t id)
     const struct model_phase *phase = &w->model->phase[id];
     const struct model_family *family = &w->model->family[phase->family];
     json_fold(w->json);
-    json_object(w->json);
-    key_number(w->json, "phase", id + 1);
-    key_number(w->json, "family", phase->family + 1u);
-    key_number(w->json, "ph", phase->ph);
-    key_number(w->json, "tick", phase->tick);
-    key_seconds(w->json, "start", phase->start_ns);
-    key_seconds(w->json, "span", phase->span_ns);
-    key_seconds(w->json, "duration", phase->duration_ns);
-    key_seconds(w->json, "other", phase->other_ns);
-    key_seconds(w->json, "comm_time", phase->comm_ns);
-    key_number(w->json, "comm_calls", phase->comm_calls);
-    key_number(w->json, "comm_bytes", phase->comm_bytes);
-    key_seconds(w->json, "idle", phase->idle_ns);
-    json_key(w->json, "bandwidth");
-    if (phase->duration_ns > 0) {
-        json_double(w->json, (double)family->weight / ((double)phase->duration_ns / 1e9));
-    } else {
-        json_null(w->json);
-    }
-    json_close(w->json);
+    json_object_of(
+        w->json, m_number("phase", id + 1), m_number("family", phase->family + 1u), m_number("ph", phase->ph),
+        m_number("tick", phase->tick), m_seconds("start", phase->start_ns), m_seconds("span", phase->span_ns),
+        m_seconds("duration", phase->duration_ns), m_seconds("other", phase->other_ns),
+        m_seconds("comm_time", phase->comm_ns), m_number("comm_calls", phase->comm_calls),
+        m_number("comm_bytes", phase->comm_bytes), m_seconds("idle", phase->idle_ns),
+        m_double_if("bandwidth", phase->duration_ns > 0, (double)family->weight / ((double)phase->duration_ns / 1e9)));
 }
 
 // --- families
@@ -120,17 +96,13 @@ static void write_think(struct writing *w, size_t part, const struct model_items
         if (!has_something(item)) continue;
         json_fold(w->json);
         json_object(w->json);
-        key_number(w->json, "part", part);
-        key_number(w->json, "op", op);
-        key_number(w->json, "count", item->think->count);
-        key_seconds(w->json, "mean", item->think->total_ns / (int64_t)item->think->count);
+        json_members(w->json, m_number("part", part), m_number("op", op), m_number("count", item->think->count),
+                     m_seconds("mean", item->think->total_ns / (int64_t)item->think->count));
         key_array(w->json, "quartiles");
         for (unsigned q = 0; q < 5; q++) json_seconds(w->json, item->think->quantile_ns[q]);
         json_close(w->json);
-        if (item->async) {
-            key_number(w->json, "ahead", item->async->ahead);
-            key_seconds(w->json, "overlap", item->async->overlap_ns);
-        }
+        if (item->async)
+            json_members(w->json, m_number("ahead", item->async->ahead), m_seconds("overlap", item->async->overlap_ns));
         json_close(w->json);
     }
 }
@@ -161,11 +133,9 @@ static void write_family(struct writing *w, size_t id)
     if (!thinks && !family->has_period) return;
     json_object(w->json);
     key_number(w->json, "family", id + 1);
-    if (family->has_period) {
-        key_seconds(w->json, "period", family->period_ns);
-        key_number(w->json, "period_ticks", family->period_ticks);
-        key_double(w->json, "irregularity", family->irregularity);
-    }
+    if (family->has_period)
+        json_members(w->json, m_seconds("period", family->period_ns), m_number("period_ticks", family->period_ticks),
+                     m_double("irregularity", family->irregularity));
     write_parts_think(w, "think", family->part, family->parts);
     write_parts_think(w, "think_others", family->other, family->others);
     json_close(w->json);
@@ -179,11 +149,9 @@ static int write_waits(struct writing *w)
         const struct model_wait *wait = &w->model->wait[i];
         json_fold(w->json);
         json_object(w->json);
-        key_number(w->json, "program", wait->program);
-        key_number(w->json, "rank", wait->rank);
-        key_number(w->json, "thread", wait->thread);
-        key_number(w->json, "behind", wait->behind);
-        key_number(w->json, "count", wait->count);
+        json_members(w->json, m_number("program", wait->program), m_number("rank", wait->rank),
+                     m_number("thread", wait->thread), m_number("behind", wait->behind),
+                     m_number("count", wait->count));
         json_key(w->json, "ops");
         FORWARD(write_numbers(w, wait->op, wait->count));
         json_key(w->json, "done");

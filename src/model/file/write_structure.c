@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/json_keys.h"
+#include "base/scoped.h"
 #include "model/file/keywords.h"
 #include "model/file/writing.h"
 
@@ -17,13 +18,10 @@ static int write_file_number(struct writing *w, const struct file_set_number *nu
 {
     struct json_out *json = w->json;
     json_object(json);
-    if (!number->value) {
-        key_number(w->json, "first", number->first);
-        key_signed(json, "step", number->step);
-    }
-    key_number(w->json, "count", number->count);
-    if (number->every != 1) key_number(w->json, "every", number->every);
-    if (number->width != 1) key_number(w->json, "width", number->width);
+    if (!number->value) json_members(json, m_number("first", number->first), m_signed("step", number->step));
+    key_number(json, "count", number->count);
+    if (number->every != 1) key_number(json, "every", number->every);
+    if (number->width != 1) key_number(json, "width", number->width);
     if (number->value) {
         json_key(json, "values");
         // At most 18 digits: they fit signed numbers too.
@@ -56,30 +54,16 @@ static int write_files(struct writing *w)
     return 0;
 }
 
-static void write_true(struct writing *w, const char *key, bool value)
-{
-    if (!value) return;
-    key_bool(w->json, key, true);
-}
-
 static void write_constants(struct writing *w, const struct op_kind *kind)
 {
     char flags[MODEL_FLAGS_BYTES];
+    const char *whence = model_whence_name(kind->whence), *error = kind->error ? strerrorname_np(kind->error) : NULL;
     if (kind->class == CLASS_OPEN) {
         model_flags_text(kind->layer, kind->flags, flags);
         key_text(w->json, "flags", flags);
     }
-    if (kind->whence && model_whence_name(kind->whence)) {
-        key_text(w->json, "whence", model_whence_name(kind->whence));
-    } else if (kind->whence) {
-        key_number(w->json, "whence", kind->whence);
-    }
-    const char *error = kind->error ? strerrorname_np(kind->error) : NULL;
-    if (error) {
-        key_text(w->json, "error", error);
-    } else if (kind->error) {
-        key_signed(w->json, "error", kind->error);
-    }
+    if (kind->whence) json_members(w->json, whence ? m_text("whence", whence) : m_number("whence", kind->whence));
+    if (kind->error) json_members(w->json, error ? m_text("error", error) : m_signed("error", kind->error));
 }
 
 static void write_kind(struct writing *w, size_t id)
@@ -90,17 +74,16 @@ static void write_kind(struct writing *w, size_t id)
     json_object(w->json);
     key_text(w->json, "kind", w->kinds.text[id]);
     if (strcmp(w->kinds.text[id], kind->call)) key_text(w->json, "call", kind->call);
-    if (kind->class != CLASS_NONE) {
-        key_text(w->json, "layer", call_layer_name(kind->layer));
-        key_text(w->json, "class", call_class_name(kind->class));
-    }
+    if (kind->class != CLASS_NONE)
+        json_members(w->json, m_text("layer", call_layer_name(kind->layer)),
+                     m_text("class", call_class_name(kind->class)));
     if (kind->set != OP_NO_SET) key_text(w->json, "file", w->files.text[kind->set]);
     if (kind->set2 != OP_NO_SET) key_text(w->json, "file2", w->files.text[kind->set2]);
     if (transfers) key_text(w->json, "pointer", model_pointer_name(kind));
-    write_true(w, "has_offset", kind->has_offset);
-    write_true(w, "view", kind->has_view);
-    write_true(w, "collective", kind->collective);
-    write_true(w, "nonblocking", kind->nonblocking);
+    if (kind->has_offset) key_bool(w->json, "has_offset", true);
+    if (kind->has_view) key_bool(w->json, "view", true);
+    if (kind->collective) key_bool(w->json, "collective", true);
+    if (kind->nonblocking) key_bool(w->json, "nonblocking", true);
     if (kind->etype_bytes) key_number(w->json, "etype_bytes", kind->etype_bytes);
     if (kind->memory) key_number(w->json, "memory", kind->memory - 1u);
     if (kind->hints) key_number(w->json, "hints", kind->hints - 1u);
@@ -132,20 +115,16 @@ static void write_order_items(struct writing *w, const struct loops *items, size
 static int write_order(struct writing *w, const struct model_program *program)
 {
     size_t count = program->end - program->first;
-    struct op *ops = calloc(count + 1, sizeof *ops);
-    RETURN_IF(!ops, -ENOMEM);
-    for (size_t i = 0; i < count; i++) ops[i].kind = w->model->phase[program->first + i].family;
-    struct arena arena = {0};
+    SCOPED(arena_free) struct arena arena = {0};
+    struct op *ops;
     struct loops_seq seq;
-    int code = loops_fold(&arena, ops, count, &seq);
-    if (!code) {
-        key_array(w->json, "order");
-        write_order_items(w, seq.item, seq.count);
-        json_close(w->json);
-    }
-    arena_free(&arena);
-    free(ops);
-    return code;
+    FORWARD(arena_array(&arena, ops, count));
+    for (size_t i = 0; i < count; i++) ops[i].kind = w->model->phase[program->first + i].family;
+    FORWARD(loops_fold(&arena, ops, count, &seq));
+    key_array(w->json, "order");
+    write_order_items(w, seq.item, seq.count);
+    json_close(w->json);
+    return 0;
 }
 
 static int write_programs(struct writing *w)
@@ -156,8 +135,7 @@ static int write_programs(struct writing *w)
         const struct model_program *program = &w->model->program[i];
         json_fold(json);
         json_object(json);
-        key_bool(json, "mpi", program->is_mpi);
-        key_number(w->json, "np", program->np);
+        json_members(json, m_bool("mpi", program->is_mpi), m_number("np", program->np));
         FORWARD(write_order(w, program));
         json_close(json);
     }
@@ -230,23 +208,20 @@ static uint64_t count_ops(const struct model_family *family)
 static int write_summary(struct writing *w, const struct model_family *family)
 {
     struct model_file_use use;
-    struct op_summary *row;
+    SCOPED_FREE struct op_summary *row = NULL;
     size_t rows;
     if (count_ops(family) > MOST_TO_LOOK_AT) return 0;
     FORWARD(model_count_files(w->model, family, &use));
     FORWARD(model_summarise_ops(w->model, family, &row, &rows));
-    if (rows) {
-        const char *mode = row[0].mode;
-        uint64_t bits = 0;
-        for (size_t i = 0; i < rows; i++) {
-            if (strcmp(row[i].mode, mode)) mode = "mixed";
-            bits |= row[i].bits;
-        }
-        key_text(w->json, "access", use.shared ? "shared" : "unique");
-        key_text(w->json, "mode", mode);
-        key_number(w->json, "alignment", bits & (0 - bits));
+    if (!rows) return 0;
+    const char *mode = row[0].mode;
+    uint64_t bits = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (strcmp(row[i].mode, mode)) mode = "mixed";
+        bits |= row[i].bits;
     }
-    free(row);
+    json_members(w->json, m_text("access", use.shared ? "shared" : "unique"), m_text("mode", mode),
+                 m_number("alignment", bits & (0 - bits)));
     return 0;
 }
 
@@ -254,11 +229,9 @@ static int write_family(struct writing *w, size_t id)
 {
     const struct model_family *family = &w->model->family[id];
     json_object(w->json);
-    key_number(w->json, "family", id + 1);
-    key_number(w->json, "program", family->program);
-    key_number(w->json, "phases", family->count);
-    key_text(w->json, "separator", model_cut_name(family->cut));
-    key_number(w->json, "weight", family->weight);
+    json_members(w->json, m_number("family", id + 1), m_number("program", family->program),
+                 m_number("phases", family->count), m_text("separator", model_cut_name(family->cut)),
+                 m_number("weight", family->weight));
     FORWARD(write_summary(w, family));
     FORWARD(write_parts(w, "parts", family, family->part, family->parts));
     FORWARD(write_parts(w, "others", family, family->other, family->others));
