@@ -37,16 +37,6 @@ static const char *offset_text(const struct op_summary *row)
     return value->text ? value->text : "(table)";
 }
 
-// A run of phases of one family, which is one block of lines.
-struct block {
-    const struct model *model;
-    size_t first, end;
-    const struct op_summary *row;
-    size_t rows;
-    const struct family_use *use;
-    int64_t total_ns; // of all phases
-};
-
 static void add_row(struct table *table, const struct op_summary *row)
 {
     table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
@@ -57,37 +47,32 @@ static void add_row(struct table *table, const struct op_summary *row)
     table_bytes(table, row->bytes);
 }
 
-// Time, bandwidth, share and file, which the first line of a block has. Returns whether a file is named.
-static bool add_totals(struct table *table, const struct block *block)
+// Time, bandwidth, share and file, which the first line of a run has. Returns whether a file is named.
+static bool add_totals(struct table *table, const struct phase_run *run, int64_t all_ns)
 {
-    const struct model *model = block->model;
-    uint64_t weight = model->family[model->phase[block->first].family].weight * (block->end - block->first);
-    const struct family_use *use = block->use;
-    int64_t ns = 0;
-    for (size_t i = block->first; i < block->end; i++) ns += model->phase[i].duration_ns;
-    table_duration(table, ns);
-    table_bandwidth(table, ns > 0 ? (double)weight / ((double)ns / 1e9) : 0);
-    table_percent(table, block->total_ns > 0 ? (double)ns / (double)block->total_ns : 0);
-    table_text(table, use->main_file == OP_NO_SET ? "" : model->file[use->main_file].set->pattern);
-    if (use->files.files > 1) table_append(table, " (%" PRIu64 " files)", use->files.files);
-    return use->main_file != OP_NO_SET;
+    uint64_t weight = run->family->weight * (run->end - run->first);
+    table_duration(table, run->ns);
+    table_bandwidth(table, run->ns > 0 ? (double)weight / ((double)run->ns / 1e9) : 0);
+    table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
+    table_text(table, run->main_file == OP_NO_SET ? "" : run->model->file[run->main_file].set->pattern);
+    if (run->files.files > 1) table_append(table, " (%" PRIu64 " files)", run->files.files);
+    return run->main_file != OP_NO_SET;
 }
 
-static void add_block(struct table *table, const struct block *block)
+static void add_run(struct table *table, const struct phase_run *run, int64_t all_ns)
 {
-    const struct model *model = block->model;
-    const struct op_summary *row = block->row;
-    uint32_t np = model->program[model->family[model->phase[block->first].family].program].np;
-    for (size_t i = 0; i < block->rows || !i; i++) {
-        table_printf(table, i ? "" : "%zu", block->first + 1);
-        if (!i && block->end - block->first > 1) table_append(table, "-%zu", block->end);
-        if (!block->rows) {
-            table_printf(table, "%zu without transfers", block->use->ranks);
+    const struct op_summary *row = run->op;
+    uint32_t np = run->model->program[run->family->program].np;
+    for (size_t i = 0; i < run->ops || !i; i++) {
+        table_printf(table, i ? "" : "%zu", run->first + 1);
+        if (!i && run->end - run->first > 1) table_append(table, "-%zu", run->end);
+        if (!run->ops) {
+            table_printf(table, "%zu without transfers", run->ranks);
             table_row(table);
             return;
         }
         add_row(table, &row[i]);
-        bool is_named = !i && add_totals(table, block);
+        bool is_named = !i && add_totals(table, run, all_ns);
         if (row[i].part->ranks < np && (!i || row[i].part != row[i - 1].part)) {
             for (unsigned empty = i ? 4 : 0; empty; empty--) table_text(table, "");
             if (is_named) table_append(table, "  ");
@@ -99,22 +84,13 @@ static void add_block(struct table *table, const struct block *block)
 
 static int add_phases(struct table *table, const struct model *model)
 {
-    int64_t total_ns = 0;
-    for (size_t i = 0; i < model->phases; i++) total_ns += model->phase[i].duration_ns;
-    for (size_t first = 0, end; first < model->phases; first = end) {
-        const struct model_family *family = &model->family[model->phase[first].family];
-        struct op_summary *row;
-        size_t count;
-        struct family_use use;
-        end = phases_family_end(model, first);
-        FORWARD(model_summarise_ops(model, family, &row, &count));
-        int code = family_use_init(&use, model, family, row, count);
-        if (!code) add_block(table, &(struct block){model, first, end, row, count, &use, total_ns});
-        family_use_free(&use);
-        free(row);
-        FORWARD(code);
-    }
-    return 0;
+    struct phase_run run = {.model = model};
+    int64_t all_ns = 0;
+    int code;
+    for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
+    while ((code = phase_run_next(&run)) > 0) add_run(table, &run, all_ns);
+    phase_run_free(&run);
+    return code;
 }
 
 static void print_periods(FILE *out, const struct model *model)

@@ -111,30 +111,18 @@ static void print_timeline(const struct page *page, FILE *out)
 
 // --- phases
 
-// One row for the phases from `first` to before `end`, which belong to one family.
-static void add_phases(struct table *table, const struct model *model, size_t first, size_t end, int64_t all_ns)
+static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns)
 {
-    const struct model_family *family = &model->family[model->phase[first].family];
-    int64_t ns = 0;
-    struct op_summary *op;
-    size_t ops;
-    for (size_t i = first; i < end; i++) ns += model->phase[i].duration_ns;
-    int code = model_summarise_ops(model, family, &op, &ops);
-    if (code < 0) {
-        table->error = code;
-        return;
-    }
-    if (ops) {
-        table_printf(table, end - first > 1 ? "%zu-%zu" : "%zu", first + 1, end);
-        table_text(table, call_class_name(op[0].class));
-        table_number(table, op[0].rep);
-        table_text(table, op[0].has_size ? human_bytes(op_summary_size(&op[0])).text : "varies");
-        table_bytes(table, family->weight * (end - first));
-        table_duration(table, ns);
-        table_percent(table, all_ns > 0 ? (double)ns / (double)all_ns : 0);
-        table_row(table);
-    }
-    free(op);
+    const struct op_summary *op = run->op;
+    if (!run->ops) return;
+    table_printf(table, run->end - run->first > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
+    table_text(table, call_class_name(op->class));
+    table_number(table, op->rep);
+    table_text(table, op->has_size ? human_bytes(op_summary_size(op)).text : "varies");
+    table_bytes(table, run->family->weight * (run->end - run->first));
+    table_duration(table, run->ns);
+    table_percent(table, all_ns > 0 ? (double)run->ns / (double)all_ns : 0);
+    table_row(table);
 }
 
 static int print_phases(const struct page *page, FILE *out)
@@ -148,11 +136,13 @@ static int print_phases(const struct page *page, FILE *out)
     heading(out, "Phases (ioseer phases prints the whole table)");
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < model->phases; i++) all_ns += model->phase[i].duration_ns;
-    for (size_t first = 0, end, shown = 0; first < model->phases && shown < SHOWN; first = end, shown++) {
-        end = phases_family_end(model, first);
-        add_phases(&table, model, first, end, all_ns);
-    }
-    return table_end(&table);
+    struct phase_run run = {.model = model};
+    int code = 1;
+    for (size_t shown = 0; shown < SHOWN && (code = phase_run_next(&run)) > 0; shown++)
+        add_phases(&table, &run, all_ns);
+    phase_run_free(&run);
+    int ended = table_end(&table);
+    return code < 0 ? code : ended;
 }
 
 // --- layers and files

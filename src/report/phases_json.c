@@ -10,47 +10,50 @@
 #include "base/order.h"
 #include "model/file/keywords.h"
 
-// --- processes and files of a family
+// --- runs of phases
 
-static int add_ranks(struct family_use *use, const struct model_part *parts, size_t count)
+static int add_ranks(struct phase_run *run, const struct model_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t r = 0; r < parts[i].ranks; r++) FORWARD(array_push(use->rank, use->ranks, parts[i].rank[r]));
+        for (size_t r = 0; r < parts[i].ranks; r++) FORWARD(array_push(run->rank, run->ranks, parts[i].rank[r]));
     }
-    if (use->ranks) qsort(use->rank, use->ranks, sizeof *use->rank, order_uint32);
+    if (run->ranks) qsort(run->rank, run->ranks, sizeof *run->rank, order_uint32);
     size_t kept = 0;
-    for (size_t i = 0; i < use->ranks; i++) {
-        if (!kept || use->rank[kept - 1] != use->rank[i]) use->rank[kept++] = use->rank[i];
+    for (size_t i = 0; i < run->ranks; i++) {
+        if (!kept || run->rank[kept - 1] != run->rank[i]) run->rank[kept++] = run->rank[i];
     }
-    use->ranks = kept;
+    run->ranks = kept;
     return 0;
 }
 
-int family_use_init(struct family_use *use, const struct model *model, const struct model_family *family,
-                    const struct op_summary *op, size_t op_count)
+int phase_run_next(struct phase_run *run)
 {
-    *use = (struct family_use){.main_file = OP_NO_SET};
-    FORWARD(family->parts ? add_ranks(use, family->part, family->parts)
-                          : add_ranks(use, family->other, family->others));
+    const struct model *model = run->model;
+    size_t first = run->end;
     uint64_t most = 0;
-    for (size_t i = 0; i < op_count; i++) {
-        if (op[i].kind->set == OP_NO_SET || (op[i].bytes <= most && use->main_file != OP_NO_SET)) continue;
-        most = op[i].bytes;
-        use->main_file = op[i].kind->set;
+    phase_run_free(run);
+    *run = (struct phase_run){.model = model, .first = first, .end = first, .main_file = OP_NO_SET};
+    if (first >= model->phases) return 0;
+    run->family = &model->family[model->phase[first].family];
+    for (; run->end < model->phases && model->phase[run->end].family == model->phase[first].family; run->end++)
+        run->ns += model->phase[run->end].duration_ns;
+    FORWARD(model_summarise_ops(model, run->family, &run->op, &run->ops));
+    FORWARD(run->family->parts ? add_ranks(run, run->family->part, run->family->parts)
+                               : add_ranks(run, run->family->other, run->family->others));
+    for (size_t i = 0; i < run->ops; i++) {
+        const struct op_summary *op = &run->op[i];
+        if (op->kind->set == OP_NO_SET || (op->bytes <= most && run->main_file != OP_NO_SET)) continue;
+        most = op->bytes;
+        run->main_file = op->kind->set;
     }
-    return model_count_files(model, family, &use->files);
+    FORWARD(model_count_files(model, run->family, &run->files));
+    return 1;
 }
 
-void family_use_free(struct family_use *use)
+void phase_run_free(struct phase_run *run)
 {
-    free(use->rank);
-}
-
-size_t phases_family_end(const struct model *model, size_t first)
-{
-    size_t end = first;
-    while (end < model->phases && model->phase[end].family == model->phase[first].family) end++;
-    return end;
+    free(run->op);
+    free(run->rank);
 }
 
 // --- JSON
@@ -74,7 +77,7 @@ static void key_offset_table(struct json_out *json, const struct op_summary *op,
     json_close(json);
 }
 
-static void write_operation(struct json_out *json, const struct op_summary *op, const struct family_use *use,
+static void write_operation(struct json_out *json, const struct op_summary *op, const struct phase_run *run,
                             uint32_t ph, size_t most)
 {
     const struct model_item *item = op->item;
@@ -82,7 +85,7 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
     bool is_op = item->type == LOOPS_OP;
     json_object(json);
     json_members(json, m_text("op", call_class_name(op->class)), m_text("call", op->kind->call));
-    if (op->part->ranks < use->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
+    if (op->part->ranks < run->ranks) key_ranks(json, op->part->rank, op->part->ranks, most);
     json_members(json, m_number("rep", op->rep), m_number_if("size", op->has_size, op->size));
     if (!op->has_size && !op->has_more && size_expression) key_text(json, "size_expr", size_expression);
     json_members(json, m_signed_if("disp", op->has_disp, op->disp),
@@ -109,28 +112,21 @@ static void key_others(struct json_out *json, const struct model *model, const s
     json_close(json);
 }
 
-struct family_ops {
-    const struct op_summary *op;
-    size_t count;
-    struct family_use use;
-};
-
-static void write_phase(struct json_out *json, const struct model *model, size_t id, const struct family_ops *ops,
-                        size_t most)
+static void write_phase(struct json_out *json, const struct phase_run *run, size_t id, size_t most)
 {
+    const struct model *model = run->model;
     const struct model_phase *phase = &model->phase[id];
-    const struct model_family *family = &model->family[phase->family];
-    const struct family_use *use = &ops->use;
+    const struct model_family *family = run->family;
     double seconds = (double)phase->duration_ns / 1e9;
     json_object(json);
     json_members(json, m_number("id", id + 1),
-                 m_text("file", use->main_file == OP_NO_SET ? NULL : model->file[use->main_file].set->pattern),
-                 m_number("files", use->files.files),
-                 m_text("access", use->files.files ? use->files.shared ? "shared" : "unique" : NULL),
-                 m_number("np", use->ranks));
-    key_ranks(json, use->rank, use->ranks, most);
+                 m_text("file", run->main_file == OP_NO_SET ? NULL : model->file[run->main_file].set->pattern),
+                 m_number("files", run->files.files),
+                 m_text("access", run->files.files ? run->files.shared ? "shared" : "unique" : NULL),
+                 m_number("np", run->ranks));
+    key_ranks(json, run->rank, run->ranks, most);
     key_array(json, "ops");
-    for (size_t i = 0; i < ops->count && i < most; i++) write_operation(json, &ops->op[i], use, phase->ph, most);
+    for (size_t i = 0; i < run->ops && i < most; i++) write_operation(json, &run->op[i], run, phase->ph, most);
     json_close(json);
     key_others(json, model, family, phase->ph);
     json_members(json, m_number("weight", family->weight), m_number("tick", phase->tick),
@@ -144,20 +140,13 @@ static void write_phase(struct json_out *json, const struct model *model, size_t
 
 static int write_phases(struct json_out *json, const struct model *model, size_t most)
 {
-    for (size_t first = 0, end; first < model->phases && first < most; first = end) {
-        const struct model_family *family = &model->family[model->phase[first].family];
-        struct op_summary *op;
-        struct family_ops ops;
-        end = phases_family_end(model, first);
-        FORWARD(model_summarise_ops(model, family, &op, &ops.count));
-        ops.op = op;
-        int code = family_use_init(&ops.use, model, family, op, ops.count);
-        for (size_t i = first; i < end && i < most && !code; i++) write_phase(json, model, i, &ops, most);
-        family_use_free(&ops.use);
-        free(op);
-        FORWARD(code);
+    struct phase_run run = {.model = model};
+    int code = 1;
+    while (run.end < most && (code = phase_run_next(&run)) > 0) {
+        for (size_t i = run.first; i < run.end && i < most; i++) write_phase(json, &run, i, most);
     }
-    return 0;
+    phase_run_free(&run);
+    return code < 0 ? code : 0;
 }
 
 static void write_family(struct json_out *json, const struct model *model, size_t id)
