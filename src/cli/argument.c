@@ -67,7 +67,7 @@ enum status argument_count(const char *verb, const char *what, int argc, char **
 {
     char enough[64];
     if (argc < 2) return cli_usage(verb, what, "is missing");
-    snprintf(enough, sizeof enough, "one %s is enough", what);
+    snprintf(enough, sizeof enough, "unexpected argument: give only one %s", what);
     return argc > 2 ? cli_usage(verb, argv[2], enough) : STATUS_OK;
 }
 
@@ -76,7 +76,7 @@ enum status argument_spare(const struct argument *argument, const char *path)
     struct stat log, there;
     if (path && stat(argument->path, &log) == 0 && stat(path, &there) == 0 && log.st_dev == there.st_dev &&
         log.st_ino == there.st_ino) {
-        return cli_usage(argument->verb, path, "is LOG itself; the output needs another name");
+        return cli_usage(argument->verb, path, "is LOG itself; choose another name for the output");
     }
     return STATUS_OK;
 }

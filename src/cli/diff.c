@@ -14,7 +14,7 @@ static struct {
 
 static const struct option_row rows[] = {
     {"fail-if", 0, OPTION_LIST, &options.limits, "LIMIT",
-     "exit with 1 where it holds, such as 'time>+10%'; may be given several times"},
+     "exit with status 1 if LIMIT holds, such as 'time>+10%' (repeatable)"},
     ROWS_MODEL(options.model),
     ROWS_PRINT(options.print),
     {0},
@@ -42,7 +42,7 @@ static enum status check_limits(const struct comparison *c)
     enum status status = STATUS_OK;
     for (size_t i = 0; i < c->limits; i++) {
         const struct diff_finding *finding = &c->finding[i];
-        if (finding->unknown) fprintf(stderr, "ioseer diff: %s: a model without times was given\n", c->limit[i].text);
+        if (finding->unknown) fprintf(stderr, "ioseer diff: %s: one of the models has no times\n", c->limit[i].text);
         if (finding->holds) diff_print_finding(c, i);
         if (finding->unknown || finding->holds) status = STATUS_FAILURE;
     }
@@ -97,8 +97,8 @@ static enum status open_and_compare(struct comparison *c, char **words)
 
 static enum status diff_run(int argc, char **argv)
 {
-    if (argc < 3) return cli_usage("diff", argc < 2 ? "A" : "B", "is missing: two logs or models are compared");
-    if (argc > 3) return cli_usage("diff", argv[3], "two logs or models are enough");
+    if (argc < 3) return cli_usage("diff", argc < 2 ? "A" : "B", "is missing: diff compares two logs or models");
+    if (argc > 3) return cli_usage("diff", argv[3], "unexpected argument: diff compares two logs or models");
     struct comparison c = {0};
     enum status status = parse_limits(&c);
     if (status == STATUS_OK) status = open_and_compare(&c, argv + 1);
@@ -112,9 +112,10 @@ const struct verb verb_diff = {
     .summary = "compare two logs or models phase by phase",
     .usage = "[OPTION]... A B",
     .about =
-        "Says whether two programs have the same I/O structure, and compares them phase by phase: what changed, how\n"
-        "many bytes are moved, how long that took. Names of files, machines and times are no part of the structure.\n"
-        "With --fail-if it can fail a build: time>+10%, phase.bandwidth<-20%, weight!=0%, structure.",
+        "Tells whether two programs have the same I/O structure, and compares them phase by phase: what changed, how\n"
+        "many bytes each phase moves, how long it takes. File names, machines and times are not part of the "
+        "structure.\n"
+        "Limits for --fail-if: time>+10%, phase.bandwidth<-20%, weight!=0%, structure.",
     .options = rows,
     .run = diff_run,
 };

@@ -114,13 +114,13 @@ static void print_summary(FILE *out, const struct comparison *c)
         for (unsigned change = DIFF_SAME; change <= DIFF_REMOVED; change++) {
             if (!count[change]) continue;
             fprintf(out, "%s%s %s", parts++ ? ", " : ": ", human_count(count[change], "phase").text,
-                    change == DIFF_NP ? "the same but for the number of processes" : diff_change_name(change));
+                    change == DIFF_NP ? "the same except for the number of processes" : diff_change_name(change));
         }
         fputs("; ", out);
     }
     double a = c->total[0].of[QUANTITY_TIME], b = c->total[1].of[QUANTITY_TIME];
     if (isnan(a) || isnan(b)) {
-        fputs("a model without times was given\n", out);
+        fputs("one of the models has no times\n", out);
         return;
     }
     fprintf(out, "I/O took %s in A and %s in B (%s)\n", human_quantity(QUANTITY_TIME, a).text,

@@ -17,7 +17,7 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"calls", 0, OPTION_FLAG, &options.calls, NULL, "print the list of captured calls instead"},
+    {"calls", 0, OPTION_FLAG, &options.calls, NULL, "print the captured calls instead"},
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
     {0},
@@ -100,7 +100,7 @@ static enum status run(int argc, char **argv)
     struct output output;
     bool all_ok = true;
     size_t count = 0;
-    if (argc > 2) return cli_usage("doctor", argv[2], "one PROGRAM is enough");
+    if (argc > 2) return cli_usage("doctor", argv[2], "unexpected argument: give only one PROGRAM");
     if (options.calls && argc > 1) return cli_usage("doctor", argv[1], "--calls takes no PROGRAM");
     if (!options.calls) count = doctor_run(checks, argv[1]);
     for (size_t i = 0; i < count; i++) all_ok = all_ok && checks[i].ok;
@@ -120,8 +120,9 @@ const struct verb verb_doctor = {
     .name = "doctor",
     .summary = "check whether recording works here",
     .usage = "[OPTION]... [PROGRAM]",
-    .about = "Checks whether ioseer can record on this machine, and PROGRAM if it is given, and says how to repair\n"
-             "what does not work. With --calls, prints the calls that are captured instead.",
+    .about =
+        "Checks whether ioseer can record on this machine (and PROGRAM, if given), and says how to repair what does\n"
+        "not work. With --calls, prints the captured calls instead.",
     .options = rows,
     .run = run,
 };

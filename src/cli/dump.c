@@ -26,10 +26,11 @@ static const struct option_row rows[] = {
     {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "only this rank of MPI_COMM_WORLD"},
     {"pid", 0, OPTION_NUMBER, &options.pid, "PID", "only this process"},
     {"file", 0, OPTION_TEXT, &options.file, "GLOB", "only files whose whole name matches; * matches / too"},
-    {"from", 0, OPTION_DURATION, &options.from, "T", "only what began T or later after the job's start"},
-    {"to", 0, OPTION_DURATION, &options.to, "T", "only what began T or earlier after the job's start"},
-    {"comm", 0, OPTION_FLAG, &options.comm, NULL, "print the communication between events instead"},
-    {"devices", 0, OPTION_FLAG, &options.devices, NULL, "print what the devices that hold the files did instead"},
+    {"from", 0, OPTION_DURATION, &options.from, "T",
+     "only events that begin at T or later (time since the job's start)"},
+    {"to", 0, OPTION_DURATION, &options.to, "T", "only events that begin at T or earlier (time since the job's start)"},
+    {"comm", 0, OPTION_FLAG, &options.comm, NULL, "print the communication between events instead of events"},
+    {"devices", 0, OPTION_FLAG, &options.devices, NULL, "print the statistics of the block devices instead of events"},
     ROWS_PRINT(options.print),
     {0},
 };
@@ -220,7 +221,7 @@ static int print(const struct argument *argument, struct output *output)
 
 static enum status dump_run(int argc, char **argv)
 {
-    if (options.comm && options.devices) return cli_usage("dump", "--comm", "not with --devices");
+    if (options.comm && options.devices) return cli_usage("dump", "--comm", "cannot be combined with --devices");
     enum status status = filter_make(&options.filter);
     return status == STATUS_OK ? argument_print("dump", argc, argv, &options.print, NULL, print) : status;
 }
@@ -229,8 +230,8 @@ const struct verb verb_dump = {
     .name = "dump",
     .summary = "print the events of a log, one by one",
     .usage = "[OPTION]... LOG",
-    .about = "Prints one line (or JSON object) for each recorded call, in the order in which the calls began.\n"
-             "LOG may be the directory of a running or killed job's spill files.",
+    .about = "Prints one line (or JSON object) per recorded call, in the order in which the calls begin.\n"
+             "LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = dump_run,
 };

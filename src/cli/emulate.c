@@ -29,26 +29,28 @@ static const struct option_row rows[] = {
     {"preset", 0, OPTION_TEXT, &options.preset, "NAME", "start from hdd, ssd, nvme, nvm or nfs-1g"},
     {"read-bw", 0, OPTION_SIZE, &options.read_bandwidth, "SIZE", "bytes read per second, all clients together"},
     {"write-bw", 0, OPTION_SIZE, &options.write_bandwidth, "SIZE", "bytes written per second, all clients together"},
-    {"latency", 0, OPTION_DURATION, &options.latency, "TIME", "least time of a data request"},
+    {"latency", 0, OPTION_DURATION, &options.latency, "TIME", "minimum time of a data request"},
     {"meta-latency", 0, OPTION_DURATION, &options.meta_latency, "TIME",
-     "least time of a call about names or attributes"},
+     "minimum time of a call on names or attributes"},
     {"seek-latency", 0, OPTION_DURATION, &options.seek_latency, "TIME",
-     "extra time of a data request that does not begin where the last one ended"},
+     "extra time of a data request that does not start where the previous one ended"},
     {"cache", 0, OPTION_TEXT, &options.cache, "WHICH",
-     "none (default): every request reaches the device; kernel: use the page cache, as shared mappings need"},
-    {"block", 0, OPTION_SIZE, &options.block, "SIZE", "a new file system on a throttled device of SIZE; for root"},
-    {"fs", 0, OPTION_TEXT, &options.type, "TYPE", "with --block: xfs (default) or ext4"},
+     "none: every request reaches the storage; kernel: use the page cache, which shared mappings need (default: none)"},
+    {"block", 0, OPTION_SIZE, &options.block, "SIZE",
+     "make a new file system on a throttled block device of SIZE (root only)"},
+    {"fs", 0, OPTION_TEXT, &options.type, "TYPE", "with --block: xfs or ext4 (default: xfs)"},
     {"dirty-limit", 0, OPTION_SIZE, &options.dirty_limit, "SIZE",
-     "with --block: most data not yet written (default 64M)"},
+     "with --block: limit of unwritten data in memory (default: 64M)"},
     {"memory", 0, OPTION_SIZE, &options.memory, "SIZE",
-     "with --block: most memory of what --run runs, page cache included"},
+     "with --block: memory limit of programs started with --run, including page cache"},
     {"run", 0, OPTION_FLAG, &options.run, NULL, "run COMMAND with the limits of MOUNT"},
-    {"foreground", 0, OPTION_FLAG, &options.foreground, NULL, "serve until interrupted or the parent process ends"},
-    {"stop", 0, OPTION_FLAG, &options.stop, NULL, "unmount MOUNT, and remove all that was made for it"},
-    {"force", 0, OPTION_FLAG, &options.force, NULL, "with --stop: even while it is in use"},
+    {"foreground", 0, OPTION_FLAG, &options.foreground, NULL,
+     "stay in the foreground until interrupted or until the parent process ends"},
+    {"stop", 0, OPTION_FLAG, &options.stop, NULL, "unmount MOUNT and remove everything that was made for it"},
+    {"force", 0, OPTION_FLAG, &options.force, NULL, "with --stop: stop even if MOUNT is in use"},
     {"presets", 0, OPTION_FLAG, &options.list, NULL, "list the presets"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "with --presets: print JSON"},
-    ROW_QUIET(&options.quiet, "print no messages of ioseer"),
+    ROW_QUIET(&options.quiet, "suppress ioseer's own messages"),
     {0},
 };
 
@@ -94,7 +96,7 @@ static enum status start(const char *given, const char *mount, place_serve *serv
     int code = place_start(given, mount, serve, what, options.foreground, &problem);
     if (code < 0) return cli_problem("emulate", given, &problem, code);
     if (!options.quiet && !options.foreground)
-        printf("%s: mounted; ends with: ioseer emulate --stop %s\n", mount, given);
+        printf("%s: mounted; to unmount: ioseer emulate --stop %s\n", mount, given);
     return STATUS_OK;
 }
 
@@ -140,12 +142,12 @@ static enum status start_mount(char **given)
     struct emulate_options what = {
         .backing = backing, .mount = mount, .kernel_cache = !strcmp(options.cache, "kernel")};
     if (!what.kernel_cache && strcmp(options.cache, "none"))
-        return cli_usage("emulate", options.cache, "not none or kernel");
+        return cli_usage("emulate", options.cache, "must be none or kernel");
     enum status status = settings_of(&what.speed);
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status != STATUS_OK) return status;
     if (place_is_inside(mount, backing))
-        return cli_usage("emulate", given[1], "lies inside BACKING; mount on a directory elsewhere");
+        return cli_usage("emulate", given[1], "is inside BACKING; choose a directory elsewhere");
     return start(given[1], mount, serve_mount, &what);
 }
 
@@ -153,7 +155,7 @@ static enum status start_mount(char **given)
 
 static enum status start_mount(char **given)
 {
-    return fail(given[1], "left out of this build: libfuse 3.14 was not there");
+    return fail(given[1], "not in this build: libfuse 3.14 was missing");
 }
 
 #endif
@@ -169,9 +171,9 @@ static enum status check_block_options(void)
 {
     bool has_latency = options.latency >= 0 || options.meta_latency >= 0 || options.seek_latency >= 0;
     if (options.preset || has_latency || strcmp(options.cache, "none"))
-        return cli_usage("emulate", "--block", "knows bandwidths and limits, not --preset, --cache or latencies");
+        return cli_usage("emulate", "--block", "cannot be combined with --preset, --cache or latencies");
     if (options.type && strcmp(options.type, "xfs") && strcmp(options.type, "ext4"))
-        return cli_usage("emulate", options.type, "not xfs or ext4");
+        return cli_usage("emulate", options.type, "must be xfs or ext4");
     return geteuid() ? fail("--block", "only root can make block devices") : STATUS_OK;
 }
 
@@ -191,9 +193,9 @@ static enum status start_block(char **given)
     enum status status = check_block_options();
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status == STATUS_OK) status = start(given[1], mount, serve_block, &what);
-    const char *limited = throttle_limits_runs_only() ? "Bandwidth" : options.memory ? "Memory" : NULL;
+    const char *limited = throttle_limits_runs_only() ? "bandwidth" : options.memory ? "memory" : NULL;
     if (status == STATUS_OK && limited && !options.quiet && !options.foreground)
-        printf("%s is limited for: ioseer emulate --run %s -- COMMAND\n", limited, given[1]);
+        printf("The %s limit applies to: ioseer emulate --run %s -- COMMAND\n", limited, given[1]);
     return status;
 }
 
@@ -219,13 +221,13 @@ static enum status stop(const char *given)
 
 static enum status emulate_run(int argc, char **argv)
 {
-    if (options.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no words");
+    if (options.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no arguments");
     if (options.stop) return argc == 2 ? stop(argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");
     if (options.run && argc < 3) return cli_usage("emulate", "--run", "takes MOUNT and a COMMAND");
     if (options.run) return run_with_limits(argv[1], argv + 2);
     if (argc != 3) return cli_usage("emulate", "BACKING MOUNT", "two directories are needed");
     if (!options.block && (options.type || options.dirty_limit || options.memory))
-        return cli_usage("emulate", "--fs, --dirty-limit, --memory", "go with --block");
+        return cli_usage("emulate", "--fs, --dirty-limit, --memory", "need --block");
     return options.block ? start_block(argv + 1) : start_mount(argv + 1);
 }
 
@@ -236,9 +238,10 @@ const struct verb verb_emulate = {
              "--block SIZE [OPTION]... BACKING MOUNT\n"
              "--run MOUNT -- COMMAND [ARG]...\n"
              "--stop MOUNT",
-    .about = "Mounts BACKING on MOUNT, where reading and writing take as long as on storage with the given bandwidths\n"
-             "and latencies. Goes to the background and stays until --stop, or until MOUNT is unmounted.\n"
-             "With --block, MOUNT is a new file system on a throttled device instead, whose data lies in BACKING.",
+    .about =
+        "Mounts BACKING on MOUNT. There, reads and writes take as long as on storage with the given bandwidths and\n"
+        "latencies. Runs in the background until --stop, or until MOUNT is unmounted.\n"
+        "With --block, MOUNT is a new file system on a throttled block device instead; BACKING holds its data.",
     .options = rows,
     .run = emulate_run,
 };

@@ -17,16 +17,15 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"predicted", 0, OPTION_TEXT, &options.predicted, "FILE", "what `predict --json` printed"},
-    {"target", 0, OPTION_TEXT, &options.target, "NAME", "which of its targets (default: the first)"},
-    {"method", 0, OPTION_TEXT, &options.method, "NAME", "which method (default: the target's first)"},
-    {"measured", 0, OPTION_LIST, &options.measured, "LOG",
-     "log of the program on that target; may be given several times"},
+    {"predicted", 0, OPTION_TEXT, &options.predicted, "FILE", "output of `ioseer predict --json`"},
+    {"target", 0, OPTION_TEXT, &options.target, "NAME", "name of the target, as given to predict (default: the first)"},
+    {"method", 0, OPTION_TEXT, &options.method, "NAME", "prediction method (default: the first of the target)"},
+    {"measured", 0, OPTION_LIST, &options.measured, "LOG", "log or model of the program on the target (repeatable)"},
     {"system", 0, OPTION_TEXT, &options.system, "SYSTEM",
-     "profile of the target, to print how much of its peak was used"},
+     "profile of the target; prints how much of its peak bandwidth the program got"},
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
-    ROW_QUIET(&options.quiet, "print no warnings"),
+    ROW_QUIET(&options.quiet, "suppress warnings"),
     {0},
 };
 
@@ -149,7 +148,7 @@ static enum status evaluate_verb(int argc, char **argv)
 {
     struct prediction prediction;
     struct json_in_error error = {0};
-    if (argc > 1) return cli_usage("evaluate", argv[1], "logs are given with --measured");
+    if (argc > 1) return cli_usage("evaluate", argv[1], "unexpected argument: give logs with --measured");
     if (!options.predicted) return cli_usage("evaluate", "--predicted", "is missing");
     if (!options.measured.count) return cli_usage("evaluate", "--measured", "is missing");
     int code = prediction_read(&prediction, options.predicted, &error);
@@ -161,11 +160,11 @@ static enum status evaluate_verb(int argc, char **argv)
 
 const struct verb verb_evaluate = {
     .name = "evaluate",
-    .summary = "compare a prediction with what was measured",
+    .summary = "compare a prediction with measured times",
     .usage = "--predicted FILE [--target NAME] --measured LOG... [OPTION]...",
-    .about = "Compares the times that `predict` printed for a target with those of the program there, for each phase "
-             "and in\n"
-             "total. With a profile of the target, prints how much of its peak bandwidth the program got.",
+    .about =
+        "Compares the times that `predict` printed for a target with the times that the program took there, for each\n"
+        "phase and in total. With a profile of the target, prints how much of its peak bandwidth the program got.",
     .options = rows,
     .run = evaluate_verb,
 };

@@ -8,7 +8,8 @@ static bool all;
 
 static const struct option_row rows[] = {
     ROW_JSON(&options.json),
-    {"all", 'a', OPTION_FLAG, &all, NULL, "list all files and processes, not the first ten (JSON has all)"},
+    {"all", 'a', OPTION_FLAG, &all, NULL,
+     "list all files and processes instead of the first ten (JSON always has all)"},
     ROW_OUTPUT(&options.output),
     {0},
 };
@@ -31,10 +32,10 @@ static enum status info_run(int argc, char **argv)
 
 const struct verb verb_info = {
     .name = "info",
-    .summary = "sum up a log: what ran, which files, how much was seen",
+    .summary = "summarise a log: what ran, which files it used, how complete the log is",
     .usage = "[OPTION]... LOG",
     .about = "Prints what ran, how its processes ended, the files with the most bytes, what was lost, and how much of\n"
-             "the job's I/O the log covers. LOG may be the directory of a running or killed job's spill files.",
+             "the job's I/O the log covers. LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = info_run,
 };

@@ -310,7 +310,7 @@ static int print_devices(const struct log *log, FILE *out)
         {"SAMPLES", TABLE_NUMBER}, {"TIME", TABLE_UNIT},    {"DEVICE", TABLE_NAME}, {0}};
     size_t count = log_device_count(log);
     if (!count) return 0;
-    fprintf(out, "\nDevices    %s under these files, with everything that the machine did on them\n",
+    fprintf(out, "\nDevices    %s under these files; numbers include everything that the machine did on them\n",
             human_count(count, "").text);
     struct table table = begin_table(out, columns);
     for (size_t i = 0; i < count; i++) {
@@ -404,7 +404,7 @@ static int print_coverage(const struct summary *summary, FILE *out)
     }
     if (coverage->uncounted[DIRECTION_READ] || coverage->uncounted[DIRECTION_WRITE])
         fputs(", without asynchronous I/O", out);
-    fputs(coverage->known ? "\n" : " (what the kernel counted is not known)\n", out);
+    fputs(coverage->known ? "\n" : " (the kernel's byte counts are unknown)\n", out);
     coverage_list(coverage, summary->is_damaged, &parts);
     struct table table = begin_table(out, columns);
     table.has_header = true; // the columns need none
@@ -422,7 +422,7 @@ static int print_coverage(const struct summary *summary, FILE *out)
 static void print_log(const struct summary *summary, FILE *out)
 {
     fprintf(out, "Log        %s", human_bytes(log_size_bytes(summary->log)).text);
-    if (summary->source.from_spills) fputs(", packed for this from the directory of spill files", out);
+    if (summary->source.from_spills) fputs(", read from the spill directory of the job", out);
     if (!log_job(summary->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
     fputs(summary->is_damaged ? "\nDamage     " : ", no damage", out);
     int parts = describe_health(out, log_health(summary->log));

@@ -71,7 +71,7 @@ static enum status unknown_verb(const char *name)
 static void print_help(FILE *out)
 {
     fprintf(out, "Usage: ioseer VERB [OPTION]... [ARGUMENT]...\n"
-                 "Records what a program does to files, and analyses what was recorded.\n\nVerbs:\n");
+                 "Records and analyses the file I/O of programs.\n\nVerbs:\n");
     for (size_t i = 0; i < VERB_COUNT; i++) fprintf(out, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
     fprintf(out, "  %-8s %s\n", "help", "explain a verb: ioseer help VERB, or ioseer VERB --help");
     fprintf(out, "\nOptions:\n      --help     print this text\n      --version  print the version\n"

@@ -21,18 +21,19 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"output", 'o', OPTION_TEXT, &options.output, "SYSTEM", "write the profile there"},
-    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "fewer points, in about two minutes"},
+    {"output", 'o', OPTION_TEXT, &options.output, "SYSTEM", "write the profile to SYSTEM"},
+    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "measure fewer points (about two minutes)"},
     {"sizes", 0, OPTION_TEXT, &options.sizes, "LIST", "request sizes, such as 4k,1M (default: 4k to 16M)"},
-    {"np", 0, OPTION_COUNT, &options.np, "N", "largest number of processes (default: as many as processors)"},
+    {"np", 0, OPTION_COUNT, &options.np, "N",
+     "largest number of processes (default: the number of processors, 2 to 16)"},
     {"time", 0, OPTION_DURATION, &options.seconds, "DURATION", "stop repeating after this long (three runs at least)"},
     {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
-     "profile of a server of this file system; the peak is the sum of its servers' peaks"},
+     "profile of one server of this parallel file system; the peak is the sum over its servers (repeatable)"},
     ROW_LAUNCHER(&options.launcher),
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
-     "use files of twice the machine's memory to defeat the page cache"},
-    {"json", 0, OPTION_FLAG, &options.json, NULL, "print the profile instead of a table"},
-    ROW_QUIET(&options.quiet, "print no progress"),
+     "use files twice as large as the memory to defeat the page cache"},
+    {"json", 0, OPTION_FLAG, &options.json, NULL, "print the profile (JSON) instead of a table"},
+    ROW_QUIET(&options.quiet, "suppress progress messages, and the table with -o"),
     {0},
 };
 
@@ -50,7 +51,7 @@ static void print_storage(const struct system *system, FILE *out)
             !strcmp(system->cache, "direct")    ? "bypassed, with direct I/O"
             : !strcmp(system->cache, "dropped") ? "written data is synced (which counts) and dropped before reading"
             : !strcmp(system->cache, "twice-memory") ? "files are twice as large as the memory"
-                                                     : "could not be kept out");
+                                                     : "could not be avoided");
 }
 
 static int print_points(const struct system *system, FILE *out)
@@ -113,13 +114,13 @@ static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
     for (const char *at = options.sizes; at && *at;) {
         char word[32];
         size_t length = strcspn(at, ",");
-        if (*count == SIZES_MOST || length >= sizeof word) return cli_usage("measure", at, "too long a list");
+        if (*count == SIZES_MOST || length >= sizeof word) return cli_usage("measure", at, "the list is too long");
         memcpy(word, at, length);
         word[length] = 0;
         if (options_size(word, &size[*count]) < 0 || !size[*count] || size[*count] > LARGEST_SIZE) {
-            return cli_usage("measure", word, "not a size from 512 bytes to 1 GiB");
+            return cli_usage("measure", word, "must be a size from 512 bytes to 1 GiB");
         }
-        if (size[(*count)++] % 512) return cli_usage("measure", word, "not a multiple of 512 bytes");
+        if (size[(*count)++] % 512) return cli_usage("measure", word, "must be a multiple of 512 bytes");
         at += length + (at[length] == ',');
     }
     return STATUS_OK;
@@ -146,20 +147,19 @@ static void show_progress(const struct measure_progress *at)
 {
     bool on_terminal = isatty(STDERR_FILENO);
     if (on_terminal) fputs("\r\033[K", stderr);
-    if (at->step == MEASURE_FIRST_LOOK && on_terminal)
-        fprintf(stderr, "measure: a first look at %zu points", at->points);
+    if (at->step == MEASURE_FIRST_LOOK && on_terminal) fprintf(stderr, "measure: first round, %zu points", at->points);
     if (at->step == MEASURE_ESTIMATE && !options.quick)
         fprintf(stderr, "measure: %zu points, %.0f to %.0f minutes\n", at->points, ceil(at->least / 60),
                 ceil(at->most / 60));
     if (at->step == MEASURE_ROUND && on_terminal)
-        fprintf(stderr, "measure: round %u, %zu of %zu points to go", at->round, at->uncertain, at->points);
+        fprintf(stderr, "measure: round %u, %zu of %zu points left", at->round, at->uncertain, at->points);
 }
 
 static enum status measure_verb(int argc, char **argv)
 {
     uint64_t size[SIZES_MOST];
     size_t sizes = 0;
-    if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "one is enough");
+    if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "give only one");
     if (options.np > 4096) return cli_usage("measure", "--np", "too many processes");
     enum status status = parse_sizes(size, &sizes);
     if (status == STATUS_OK) status = add_nodes(NULL);
@@ -189,12 +189,12 @@ static enum status measure_verb(int argc, char **argv)
 
 const struct verb verb_measure = {
     .name = "measure",
-    .summary = "find out what storage can do",
+    .summary = "measure the speed of storage",
     .usage = "[OPTION]... DIR",
     .about =
         "Measures the storage under DIR without any application: bandwidth and latency by request size, access mode,\n"
-        "number of processes, shared and separate files, collective I/O, with and without the page cache; how fast\n"
-        "calls create and find names; how fast messages of MPI are. Works in a folder of its own, which it removes.",
+        "number of processes, shared and separate files, collective I/O, with and without the page cache; the rate of\n"
+        "metadata calls; latency and bandwidth of MPI messages. Uses a folder of its own in DIR and removes it.",
     .options = rows,
     .run = measure_verb,
 };

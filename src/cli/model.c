@@ -22,10 +22,10 @@ static const struct option_row rows[] = {
     ROW_OUTPUT(&options.print.output),
     ROWS_MODEL(options.model),
     {"format", 0, OPTION_TEXT, &options.format, "FORMAT",
-     "write a model (default), a job file for fio, or command lines for ior"},
-    {"expand", 0, OPTION_FLAG, &options.expand, NULL, "print every operation that the model stands for instead"},
-    {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "with --expand: only this process of each program"},
-    {"json", 0, OPTION_FLAG, &options.print.json, NULL, "with --expand: print a JSON array (a model is JSON anyway)"},
+     "output format: model, fio (a job file) or ior (command lines); default: model"},
+    {"expand", 0, OPTION_FLAG, &options.expand, NULL, "print every operation of the model instead"},
+    {"rank", 0, OPTION_NUMBER, &options.rank, "RANK", "with --expand: print only this rank of each program"},
+    {"json", 0, OPTION_FLAG, &options.print.json, NULL, "with --expand: print JSON (a model is always JSON)"},
     ROW_QUIET_LOG(&options.print.quiet),
     {0},
 };
@@ -203,9 +203,9 @@ static int print(const struct argument *argument, struct output *output)
 
 static enum status model_run(int argc, char **argv)
 {
-    if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "is for --expand only");
-    if (!find_format()) return cli_usage("model", options.format, "not model, fio or ior");
-    if (options.expand && options.format) return cli_usage("model", "--format", "not with --expand");
+    if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "needs --expand");
+    if (!find_format()) return cli_usage("model", options.format, "must be model, fio or ior");
+    if (options.expand && options.format) return cli_usage("model", "--format", "cannot be combined with --expand");
     return argument_print("model", argc, argv, &options.print, &options.model, print);
 }
 
@@ -213,10 +213,11 @@ const struct verb verb_model = {
     .name = "model",
     .summary = "write the model of a program's I/O",
     .usage = "[OPTION]... LOG|MODEL",
-    .about = "Writes the model of the program's I/O as JSON: its phases, which say of every operation where and how\n"
-             "large it is, free of any machine (structure), and what was seen of this run (observed).\n"
-             "With --format it is written as load for fio or IOR, which says in comments what they cannot express.\n"
-             "With --expand, every operation is printed again from the model alone.",
+    .about =
+        "Writes the model of the program's I/O as JSON. Its part structure describes every operation in every phase,\n"
+        "independent of the machine. Its part observed has times and sizes of this run.\n"
+        "With --format, writes a workload for fio or IOR. Comments in it say what these cannot express.\n"
+        "With --expand, prints every operation from the model alone.",
     .options = rows,
     .run = model_run,
 };

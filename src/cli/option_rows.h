@@ -7,11 +7,12 @@
     {                                                                                                                  \
         __VA_ARGS__                                                                                                    \
     }
-#define ROW_JSON(target) ROW("json", 0, OPTION_FLAG, target, NULL, "print one JSON object")
+#define ROW_JSON(target) ROW("json", 0, OPTION_FLAG, target, NULL, "print JSON")
 #define ROW_OUTPUT(target) ROW("output", 'o', OPTION_TEXT, target, "FILE", "write to FILE instead of standard output")
 #define ROW_QUIET(target, help) ROW("quiet", 'q', OPTION_FLAG, target, NULL, help)
 #define ROW_LAUNCHER(target)                                                                                           \
-    ROW("launcher", 0, OPTION_TEXT, target, "COMMAND", "start the processes with COMMAND, as 'mpiexec.mpich -n {np}'")
+    ROW("launcher", 0, OPTION_TEXT, target, "COMMAND",                                                                 \
+        "start the processes with COMMAND, such as 'mpiexec.mpich -n {np}'")
 #define ROW_FORCE(target) ROW("force", 0, OPTION_FLAG, target, NULL, "overwrite LOG")
 
 // Verbs that print what a log or a model says.
@@ -20,7 +21,7 @@ struct print_options {
     const char *output;
 };
 #define ROWS_PRINT(options) ROW_JSON(&(options).json), ROW_OUTPUT(&(options).output), ROW_QUIET_LOG(&(options).quiet)
-#define ROW_QUIET_LOG(target) ROW_QUIET(target, "print no warning about parts that cannot be read")
+#define ROW_QUIET_LOG(target) ROW_QUIET(target, "suppress warnings about unreadable parts")
 
 // Verbs that make a model of a log.
 struct model_choice {
@@ -29,7 +30,8 @@ struct model_choice {
 };
 #define ROW_MODEL_LAYER(target)                                                                                        \
     ROW("layer", 0, OPTION_TEXT, target, "LAYER",                                                                      \
-        "use mpiio, posix or stdio (default: the highest that moved the bytes)")
+        "use the calls of this layer: mpiio, posix or stdio (default: the calls that the program itself made)")
 #define ROW_GAP(target)                                                                                                \
-    ROW("gap", 0, OPTION_DURATION, target, "TIME", "without MPI: a pause this long separates phases (default 200ms)")
+    ROW("gap", 0, OPTION_DURATION, target, "TIME",                                                                     \
+        "length of a pause that separates phases, for programs without MPI (default: 200ms)")
 #define ROWS_MODEL(options) ROW_MODEL_LAYER(&(options).layer), ROW_GAP(&(options).gap_seconds)

@@ -19,7 +19,7 @@ static struct {
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "LOG", "name of the log"},
     ROW_FORCE(&options.pack.replace),
-    ROW_QUIET(&options.quiet, "print no messages of ioseer"),
+    ROW_QUIET(&options.quiet, "suppress ioseer's own messages"),
     {"remove", 0, OPTION_FLAG, &options.remove, NULL, "remove DIR after LOG is written"},
     {0},
 };
@@ -61,10 +61,10 @@ static enum status run(int argc, char **argv)
 
 const struct verb verb_pack = {
     .name = "pack",
-    .summary = "make a log from the spill files of a job that was cut short",
+    .summary = "make a log from the spill files of an interrupted job",
     .usage = "[OPTION]... DIR -o LOG",
-    .about = "Makes LOG from the spill files in DIR, the directory that a killed `record` leaves beside its log.\n"
-             "DIR stays as it is unless --remove is given.",
+    .about = "Makes LOG from the spill files in DIR. A killed `record` leaves this directory beside its log.\n"
+             "Does not change DIR unless --remove is given.",
     .options = rows,
     .run = run,
 };

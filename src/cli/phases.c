@@ -119,7 +119,7 @@ static void print_rule(FILE *out, const struct model *model)
         has_others = has_others || !model->program[i].is_mpi;
     }
     if (has_others) {
-        fprintf(out, "\n%s: changes of the pattern and pauses of at least %s separate phases, not communication\n",
+        fprintf(out, "\n%s: pattern changes and pauses of at least %s separate phases; communication does not\n",
                 has_mpi ? "Processes without MPI" : "Without MPI", human_seconds(model->gap_ns).text);
     }
 }
@@ -143,8 +143,8 @@ static int print_text(const struct model *model, FILE *out)
     print_periods(out, model);
     print_rule(out, model);
     print_unphased(out, model->unphased_launchers, "moved by the launcher");
-    print_unphased(out, model->unphased_unnamed, "from or to no file");
-    print_unphased(out, model->unphased_untraced, "the trace ended before them");
+    print_unphased(out, model->unphased_unnamed, "in files without a name");
+    print_unphased(out, model->unphased_untraced, "after the end of the trace");
     return 0;
 }
 
@@ -164,9 +164,9 @@ const struct verb verb_phases = {
     .summary = "print the program's I/O phases",
     .usage = "[OPTION]... LOG|MODEL",
     .about =
-        "Prints the phases of the program's I/O: which processes do which operations, how often, where each\n"
-        "begins (as an expression of the rank idP, the request size rs, the number of processes np and the number\n"
-        "ph of a phase among those that repeat), how many bytes they move, and how long that took.",
+        "Prints the phases of the program's I/O: which processes do which operations, how often, at which offset, how\n"
+        "many bytes they move, and how long that takes. An offset is an expression of the rank idP, the request size\n"
+        "rs, the number of processes np and the number ph of a phase among those that repeat.",
     .options = rows,
     .run = phases_run,
 };

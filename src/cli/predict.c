@@ -24,22 +24,21 @@ static struct {
 } options = {.cache = "as-recorded"};
 
 static const struct option_row rows[] = {
-    {"on", 0, OPTION_LIST, &options.on, "DIR", "storage to run on; may be given several times"},
-    {"system", 0, OPTION_LIST, &options.system, "SYSTEM",
-     "profile of `measure` to calculate with; may be given several times"},
+    {"on", 0, OPTION_LIST, &options.on, "DIR", "run in a new folder in DIR, on the storage to predict (repeatable)"},
+    {"system", 0, OPTION_LIST, &options.system, "SYSTEM", "calculate with a profile from `measure` (repeatable)"},
     {"method", 0, OPTION_TEXT, &options.method, "LIST",
-     "replay, analytic, mendez, meswani (default: replay for DIR, analytic for SYSTEM)"},
+     "one or more of replay, analytic, mendez, meswani (default: replay for DIR, analytic for SYSTEM)"},
     {"reference", 0, OPTION_TEXT, &options.reference, "DIR|SYSTEM",
-     "storage on which the program was recorded; for meswani"},
+     "storage on which the program was recorded, for meswani"},
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
-    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "runs on each DIR, in turns (default 7)"},
-    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "3 runs"},
+    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs on each DIR (default: 7)"},
+    {"quick", 0, OPTION_FLAG, &options.quick, NULL, "do 3 runs"},
     ROW_LAUNCHER(&options.launcher),
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
-     "page cache of files that exist before: cold, warm or as-recorded (the default)"},
+     "page cache state of files that exist before the run: cold, warm or as-recorded (default: as-recorded)"},
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
-    ROW_QUIET(&options.quiet, "print no progress"),
+    ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
     {0},
 };
 
@@ -218,7 +217,7 @@ static enum status predict_verb(int argc, char **argv)
     struct argument argument;
     struct problem problem = {0};
     uint32_t cache;
-    if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
+    if (argc != 2) return cli_usage("predict", "MODEL|LOG", argc < 2 ? "is missing" : "give only one");
     if (!options.on.count && !options.system.count) return cli_usage("predict", "--on or --system", "is missing");
     int code = replay_check_options(options.cache, options.repeat, options.np, &cache, &problem);
     if (code < 0) return cli_problem("predict", argv[1], &problem, code);
@@ -233,13 +232,13 @@ static enum status predict_verb(int argc, char **argv)
 
 const struct verb verb_predict = {
     .name = "predict",
-    .summary = "say how long a program's I/O would take on other storage",
+    .summary = "predict how long a program's I/O takes on other storage",
     .usage = "[OPTION]... MODEL|LOG {--on DIR | --system SYSTEM}...",
-    .about =
-        "Runs the phases of a model on storage, or calculates with a profile of it, and says how long the I/O of the\n"
-        "program would take there, with 95 % intervals, and which of several targets is the fastest. Says so where "
-        "the\n"
-        "storage is too noisy for a prediction.",
+    .about = "Predicts how long the program's I/O takes on other storage, with 95 % intervals, and which of several "
+             "targets\n"
+             "is the fastest. Runs the phases of the model on the storage, or calculates with a profile of the "
+             "storage. Says\n"
+             "if the storage is too noisy for a prediction.",
     .options = rows,
     .run = predict_verb,
 };

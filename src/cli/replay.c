@@ -23,23 +23,24 @@ static struct {
 } options = {.repeat = 1, .cache = "as-recorded"};
 
 static const struct option_row rows[] = {
-    {"on", 0, OPTION_TEXT, &options.on, "DIR", "make a folder there and replay in it"},
+    {"on", 0, OPTION_TEXT, &options.on, "DIR", "replay in a new folder in DIR"},
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
     ROW_LAUNCHER(&options.launcher),
-    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default 1); prints medians and 95 % intervals"},
-    {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay these phases only: 1,3-5"},
+    {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default: 1)"},
+    {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay only these phases, such as 1,3-5"},
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
-     "page cache of files that exist before: cold, warm or as-recorded (the default)"},
-    {"verify", 0, OPTION_FLAG, &options.verify, NULL, "check what is read"},
-    {"no-think", 0, OPTION_FLAG, &options.no_think, NULL, "do not wait between operations as the program did"},
+     "page cache state of files that exist before the run: cold, warm or as-recorded (default: as-recorded)"},
+    {"verify", 0, OPTION_FLAG, &options.verify, NULL, "check the data that is read"},
+    {"no-think", 0, OPTION_FLAG, &options.no_think, NULL, "do not pause between operations"},
     {"null", 0, OPTION_TEXT, &options.null, "NS[,RATE]",
-     "do no I/O: each operation waits NS nanoseconds, and for its bytes at RATE bytes per second"},
-    {"keep", 0, OPTION_FLAG, &options.keep, NULL, "do not remove the files"},
-    {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL, "do not record the first run and compare it"},
-    {"log", 0, OPTION_TEXT, &options.log, "LOG", "keep the log of the recorded run there"},
+     "do no I/O: each operation takes NS nanoseconds, plus its bytes at RATE bytes per second"},
+    {"keep", 0, OPTION_FLAG, &options.keep, NULL, "keep the files after the replay"},
+    {"no-similarity", 0, OPTION_FLAG, &options.no_similarity, NULL,
+     "do not record the first run or compare it with the model"},
+    {"log", 0, OPTION_TEXT, &options.log, "LOG", "keep the log of the recorded run in LOG"},
     ROW_JSON(&options.json),
     ROW_OUTPUT(&options.output),
-    ROW_QUIET(&options.quiet, "print no progress"),
+    ROW_QUIET(&options.quiet, "suppress progress messages and warnings"),
     {0},
 };
 
@@ -137,11 +138,11 @@ static int print_text(const struct printing *p, FILE *out)
     if (p->outcome->compared) {
         fprintf(out, "\n%s of the operations are as recorded",
                 human_percent(share(similarity->alike, similarity->ops)).text);
-        if (*similarity->first) fprintf(out, "; the first that is not: %s", similarity->first);
+        if (*similarity->first) fprintf(out, "; first difference: %s", similarity->first);
         fputc('\n', out);
     }
     if (p->outcome->compared && !options.no_think)
-        fprintf(out, "%s of these come after pauses as long as recorded, within %.0f %% or %s\n",
+        fprintf(out, "%s of these follow pauses as long as the recorded ones, within %.0f %% or %s\n",
                 human_percent(share(similarity->paused, similarity->alike)).text, 100 * SIMILARITY_PAUSE_SHARE,
                 human_seconds(SIMILARITY_PAUSE_NS).text);
     if (last->skipped)
@@ -188,10 +189,11 @@ static enum status check_options(int argc, struct replay_job *job)
     if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
     int code = replay_check_options(options.cache, options.repeat, options.np, &job->cache, &problem);
     if (code < 0) return cli_problem("replay", options.on, &problem, code);
-    if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "one is enough");
-    if (options.null && !parse_null(job)) return cli_usage("replay", options.null, "not NS or NS,RATE as in 1000,2e9");
+    if (argc != 2) return cli_usage("replay", "MODEL|LOG", argc < 2 ? "is missing" : "give only one");
+    if (options.null && !parse_null(job))
+        return cli_usage("replay", options.null, "must be NS or NS,RATE, such as 1000,2e9");
     if (options.log && (options.no_similarity || options.null))
-        return cli_usage("replay", "--log", "no run is recorded");
+        return cli_usage("replay", "--log", "cannot be combined with --no-similarity or --null");
     if (options.log && !access(options.log, F_OK)) return cli_fail("replay", options.log, -EEXIST);
     enum status status = output_check("replay", options.log);
     return status == STATUS_OK ? output_check("replay", options.output) : status;
@@ -238,10 +240,9 @@ const struct verb verb_replay = {
     .summary = "run a program's I/O again on other storage",
     .usage = "[OPTION]... MODEL|LOG --on DIR",
     .about =
-        "Runs the operations of a model again, in as many processes, in the same order and with the same pauses, on\n"
-        "files of its own in DIR, and prints how long each phase takes. Records one run and compares it with the "
-        "model,\n"
-        "operation by operation.",
+        "Runs the operations of a model again, with the same number of processes, order and pauses, on files of its\n"
+        "own in DIR. Prints how long each phase takes. Records one run and compares it with the model, operation by\n"
+        "operation.",
     .options = rows,
     .run = replay_verb,
 };

@@ -15,10 +15,10 @@ static struct {
 
 static const struct option_row rows[] = {
     ROW_OUTPUT(&options.output),
-    {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: what FILE ends in, else text)"},
+    {"format", 0, OPTION_TEXT, &options.format, "FORMAT", "html, text or json (default: by FILE's suffix, else text)"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "the same as --format json"},
     {"prediction", 0, OPTION_LIST, &options.predictions, "FILE",
-     "show the output of ioseer predict --json (LOG.predict.json is shown anyway)"},
+     "show the output of `ioseer predict --json` (repeatable; LOG.predict.json is always shown)"},
     ROW_QUIET_LOG(&options.quiet),
     {0},
 };
@@ -91,10 +91,11 @@ static enum status report_run(int argc, char **argv)
 
 const struct verb verb_report = {
     .name = "report",
-    .summary = "say what a job did and what is wrong with it, as HTML or as text",
+    .summary = "report what a job did and what is wrong with its I/O, as HTML or text",
     .usage = "[OPTION]... LOG",
-    .about = "Says what the job did and what is wrong with its I/O, the most time at stake first, and shows when and\n"
-             "where it happened. With -o X.html the report is one HTML file that needs nothing else.",
+    .about =
+        "Reports what the job did, what is wrong with its I/O (what costs the most time comes first), and when and\n"
+        "where it happened. With -o X.html the report is one HTML file that needs no other file.",
     .options = rows,
     .run = report_run,
 };

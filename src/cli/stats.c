@@ -18,8 +18,9 @@ static struct {
 } options;
 
 static const struct option_row rows[] = {
-    {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print the tab-separated columns of darshan-parser"},
-    {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL, "keep the ranks (without MPI: the processes) apart"},
+    {"darshan", 0, OPTION_FLAG, &options.darshan, NULL, "print tab-separated columns in the format of darshan-parser"},
+    {"per-rank", 0, OPTION_FLAG, &options.per_rank, NULL,
+     "print separate records for each rank (without MPI: each process)"},
     ROWS_PRINT(options.print),
     {0},
 };
@@ -222,16 +223,16 @@ static int print(const struct argument *argument, struct output *output)
 
 static enum status stats_run(int argc, char **argv)
 {
-    if (options.print.json && options.darshan) return cli_usage("stats", "--json", "not together with --darshan");
+    if (options.print.json && options.darshan) return cli_usage("stats", "--json", "cannot be combined with --darshan");
     return argument_print("stats", argc, argv, &options.print, NULL, print);
 }
 
 const struct verb verb_stats = {
     .name = "stats",
-    .summary = "print counters per file, named as Darshan's",
+    .summary = "print counters per file, with Darshan's names",
     .usage = "[OPTION]... LOG",
-    .about = "Prints calls, bytes and times for each layer and file; with --json or --darshan all counters of\n"
-             "Darshan 3.5's modules. LOG may be the directory of a running or killed job's spill files.",
+    .about = "Prints calls, bytes and times per layer and file. With --json or --darshan, prints all counters of\n"
+             "Darshan 3.5's modules. LOG can also be the spill directory of a running or killed job.",
     .options = rows,
     .run = stats_run,
 };

@@ -21,8 +21,8 @@ static struct {
 static const struct option_row rows[] = {
     {"port", 'p', OPTION_NUMBER, &options.port, "PORT", "listen on this port (default: any free port)"},
     {"address", 0, OPTION_TEXT, &options.address, "IPv4",
-     "listen on this address instead of 127.0.0.1: anybody with the token can then read the logs"},
-    ROW_QUIET(&options.quiet, "print the address only"),
+     "listen on this address; anybody with the printed address can then read the logs (default: 127.0.0.1)"},
+    ROW_QUIET(&options.quiet, "print only the address"),
     {0},
 };
 
@@ -92,9 +92,9 @@ const struct verb verb_view = {
     .name = "view",
     .summary = "show logs in a browser",
     .usage = "[OPTION]... LOG...",
-    .about = "Serves the page of ioseer report from the logs themselves. They may be of any size, and several can be\n"
-             "compared side by side. Only this machine can reach the page, and only with the printed address, which\n"
-             "contains a secret.",
+    .about = "Serves the page of `ioseer report` directly from the logs, which can have any size. Shows several logs "
+             "side by\n"
+             "side. Only this machine can reach the page, and only with the printed address, which contains a secret.",
     .options = rows,
     .run = view_run,
 };

@@ -332,7 +332,7 @@ class Limits(DiffTest):
         self.assertTrue(self.diff(self.log, bare)['equal'])
         self.assertEqual([p['time_b'] for p in self.diff(self.log, bare)['phases']], [None, None])
         done = self.expect_limit(1, 'time>+10%', b=bare)
-        self.assertEqual(done.stderr, b'ioseer diff: time>+10%: a model without times was given\n')
+        self.assertEqual(done.stderr, b'ioseer diff: time>+10%: one of the models has no times\n')
         self.expect_limit(0, 'weight!=0%', b=bare)
 
     def test_wrong_limits(self):
