@@ -67,13 +67,13 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
 
 static void define_slot(struct thread *thread, unsigned slot, uint64_t key, const struct emission *e)
 {
-    uint32_t flags = e->unaligned ? SLOT_UNALIGNED : 0;
-    uint32_t callsite = recorder.callsites ? callsites_number(e->caller) : 0;
+    uint32_t flags = e->event.unaligned ? SLOT_UNALIGNED : 0;
+    uint32_t callsite = recorder.callsites ? callsites_number(e->event.caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
     if (e->file) files_announce(e->file);
     // With call sites no key may match in emit(): every event must come here, where the caller is compared, too.
     if (recorder.callsites) key = 0;
-    stream_put_slot(&thread->writer, slot, key, e->call, e->file ? e->file->id : 0, e->serial, flags, callsite);
+    stream_put_slot(&thread->writer, slot, key, e->event.call, e->file ? e->file->id : 0, e->serial, flags, callsite);
 }
 
 // Sets the slot's key and caller; returns whether they were the same before, in this chunk.
@@ -143,35 +143,35 @@ static void tally_time(struct thread *thread, const struct emission *e)
     const struct call_frame *around = thread->frame;
     if (around && e->ends_frame) around = around->up;
     if (around || e->is_child) return;
-    bool is_async = call_table[e->call].traits & CALL_ASYNC;
-    thread->tally->io_units += is_async ? attribute(e, ATTRIBUTE_CALL_TIME) : e->end - e->start;
+    bool is_async = call_table[e->event.call].traits & CALL_ASYNC;
+    thread->tally->io_units += is_async ? attribute(e, ATTRIBUTE_CALL_TIME) : e->event.end - e->event.start;
 }
 
 // After the end of the trace an event only changes the counters of its file (and of a rename's target).
 static void count(struct thread *thread, const struct emission *e)
 {
-    const struct call_info *call = &call_table[e->call];
+    const struct call_info *call = &call_table[e->event.call];
     tally_time(thread, e);
     if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
-    struct counters_input input = {.call = e->call,
-                                   .offset = e->offset,
+    struct counters_input input = {.call = e->event.call,
+                                   .offset = e->event.offset,
                                    .has_offset = !(e->extra.flags & EVENT_NO_OFFSET) && call->traits & CALL_HAS_OFFSET,
-                                   .unaligned = e->unaligned,
-                                   .result = call->traits & CALL_TRANSFERS ? (int64_t)e->size : 0,
-                                   .start = e->start,
-                                   .duration = e->end - e->start,
+                                   .unaligned = e->event.unaligned,
+                                   .result = call->traits & CALL_TRANSFERS ? (int64_t)e->event.size : 0,
+                                   .start = e->event.start,
+                                   .duration = e->event.end - e->event.start,
                                    .mode = (uint32_t)attribute(e, ATTRIBUTE_MODE),
                                    .flags = (uint32_t)attribute(e, ATTRIBUTE_FLAGS),
                                    .comm_size = (uint32_t)attribute(e, ATTRIBUTE_COMM_SIZE),
                                    .has_hints = attribute(e, ATTRIBUTE_HINTS)};
     if (e->extra.flags & EVENT_RESULT) input.result = e->extra.result;
-    unsigned layer = counters_layer(e->call, input.flags);
+    unsigned layer = counters_layer(e->event.call, input.flags);
     if (layer == LAYER_NONE || e->extra.flags & EVENT_ERROR || input.result < 0) return;
     if (e->file) {
         input.block_size = e->file->block_bytes;
         count_in(e->file, layer, &input);
     }
-    if (e->file2 && counters_has_target(e->call)) {
+    if (e->file2 && counters_has_target(e->event.call)) {
         input.block_size = e->file2->block_bytes;
         input.is_target = true;
         input.renamed_from = e->file ? e->file->id : 0;
@@ -272,12 +272,12 @@ static void write_event(struct thread *thread, struct emission *e)
 {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(writer->at >= writer->limit)) {
-        if (!make_room(thread, e->start)) {
+        if (!make_room(thread, e->event.start)) {
             count(thread, e);
             return;
         }
         if (thread->frame && thread->frame->choice_count) {
-            choose(thread, e->file, e->offset, e->size);
+            choose(thread, e->file, e->event.offset, e->event.size);
             emit_next_slowly(thread);
         }
     }
@@ -285,19 +285,19 @@ static void write_event(struct thread *thread, struct emission *e)
         e->extra.flags |= EVENT_ENDS_BEGUN;
     }
     uint64_t subject = emit_subject(e->serial, e->file);
-    unsigned slot = emit_slot(subject, e->call);
-    uint64_t key = emit_key(subject, e->call, e->unaligned);
-    if (recorder.callsites ? !set_site(thread, slot, key, e->caller) : writer->slot[slot].key != key) {
+    unsigned slot = emit_slot(subject, e->event.call);
+    uint64_t key = emit_key(subject, e->event.call, e->event.unaligned);
+    if (recorder.callsites ? !set_site(thread, slot, key, e->event.caller) : writer->slot[slot].key != key) {
         define_slot(thread, slot, key, e);
     }
     if (e->file2) {
         files_announce(e->file2);
         emit_attribute(e, ATTRIBUTE_FILE2, e->file2->id);
     }
-    if (e->extra.flags == 0 && e->extra.attributes == 0 && e->start >= writer->clock) {
-        stream_put_plain(writer, slot, e->offset, e->size, e->start, e->end);
+    if (e->extra.flags == 0 && e->extra.attributes == 0 && e->event.start >= writer->clock) {
+        stream_put_plain(writer, slot, e->event.offset, e->event.size, e->event.start, e->event.end);
     } else {
-        stream_put_extended(writer, slot, e->offset, e->size, e->start, e->end, &e->extra);
+        stream_put_extended(writer, slot, e->event.offset, e->event.size, e->event.start, e->event.end, &e->extra);
     }
 }
 
@@ -348,10 +348,7 @@ void emit_slowly(struct thread *thread, struct emission *emission)
 void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event)
 {
     struct emission e;
-    emit_start(&e, event.call, handle->file, handle->serial, event.start, event.end, event.caller);
-    e.unaligned = event.unaligned;
-    e.offset = event.offset;
-    e.size = event.size;
+    emit_start(&e, event, handle->file, handle->serial);
     emit_slowly(thread, &e);
 }
 

@@ -23,23 +23,6 @@ static inline unsigned emit_slot(uint64_t subject, uint32_t call)
     return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
 }
 
-// Everything that the log says about one event.
-struct emission {
-    uint32_t call;
-    uint32_t serial; // of the handle, 0 without
-    struct file *file;
-    struct file *file2; // the target of rename and link, or NULL
-    bool ends_frame;    // the event belongs to the thread's innermost frame
-    bool is_child;      // it was submitted inside another call, which may be over by now
-    bool unaligned;
-    uint64_t offset;
-    uint64_t size;
-    uint64_t start;
-    uint64_t end;
-    uintptr_t caller;
-    struct stream_put_extra extra;
-};
-
 // A transfer with its expected result: the size for transfers, else 0.
 struct plain_event {
     uint32_t call;
@@ -51,22 +34,26 @@ struct plain_event {
     uintptr_t caller;
 };
 
-// Starts an event without offset and size. Does not touch the attributes' places: there are many.
-static inline void emit_start(struct emission *e, uint32_t call, struct file *file, uint32_t serial, uint64_t start,
-                              uint64_t end, uintptr_t caller)
+// Everything that the log says about one event.
+struct emission {
+    struct plain_event event;
+    uint32_t serial; // of the handle, 0 without
+    struct file *file;
+    struct file *file2; // the target of rename and link, or NULL
+    bool ends_frame;    // the event belongs to the thread's innermost frame
+    bool is_child;      // it was submitted inside another call, which may be over by now
+    struct stream_put_extra extra;
+};
+
+// Does not touch the attributes' places: there are many.
+static inline void emit_start(struct emission *e, struct plain_event event, struct file *file, uint32_t serial)
 {
-    e->call = call;
+    e->event = event;
     e->serial = serial;
     e->file = file;
     e->file2 = NULL;
     e->ends_frame = false;
     e->is_child = false;
-    e->unaligned = false;
-    e->offset = 0;
-    e->size = 0;
-    e->start = start;
-    e->end = end;
-    e->caller = caller;
     e->extra.flags = 0;
     e->extra.numbered = false;
     e->extra.attributes = 0;

@@ -161,11 +161,6 @@ static struct file *common(struct file *_Atomic *place, const char *name, enum l
     return file;
 }
 
-static struct file *past_the_cap(void)
-{
-    return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
-}
-
 struct file *files_unnamed(void)
 {
     return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
@@ -182,7 +177,8 @@ struct file *files_entry(const char *name, size_t len)
             if (file->hash == hash && file->name_len == len && memcmp(file->name, name, len) == 0) return file;
         }
         if (!fresh) {
-            if (atomic_load(&file_count) >= recorder.file_cap) return past_the_cap();
+            bool is_past = atomic_load(&file_count) >= recorder.file_cap;
+            if (is_past) return common(&common_file, "(files past the file cap)", LOSS_FILE_CAP);
             fresh = make_file(name, len, hash);
             if (!fresh) return NULL;
         }

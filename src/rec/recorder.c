@@ -211,11 +211,6 @@ static struct thread *idle_thread(void)
     return thread;
 }
 
-static struct thread *make_thread(void)
-{
-    return wiped_pages((sizeof(struct thread) + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1));
-}
-
 static struct thread *attach(void)
 {
     if (!started() || !have_spill()) return NULL;
@@ -229,7 +224,7 @@ static struct thread *attach(void)
             stream_put_control(&thread->writer, KIND_THREAD, &(uint64_t){tid}, 1);
         }
     } else {
-        if (!thread) thread = make_thread();
+        if (!thread) thread = wiped_pages((sizeof *thread + SPILL_ALIGN - 1) & ~(size_t)(SPILL_ALIGN - 1));
         if (!thread) return NULL;
         thread->tid = tid;
         thread->tally = &thread->spare_tally;

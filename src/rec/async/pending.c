@@ -142,11 +142,10 @@ bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pendi
 void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
 {
     struct emission e;
-    emit_start(&e, what->call, what->file, what->serial, what->start, event_clock_now(), what->caller);
+    struct plain_event event = {what->call,  what->unaligned,   what->offset, what->size,
+                                what->start, event_clock_now(), what->caller};
+    emit_start(&e, event, what->file, what->serial);
     e.is_child = what->is_child;
-    e.unaligned = what->unaligned;
-    e.offset = what->offset;
-    e.size = what->size;
     int error = result < 0 ? (int)-result : 0;
     bool transfers = call_table[what->call].traits & CALL_TRANSFERS;
     if (!what->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
@@ -187,7 +186,7 @@ void pending_end_batch(struct probe *p, uint32_t call, int64_t result, int error
 {
     if (p->recorded < 2) return;
     struct emission e;
-    probe_emission_of_file(&e, p, call, NULL, event_clock_now());
+    emit_start(&e, probe_event(p, call, 0, 0, event_clock_now()), NULL, 0);
     emit_result(&e, error ? -1 : result, 0, error);
     emit_finish(p->thread, &p->frame, &e);
 }

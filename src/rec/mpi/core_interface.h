@@ -6,6 +6,8 @@
 #include "mpi_names.h"
 #include "rec/async/pending.h"
 #include "rec/emit.h"
+#include "rec/interned.h"
+#include "rec/memory.h"
 
 enum mpi_slot {
 #define MPI_SLOT(name) SLOT_##name,
@@ -14,28 +16,26 @@ enum mpi_slot {
         MPI_SLOTS
 };
 
-// The core's functions for a plugin. The plugin cannot link to them: the core exports only the calls in the table.
+// Functions of the core that a plugin gets under their own names.
+// clang-format off
+#define CORE_FUNCTIONS(NAME)                                                                                           \
+    NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_next_slowly) NAME(emit_push)                      \
+    NAME(emit_push_choice) NAME(handles_new_serial) NAME(interned_number) NAME(memory_alloc) NAME(pending_add)         \
+    NAME(pending_emit) NAME(pending_find) NAME(pending_remove)
+// clang-format on
+
+// What the core gives to a plugin. The plugin cannot link to them: the core exports only the calls in the table.
 struct mpi_core {
     void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
-    void *(*alloc)(size_t bytes);      // zeroed, never freed, not on the program's heap
     struct thread *(*thread)(void);
     struct file *(*file)(const char *path); // entry of a name; NULL if it is left out
-    uint32_t (*serial)(void);               // of a new handle
-    void (*push)(struct thread *thread, struct call_frame *frame, uint64_t known);
-    void (*push_choice)(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count);
-    void (*finish)(struct thread *thread, struct call_frame *frame, struct emission *emission);
-    void (*leave)(struct thread *thread, struct call_frame *frame);
-    void (*deferred)(struct thread *thread);
-    bool (*next_slowly)(struct thread *thread); // emit_next_slowly
-    void (*pending_add)(struct thread *thread, const struct pending *what);
-    struct pending *(*pending_find)(struct thread *thread, const void *context, uint64_t id);
-    bool (*pending_remove)(struct thread *thread, const void *context, uint64_t id, struct pending *out);
-    void (*pending_emit)(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time);
-    uint32_t (*intern)(unsigned kind, const uint8_t *fields, size_t len); // interned_number
     void (*describe)(int rank, int size, int local_rank, const char *library);
     _Atomic uint64_t **tick; // recorder.tick
     const bool *event_clock_uses_ns;
+#define CORE_POINTER(name) __typeof__(&name) name;
+    CORE_FUNCTIONS(CORE_POINTER)
+#undef CORE_POINTER
 };
 
 // The only function that a plugin exports. Returns its shims by slot, NULL for functions that it does not know.

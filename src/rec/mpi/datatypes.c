@@ -415,7 +415,7 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     fields_bytes(&out, DATATYPE_FORM, form, form_len);
     if (!whole) fields_number(&out, DATATYPE_CUT, 1);
     if (!whole) fields_number(&out, DATATYPE_HASH, flat->hash);
-    return out.overflow ? 0 : plugin.core->intern(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
+    return out.overflow ? 0 : plugin.core->interned_number(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
 }
 
 static struct mpi_type describe_type(MPI_Datatype type)

@@ -38,5 +38,5 @@ uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh)
         plugin.mpi.Info_free(&in_force);
     }
     size_t len = (size_t)(out.at - fields);
-    return len ? plugin.core->intern(RECORD_HINTS, fields, len) : 0;
+    return len ? plugin.core->interned_number(RECORD_HINTS, fields, len) : 0;
 }

@@ -6,8 +6,6 @@
 
 #include "fmt/fields.h"
 #include "rec/fixed_text.h"
-#include "rec/interned.h"
-#include "rec/memory.h"
 #include "rec/probe/probe.h"
 #include "rec/real.h"
 #include "rec/recorder.h"
@@ -74,27 +72,16 @@ static struct thread *current(void)
     return recorder_thread();
 }
 
-static const struct mpi_core core = {
-    .real = real_functions,
-    .symbol = symbol,
-    .alloc = memory_alloc,
-    .thread = current,
-    .file = file_of,
-    .serial = handles_new_serial,
-    .push = emit_push,
-    .push_choice = emit_push_choice,
-    .finish = emit_finish,
-    .leave = emit_leave,
-    .deferred = emit_deferred,
-    .next_slowly = emit_next_slowly,
-    .pending_add = pending_add,
-    .pending_find = pending_find,
-    .pending_remove = pending_remove,
-    .pending_emit = pending_emit,
-    .intern = interned_number,
-    .describe = describe,
-    .tick = &recorder.tick,
-    .event_clock_uses_ns = &event_clock_uses_ns,
+static const struct mpi_core core = {.real = real_functions,
+                                     .symbol = symbol,
+                                     .thread = current,
+                                     .file = file_of,
+                                     .describe = describe,
+                                     .tick = &recorder.tick,
+                                     .event_clock_uses_ns = &event_clock_uses_ns,
+#define CORE_FUNCTION(name) .name = name,
+                                     CORE_FUNCTIONS(CORE_FUNCTION)
+#undef CORE_FUNCTION
 };
 
 // --- filling the slots

@@ -28,7 +28,7 @@ static void remember_thread(struct thread *thread)
 {
     struct known_thread *known = threads;
     while (known && known->thread != thread) known = known->next;
-    if (known || !(known = plugin.core->alloc(sizeof *known))) return;
+    if (known || !(known = plugin.core->memory_alloc(sizeof *known))) return;
     *known = (struct known_thread){thread, threads};
     while (!atomic_compare_exchange_weak(&threads, &known->next, known)) continue;
 }
@@ -90,18 +90,18 @@ void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
 // The inline functions of emit.h call these.
 void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
 {
-    plugin.core->push(thread, frame, known);
+    plugin.core->emit_push(thread, frame, known);
 }
 
 void emit_deferred(struct thread *thread)
 {
-    plugin.core->deferred(thread);
+    plugin.core->emit_deferred(thread);
 }
 
 void *plugin_scratch(void)
 {
     static __thread void *scratch __attribute__((tls_model("initial-exec")));
-    if (!scratch) scratch = plugin.core->alloc(PLUGIN_SCRATCH_BYTES);
+    if (!scratch) scratch = plugin.core->memory_alloc(PLUGIN_SCRATCH_BYTES);
     return scratch;
 }
 
@@ -126,7 +126,7 @@ static struct mpi_file *file_add(MPI_File fh)
     spin_lock_as(&files_lock, 1);
     struct mpi_file *file = *bucket;
     while (file && file->open) file = file->next;
-    if (!file && (file = plugin.core->alloc(sizeof *file))) {
+    if (!file && (file = plugin.core->memory_alloc(sizeof *file))) {
         file->next = *bucket;
         atomic_store_explicit(bucket, file, memory_order_release);
     }
@@ -253,12 +253,6 @@ void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
 
 // --- leaving
 
-static inline void start_event(struct emission *e, const struct mpi_probe *p, uint32_t call, struct file *file,
-                               uint64_t end)
-{
-    emit_start(e, call, file, p->file ? p->file->serial : 0, p->start, end, p->caller);
-}
-
 int plugin_error(int result)
 {
     int class = 0;
@@ -268,7 +262,7 @@ int plugin_error(int result)
 
 static void finish(struct mpi_probe *p, struct emission *e)
 {
-    plugin.core->finish(p->thread, &p->frame, e);
+    plugin.core->emit_finish(p->thread, &p->frame, e);
     p->thread->outside_mpi = true;
 }
 
@@ -280,34 +274,33 @@ static void finish_with(struct mpi_probe *p, struct emission *e, int result)
 
 static MPI_RARE void drop_frame(struct mpi_probe *p)
 {
-    plugin.core->leave(p->thread, &p->frame);
+    plugin.core->emit_leave(p->thread, &p->frame);
     p->thread->outside_mpi = true;
 }
 
-static bool is_recorded(const struct mpi_probe *p)
+static inline struct file *recorded_file(const struct mpi_probe *p)
 {
-    return p->file && p->file->file;
+    return p->file ? p->file->file : NULL;
 }
 
-// Drops the frame of a call on a file that is left out.
-static bool drop_unrecorded(struct mpi_probe *p)
+// Starts the event of a call on a file. Returns false, and drops the frame, if the file is left out.
+static bool start_event(struct emission *e, struct mpi_probe *p, uint32_t call, struct file *file, uint64_t end)
 {
-    if (is_recorded(p)) return false;
-    drop_frame(p);
+    struct plain_event event = {.call = call, .start = p->start, .end = end, .caller = p->caller};
+    if (!file) {
+        drop_frame(p);
+        return false;
+    }
+    emit_start(e, event, file, p->file ? p->file->serial : 0);
     return true;
-}
-
-static void finish_simple(struct mpi_probe *p, uint32_t call, struct file *file, uint64_t size, int result)
-{
-    struct emission e;
-    start_event(&e, p, call, file, plugin_now());
-    e.size = size;
-    finish_with(p, &e, result);
 }
 
 void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result)
 {
-    if (!drop_unrecorded(p)) finish_simple(p, call, p->file->file, (uint64_t)size, result);
+    struct emission e;
+    if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
+    e.event.size = (uint64_t)size;
+    finish_with(p, &e, result);
 }
 
 // ROMIO accepts a file system before the path: "ufs:/tmp/x".
@@ -335,17 +328,13 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     if (result == MPI_SUCCESS) p->file = file_add(*fh);
     if (p->file) {
         p->file->file = name;
-        p->file->serial = plugin.core->serial();
+        p->file->serial = plugin.core->handles_new_serial();
         p->file->etype_bytes = 1;
         p->file->plain_view = true;
     }
-    if (!name) {
-        drop_frame(p);
-        return;
-    }
-    plugin.mpi.Comm_size(comm, &size);
     struct emission e;
-    start_event(&e, p, call, name, end);
+    if (!start_event(&e, p, call, name, end)) return;
+    plugin.mpi.Comm_size(comm, &size);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)amode);
     emit_attribute(&e, ATTRIBUTE_COMM_SIZE, (uint32_t)size);
     add_hints(&e, info, result == MPI_SUCCESS ? fh : NULL);
@@ -361,12 +350,8 @@ void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result)
 
 void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result)
 {
-    struct file *name = plugin.core->file(path_of(filename));
-    if (name) {
-        finish_simple(p, call, name, 0, result);
-    } else {
-        drop_frame(p);
-    }
+    struct emission e;
+    if (start_event(&e, p, call, plugin.core->file(path_of(filename)), plugin_now())) finish_with(p, &e, result);
 }
 
 // A view is plain if the filetype has no holes.
@@ -390,12 +375,10 @@ static void add_view(struct emission *e, const struct mpi_type *etype, const str
 void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
                     MPI_Datatype filetype, MPI_Info info, int result)
 {
-    uint64_t end = plugin_now();
     bool is_set = result == MPI_SUCCESS;
-    if (drop_unrecorded(p)) return;
     struct emission e;
-    start_event(&e, p, call, p->file->file, end);
-    e.offset = (uint64_t)disp;
+    if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
+    e.event.offset = (uint64_t)disp;
     if (is_set) {
         struct mpi_type of_element = mpi_type_of(etype), of_file = mpi_type_of(filetype);
         set_view(p->file, disp, &of_element, &of_file);
@@ -407,23 +390,19 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
 
 void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result)
 {
-    uint64_t end = plugin_now();
-    if (drop_unrecorded(p)) return;
     struct emission e;
-    start_event(&e, p, call, p->file->file, end);
+    if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
     add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
     finish_with(p, &e, result);
 }
 
 void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
 {
-    uint64_t end = plugin_now();
     MPI_Offset position = 0;
-    if (drop_unrecorded(p)) return;
     struct emission e;
-    start_event(&e, p, call, p->file->file, end);
+    if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
     if (result == MPI_SUCCESS && plugin.mpi.File_get_position(fh, &position) == MPI_SUCCESS) {
-        e.offset = (uint64_t)position * p->file->etype_bytes;
+        e.event.offset = (uint64_t)position * p->file->etype_bytes;
     } else {
         e.extra.flags |= EVENT_NO_OFFSET;
         emit_result(&e, -1, 0, plugin_error(result));
@@ -458,12 +437,12 @@ static bool has_view(const struct mpi_probe *p)
     return p->has_offset && !(p->file->plain_view && p->file->displacement == 0);
 }
 
-static MPI_RARE void leave_data_slowly(struct mpi_probe *p, uint32_t call, int64_t moved, int result, uint64_t end)
+static MPI_RARE void leave_data_slowly(struct mpi_probe *p, struct plain_event event, int64_t moved, int result)
 {
     struct emission e;
-    start_event(&e, p, call, p->file->file, end);
-    e.size = p->size;
-    e.offset = p->has_offset ? p->offset : 0;
+    event.caller = p->caller;
+    emit_start(&e, event, p->file->file, p->file->serial);
+    if (!p->has_offset) e.event.offset = 0;
     if (!p->has_offset) e.extra.flags |= EVENT_NO_OFFSET;
     if (has_view(p)) emit_attribute(&e, ATTRIBUTE_VIEW_OFFSET, p->view_offset);
     uint32_t datatype = result == MPI_SUCCESS ? memory_type(p) : 0;
@@ -478,7 +457,7 @@ static MPI_RARE void leave_data_slowly(struct mpi_probe *p, uint32_t call, int64
 void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
 {
     uint64_t end = plugin_now();
-    if (UNLIKELY(!is_recorded(p))) {
+    if (UNLIKELY(!recorded_file(p))) {
         drop_frame(p);
         return;
     }
@@ -490,7 +469,7 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
         p->thread->outside_mpi = true;
         return;
     }
-    leave_data_slowly(p, call, moved, result, end);
+    leave_data_slowly(p, event, moved, result);
 }
 
 // --- nonblocking and split transfers: from submission to observed completion
@@ -522,7 +501,7 @@ void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *re
 {
     uint64_t end = plugin_now();
     drop_frame(p);
-    if (!is_recorded(p)) return;
+    if (!recorded_file(p)) return;
     struct pending what = pending_of(p, call, result, end);
     if (result == MPI_SUCCESS) {
         what.id = plugin_request_id(*request);
@@ -537,7 +516,7 @@ void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result)
 {
     uint64_t end = plugin_now();
     drop_frame(p);
-    if (!is_recorded(p)) return;
+    if (!recorded_file(p)) return;
     p->file->split = pending_of(p, call, result, end);
     if (result != MPI_SUCCESS) {
         plugin.core->pending_emit(p->thread, &p->file->split, -plugin_error(result), 0);
@@ -549,7 +528,7 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status,
 {
     (void)call;
     drop_frame(p);
-    if (!is_recorded(p) || p->file->split.call == CALL_none) return;
+    if (!recorded_file(p) || p->file->split.call == CALL_none) return;
     if (p->file->split.own_number == STREAM_NO_PARENT) { // only the second half had children
         p->file->split.own_number = p->frame.number;
         p->file->split.own_stream = p->thread->stream;

@@ -112,7 +112,7 @@ MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_com
 {
     struct thread *thread = p->thread;
     (void)call, (void)result;
-    if (UNLIKELY(!thread->saved_limit) && !plugin.core->next_slowly(thread)) return;
+    if (UNLIKELY(!thread->saved_limit) && !plugin.core->emit_next_slowly(thread)) return;
     int64_t spent = (int64_t)plugin_now() - (int64_t)thread->comm_start; // signed: one subtraction, one addition
     struct stream_comm *comm = &thread->comm[kind];
     comm->units += (uint64_t)spent;

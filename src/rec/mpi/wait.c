@@ -54,7 +54,7 @@ void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests,
     }
     p->wait = wait;
     *statuses = wait->statuses;
-    plugin.core->push_choice(p->thread, &p->frame, wait->io, wait->io_count);
+    plugin.core->emit_push_choice(p->thread, &p->frame, wait->io, wait->io_count);
     p->thread->comm_start = plugin_now();
 }
 
@@ -72,7 +72,7 @@ void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *in
     struct mpi_wait *wait = p->wait;
     (void)call;
     uint64_t end = plugin_now(), call_time = end - p->thread->comm_start;
-    plugin.core->leave(p->thread, &p->frame);
+    plugin.core->emit_leave(p->thread, &p->frame);
     for (int i = 0; i < count; i++) {
         int index = indices ? indices[i] : i;
         struct pending *found = NULL, done;

@@ -33,14 +33,9 @@ static void emit_side(struct probe *p, struct plain_event event, struct handle *
                       ssize_t result)
 {
     int error = result < 0 ? errno : 0;
-    off_t offset = copied_from(handle, fd, given, call_table[event.call].class == CLASS_WRITE, result, error);
-    struct emission e;
-    emit_start(&e, event.call, handle->file, handle->serial, event.start, event.end, event.caller);
-    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
-    e.offset = (uint64_t)offset;
-    e.size = event.size;
-    emit_result(&e, result, (int64_t)event.size, error);
-    emit_slowly(p->thread, &e);
+    bool writes = call_table[event.call].class == CLASS_WRITE;
+    event.offset = (uint64_t)copied_from(handle, fd, given, writes, result, error);
+    probe_emit_transfer(p, handle, event, result, error);
 }
 
 // The kernel's count of I/O does not contain splices, so neither do the left-out bytes.
@@ -64,8 +59,7 @@ void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, 
     if (writes) emit_side(p, probe_event(p, side(call, true), 0, len, end), p->out, out, out_offset, result);
     if (reads && writes) {
         struct emission e;
-        probe_emission_of_file(&e, p, call, NULL, end);
-        e.size = len;
+        emit_start(&e, probe_event(p, call, 0, len, end), NULL, 0);
         emit_result(&e, result, 0, error);
         emit_finish(p->thread, &frame, &e);
     }

@@ -9,33 +9,27 @@
 #include "rec/real.h"
 #include "rec/spill.h"
 
-static bool is_write(uint32_t call)
+void probe_emission(struct emission *e, const struct probe *p, struct plain_event event)
 {
-    return call_table[call].class == CLASS_WRITE;
-}
-
-void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end)
-{
-    emit_start(e, call, p->handle->file, p->handle->serial, p->start, end, p->caller);
-}
-
-void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end)
-{
-    emit_start(e, call, file, 0, p->start, end, p->caller);
+    emit_start(e, event, p->handle->file, p->handle->serial);
 }
 
 void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end)
 {
     struct emission e;
-    probe_emission(&e, p, call, end);
+    probe_emission(&e, p, probe_event(p, call, 0, 0, end));
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
 }
 
-void probe_emit_without_file(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end)
+void probe_emit_transfer(const struct probe *p, const struct handle *handle, struct plain_event event, int64_t moved,
+                         int error)
 {
-    struct probe unnamed = {.thread = p->thread, .handle = &handles_all[0], .start = p->start, .caller = p->caller};
-    probe_emit(&unnamed, call, result, error, end);
+    struct emission e;
+    emit_start(&e, event, handle->file, handle->serial);
+    if ((int64_t)event.offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
+    emit_result(&e, moved, (int64_t)event.size, error);
+    emit_slowly(p->thread, &e);
 }
 
 // --- transfers
@@ -84,7 +78,7 @@ void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssiz
 {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
-    bool writes = is_write(event.call);
+    bool writes = call_table[event.call].class == CLASS_WRITE;
     off_t offset = (off_t)event.offset;
     if (handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, writes, handle->left_out, result);
@@ -96,14 +90,8 @@ void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssiz
         offset = appended_at(fd, result);
     }
     if (p->asks) atomic_fetch_sub(&handle->transfers, 1);
-    struct emission e;
-    probe_emission(&e, p, event.call, event.end);
-    if (offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
-    e.unaligned = event.unaligned;
-    e.offset = (uint64_t)offset;
-    e.size = event.size;
-    emit_result(&e, result, (int64_t)event.size, error);
-    emit_slowly(p->thread, &e);
+    event.offset = (uint64_t)offset;
+    probe_emit_transfer(p, handle, event, result, error);
 }
 
 bool probe_copy_memory(void *out, const void *from, size_t len)
@@ -164,7 +152,7 @@ void leave_seek(struct probe *p, uint32_t call, int whence, off_t result)
         return;
     }
     struct emission e;
-    probe_emission(&e, p, call, end);
+    probe_emission(&e, p, probe_event(p, call, 0, 0, end));
     e.extra.flags |= EVENT_NO_OFFSET;
     emit_attribute(&e, ATTRIBUTE_WHENCE, (uint64_t)whence);
     emit_result(&e, -1, 0, errno);
@@ -181,9 +169,7 @@ void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, i
         return;
     }
     struct emission e;
-    probe_emission(&e, p, call, end);
-    e.offset = (uint64_t)off;
-    e.size = (uint64_t)len;
+    probe_emission(&e, p, probe_event(p, call, (uint64_t)off, (uint64_t)len, end));
     if (flags) emit_attribute(&e, ATTRIBUTE_FLAGS, (uint64_t)flags);
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);
@@ -191,7 +177,8 @@ void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, i
 
 void leave_everything(struct probe *p, uint32_t call, int result)
 {
-    probe_emit_without_file(p, call, result, result < 0 ? errno : 0, event_clock_now());
+    p->handle = &handles_all[0];
+    probe_emit(p, call, result, result < 0 ? errno : 0, event_clock_now());
 }
 
 void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int result)
@@ -268,7 +255,7 @@ void leave_close(struct probe *p, uint32_t call, int result)
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct emission e;
-    probe_emission(&e, p, call, end); // before the handle is freed
+    probe_emission(&e, p, probe_event(p, call, 0, 0, end)); // before the handle is freed
     bool recorded = !(p->handle->flags & (HANDLE_LEFT_OUT | HANDLE_UNKNOWN));
     emit_result(&e, result, 0, error);
     handles_end_close(p->fd, error != EBADF, p->handle);
@@ -280,7 +267,7 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
     uint64_t end = event_clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
     if (result < 0) {
-        probe_emit_without_file(p, call, result, errno, end);
+        leave_everything(p, call, result);
         return;
     }
     if (flags & only_close_on_exec) return;

@@ -86,9 +86,7 @@ void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int prote
     }
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
     struct emission e;
-    probe_emission(&e, p, call, end);
-    e.offset = (uint64_t)off;
-    e.size = len;
+    probe_emission(&e, p, probe_event(p, call, (uint64_t)off, len, end));
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     emit_attribute(&e, ATTRIBUTE_MODE, (uint32_t)protection);
     emit_result(&e, error ? -1 : 0, 0, error);
@@ -114,10 +112,7 @@ bool enter_mapping(struct probe *p, const void *address)
 static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, uint64_t end)
 {
     struct emission e;
-    probe_emission_of_file(&e, p, call, p->file, end);
-    e.serial = p->serial;
-    e.offset = p->offset;
-    e.size = len;
+    emit_start(&e, probe_event(p, call, p->offset, len, end), p->file, p->serial);
     emit_result(&e, error ? -1 : 0, 0, error);
     emit_slowly(p->thread, &e);
 }

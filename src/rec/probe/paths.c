@@ -86,7 +86,7 @@ static void open_failed_or_left_out(struct probe *p, struct plain_event event, i
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, event.call, file, event.end);
+    emit_start(&e, event, file, 0);
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     emit_result(&e, -1, 0, error);
     emit_slowly(p->thread, &e);
@@ -106,7 +106,7 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
     }
     if (!(flags & O_APPEND)) p->handle->flags &= ~(uint32_t)HANDLE_SHARED; // it is new: no other process has it
     struct emission e;
-    probe_emission(&e, p, call, end);
+    probe_emission(&e, p, probe_event(p, call, 0, 0, end));
     emit_attribute(&e, ATTRIBUTE_FLAGS, (uint32_t)flags);
     if (open_has_mode(flags)) emit_attribute(&e, ATTRIBUTE_MODE, mode);
     if (data.st_size) emit_attribute(&e, ATTRIBUTE_FILE_SIZE, (uint64_t)data.st_size);
@@ -123,8 +123,7 @@ static void leave_named(struct probe *p, struct plain_event event, struct file *
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, event.call, file, event.end);
-    e.size = event.size;
+    emit_start(&e, event, file, 0);
     emit_result(&e, result, 0, result < 0 ? errno : 0);
     emit_slowly(p->thread, &e);
 }
@@ -159,7 +158,7 @@ void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, in
         return;
     }
     struct emission e;
-    probe_emission_of_file(&e, p, call, file, end);
+    emit_start(&e, probe_event(p, call, 0, 0, end), file, 0);
     e.file2 = file2;
     emit_result(&e, result, 0, error);
     emit_slowly(p->thread, &e);

@@ -87,13 +87,13 @@ PROBE_INLINE struct plain_event probe_event(const struct probe *p, uint32_t call
     return probe_transfer(p, call, false, offset, size, end);
 }
 
-// Starts an event on the probe's handle, or on a file by name.
-void probe_emission(struct emission *e, const struct probe *p, uint32_t call, uint64_t end);
-void probe_emission_of_file(struct emission *e, const struct probe *p, uint32_t call, struct file *file, uint64_t end);
+// Starts an event on the probe's handle.
+void probe_emission(struct emission *e, const struct probe *p, struct plain_event event);
 // Writes an event on the probe's handle without offset and size.
 void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end);
-// The same without a file.
-void probe_emit_without_file(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end);
+// Writes a transfer, or a seek, that may have gone otherwise than expected. event.offset -1: not known.
+void probe_emit_transfer(const struct probe *p, const struct handle *handle, struct plain_event event, int64_t moved,
+                         int error);
 
 // Copies memory of the program that may not be mapped; returns false if it is not.
 bool probe_copy_memory(void *out, const void *from, size_t len);

@@ -69,19 +69,19 @@ static bool position_is_ours(const struct handle *handle)
     return !(handle->flags & (HANDLE_SHARED | HANDLE_APPEND));
 }
 
-static void emit_bytes(struct probe *p, uint32_t call, uint64_t offset, uint64_t asked, int64_t moved, int error,
-                       uint64_t end)
+static void emit_bytes(struct probe *p, struct plain_event event, int64_t moved, int error)
 {
-    if (LIKELY(moved == (int64_t)asked)) {
-        emit(p->thread, p->handle, probe_event(p, call, offset, asked, end));
-        return;
+    if (LIKELY(moved == (int64_t)event.size)) {
+        emit(p->thread, p->handle, event);
+    } else {
+        probe_emit_transfer(p, p->handle, event, moved, error);
     }
-    struct emission e;
-    probe_emission(&e, p, call, end);
-    e.offset = offset;
-    e.size = asked;
-    emit_result(&e, moved, (int64_t)asked, error);
-    emit_slowly(p->thread, &e);
+}
+
+// Bytes that macros moved before the call.
+static void emit_unseen(struct probe *p, uint32_t call, uint64_t offset, uint64_t bytes)
+{
+    emit_bytes(p, probe_event(p, call, offset, bytes, p->start), (int64_t)bytes, 0);
 }
 
 // All streams were flushed unseen. Macros may have put bytes into the buffer before and after that. The kernel's
@@ -98,7 +98,7 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
         *kernel_bytes(p, 1) += now - end_before;
         put += now - end_before;
     }
-    if (put) emit_bytes(p, CALL_putc_unlocked, end_before, put, (int64_t)put, 0, p->start);
+    if (put) emit_unseen(p, CALL_putc_unlocked, end_before, put);
 }
 
 // Records what happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of
@@ -116,11 +116,9 @@ static void catch_up(struct probe *p, FILE *stream)
     uint64_t left_before = atomic_load_explicit(&handle->stream_left, memory_order_relaxed);
     uint64_t pending_before = atomic_load_explicit(&handle->stream_pending, memory_order_relaxed);
     if (left < left_before && pending == 0) {
-        uint64_t got = left_before - left;
-        emit_bytes(p, CALL_getc_unlocked, position - left_before, got, (int64_t)got, 0, p->start);
+        emit_unseen(p, CALL_getc_unlocked, position - left_before, left_before - left);
     } else if (pending > pending_before) {
-        uint64_t put = pending - pending_before;
-        emit_bytes(p, CALL_putc_unlocked, position + pending_before, put, (int64_t)put, 0, p->start);
+        emit_unseen(p, CALL_putc_unlocked, position + pending_before, pending - pending_before);
     } else if (pending < pending_before) {
         catch_up_after_flush(p, stream, position, pending_before, pending);
     }
@@ -238,7 +236,8 @@ void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
     }
     remember(handle, stream);
     stdio_unlock(p);
-    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error ? -1 : moved, error, end);
+    uint64_t size = (uint64_t)(asked < 0 ? moved : asked);
+    emit_bytes(p, probe_event(p, call, offset, size, end), error ? -1 : moved, error);
 }
 
 // Whether the call took bytes from the buffer only. `moved` -1: their number is not known.
@@ -275,8 +274,8 @@ void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t aske
     int error = read_error(p, stream);
     remember(handle, stream);
     stdio_unlock(p);
-    emit_bytes(p, call, offset, asked < 0 ? (uint64_t)moved : (uint64_t)asked, error && !moved ? -1 : moved,
-               error && !moved ? error : 0, end);
+    uint64_t size = (uint64_t)(asked < 0 ? moved : asked);
+    emit_bytes(p, probe_event(p, call, offset, size, end), error && !moved ? -1 : moved, moved ? 0 : error);
 }
 
 // --- opening and closing
@@ -352,15 +351,7 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
     uint64_t logical = now - bytes_left(stream) + bytes_pending(stream);
     remember(handle, stream);
     stdio_unlock(p);
-    if (!error) {
-        emit(p->thread, handle, probe_event(p, call, logical, 0, end));
-        return;
-    }
-    struct emission e;
-    probe_emission(&e, p, call, end);
-    e.extra.flags |= EVENT_NO_OFFSET;
-    emit_result(&e, -1, 0, error);
-    emit_slowly(p->thread, &e);
+    emit_bytes(p, probe_event(p, call, error ? UINT64_MAX : logical, 0, end), error ? -1 : 0, error);
 }
 
 // fflush(NULL) is one event without a file; the next call on each stream sees the flush.
