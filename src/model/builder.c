@@ -96,8 +96,7 @@ void builder_begin_part(struct model_builder *b, const struct model_part *part, 
 
 int builder_make_items(struct model_builder *b, struct model_items *items, size_t count)
 {
-    items->item = arena_alloc(&b->model->arena, (count + 1) * sizeof *items->item);
-    RETURN_IF(!items->item, -ENOMEM);
+    FORWARD(arena_array(&b->model->arena, items->item, count));
     items->count = count;
     return 0;
 }
@@ -124,8 +123,7 @@ void builder_end_loop(struct model_builder *b)
 int builder_make_op(struct model_builder *b, struct model_item *item, uint32_t kind)
 {
     *item = (struct model_item){.type = LOOPS_OP, .kind = kind, .count = 1, .ops = 1, .steps = (uint8_t)b->depth};
-    item->step = arena_alloc(&b->model->arena, (b->depth + 1) * sizeof *item->step);
-    return item->step ? 0 : -ENOMEM;
+    return arena_array(&b->model->arena, item->step, b->depth);
 }
 
 int builder_set_expression(struct model_builder *b, struct model_value *value, const char *text)
@@ -147,8 +145,7 @@ int builder_set_number(struct model_builder *b, struct model_value *value, int64
 int builder_make_list(struct model_builder *b, struct model_item *item, uint64_t count)
 {
     *item = (struct model_item){.type = LOOPS_LIST, .count = count, .ops = count};
-    item->list = arena_alloc(&b->model->arena, (b->tables + 1) * sizeof *item->list);
-    return item->list ? 0 : -ENOMEM;
+    return arena_array(&b->model->arena, item->list, b->tables);
 }
 
 int builder_set_pause(struct model_builder *b, struct model_item *item, const struct model_pause *pause)

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 
 static int compare_int64(int64_t a, int64_t b)
 {
@@ -57,19 +58,18 @@ static int by_type(const void *a, const void *b, void *context)
 
 int types_sort(struct types *types, uint32_t *place_of)
 {
-    uint32_t *order = malloc((types->count + 1) * sizeof *order);
-    struct model_type *sorted = malloc((types->count + 1) * sizeof *sorted);
-    int code = order && sorted ? 0 : -ENOMEM;
-    for (size_t i = 0; i < types->count && !code; i++) order[i] = (uint32_t)i;
-    if (!code && types->count) qsort_r(order, types->count, sizeof *order, by_type, types->type);
-    for (size_t i = 0; i < types->count && !code; i++) {
+    SCOPED_FREE uint32_t *order = malloc((types->count + 1) * sizeof *order);
+    SCOPED_FREE struct model_type *sorted = malloc((types->count + 1) * sizeof *sorted);
+    RETURN_IF(!order || !sorted, -ENOMEM);
+    if (!types->count) return 0;
+    for (size_t i = 0; i < types->count; i++) order[i] = (uint32_t)i;
+    qsort_r(order, types->count, sizeof *order, by_type, types->type);
+    for (size_t i = 0; i < types->count; i++) {
         sorted[i] = types->type[order[i]];
         place_of[order[i]] = (uint32_t)i;
     }
-    if (!code && types->count) memcpy(types->type, sorted, types->count * sizeof *sorted);
-    free(sorted);
-    free(order);
-    return code;
+    memcpy(types->type, sorted, types->count * sizeof *sorted);
+    return 0;
 }
 
 void types_free(struct types *types)

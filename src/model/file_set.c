@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 
 enum { MARK = '0' }; // stands for a number in a skeleton, where no other run of digits is shorter than 19
 
@@ -27,8 +29,6 @@ struct entry {
 
 struct scratch {
     struct entry *entry;
-    char *skeletons;
-    struct digits *numbers;
     uint64_t *column; // one number of all members of a set
 };
 
@@ -94,21 +94,19 @@ static char *entry_read(struct entry *entry, char *skeleton, struct digits *numb
     return skeleton;
 }
 
-static int scratch_make(struct scratch *scratch, const char *const *names, size_t count)
+static int scratch_make(struct scratch *scratch, struct arena *arena, const char *const *names, size_t count)
 {
-    size_t bytes = 0;
-    size_t numbers = 0;
+    size_t bytes = 0, numbers = 0;
+    char *skeleton;
+    struct digits *number;
     for (size_t i = 0; i < count; i++) {
         bytes += strlen(names[i]) + 1;
         numbers += count_numbers(names[i]);
     }
-    scratch->entry = calloc(count + 1, sizeof *scratch->entry);
-    scratch->skeletons = malloc(bytes + 1);
-    scratch->numbers = calloc(numbers + 1, sizeof *scratch->numbers);
-    scratch->column = calloc(count + 1, sizeof *scratch->column);
-    RETURN_IF(!scratch->entry || !scratch->skeletons || !scratch->numbers || !scratch->column, -ENOMEM);
-    char *skeleton = scratch->skeletons;
-    struct digits *number = scratch->numbers;
+    FORWARD(arena_array(arena, scratch->entry, count));
+    FORWARD(arena_array(arena, scratch->column, count));
+    FORWARD(arena_array(arena, skeleton, bytes));
+    FORWARD(arena_array(arena, number, numbers));
     for (size_t i = 0; i < count; i++) {
         struct entry *entry = &scratch->entry[i];
         entry->name = names[i];
@@ -117,14 +115,6 @@ static int scratch_make(struct scratch *scratch, const char *const *names, size_
         number += entry->number_count;
     }
     return 0;
-}
-
-static void scratch_free(struct scratch *scratch)
-{
-    free(scratch->entry);
-    free(scratch->skeletons);
-    free(scratch->numbers);
-    free(scratch->column);
 }
 
 static int by_skeleton(const void *a, const void *b)
@@ -284,10 +274,8 @@ static int describe_set(struct file_set *set, const struct entry *entry, uint64_
 
 static struct file_set *new_set(struct file_sets *sets)
 {
-    if (array_room(sets->set, sets->set_count)) return NULL;
-    struct file_set *set = &sets->set[sets->set_count++];
-    *set = (struct file_set){0};
-    return set;
+    struct file_set none = {0};
+    return array_push(sets->set, sets->set_count, none) ? NULL : &sets->set[sets->set_count - 1];
 }
 
 // Moves the members to the front of `entry`; equal names are one member.
@@ -319,43 +307,40 @@ static int add_skeleton(struct file_sets *sets, struct entry *entry, size_t coun
     return 0;
 }
 
-static int add_all(struct file_sets *sets, struct scratch *scratch, const char *const *names, size_t count)
+static int add_all(struct file_sets *sets, const char *const *names, size_t count)
 {
-    FORWARD(scratch_make(scratch, names, count));
+    SCOPED(arena_free) struct arena arena = {0};
+    struct scratch scratch;
+    FORWARD(scratch_make(&scratch, &arena, names, count));
     sets->place = calloc(count + 1, sizeof *sets->place);
     RETURN_IF(!sets->place, -ENOMEM);
-    struct entry *entry = scratch->entry;
+    struct entry *entry = scratch.entry;
     qsort(entry, count, sizeof *entry, by_skeleton);
     for (size_t begin = 0, end; begin < count; begin = end) {
         end = begin + 1;
         while (end < count && by_skeleton(&entry[begin], &entry[end]) == 0) end++;
-        FORWARD(add_skeleton(sets, entry + begin, end - begin, scratch->column));
+        FORWARD(add_skeleton(sets, entry + begin, end - begin, scratch.column));
     }
     return 0;
 }
 
 int file_sets_make(struct file_sets *sets, const char *const *names, size_t count)
 {
-    struct scratch scratch = {0};
     *sets = (struct file_sets){0};
     RETURN_IF(count > UINT32_MAX, ERR_LIMIT);
-    int code = add_all(sets, &scratch, names, count);
-    scratch_free(&scratch);
+    int code = add_all(sets, names, count);
     if (code < 0) file_sets_free(sets);
     return code;
 }
 
-static void free_set(struct file_set *set)
-{
-    for (size_t i = 0; i < set->number_count; i++) free(set->number[i].value);
-    free(set->number);
-    free(set->pattern);
-    *set = (struct file_set){0};
-}
-
 void file_sets_free(struct file_sets *sets)
 {
-    for (size_t i = 0; i < sets->set_count; i++) free_set(&sets->set[i]);
+    for (size_t i = 0; i < sets->set_count; i++) {
+        struct file_set *set = &sets->set[i];
+        for (size_t k = 0; k < set->number_count; k++) free(set->number[k].value);
+        free(set->number);
+        free(set->pattern);
+    }
     free(sets->set);
     free(sets->place);
     *sets = (struct file_sets){0};

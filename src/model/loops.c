@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/lookup.h"
+#include "base/scoped.h"
 #include "model/loops_folding.h"
 
 enum {
@@ -301,25 +302,23 @@ static unsigned octave_of(size_t period)
 
 static int link_items(const struct folding *f, struct links *links)
 {
-    struct lookup last = {0};
-    int code = 0;
+    SCOPED(lookup_free) struct lookup last = {0};
     links->octaves = 0;
-    for (unsigned reason = 0; reason < REASONS && !code; reason++) {
+    for (unsigned reason = 0; reason < REASONS; reason++) {
         uint32_t *next = links->next[reason];
         lookup_clear(&last);
-        for (size_t i = f->count; i-- > 0 && !code;) {
+        for (size_t i = f->count; i-- > 0;) {
             uint64_t key = likeness_key(f, i, reason);
             uint32_t found = lookup_find(&last, key);
             next[i] = found == LOOKUP_NONE ? (uint32_t)f->count : found;
-            code = lookup_set(&last, key, (uint32_t)i);
+            FORWARD(lookup_set(&last, key, (uint32_t)i));
             size_t at = next[i];
             for (unsigned tries = 0; tries < CANDIDATES && at < f->count; tries++, at = next[at]) {
                 links->octaves |= 1u << octave_of(at - i);
             }
         }
     }
-    lookup_free(&last);
-    return code;
+    return 0;
 }
 
 // Returns the shortest period of this octave that repeats the items at `from`.
@@ -394,30 +393,20 @@ static int fold_octaves(struct folding *f, struct links *links, const struct try
 
 static int fold_loops(struct folding *f)
 {
+    SCOPED_FREE uint32_t *next = malloc(REASONS * (f->count + 1) * sizeof *next);
+    SCOPED_FREE size_t *not_before = malloc(2 * LOOPS_MAX_PERIOD * sizeof *not_before);
     struct links links = {0};
-    struct trying t = {malloc(2 * LOOPS_MAX_PERIOD * sizeof *t.not_before)};
-    int code = t.not_before ? 0 : -ENOMEM;
-    for (unsigned reason = 0; reason < REASONS && !code; reason++) {
-        links.next[reason] = malloc((f->count + 1) * sizeof **links.next);
-        if (!links.next[reason]) code = -ENOMEM;
-    }
-    if (!code && f->count > 1) code = fold_octaves(f, &links, &t);
-    for (unsigned reason = 0; reason < REASONS; reason++) free(links.next[reason]);
-    free(t.not_before);
-    return code;
+    RETURN_IF(!next || !not_before, -ENOMEM);
+    for (unsigned reason = 0; reason < REASONS; reason++) links.next[reason] = next + reason * (f->count + 1);
+    return f->count > 1 ? fold_octaves(f, &links, &(struct trying){not_before}) : 0;
 }
 
 // --- the whole
 
-struct checking {
-    const struct op *next;
-};
-
 static int check_one(const struct op *op, size_t leaf, void *context)
 {
-    struct checking *checking = context;
+    const struct op **next = context, *expected = (*next)++;
     (void)leaf;
-    const struct op *expected = checking->next++;
     return expected->kind != op->kind || memcmp(expected->at, op->at, sizeof op->at);
 }
 
@@ -426,22 +415,18 @@ int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct l
     *out = (struct loops_seq){0};
     if (!count) return 0;
     RETURN_IF(count >= UINT32_MAX, ERR_LIMIT);
-    struct folding f = {.arena = arena, .item = malloc(count * sizeof *f.item)};
-    RETURN_IF(!f.item, -ENOMEM);
-    int code = fold_runs(&f, ops, count);
-    if (!code) code = fold_loops(&f);
-    if (!code) code = loops_list_loose(&f);
+    SCOPED_FREE struct loops *item = malloc(count * sizeof *item);
+    struct folding f = {.arena = arena, .item = item};
+    RETURN_IF(!item, -ENOMEM);
+    FORWARD(fold_runs(&f, ops, count));
+    FORWARD(fold_loops(&f));
+    FORWARD(loops_list_loose(&f));
     // Two shapes with one hash would make a wrong model. Then the operations stay a list.
-    struct checking checking = {ops};
-    struct loops_seq seq = {f.item, f.count};
-    if (!code && loops_walk(&seq, check_one, &checking)) code = loops_list_all(&f, ops, count);
-    if (!code) {
-        out->count = f.count;
-        out->item = arena_copy(arena, f.item, f.count * sizeof *f.item);
-        if (!out->item) code = -ENOMEM;
-    }
-    free(f.item);
-    return code;
+    const struct op *next = ops;
+    if (loops_walk(&(struct loops_seq){item, f.count}, check_one, &next)) FORWARD(loops_list_all(&f, ops, count));
+    out->count = f.count;
+    out->item = arena_copy(arena, item, f.count * sizeof *item);
+    return out->item ? 0 : -ENOMEM;
 }
 
 // --- walking

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/loops_folding.h"
 
 enum {
@@ -285,11 +286,9 @@ static int make_groups(struct folding *f, const struct group *group, size_t coun
 
 int loops_list_loose(struct folding *f)
 {
-    struct group *group = malloc((f->count + 1) * sizeof *group);
+    SCOPED_FREE struct group *group = malloc((f->count + 1) * sizeof *group);
     RETURN_IF(!group, -ENOMEM);
     for (size_t i = 0; i < f->count; i++) group[i] = group_of(&f->item[i], i);
     size_t count = absorb(group, list_rows(group, f->count));
-    int code = make_groups(f, group, count);
-    free(group);
-    return code;
+    return make_groups(f, group, count);
 }

@@ -88,8 +88,7 @@ static int instance_items(struct arena *arena, const struct model_items *items, 
                           size_t index, struct loops_seq *out)
 {
     out->count = items->count;
-    out->item = arena_alloc(arena, (items->count + 1) * sizeof *out->item);
-    RETURN_IF(!out->item, -ENOMEM);
+    FORWARD(arena_array(arena, out->item, items->count));
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         struct loops *to = &out->item[i];
@@ -249,12 +248,9 @@ uint32_t model_threads(const struct model *model, uint32_t program)
     uint32_t threads = 0;
     for (size_t i = 0; i < model->families; i++) {
         const struct model_family *family = &model->family[i];
-        if (family->program != program) continue;
-        for (size_t k = 0; k < family->parts; k++) {
-            if (family->part[k].thread >= threads) threads = family->part[k].thread + 1;
-        }
-        for (size_t k = 0; k < family->others; k++) {
-            if (family->other[k].thread >= threads) threads = family->other[k].thread + 1;
+        for (size_t k = 0; family->program == program && k < family->parts + family->others; k++) {
+            const struct model_part *part = k < family->parts ? &family->part[k] : &family->other[k - family->parts];
+            if (part->thread >= threads) threads = part->thread + 1;
         }
     }
     return threads;

@@ -224,6 +224,13 @@ int model_expand(const struct model *model, uint32_t program, uint32_t rank, uin
 int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
                        model_callback *callback, void *context);
 
+// Changes a model to another number of processes (scale.c).
+//
+// Expressions hold for any number of processes. A rank that was not recorded does what the rank modulo the recorded
+// number did. Where that is known only as a table or a list, the rank does it further on in the file, after everything
+// that the recorded ranks touch there, as if another copy of the program worked on another copy of the file.
+int model_scale(struct model *model, uint32_t program, uint32_t np);
+
 uint32_t model_threads(const struct model *model, uint32_t program); // thread numbers are below this
 
 // Iterates over the operations and lists of items as they are written, inside and outside of loops, without recursion.

@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/lookup.h"
+#include "base/scoped.h"
 #include "fmt/call.h"
 #include "model/access_order.h"
 #include "model/model.h"
@@ -65,8 +66,7 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
     for (size_t i = r->first; i < r->count; i++) {
         if (belongs(r, &r->row[i], op, item)) return i;
     }
-    r->error = array_room(r->row, r->count);
-    if (!r->error) r->error = array_room(r->order, r->count);
+    r->error = array_room(r->row, r->count) || array_room(r->order, r->count) ? -ENOMEM : 0;
     if (r->error) return NO_ROW;
     r->order[r->count] = (struct access_order){0};
     r->row[r->count] = (struct op_summary){.class = kind->class,
@@ -192,7 +192,7 @@ int model_count_others(const struct model *model, const struct model_family *fam
 // The members of sets that the transfers of a family touch, and the last rank that did.
 struct touching {
     const struct model *model;
-    struct lookup by; // set and member -> rank
+    struct lookup *by; // set and member -> rank
     uint32_t rank;
     struct model_file_use use;
 };
@@ -204,26 +204,25 @@ static int touch(const struct op *op, size_t leaf, void *context)
     (void)leaf;
     if (set == OP_NO_SET) return 0;
     uint64_t key = lookup_pair(set, (uint32_t)op->at[AT_MEMBER]);
-    uint32_t by = lookup_find(&t->by, key);
+    uint32_t by = lookup_find(t->by, key);
     if (by == t->rank) return 0;
     if (by == LOOKUP_NONE) t->use.files++;
     if (by != LOOKUP_NONE) t->use.shared = true;
-    return lookup_set(&t->by, key, t->rank);
+    return lookup_set(t->by, key, t->rank);
 }
 
 int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use)
 {
-    struct touching t = {.model = model};
-    int code = 0;
+    SCOPED(lookup_free) struct lookup by = {0};
+    struct touching t = {.model = model, .by = &by};
     for (size_t i = 0; i < family->parts; i++) {
-        for (size_t r = 0; r < family->part[i].ranks && !code; r++) {
+        for (size_t r = 0; r < family->part[i].ranks; r++) {
             t.rank = family->part[i].rank[r];
-            code = model_walk(&(struct model_process){model, family, &family->part[i], 0, r}, touch, &t);
+            FORWARD(model_walk(&(struct model_process){model, family, &family->part[i], 0, r}, touch, &t));
         }
     }
-    lookup_free(&t.by);
     *use = t.use;
-    return code;
+    return 0;
 }
 
 // The requested size says little if most of it was not there: `cat` asks for the largest possible size.

@@ -1,11 +1,10 @@
-#include "model/scale.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
+#include "model/model.h"
 
 struct scaling {
     struct model *model;
@@ -45,9 +44,8 @@ static int scale_ranks(const struct scaling *s, const struct model_part *part, s
     struct arena *arena = &s->model->arena;
     uint32_t step;
     ranks->count = 0;
-    ranks->rank = arena_alloc(arena, (s->to + 1) * sizeof *ranks->rank);
-    ranks->like = arena_alloc(arena, (s->to + 1) * sizeof *ranks->like);
-    RETURN_IF(!ranks->rank || !ranks->like, -ENOMEM);
+    FORWARD(arena_array(arena, ranks->rank, s->to));
+    FORWARD(arena_array(arena, ranks->like, s->to));
     bool is_first = part->ranks == 1 && part->rank[0] == 0, is_last = part->ranks == 1 && part->rank[0] == s->from - 1;
     if (is_first) return add(ranks, 0, 0);
     if (is_last) return add(ranks, s->to - 1, 0);
@@ -71,8 +69,8 @@ static int scale_value(const struct scaling *s, const struct model_part *part, c
 {
     if (!value->table) return 0;
     size_t old = part->ranks, phs = part->phs;
-    int64_t *table = arena_alloc(&s->model->arena, (phs * ranks->count + 1) * sizeof *table), low = INT64_MAX, high = 0;
-    RETURN_IF(!table, -ENOMEM);
+    int64_t *table, low = INT64_MAX, high = 0;
+    FORWARD(arena_array(&s->model->arena, table, phs * ranks->count));
     for (size_t i = 0; i < old * phs; i++) {
         if (value->table[i] < low) low = value->table[i];
         if (value->table[i] > high) high = value->table[i];
@@ -106,8 +104,8 @@ static int scale_list(const struct scaling *s, const struct model_part *part, co
 {
     struct arena *arena = &s->model->arena;
     int64_t reach = reach_of(item, part->ranks * part->phs);
-    struct op **lists = arena_alloc(arena, (part->phs * ranks->count + 1) * sizeof *lists);
-    RETURN_IF(!lists, -ENOMEM);
+    struct op **lists;
+    FORWARD(arena_array(arena, lists, part->phs * ranks->count));
     for (size_t p = 0; p < part->phs; p++) {
         for (size_t i = 0; i < ranks->count; i++) {
             int64_t copies = ranks->rank[i] / s->from;
@@ -129,9 +127,9 @@ static int scale_view(const struct scaling *s, const struct model_part *part, co
 {
     struct arena *arena = &s->model->arena;
     size_t all = part->phs * ranks->count;
-    struct model_value type = {.table = arena_alloc(arena, (all + 1) * sizeof *type.table)};
-    struct model_value start = {.table = arena_alloc(arena, (all + 1) * sizeof *start.table)};
-    RETURN_IF(!type.table || !start.table, -ENOMEM);
+    struct model_value type = {0}, start = {0};
+    FORWARD(arena_array(arena, type.table, all));
+    FORWARD(arena_array(arena, start.table, all));
     for (size_t p = 0; p < part->phs; p++) {
         for (size_t i = 0; i < ranks->count; i++) {
             uint32_t like = part->rank[ranks->like[i]];

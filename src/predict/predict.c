@@ -14,7 +14,7 @@
 #include "measure/statistics.h"
 #include "model/file/read.h"
 #include "model/file/write.h"
-#include "model/scale.h"
+#include "model/model.h"
 #include "predict/analytic.h"
 #include "predict/predictor.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "model/phase_kinds.h"
 #include "model/phase_list.h"
 
 // What MPI-IO does to a set of files in the chosen phases.

@@ -12,7 +12,7 @@
 #include "base/human.h"
 #include "log/log.h"
 #include "model/file/write.h"
-#include "model/scale.h"
+#include "model/model.h"
 #include "replay/launch.h"
 
 enum { MOST_PROCESSES = 1 << 20 };

@@ -7,7 +7,8 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/lookup.h"
+#include "base/intern.h"
+#include "base/scoped.h"
 
 enum {
     LIKE_SIZES = 16, // equal loops and sizes
@@ -61,28 +62,21 @@ static bool has_transfers(const struct aligning *a, size_t thread)
 
 static int sort_into_classes(struct aligning *a, size_t first_thread, size_t end_thread)
 {
-    struct lookup found = {0};
-    int code = 0;
+    SCOPED(lookup_free) struct lookup found = {0};
     a->classes = 0;
-    for (size_t i = first_thread; i < end_thread && !code; i++) {
+    for (size_t i = first_thread; i < end_thread; i++) {
         const struct thread_segments *of = &a->of_thread[i];
         uint64_t hash = hash_add(of->end - of->first, a->recorded->thread[i].comm_calls);
         for (size_t s = of->first; s < of->end; s++) {
             hash = hash_add(hash_add(hash, a->segments->segment[s].sizes), a->segments->segment[s].clock);
         }
-        uint32_t at = lookup_find(&found, hash);
-        if (at == LOOKUP_NONE) {
-            at = (uint32_t)a->classes;
-            code = array_room(a->class, a->classes);
-            if (!code) code = lookup_set(&found, hash, at);
-            if (code) break;
-            a->class[a->classes++] = (struct class){hash, (uint32_t)i, 0, of->end - of->first, has_transfers(a, i)};
-        }
+        struct class made = {hash, (uint32_t)i, 0, of->end - of->first, has_transfers(a, i)};
+        uint32_t at;
+        FORWARD(lookup_intern(&found, hash, at, a->class, a->classes, made));
         a->class[at].recorded++;
         a->class_of[i] = at;
     }
-    lookup_free(&found);
-    return code;
+    return 0;
 }
 
 static const struct segment *segment_of(const struct aligning *a, const struct class *class, size_t k)
@@ -135,7 +129,8 @@ static int compare_exactly(const struct aligning *a, const struct class *class, 
                            const size_t *column, size_t *to)
 {
     size_t columns = w->columns, segment = w->segment, segments = w->segments, width = segments + 1;
-    uint64_t *best = calloc((columns + 1) * width, sizeof *best); // value of the columns and segments from here on
+    // The value of the columns and segments from here on.
+    SCOPED_FREE uint64_t *best = calloc((columns + 1) * width, sizeof *best);
     RETURN_IF(!best, -ENOMEM);
     for (size_t c = columns; c-- > 0;) {
         for (size_t s = segments; s-- > 0;) {
@@ -156,7 +151,6 @@ static int compare_exactly(const struct aligning *a, const struct class *class, 
             to[segment + s++] = NONE;
         }
     }
-    free(best);
     return 0;
 }
 
@@ -200,12 +194,10 @@ static int compare_window(struct aligning *a, const struct class *class, const s
         return 0;
     }
     a->cells -= (w->columns + 1) * (w->segments + 1);
-    size_t *list = malloc((w->columns + 1) * sizeof *list);
+    SCOPED_FREE size_t *list = malloc((w->columns + 1) * sizeof *list);
     RETURN_IF(!list, -ENOMEM);
     for (size_t c = 0, column = w->column; c < w->columns; c++, column = a->column[column].after) list[c] = column;
-    int code = compare_exactly(a, class, w, list, to);
-    free(list);
-    return code;
+    return compare_exactly(a, class, w, list, to);
 }
 
 // True if a segment can only be in this column, because the column beside it does something else.
@@ -279,11 +271,6 @@ static int lay(struct aligning *a, const struct class *class, size_t *to)
     return 0;
 }
 
-static int add_part(struct align_phase *phase, uint32_t thread, size_t segment)
-{
-    return array_push(phase->part, phase->parts, (struct align_part){thread, segment});
-}
-
 static int compare_classes(const void *x, const void *y, void *context)
 {
     const struct class *a = &((const struct class *)context)[*(const uint32_t *)x];
@@ -293,21 +280,19 @@ static int compare_classes(const void *x, const void *y, void *context)
     return a->first_thread < b->first_thread ? -1 : a->first_thread > b->first_thread;
 }
 
-static int lay_classes(struct aligning *a, size_t **to)
+static int lay_classes(struct aligning *a, size_t **to, struct arena *arena)
 {
-    uint32_t *by_size = malloc(a->classes * sizeof *by_size);
-    RETURN_IF(!by_size, -ENOMEM);
+    uint32_t *by_size;
+    FORWARD(arena_array(arena, by_size, a->classes));
     for (size_t i = 0; i < a->classes; i++) by_size[i] = (uint32_t)i;
     qsort_r(by_size, a->classes, sizeof *by_size, compare_classes, a->class);
-    int code = 0;
-    for (size_t i = 0; i < a->classes && !code; i++) {
+    for (size_t i = 0; i < a->classes; i++) {
         const struct class *class = &a->class[by_size[i]];
         if (!class->transfers && a->columns) continue;
-        to[by_size[i]] = malloc((class->segments + 1) * sizeof **to);
-        code = to[by_size[i]] ? lay(a, class, to[by_size[i]]) : -ENOMEM;
+        FORWARD(arena_array(arena, to[by_size[i]], class->segments));
+        FORWARD(lay(a, class, to[by_size[i]]));
     }
-    free(by_size);
-    return code;
+    return 0;
 }
 
 static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thread, size_t *const *to)
@@ -315,8 +300,8 @@ static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thre
     for (size_t i = first_thread; i < end_thread; i++) {
         const struct thread_segments *of = &a->of_thread[i];
         for (size_t s = of->first; s < of->end; s++) {
-            size_t column = has_transfers(a, i) ? to[a->class_of[i]][s - of->first] : a->first;
-            FORWARD(add_part(&a->column[column].phase, (uint32_t)i, s));
+            struct column *column = &a->column[has_transfers(a, i) ? to[a->class_of[i]][s - of->first] : a->first];
+            FORWARD(array_push(column->phase.part, column->phase.parts, (struct align_part){(uint32_t)i, s}));
         }
     }
     return 0;
@@ -324,16 +309,15 @@ static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thre
 
 static int align_program(struct aligning *a, struct align *align, size_t first_thread, size_t end_thread)
 {
+    SCOPED(arena_free) struct arena arena = {0};
+    size_t **to;
     a->columns = 0;
     a->first = a->last = NONE;
     a->cells = CELLS + CELLS_EACH * (a->of_thread[end_thread - 1].end - a->of_thread[first_thread].first);
     FORWARD(sort_into_classes(a, first_thread, end_thread));
-    size_t **to = calloc(a->classes, sizeof *to);
-    RETURN_IF(!to, -ENOMEM);
-    int code = lay_classes(a, to);
+    FORWARD(arena_array(&arena, to, a->classes));
+    int code = lay_classes(a, to, &arena);
     if (!code) code = fill_columns(a, first_thread, end_thread, to);
-    for (size_t i = 0; i < a->classes; i++) free(to[i]);
-    free(to);
     for (size_t i = a->first; i != NONE; i = a->column[i].after) {
         if (!code) code = array_room(align->phase, align->count);
         if (!code)

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "log/log.h"
 
 static int make_family(struct building *b, uint32_t id)
@@ -71,21 +72,19 @@ static int build(struct building *b, struct log *log, const struct model_options
 static int observe_job(struct model *model, const struct log *log)
 {
     const struct log_job *job = log_job(log);
-    struct bytes words = {0};
-    int code = 0;
-    for (size_t i = 0; i < job->command.count && !code; i++) {
-        if (i) code = bytes_append(&words, " ", 1);
-        if (!code) code = bytes_append(&words, job->command.word[i], strlen(job->command.word[i]));
+    SCOPED(bytes_free) struct bytes words = {0};
+    for (size_t i = 0; i < job->command.count; i++) {
+        if (i) FORWARD(bytes_append(&words, " ", 1));
+        FORWARD(bytes_append(&words, job->command.word[i], strlen(job->command.word[i])));
     }
-    if (!code) code = bytes_append(&words, "", 1);
-    if (!code) model->command = arena_text(&model->arena, (const char *)words.data);
-    bytes_free(&words);
+    FORWARD(bytes_append(&words, "", 1));
+    model->command = arena_text(&model->arena, (const char *)words.data);
     model->host = job->host ? arena_text(&model->arena, job->host) : NULL;
     const char *mpi = log_world_count(log) ? log_world_at(log, 0)->mpi : NULL;
     model->mpi = mpi ? arena_text(&model->arena, mpi) : NULL;
     model->start = (double)job->start_ns / 1e9;
     model->run_seconds = (double)log_run_ns(log) / 1e9;
-    return code;
+    return 0;
 }
 
 int model_from_log(struct model *model, struct log *log, const struct model_options *options)

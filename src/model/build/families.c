@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/lookup.h"
+#include "base/scoped.h"
 #include "model/build/build.h"
 
 // Phases of one family have the same ranks with the same loops and sizes, and move the same number of bytes.
@@ -122,29 +123,25 @@ static enum model_cut cut_before(const struct building *b, const struct align_ph
 int build_families(struct building *b)
 {
     struct model *model = b->model;
-    struct lookup families = {0};
-    int code = 0;
-    for (size_t i = 0; i < b->align.count && !code; i++) {
+    SCOPED(lookup_free) struct lookup families = {0};
+    for (size_t i = 0; i < b->align.count; i++) {
         const struct align_phase *from = &b->align.phase[i];
         uint64_t hash = signature(b, from);
         uint32_t id = lookup_find(&families, hash);
         enum model_cut cut = cut_before(b, from);
         if (id == LOOKUP_NONE) {
-            code = add_family(b, from->program, cut, &id);
-            if (!code) code = lookup_set(&families, hash, id);
-            if (code) break;
+            FORWARD(add_family(b, from->program, cut, &id));
+            FORWARD(lookup_set(&families, hash, id));
         }
         struct model_family *family = &model->family[id];
         if (family->count == 1) family->cut = cut; // what comes before the first phase does not separate the phases
-        code = builder_add_phase(&b->builder, id);
-        if (code) break;
+        FORWARD(builder_add_phase(&b->builder, id));
         struct model_phase *phase = &model->phase[model->phases - 1];
         family->count = phase->ph;
         observe_phase(b, from, phase);
-        code = add_pieces(b, &b->family[id], from, phase->ph);
-        if (!code) code = add_stays(b, from, (uint32_t)model->phases - 1);
+        FORWARD(add_pieces(b, &b->family[id], from, phase->ph));
+        FORWARD(add_stays(b, from, (uint32_t)model->phases - 1));
     }
     if (model->stays > 1) qsort(model->stay, model->stays, sizeof *model->stay, compare_stays);
-    lookup_free(&families);
-    return code;
+    return 0;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/scoped.h"
 #include "log/log.h"
 #include "model/build/build.h"
 
@@ -56,11 +57,9 @@ static void number_parts(struct numbering *n, struct model_part *part, size_t co
 // too large.
 static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes)
 {
-    size_t room = file->set->member_count;
     if (!file->before_bytes) {
-        file->before = arena_alloc(&model->arena, room * sizeof *file->before);
-        file->before_bytes = arena_alloc(&model->arena, room * sizeof *file->before_bytes);
-        RETURN_IF(!file->before || !file->before_bytes, -ENOMEM);
+        FORWARD(arena_array(&model->arena, file->before, file->set->member_count));
+        FORWARD(arena_array(&model->arena, file->before_bytes, file->set->member_count));
     }
     if (!file->before_bytes[member]) file->before_bytes[member] = (int64_t)bytes + 1;
     return 0;
@@ -75,35 +74,28 @@ static void close_up_before(struct model_file *file)
     }
 }
 
-static int fill_files(struct building *b, struct log *log)
+static int fill_files(struct building *b, struct log *log, const uint32_t *file_of)
 {
     struct model *model = b->model;
-    int code = 0;
-    uint32_t *file_of = malloc((model->sets.set_count + 1) * sizeof *file_of);
-    RETURN_IF(!file_of, -ENOMEM);
-    memset(file_of, 0xff, (model->sets.set_count + 1) * sizeof *file_of);
-    for (size_t i = 0; i < model->files; i++) file_of[model->file[i].set - model->sets.set] = (uint32_t)i;
-    for (size_t i = 0; i < log_file_count(log) && !code; i++) {
+    for (size_t i = 0; i < log_file_count(log); i++) {
         uint32_t at = file_of[model->sets.place[i].set];
-        if (at == UINT32_MAX) continue;
+        if (at == OP_NO_SET) continue;
         const struct recorded_file *from = &b->recorded.file[i];
         struct model_file *to = &model->file[at];
         to->size_before += from->size_before;
         to->size_after += from->reach > from->size_before ? from->reach : from->size_before;
         to->read_before += from->read_before;
         to->read_cached += from->read_cached;
-        if (from->existed) code = add_before(model, to, model->sets.place[i].member, from->size_before);
+        if (from->existed) FORWARD(add_before(model, to, model->sets.place[i].member, from->size_before));
     }
     for (size_t i = 0; i < model->files; i++) close_up_before(&model->file[i]);
-    free(file_of);
-    return code;
+    return 0;
 }
 
 static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to, size_t *count)
 {
     *count = from->count;
-    *to = arena_alloc(arena, (from->count + 1) * sizeof **to);
-    RETURN_IF(!*to, -ENOMEM);
+    FORWARD(arena_array(arena, *to, from->count));
     for (size_t i = 0; i < from->count; i++) {
         (*to)[i].name = arena_text(arena, from->hint[i].name);
         (*to)[i].value = arena_text(arena, from->hint[i].value);
@@ -116,8 +108,7 @@ static int copy_hints(struct building *b)
 {
     struct model *model = b->model;
     model->hints_count = b->recorded.hints_count;
-    model->hints = arena_alloc(&model->arena, (model->hints_count + 1) * sizeof *model->hints);
-    RETURN_IF(!model->hints, -ENOMEM);
+    FORWARD(arena_array(&model->arena, model->hints, model->hints_count));
     for (size_t i = 0; i < model->hints_count; i++) {
         const struct log_hints *from = b->recorded.hints[i];
         struct model_hints *to = &model->hints[i];
@@ -135,19 +126,16 @@ int build_numbers(struct building *b, struct log *log)
     FORWARD(copy_hints(b));
     model->sets = b->recorded.sets;
     b->recorded.sets = (struct file_sets){0};
-    size_t sets = model->sets.set_count, kinds = b->recorded.kinds;
-    struct numbering n = {.b = b, .kind_of = malloc((kinds + 1) * 4), .file_of = malloc((sets + 1) * 4)};
-    int code = n.kind_of && n.file_of ? 0 : -ENOMEM;
-    if (!code) {
-        memset(n.kind_of, 0xff, (kinds + 1) * 4);
-        memset(n.file_of, 0xff, (sets + 1) * 4);
-        for (size_t i = 0; i < model->families; i++) {
-            number_parts(&n, model->family[i].part, model->family[i].parts);
-            number_parts(&n, model->family[i].other, model->family[i].others);
-        }
-        code = n.error;
+    SCOPED(arena_free) struct arena arena = {0};
+    struct numbering n = {.b = b};
+    FORWARD(arena_array(&arena, n.kind_of, b->recorded.kinds));
+    FORWARD(arena_array(&arena, n.file_of, model->sets.set_count));
+    memset(n.kind_of, 0xff, b->recorded.kinds * sizeof *n.kind_of);
+    memset(n.file_of, 0xff, model->sets.set_count * sizeof *n.file_of);
+    for (size_t i = 0; i < model->families; i++) {
+        number_parts(&n, model->family[i].part, model->family[i].parts);
+        number_parts(&n, model->family[i].other, model->family[i].others);
     }
-    free(n.kind_of);
-    free(n.file_of);
-    return code ? code : fill_files(b, log);
+    FORWARD(n.error);
+    return fill_files(b, log, n.file_of);
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/order.h"
+#include "base/scoped.h"
 #include "model/build/build.h"
 
 static struct model_pause pause_of(int64_t *times_ns, size_t count)
@@ -39,23 +40,23 @@ static void observe_period(struct model_family *family, const struct model_phase
 int build_periods(struct building *b)
 {
     struct model *model = b->model;
-    const struct model_phase **sorted = malloc((model->phases + 1) * sizeof *sorted);
-    size_t *next = malloc((model->families + 1) * sizeof *next), first = 0;
-    int64_t *between = malloc((model->phases + 1) * sizeof *between);
-    int code = sorted && next && between ? 0 : -ENOMEM;
-    for (size_t i = 0; i < model->families && !code; i++) {
+    SCOPED(arena_free) struct arena arena = {0};
+    const struct model_phase **sorted;
+    size_t *next, first = 0;
+    int64_t *between;
+    FORWARD(arena_array(&arena, sorted, model->phases));
+    FORWARD(arena_array(&arena, next, model->families));
+    FORWARD(arena_array(&arena, between, model->phases));
+    for (size_t i = 0; i < model->families; i++) {
         next[i] = first;
         first += model->family[i].count;
     }
-    for (size_t i = 0; i < model->phases && !code; i++) sorted[next[model->phase[i].family]++] = &model->phase[i];
-    for (size_t i = 0; i < model->families && !code; i++) {
+    for (size_t i = 0; i < model->phases; i++) sorted[next[model->phase[i].family]++] = &model->phase[i];
+    for (size_t i = 0; i < model->families; i++) {
         struct model_family *family = &model->family[i];
         if (family->count >= 3) observe_period(family, sorted + next[i] - family->count, between);
     }
-    free(between);
-    free(next);
-    free(sorted);
-    return code;
+    return 0;
 }
 
 // Collects the pauses before the operations of each leaf.
@@ -97,17 +98,14 @@ static bool has_async(const struct building *b)
 }
 
 // Room for as many times as each leaf occurs in `count` processes and phases.
-static int make_room(struct thinking *t, const struct model_items *items, size_t count)
+static int make_room(struct thinking *t, struct arena *arena, const struct model_items *items, size_t count)
 {
     struct model_leaves leaves = model_leaves(items);
     const struct model_item *item;
     for (size_t i = 0; (item = model_next_leaf(&leaves)); i++) {
         uint64_t times = leaves.level[leaves.depth].times * item->count * count;
-        t->think_ns[i] = malloc(times * sizeof **t->think_ns);
-        RETURN_IF(!t->think_ns[i], -ENOMEM);
-        if (!t->ahead) continue;
-        t->ahead[i] = malloc(times * sizeof **t->ahead);
-        RETURN_IF(!t->ahead[i], -ENOMEM);
+        FORWARD(arena_array(arena, t->think_ns[i], times));
+        if (t->ahead) FORWARD(arena_array(arena, t->ahead[i], times));
     }
     return 0;
 }
@@ -134,34 +132,23 @@ static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, str
     return item->async ? 0 : -ENOMEM;
 }
 
-static void free_thinking(struct thinking *t, size_t leaves)
-{
-    for (size_t i = 0; i < leaves && t->think_ns; i++) free(t->think_ns[i]);
-    for (size_t i = 0; i < leaves && t->ahead; i++) free(t->ahead[i]);
-    free(t->think_ns);
-    free(t->ahead);
-    free(t->overlap_ns);
-    free(t->count);
-}
-
 int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
 {
     size_t leaves = count_leaves(&part->items);
-    bool async = !others && has_async(b);
-    struct thinking t = {.think_ns = calloc(leaves + 1, sizeof *t.think_ns),
-                         .count = calloc(leaves + 1, sizeof *t.count),
-                         .ahead = async ? calloc(leaves + 1, sizeof *t.ahead) : NULL,
-                         .overlap_ns = calloc(leaves + 1, sizeof *t.overlap_ns)};
-    int code = t.think_ns && t.count && t.overlap_ns && (t.ahead || !async) ? 0 : -ENOMEM;
-    if (!code) code = make_room(&t, &part->items, count);
-    for (size_t i = 0; i < count && !code; i++) {
+    SCOPED(arena_free) struct arena arena = {0};
+    struct thinking t = {0};
+    FORWARD(arena_array(&arena, t.think_ns, leaves));
+    FORWARD(arena_array(&arena, t.count, leaves));
+    FORWARD(arena_array(&arena, t.overlap_ns, leaves));
+    if (!others && has_async(b)) FORWARD(arena_array(&arena, t.ahead, leaves));
+    FORWARD(make_room(&t, &arena, &part->items, count));
+    for (size_t i = 0; i < count; i++) {
         const struct segment *segment = &b->segments.segment[pieces[i].segment];
         const struct thread_ops *thread = &b->recorded.thread[pieces[i].place];
         t.time = others ? &thread->other_time[segment->other_first] : &thread->time[segment->first];
         loops_walk(others ? &segment->others : &segment->ops, add_think, &t);
     }
     struct model_leaves at = model_leaves(&part->items);
-    for (size_t i = 0; i < leaves && !code; i++) code = observe_leaf(b, &t, i, model_next_leaf(&at));
-    free_thinking(&t, leaves);
-    return code;
+    for (size_t i = 0; i < leaves; i++) FORWARD(observe_leaf(b, &t, i, model_next_leaf(&at)));
+    return 0;
 }

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/build/build.h"
 #include "model/fit.h"
 
@@ -90,8 +90,7 @@ static int fit(struct fitting *f, int64_t rs, struct model_value *value)
     int code = fit_expression(&input, text);
     if (code == 0) return builder_set_expression(&f->b->builder, value, text);
     if (code != ERR_NOTHING && code != ERR_USAGE) return code;
-    value->table = arena_alloc(&f->model->arena, f->count * sizeof *value->table);
-    RETURN_IF(!value->table, -ENOMEM);
+    FORWARD(arena_array(&f->model->arena, value->table, f->count));
     for (size_t i = 0; i < f->count; i++) value->table[i] = f->point[i].value;
     return 0;
 }
@@ -127,11 +126,8 @@ static int fit_op(struct fitting *f, struct model_item *item)
 
 static int copy_list(struct fitting *f, struct model_item *item)
 {
-    item->list = arena_alloc(&f->model->arena, f->count * sizeof *item->list);
-    RETURN_IF(!item->list, -ENOMEM);
-    for (size_t i = 0; i < f->count; i++) {
-        item->list[i] = f->leaf[i]->list; // the segments' loops are in the model's arena
-    }
+    FORWARD(arena_array(&f->model->arena, item->list, f->count));
+    for (size_t i = 0; i < f->count; i++) item->list[i] = f->leaf[i]->list; // segments' loops are in the model's arena
     return 0;
 }
 
@@ -139,28 +135,28 @@ static int copy_list(struct fitting *f, struct model_item *item)
 static int make_items(struct fitting *f, const struct loops **at, size_t count, struct model_items *items)
 {
     struct arena *arena = &f->model->arena;
+    SCOPED_FREE const struct loops **inner = malloc(f->count * sizeof *inner);
+    RETURN_IF(!inner, -ENOMEM);
+    FORWARD(arena_array(arena, items->item, count));
     items->count = count;
-    items->item = arena_alloc(arena, (count + 1) * sizeof *items->item);
-    const struct loops **inner = malloc(f->count * sizeof *inner);
-    int code = items->item && inner ? 0 : -ENOMEM;
-    for (size_t k = 0; k < count && !code; k++) {
+    for (size_t k = 0; k < count; k++) {
         const struct loops *from = &at[0][k];
         struct model_item *item = &items->item[k];
         *item = (struct model_item){.type = from->type, .steps = from->steps, .count = from->count, .ops = from->ops};
         for (size_t i = 0; i < f->count; i++) f->leaf[i] = &at[i][k];
         if (from->type == LOOPS_LIST) {
-            code = copy_list(f, item);
+            FORWARD(copy_list(f, item));
         } else if (from->type == LOOPS_OP) {
             item->kind = from->op.kind;
             item->step = arena_copy(arena, from->step, from->steps * sizeof *from->step);
-            code = item->step ? fit_op(f, item) : -ENOMEM;
+            RETURN_IF(!item->step, -ENOMEM);
+            FORWARD(fit_op(f, item));
         } else {
             for (size_t i = 0; i < f->count; i++) inner[i] = at[i][k].body;
-            code = make_items(f, inner, from->length, &item->body);
+            FORWARD(make_items(f, inner, from->length, &item->body));
         }
     }
-    free(inner);
-    return code;
+    return 0;
 }
 
 static bool same_tree(const struct loops *a, const struct loops *b, size_t count)
@@ -192,19 +188,16 @@ static int check_trees(const struct fitting *f)
 static int fit_part(struct fitting *f, struct model_part *part)
 {
     FORWARD(check_trees(f));
-    const struct loops **at = malloc(f->count * sizeof *at);
-    f->leaf = malloc(f->count * sizeof *f->leaf);
-    f->point = malloc(f->count * sizeof *f->point);
-    int code = at && f->leaf && f->point ? 0 : -ENOMEM;
-    for (size_t i = 0; i < f->count && !code; i++) {
+    SCOPED(arena_free) struct arena arena = {0};
+    const struct loops **at;
+    FORWARD(arena_array(&arena, at, f->count));
+    FORWARD(arena_array(&arena, f->leaf, f->count));
+    FORWARD(arena_array(&arena, f->point, f->count));
+    for (size_t i = 0; i < f->count; i++) {
         at[i] = seq_of(f->b, &f->piece[i], f->others)->item;
         f->point[i] = (struct fit_point){.idp = f->piece[i].rank, .ph = f->piece[i].ph};
     }
-    if (!code) code = make_items(f, at, seq_of(f->b, f->piece, f->others)->count, &part->items);
-    free(at);
-    free(f->leaf);
-    free(f->point);
-    return code;
+    return make_items(f, at, seq_of(f->b, f->piece, f->others)->count, &part->items);
 }
 
 // Transfers, or others, of one family.
@@ -222,9 +215,8 @@ static int make_part(const struct splitting *s, const struct piece *pieces, size
     size_t ranks = pieces_of_phase(pieces, count);
     RETURN_IF(!is_table(pieces, count, ranks), ERR_LIMIT);
     *part = (struct model_part){.ranks = ranks, .phs = count / ranks, .thread = pieces[0].thread};
-    part->rank = arena_alloc(&model->arena, ranks * sizeof *part->rank);
-    part->ph = arena_alloc(&model->arena, part->phs * sizeof *part->ph);
-    RETURN_IF(!part->rank || !part->ph, -ENOMEM);
+    FORWARD(arena_array(&model->arena, part->rank, ranks));
+    FORWARD(arena_array(&model->arena, part->ph, part->phs));
     for (size_t i = 0; i < ranks; i++) part->rank[i] = pieces[i].rank;
     for (size_t i = 0; i < part->phs; i++) part->ph[i] = pieces[i * ranks].ph;
     struct fitting f = {.b = s->b,
@@ -239,41 +231,41 @@ static int make_part(const struct splitting *s, const struct piece *pieces, size
     return build_think(s->b, part, pieces, count, s->others);
 }
 
+static size_t pieces_of_part(const struct piece *piece, size_t count)
+{
+    size_t n = 1;
+    while (n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape) n++;
+    return n;
+}
+
 static int split_parts(const struct splitting *s, struct model_part **parts, size_t *made)
 {
-    struct model_part *found = NULL;
-    int code = 0;
-    for (size_t first = 0, n; first < s->count && !code; first += n) {
-        const struct piece *piece = &s->piece[first];
-        for (n = 1; first + n < s->count && piece[n].thread == piece->thread && piece[n].shape == piece->shape;) n++;
-        code = array_room(found, *made);
-        if (!code) code = make_part(s, piece, n, &found[*made]);
-        if (!code) ++*made;
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i += pieces_of_part(&s->piece[i], s->count - i)) count++;
+    FORWARD(arena_array(&s->b->model->arena, *parts, count));
+    for (size_t first = 0, n; first < s->count; first += n) {
+        n = pieces_of_part(&s->piece[first], s->count - first);
+        FORWARD(make_part(s, &s->piece[first], n, &(*parts)[(*made)++]));
     }
-    if (!code && *made) qsort(found, *made, sizeof *found, by_first_rank);
-    *parts = arena_copy(&s->b->model->arena, found, *made * sizeof *found);
-    free(found);
-    return code ? code : *parts || !*made ? 0 : -ENOMEM;
+    qsort(*parts, *made, sizeof **parts, by_first_rank);
+    return 0;
 }
 
 int build_parts(struct building *b, uint32_t family, bool others)
 {
     struct model_family *to = &b->model->family[family];
     const struct pieces *all = &b->family[family];
-    struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);
+    SCOPED_FREE struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);
     size_t count = 0;
-    int code = pieces ? 0 : -ENOMEM;
-    for (size_t i = 0; i < all->count && !code; i++) {
+    RETURN_IF(!pieces, -ENOMEM);
+    for (size_t i = 0; i < all->count; i++) {
         const struct segment *segment = &b->segments.segment[all->piece[i].segment];
         if (!(others ? segment->others.count : segment->ops.count)) continue;
         pieces[count] = all->piece[i];
         pieces[count++].shape = others ? others_shape(segment) : segment->shape;
     }
-    if (!code && count) {
-        sort_pieces(pieces, count);
-        struct splitting s = {b, to, pieces, count, others};
-        code = others ? split_parts(&s, &to->other, &to->others) : split_parts(&s, &to->part, &to->parts);
-    }
-    free(pieces);
-    return code;
+    if (!count) return 0;
+    sort_pieces(pieces, count);
+    struct splitting s = {b, to, pieces, count, others};
+    return others ? split_parts(&s, &to->other, &to->others) : split_parts(&s, &to->part, &to->parts);
 }

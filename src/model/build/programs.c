@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/build/recorded.h"
 
 struct assigning {
@@ -151,25 +152,22 @@ static int assign_programs(struct assigning *l)
 {
     struct recorded *recorded = l->recorded;
     size_t count = log_process_count(l->log), used = 0;
-    struct membership *of = calloc(count + 1, sizeof *of);
-    const struct log_process **sorted = calloc(count + 1, sizeof *sorted);
-    bool *has_thread = calloc(count + 1, sizeof *has_thread);
-    int code = of && sorted && has_thread ? 0 : -ENOMEM;
-    for (size_t i = 0; i < recorded->count && !code; i++) {
+    SCOPED_FREE struct membership *of = calloc(count + 1, sizeof *of);
+    SCOPED_FREE const struct log_process **sorted = calloc(count + 1, sizeof *sorted);
+    SCOPED_FREE bool *has_thread = calloc(count + 1, sizeof *has_thread);
+    RETURN_IF(!of || !sorted || !has_thread, -ENOMEM);
+    for (size_t i = 0; i < recorded->count; i++) {
         size_t at = log_process_index(l->log, recorded->thread[i].process);
         if (!has_thread[at]) sorted[used++] = recorded->thread[i].process;
         has_thread[at] = true;
     }
-    if (!code) code = join_programs(l, sorted, used, of);
-    for (size_t i = 0; i < recorded->count && !code; i++) {
+    FORWARD(join_programs(l, sorted, used, of));
+    for (size_t i = 0; i < recorded->count; i++) {
         const struct membership *member = &of[log_process_index(l->log, recorded->thread[i].process)];
         recorded->thread[i].program = member->program;
         recorded->thread[i].rank = member->rank;
     }
-    free(has_thread);
-    free(sorted);
-    free(of);
-    return code;
+    return 0;
 }
 
 // Threads have no lasting names: they are numbered by where they begin.

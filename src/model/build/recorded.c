@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/lookup.h"
+#include "base/scoped.h"
 #include "log/comm.h"
 #include "log/iter.h"
 #include "log/stats.h"
-#include "model/build/recorded.h"
 
 static const char barrier_name[] = "barrier";
 
@@ -236,21 +236,20 @@ static int add_mpi(struct loading *l, const struct log_event *event, struct op_k
 // Types were numbered in order of appearance; now they get the numbers of their sorted order.
 static int order_types(struct recorded *recorded)
 {
-    uint32_t *place_of = malloc((recorded->types.count + 1) * sizeof *place_of);
+    SCOPED_FREE uint32_t *place_of = malloc((recorded->types.count + 1) * sizeof *place_of);
     RETURN_IF(!place_of, -ENOMEM);
-    int code = types_sort(&recorded->types, place_of);
-    for (size_t i = 0; i < recorded->kinds && !code; i++) {
+    FORWARD(types_sort(&recorded->types, place_of));
+    for (size_t i = 0; i < recorded->kinds; i++) {
         if (recorded->kind[i].memory) recorded->kind[i].memory = place_of[recorded->kind[i].memory - 1] + 1;
     }
-    for (size_t i = 0; i < recorded->count && !code; i++) {
+    for (size_t i = 0; i < recorded->count; i++) {
         struct thread_ops *thread = &recorded->thread[i];
         for (size_t k = 0; k < thread->others; k++) {
             struct op *op = &thread->other[k];
             if (recorded->kind[op->kind].etype_bytes) op->at[AT_SECOND] = place_of[op->at[AT_SECOND]];
         }
     }
-    free(place_of);
-    return code;
+    return 0;
 }
 
 static int make_op(struct loading *l, const struct log_event *event, struct op *op)
@@ -281,10 +280,7 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     op->at[AT_MEMBER] = file ? file->member : 0;
     op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
     if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
-    if (transfers(call)) {
-        int64_t moved = (int64_t)moved_bytes(event);
-        op->at[AT_SHORT] = op->at[AT_SIZE] - moved;
-    }
+    if (transfers(call)) op->at[AT_SHORT] = op->at[AT_SIZE] - (int64_t)moved_bytes(event);
     return 0;
 }
 
@@ -507,7 +503,7 @@ static int close_threads(struct loading *l)
 {
     const struct recorded *recorded = l->recorded;
     size_t worlds = log_world_count(l->log);
-    uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
+    SCOPED_FREE uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
     RETURN_IF(!shared, -ENOMEM);
     for (size_t i = 0; i < worlds; i++) shared[i] = UINT64_MAX;
     for (size_t i = 0; i < recorded->count; i++) {
@@ -515,15 +511,13 @@ static int close_threads(struct loading *l)
         uint64_t count = barriers_behind(&l->carry[i]);
         if (waits_for_others(thread) && count < shared[thread->process->world]) shared[thread->process->world] = count;
     }
-    int code = 0;
-    for (uint32_t i = 0; i < recorded->count && !code; i++) {
+    for (uint32_t i = 0; i < recorded->count; i++) {
         const struct thread_ops *thread = &recorded->thread[i];
         if (!waits_for_others(thread)) continue;
         uint64_t count = barriers_behind(&l->carry[i]) - shared[thread->process->world];
-        if (count) code = add_barriers_behind(l, i, count);
+        if (count) FORWARD(add_barriers_behind(l, i, count));
     }
-    free(shared);
-    return code;
+    return 0;
 }
 
 // --- asynchronous transfers
@@ -586,16 +580,14 @@ static int add_untraced(const struct log_stats_record *record, void *context)
 static int count_untraced(struct loading *l)
 {
     size_t files = log_file_count(l->log);
-    struct counting counting = {l, calloc(files + 1, sizeof *counting.of)};
-    RETURN_IF(!counting.of, -ENOMEM);
-    int code = log_stats_untraced(l->log, add_untraced, &counting);
-    for (size_t i = 0; i < files && !code; i++) {
-        const struct untraced *file = &counting.of[i];
-        bool by_mpi = !l->layer && (file->mpi || l->recorded->file[i].by_mpi);
-        l->recorded->left.untraced += by_mpi ? file->mpi : file->mpi + file->below;
+    SCOPED_FREE struct untraced *of = calloc(files + 1, sizeof *of);
+    RETURN_IF(!of, -ENOMEM);
+    FORWARD(log_stats_untraced(l->log, add_untraced, &(struct counting){l, of}));
+    for (size_t i = 0; i < files; i++) {
+        bool by_mpi = !l->layer && (of[i].mpi || l->recorded->file[i].by_mpi);
+        l->recorded->left.untraced += by_mpi ? of[i].mpi : of[i].mpi + of[i].below;
     }
-    free(counting.of);
-    return code;
+    return 0;
 }
 
 // --- the whole
@@ -603,21 +595,19 @@ static int count_untraced(struct loading *l)
 static int load_sets(struct loading *l)
 {
     size_t count = log_file_count(l->log);
-    const char **names = calloc(count + 1, sizeof *names);
-    RETURN_IF(!names, -ENOMEM);
-    for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
-    int code = file_sets_make(&l->recorded->sets, names, count);
-    free(names);
+    SCOPED_FREE const char **names = calloc(count + 1, sizeof *names);
     l->recorded->file = calloc(count + 1, sizeof *l->recorded->file);
-    return l->recorded->file ? code : -ENOMEM;
+    RETURN_IF(!names || !l->recorded->file, -ENOMEM);
+    for (size_t i = 0; i < count; i++) names[i] = log_file_at(l->log, i)->name;
+    return file_sets_make(&l->recorded->sets, names, count);
 }
 
 static int load_events(struct loading *l)
 {
     struct log_iter *iter;
     const struct log_event *event;
-    int code = log_iter_open(&iter, l->log, NULL);
-    if (code < 0) return code;
+    FORWARD(log_iter_open(&iter, l->log, NULL));
+    int code;
     while ((code = log_iter_next(iter, &event)) == 1) {
         code = add_event(l, event);
         if (code < 0) break;

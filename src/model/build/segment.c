@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/order.h"
+#include "base/scoped.h"
 
 enum {
     USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
@@ -295,12 +296,10 @@ static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_c
 {
     struct loops_seq seq;
     FORWARD(loops_fold(c->arena, c->thread->transfer + first, end - first, &seq));
-    struct item *items = malloc(seq.count * sizeof *items);
+    SCOPED_FREE struct item *items = malloc(seq.count * sizeof *items);
     RETURN_IF(!items, -ENOMEM);
     for (size_t i = 0; i < seq.count; i++) items[i] = measure(c, &seq.item[i]);
-    int code = cut_items(c, &seq, items, first, cut);
-    free(items);
-    return code;
+    return cut_items(c, &seq, items, first, cut);
 }
 
 // --- what is not a transfer
@@ -324,15 +323,13 @@ static size_t others_end(const struct cutting *c, const struct segment *segment,
 static int fold_others(struct cutting *c, struct segment *segment)
 {
     size_t count = segment->other_end - segment->other_first;
-    struct op *ops = malloc((count + 1) * sizeof *ops);
+    SCOPED_FREE struct op *ops = malloc((count + 1) * sizeof *ops);
     RETURN_IF(!ops, -ENOMEM);
     for (size_t i = 0; i < count; i++) {
         ops[i] = c->thread->other[segment->other_first + i];
         ops[i].at[AT_POSITION] -= (int64_t)segment->first;
     }
-    int code = loops_fold(c->arena, ops, count, &segment->others);
-    free(ops);
-    return code;
+    return loops_fold(c->arena, ops, count, &segment->others);
 }
 
 static int share_others(struct cutting *c, size_t from)
@@ -367,11 +364,10 @@ static int make_segments(struct cutting *c, int64_t gap_ns)
 int segments_make(struct segments *segments, const struct recorded *recorded, const struct thread_ops *thread,
                   int64_t gap_ns, struct arena *arena)
 {
-    struct cutting c = {.out = segments, .recorded = recorded, .thread = thread, .arena = arena};
-    c.last = malloc((recorded->kinds + 1) * sizeof *c.last);
-    c.largest = malloc((recorded->sets.set_count + 1) * sizeof *c.largest);
-    int code = c.last && c.largest ? make_segments(&c, gap_ns) : -ENOMEM;
-    free(c.last);
-    free(c.largest);
-    return code;
+    SCOPED_FREE struct op *last = malloc((recorded->kinds + 1) * sizeof *last);
+    SCOPED_FREE int64_t *largest = malloc((recorded->sets.set_count + 1) * sizeof *largest);
+    RETURN_IF(!last || !largest, -ENOMEM);
+    struct cutting c = {.out = segments, .recorded = recorded, .thread = thread, .arena = arena, .last = last};
+    c.largest = largest;
+    return make_segments(&c, gap_ns);
 }

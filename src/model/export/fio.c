@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/err.h"
-#include "base/lookup.h"
+#include "base/intern.h"
 #include "model/export/job.h"
 
 enum {
@@ -34,25 +33,15 @@ struct writing {
 
 // --- files that must be there
 
-static int intern_extent(struct writing *w, uint32_t set, uint32_t member, struct extent **extent)
-{
-    uint64_t key = lookup_pair(set, member);
-    uint32_t at = lookup_find(&w->extent_of, key);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)w->extents;
-        FORWARD(lookup_set(&w->extent_of, key, at));
-        FORWARD(array_push(w->extent, w->extents, (struct extent){.set = set, .member = member}));
-    }
-    *extent = &w->extent[at];
-    return 0;
-}
-
 static int reach(struct writing *w, const struct job *job)
 {
     int64_t end = job_end(job);
     for (size_t i = 0; i < job->members; i++) {
-        struct extent *extent;
-        FORWARD(intern_extent(w, job->kind->set, job->member[i], &extent));
+        struct extent made = {.set = job->kind->set, .member = job->member[i]};
+        uint64_t key = lookup_pair(made.set, made.member);
+        uint32_t at;
+        FORWARD(lookup_intern(&w->extent_of, key, at, w->extent, w->extents, made));
+        struct extent *extent = &w->extent[at];
         // It is not known how far random writes reach.
         if (job->class == CLASS_WRITE && !job->is_random && end > extent->written) extent->written = end;
         if (job->class == CLASS_READ && end > extent->written && end > extent->needed) extent->needed = end;

@@ -5,10 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/lookup.h"
+#include "base/intern.h"
 #include "model/export/job.h"
 
 enum { IOR_SIZE_BYTES = 8 }; // sizes must be multiples of this
@@ -128,24 +127,14 @@ static void write_line(struct writing *w, const struct line *line, bool reads, b
     putc('\n', w->out);
 }
 
-static int intern_extent(struct writing *w, const struct line *line, uint64_t **extent)
-{
-    uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
-    uint32_t at = lookup_find(&w->extent_of, key);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)w->extents;
-        FORWARD(lookup_set(&w->extent_of, key, at));
-        FORWARD(array_push(w->extent, w->extents, 0));
-    }
-    *extent = &w->extent[at];
-    return 0;
-}
-
 static int write_lines(struct writing *w, const struct line *line, uint64_t repetitions)
 {
     bool reads = line->job->class == CLASS_READ;
-    uint64_t *extent, bytes = line->processes * line->block * line->segments;
-    FORWARD(intern_extent(w, line, &extent));
+    uint64_t bytes = line->processes * line->block * line->segments;
+    uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
+    uint32_t at;
+    FORWARD(lookup_intern(&w->extent_of, key, at, w->extent, w->extents, 0));
+    uint64_t *extent = &w->extent[at];
     if (reads && bytes > *extent) {
         fputs("# prepare: what is read must be there\n", w->out);
         write_line(w, line, false, *extent, 1);
@@ -156,17 +145,10 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
     return 0;
 }
 
-// IOR knows MPI-IO and collective calls.
-static unsigned notes_of(const struct jobs *jobs)
-{
-    unsigned known = JOB_MPIIO | JOB_COLLECTIVE;
-    return jobs->notes & ~known;
-}
-
 static int write_family(struct writing *w, uint32_t phase, struct jobs *jobs)
 {
     uint32_t count = w->model->family[w->model->phase[phase].family].count;
-    jobs->notes = notes_of(jobs);
+    jobs->notes &= ~(unsigned)(JOB_MPIIO | JOB_COLLECTIVE); // IOR knows these
     job_write_phase(w->model, phase, jobs, w->out);
     if (count > 1)
         fprintf(w->out,

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/lookup.h"
+#include "base/intern.h"
 
 // If a file has more sizes than this, the mean is used.
 enum { MOST_SIZES = 8 };
@@ -79,31 +79,17 @@ static uint64_t file_key(const struct op_kind *kind, uint32_t member)
     return hash_add(hash_add(hash_add(1, kind->class), kind->set), member);
 }
 
-static int intern_tally(struct thread_jobs *thread, uint64_t key, size_t *place)
-{
-    uint32_t at = lookup_find(&thread->tally_of, key);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)thread->tallies;
-        FORWARD(lookup_set(&thread->tally_of, key, at));
-        FORWARD(array_push(thread->tally, thread->tallies, (struct tally){.low = INT64_MAX}));
-    }
-    *place = at;
-    return 0;
-}
-
 static int intern_sequence(struct thread_jobs *thread, const struct op_kind *kind, uint32_t member, uint64_t size,
                            struct sequence **sequence)
 {
-    uint64_t key = hash_add(file_key(kind, member), size);
-    uint32_t at = lookup_find(&thread->sequence_of, key);
+    uint64_t file = file_key(kind, member), key = hash_add(file, size);
+    uint32_t at = lookup_find(&thread->sequence_of, key), tally;
     if (at == LOOKUP_NONE) {
-        size_t tally;
-        FORWARD(intern_tally(thread, file_key(kind, member), &tally));
-        FORWARD(array_room(thread->sequence, thread->sequences));
-        FORWARD(lookup_set(&thread->sequence_of, key, (uint32_t)thread->sequences));
-        at = (uint32_t)thread->sequences++;
-        thread->sequence[at] = (struct sequence){.kind = kind, .member = member, .size = size, .tally = tally};
+        FORWARD(lookup_intern(&thread->tally_of, file, tally, thread->tally, thread->tallies,
+                              (struct tally){.low = INT64_MAX}));
         thread->tally[tally].sizes++;
+        struct sequence made = {.kind = kind, .member = member, .size = size, .tally = tally};
+        FORWARD(lookup_intern(&thread->sequence_of, key, at, thread->sequence, thread->sequences, made));
     }
     *sequence = &thread->sequence[at];
     return 0;
@@ -163,12 +149,9 @@ static int add_transfer(struct thread_jobs *thread, const struct model_step *ste
 
 static int add_sync(struct thread_jobs *thread, const struct op_kind *kind)
 {
-    uint32_t at = lookup_find(&thread->syncs_of, kind->set);
-    if (at == LOOKUP_NONE) {
-        at = (uint32_t)thread->synced;
-        FORWARD(lookup_set(&thread->syncs_of, kind->set, at));
-        FORWARD(array_push(thread->syncs, thread->synced, (struct syncs){.only_data = true}));
-    }
+    struct syncs made = {.only_data = true};
+    uint32_t at;
+    FORWARD(lookup_intern(&thread->syncs_of, kind->set, at, thread->syncs, thread->synced, made));
     thread->syncs[at].count++;
     thread->syncs[at].only_data &= call_table[kind->call_id].count == COUNT_FDSYNC;
     return 0;
@@ -205,21 +188,17 @@ static uint64_t shape_of(const struct job *job)
     return hash_add(hash, job->notes);
 }
 
-static int add_member(struct job *job, uint32_t member)
-{
-    return array_push(job->member, job->members, member);
-}
-
 static int add_job(struct thread_jobs *thread, const struct job *job, uint32_t member)
 {
     struct jobs *jobs = thread->jobs;
     uint64_t shape = shape_of(job);
     uint32_t at = ends_by_itself(job) ? lookup_find(&thread->job_of, shape) : LOOKUP_NONE;
-    if (at != LOOKUP_NONE) return add_member(&jobs->job[at], member);
-    FORWARD(array_room(jobs->job, jobs->count));
-    FORWARD(lookup_set(&thread->job_of, shape, (uint32_t)jobs->count));
-    jobs->job[jobs->count] = *job;
-    return add_member(&jobs->job[jobs->count++], member);
+    if (at == LOOKUP_NONE) {
+        at = (uint32_t)jobs->count;
+        FORWARD(lookup_set(&thread->job_of, shape, at));
+        FORWARD(array_push(jobs->job, jobs->count, *job));
+    }
+    return array_push(jobs->job[at].member, jobs->job[at].members, member);
 }
 
 static int job_of_sequence(struct thread_jobs *thread, const struct sequence *sequence, struct job job)
@@ -383,20 +362,20 @@ int64_t job_end(const struct job *job)
 
 static const char *note_text(unsigned bit)
 {
-    switch (1u << bit) {
-    case JOB_SIZES: return "sizes differ from call to call; here they are their mean";
-    case JOB_PLACES: return "places follow no simple rule; here they are random";
-    case JOB_SHORT: return "more was asked for than was there; here it is what was moved";
-    case JOB_VIEW: return "a file view scatters the bytes; here each transfer is in one piece";
-    case JOB_COLLECTIVE: return "calls are collective";
-    case JOB_NONBLOCKING: return "calls are nonblocking";
-    case JOB_MEMORY: return "the memory of transfers is not contiguous; here it is";
-    case JOB_STDIO: return "stdio gathers small requests in memory; here each goes to the system";
-    case JOB_MPIIO: return "calls are MPI-IO; here they are POSIX";
-    case JOB_PLACELESS: return "where transfers were is not known; here they are at the file's beginning";
-    case JOB_TURNS: return "transfers of other sizes, files or directions take turns; here one kind follows the other";
-    default: return "";
-    }
+    static const char *const texts[JOB_NOTES] = {
+        "sizes differ from call to call; here they are their mean",
+        "places follow no simple rule; here they are random",
+        "more was asked for than was there; here it is what was moved",
+        "a file view scatters the bytes; here each transfer is in one piece",
+        "calls are collective",
+        "calls are nonblocking",
+        "the memory of transfers is not contiguous; here it is",
+        "stdio gathers small requests in memory; here each goes to the system",
+        "calls are MPI-IO; here they are POSIX",
+        "where transfers were is not known; here they are at the file's beginning",
+        "transfers of other sizes, files or directions take turns; here one kind follows the other",
+    };
+    return texts[bit];
 }
 
 // Writes control characters as spaces, so that the text stays on one line.

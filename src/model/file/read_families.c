@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/scoped.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
 #include "model/file/reading.h"
@@ -24,17 +25,29 @@ static int reason(struct reading *r, const struct json_value *value, int code)
 
 // --- lists: operations one by one
 
-static int read_list_op(struct reading *r, const struct json_value *value, struct op *op)
+// The number of the kind that an operation names.
+static int read_kind_of(struct reading *r, const struct json_value *value, uint32_t *kind)
 {
     const char *name;
     FORWARD(json_in_need_text(value, "op", &name, NULL, r->error));
-    op->kind = string_table_find(&r->kinds, name);
-    if (op->kind == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no kind \"%s\"", name);
+    *kind = string_table_find(&r->kinds, name);
+    return *kind != LOOKUP_NONE ? 0 : json_in_fail(r->error, value, "there is no kind \"%s\"", name);
+}
+
+// Those that are there.
+static int read_coordinates(struct reading *r, const struct json_value *value, uint32_t kind, int64_t at[AT_COUNT])
+{
     for (unsigned c = 0; c < AT_COUNT; c++) {
-        const char *key = model_coordinate_name(&r->model->kind[op->kind], c);
-        if (json_in_member(value, key)) FORWARD(json_in_need_int64(value, key, &op->at[c], r->error));
+        const char *key = model_coordinate_name(&r->model->kind[kind], c);
+        if (json_in_member(value, key)) FORWARD(json_in_need_int64(value, key, &at[c], r->error));
     }
     return 0;
+}
+
+static int read_list_op(struct reading *r, const struct json_value *value, struct op *op)
+{
+    FORWARD(read_kind_of(r, value, &op->kind));
+    return read_coordinates(r, value, op->kind, op->at);
 }
 
 static int read_ops(struct reading *r, const struct json_value *value, uint64_t count, struct op **out)
@@ -44,8 +57,7 @@ static int read_ops(struct reading *r, const struct json_value *value, uint64_t 
     if (json_in_length(ops) != count) {
         return json_in_fail(r->error, ops, "%zu operations, but there should be %" PRIu64, json_in_length(ops), count);
     }
-    *out = arena_alloc(&r->model->arena, (count + 1) * sizeof **out);
-    RETURN_IF(!*out, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, *out, count));
     for (size_t i = 0; i < count; i++) FORWARD(read_list_op(r, json_in_at(ops, i), &(*out)[i]));
     return 0;
 }
@@ -69,15 +81,12 @@ static int unpack_ops(struct reading *r, const struct json_value *value, uint64_
 {
     const char *key = json_in_member(value, "zstd") ? "zstd" : "base64", *text;
     size_t len;
-    struct bytes columns = {0};
+    SCOPED(bytes_free) struct bytes columns = {0};
     FORWARD(json_in_need_text(value, key, &text, &len, r->error));
     int code = packed_columns(text, len, key, &columns);
     if (!code && columns.len / COLUMNS < count) code = ERR_FORMAT; // each number takes a byte or more
-    if (!code) {
-        *out = arena_alloc(&r->model->arena, (count + 1) * sizeof **out);
-        code = *out ? unpack_columns(&columns, *out, count) : -ENOMEM;
-    }
-    bytes_free(&columns);
+    if (!code) code = arena_array(&r->model->arena, *out, count);
+    if (!code) code = unpack_columns(&columns, *out, count);
     if (!code || code == -ENOMEM) return code;
     json_in_fail(r->error, value, "\"%s\" does not hold %" PRIu64 " packed operations", key, count);
     return code;
@@ -90,8 +99,9 @@ static int share_lists(struct reading *r, const struct json_value *value, uint64
 {
     const struct json_value *which = json_in_member(value, "which");
     FORWARD(read_charge(r, value, r->b.tables));
-    int64_t *of = arena_alloc(&r->scratch, (r->b.tables + 1) * sizeof *of);
-    RETURN_IF(!of, -ENOMEM);
+    int64_t *of;
+    uint64_t *times;
+    FORWARD(arena_array(&r->scratch, of, r->b.tables));
     if (which) {
         FORWARD(read_numbers(r, which, "which", r->b.tables, of));
     } else if (lists > 1 && lists != r->b.tables) {
@@ -103,8 +113,7 @@ static int share_lists(struct reading *r, const struct json_value *value, uint64
         item->list[t] = ops + (uint64_t)of[t] * item->count;
     }
     // Each list is checked once, for as many ranks and phases as have it.
-    uint64_t *times = arena_alloc(&r->scratch, (lists + 1) * sizeof *times);
-    RETURN_IF(!times, -ENOMEM);
+    FORWARD(arena_array(&r->scratch, times, lists));
     for (size_t t = 0; t < r->b.tables; t++) times[of[t]]++;
     for (uint64_t i = 0; i < lists; i++) {
         FORWARD(reason(r, value, builder_check_list(&r->b, ops + i * item->count, item->count, times[i])));
@@ -142,24 +151,11 @@ static int read_value(struct reading *r, const struct json_value *value, const c
     }
     if (!value || json_in_int64(value, &number) == 0) return builder_set_number(&r->b, out, number);
     FORWARD(read_charge(r, value, 2 * r->b.tables));
-    out->table = arena_alloc(&r->model->arena, r->b.tables * sizeof *out->table);
-    RETURN_IF(!out->table, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, out->table, r->b.tables));
     return read_numbers(r, value, key, r->b.tables, out->table);
 }
 
-static int read_step(struct reading *r, const struct json_value *value, const struct op_kind *kind,
-                     struct loops_step *step)
-{
-    if (json_in_type(value) != JSON_OBJECT) return json_in_fail(r->error, value, "a step is not an object");
-    for (unsigned c = 0; c < AT_COUNT; c++) {
-        const char *key = model_coordinate_name(kind, c);
-        if (json_in_member(value, key)) FORWARD(json_in_need_int64(value, key, &step->at[c], r->error));
-    }
-    return 0;
-}
-
-static int read_steps(struct reading *r, const struct json_value *value, const struct op_kind *kind,
-                      struct model_item *item)
+static int read_steps(struct reading *r, const struct json_value *value, struct model_item *item)
 {
     const struct json_value *steps = NULL;
     FORWARD(read_optional_array(r, value, "steps", &steps));
@@ -167,27 +163,26 @@ static int read_steps(struct reading *r, const struct json_value *value, const s
         return json_in_fail(r->error, steps, "%zu steps, but %u loops around", json_in_length(steps), r->b.depth);
     }
     for (size_t s = 0; s < json_in_length(steps); s++) {
-        FORWARD(read_step(r, json_in_at(steps, s), kind, &item->step[s]));
+        const struct json_value *step = json_in_at(steps, s);
+        if (json_in_type(step) != JSON_OBJECT) return json_in_fail(r->error, step, "a step is not an object");
+        FORWARD(read_coordinates(r, step, item->kind, item->step[s].at));
     }
     return 0;
 }
 
 static int read_op(struct reading *r, const struct json_value *value, struct model_item *item)
 {
-    const char *name;
-    FORWARD(json_in_need_text(value, "op", &name, NULL, r->error));
-    uint32_t id = string_table_find(&r->kinds, name);
-    if (id == LOOKUP_NONE) return json_in_fail(r->error, value, "there is no kind \"%s\"", name);
+    uint32_t id;
+    FORWARD(read_kind_of(r, value, &id));
     FORWARD(reason(r, value, builder_check_kind(&r->b, id)));
     FORWARD(builder_make_op(&r->b, item, id));
-    const struct op_kind *kind = &r->model->kind[id];
     for (unsigned c = 0; c < AT_COUNT; c++) {
-        const char *key = model_coordinate_name(kind, c);
+        const char *key = model_coordinate_name(&r->model->kind[id], c);
         FORWARD(read_value(r, json_in_member(value, key), key, &item->at[c]));
     }
     const struct json_value *logical = json_in_member(value, "logical");
     if (logical) FORWARD(read_value(r, logical, "logical", &item->logical));
-    FORWARD(read_steps(r, value, kind, item));
+    FORWARD(read_steps(r, value, item));
     return reason(r, value, builder_check_op(&r->b, item));
 }
 
@@ -230,8 +225,7 @@ static int all_phases(struct reading *r, const struct json_value *value, struct 
 {
     part->phs = r->model->family[r->model->families - 1].count;
     FORWARD(read_charge(r, value, part->phs));
-    part->ph = arena_alloc(&r->model->arena, part->phs * sizeof *part->ph);
-    RETURN_IF(!part->ph, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, part->ph, part->phs));
     for (uint32_t i = 0; i < part->phs; i++) part->ph[i] = i + 1;
     return 0;
 }
@@ -262,8 +256,7 @@ static int read_parts(struct reading *r, const struct json_value *family, bool o
     const struct json_value *values = NULL;
     FORWARD(read_optional_array(r, family, others ? "others" : "parts", &values));
     size_t count = json_in_length(values);
-    *parts = arena_alloc(&r->model->arena, (count + 1) * sizeof **parts);
-    RETURN_IF(!*parts, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, *parts, count));
     for (size_t i = 0; i < count; i++) {
         *made = i + 1; // a part that is refused is freed with the others
         FORWARD(read_part(r, json_in_at(values, i), &(*parts)[i], others));

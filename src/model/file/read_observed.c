@@ -75,8 +75,7 @@ static int read_before(struct reading *r, const struct json_value *value, struct
     }
     if (json_in_type(sizes) == JSON_NULL) return 0;
     FORWARD(read_charge(r, sizes, file->existed));
-    file->before_bytes = arena_alloc(&r->model->arena, (file->existed + 1) * sizeof *file->before_bytes);
-    RETURN_IF(!file->before_bytes, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, file->before_bytes, file->existed));
     FORWARD(read_numbers(r, sizes, "sizes_before", file->existed, file->before_bytes));
     for (size_t i = 0; i < file->existed; i++) {
         if (file->before_bytes[i] < 0) return json_in_fail(r->error, sizes, "a size is negative");
@@ -169,9 +168,7 @@ static int read_think(struct reading *r, const struct json_value *value, const s
         FORWARD(read_ns(r, json_in_at(quartiles, q), "quartiles", &think->quantile_ns[q]));
     }
     if (json_in_type(json_in_member(value, "ahead")) == JSON_NULL) return 0;
-    item->async = arena_alloc(&r->model->arena, sizeof *item->async);
-    RETURN_IF(!item->async, -ENOMEM);
-    *item->async = (struct model_async){0};
+    FORWARD(arena_array(&r->model->arena, item->async, 0));
     FORWARD(read_count(r, value, "ahead", 0, UINT32_MAX, &item->async->ahead));
     return read_optional_ns(r, value, "overlap", &item->async->overlap_ns);
 }
@@ -209,8 +206,7 @@ static int read_row(struct reading *r, const struct json_value *object, const ch
         return json_in_fail(r->error, value, "\"%s\" is not an array of %zu integers", key, count);
     }
     FORWARD(read_charge(r, object, count));
-    *out = arena_alloc(&r->model->arena, count * sizeof **out);
-    RETURN_IF(!*out, -ENOMEM);
+    FORWARD(arena_array(&r->model->arena, *out, count));
     FORWARD(read_numbers(r, value, key, count, *out));
     for (size_t i = 0; i < count; i++) {
         if ((*out)[i] < 1 || (i && (*out)[i] - (*out)[i - 1] < least_step)) {

@@ -17,13 +17,13 @@ struct reading {
     struct model_builder b;
 };
 
-int read_types(struct reading *r);    // read_datatypes.c
-int read_hints(struct reading *r);    // read_datatypes.c
+int read_types(struct reading *r);    // datatypes.c
+int read_hints(struct reading *r);    // datatypes.c
 int read_families(struct reading *r); // read_families.c
 int read_order(struct reading *r);    // read_families.c
 int read_observed(struct reading *r); // read_observed.c
 
-// --- small things (read_values.c)
+// --- small things (read.c)
 
 // Reads `count` numbers: an array, or packed.
 int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out);

@@ -14,12 +14,10 @@ struct writing {
 
 enum { WRITING_INLINE = 64 }; // numbers or operations that are written one by one; more are packed
 
-int write_names(struct writing *w);                                           // fills files and kinds
-int write_structure(struct writing *w);                                       // write_structure.c
 int write_items(struct writing *w, const struct model_part *part);            // write_items.c
 int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count); // write_items.c: an array, or packed
-int write_types(struct writing *w);                                           // write_datatypes.c
-void write_hints(struct writing *w, bool in_force); // write_datatypes.c: hints in force, or asked for
+int write_types(struct writing *w);                                           // datatypes.c
+void write_hints(struct writing *w, bool in_force); // datatypes.c: hints in force, or asked for
 int write_observed(struct writing *w);              // write_observed.c
-void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count); // write_structure.c
+void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count); // write.c
 size_t write_directory_len(const struct file_set *set); // bytes of the folders that all members share, in the pattern

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "model/file/read.h"
-#include "model/scale.h"
+#include "model/model.h"
 #include "replay/runner/runner.h"
 #include "replay/runner/world.h"
 

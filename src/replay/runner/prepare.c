@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "model/phase_kinds.h"
+#include "model/phase_list.h"
 #include "replay/runner/runner.h"
 
 enum { PREPARE_BYTES = 1 << 20, MPI_CREATE = 1 }; // MPI_MODE_CREATE of both MPIs
