@@ -1,5 +1,6 @@
 // The runner's only argument is the file of its job (replay/contract.h).
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "model/file/read.h"
@@ -22,9 +23,22 @@ static int fail_json(const char *path, int code, const struct json_in_error *err
     return fail(path, error->line, error->line ? error->message : err_text(code));
 }
 
+static void fail_rank(const char *why)
+{
+    char rank[32];
+    snprintf(rank, sizeof rank, "rank %d", world.rank);
+    fail(rank, 0, why);
+}
+
+void runner_give_up(const char *why)
+{
+    fail_rank(why);
+    _exit(world_end(1));
+}
+
 static int run_task(struct runner *runner)
 {
-    FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world_size()));
+    FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world.size));
     return runner->job->task == TASK_MICROBENCH ? microbench_run(runner->job) : runner_run(runner);
 }
 
@@ -34,7 +48,6 @@ int main(int argc, char **argv)
     struct runner runner = {.job = &job};
     struct json_in_error error = {0};
     struct json_in memory;
-    char rank[32];
     if (argc != 2) {
         fprintf(stderr, "%s: is started by ioseer replay\n", argv[0]);
         return 2;
@@ -51,8 +64,7 @@ int main(int argc, char **argv)
         return code < 0 ? fail(job.directory, 0, err_text(code)) : 0;
     }
     if (!code) code = run_task(&runner);
-    snprintf(rank, sizeof rank, "rank %d", world_rank());
-    if (code < 0) fail(rank, 0, err_text(code));
+    if (code < 0) fail_rank(err_text(code));
     int status = world_end(code < 0);
     model_free(&runner.model);
     json_in_free(&memory);

@@ -35,7 +35,7 @@ static int time_calls(const char *directory, enum name_call call, unsigned count
     char path[PATH_MAX];
     double start = clock_seconds();
     for (unsigned i = 0; i < count; i++) {
-        int length = snprintf(path, sizeof path, "%s/file-names.%d.%u", directory, world_rank(), i);
+        int length = snprintf(path, sizeof path, "%s/file-names.%d.%u", directory, world.rank, i);
         RETURN_IF(length >= (int)sizeof path, -ENAMETOOLONG);
         RETURN_IF(do_call(call, path) < 0, -errno);
     }
@@ -51,7 +51,7 @@ static int measure_names(const char *directory, double rate[NAME_CALLS])
     FORWARD(time_calls(directory, NAME_UNLINK, FEWEST_FILES, &seconds));
     double fitting = seconds > 0 ? CALL_SECONDS / seconds * FEWEST_FILES : MOST_FILES;
     uint64_t mine = fitting < FEWEST_FILES ? FEWEST_FILES : fitting > MOST_FILES ? MOST_FILES : (uint64_t)fitting;
-    double *all = malloc((size_t)world_size() * sizeof *all);
+    double *all = malloc((size_t)world.size * sizeof *all);
     RETURN_IF(!all, -ENOMEM);
     int code = 0;
     for (unsigned call = 0; call < NAME_CALLS; call++) {
@@ -60,7 +60,7 @@ static int measure_names(const char *directory, double rate[NAME_CALLS])
         double per_second = code || seconds <= 0 ? 0 : (double)mine / seconds;
         world_gather(&per_second, sizeof per_second, all);
         rate[call] = 0;
-        for (int i = 0; i < world_size() && !world_rank(); i++) rate[call] += all[i];
+        for (int i = 0; i < world.size && !world.rank; i++) rate[call] += all[i];
     }
     free(all);
     return code;
@@ -68,10 +68,10 @@ static int measure_names(const char *directory, double rate[NAME_CALLS])
 
 // --- messages
 
-// Seconds of one message from one process to another.
+// Seconds of one message from one process to another; 0 where there are no messages.
 static double time_message(void *data, size_t bytes, unsigned rounds)
 {
-    world_exchange(data, bytes); // the first one also sets up the connection
+    if (!world_exchange(data, bytes)) return 0; // the first one also sets up the connection
     world_barrier();
     double start = clock_seconds();
     for (unsigned i = 0; i < rounds; i++) world_exchange(data, bytes);
@@ -87,15 +87,13 @@ int microbench_run(const struct replay_job *job)
     FORWARD(measure_names(job->directory, rate));
     void *data = calloc(1, LARGE_BYTES);
     RETURN_IF(!data, -ENOMEM);
-    if (world_has_messages()) {
-        result.message_latency = time_message(data, SMALL_BYTES, ROUNDS);
-        double large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
-        result.message_bandwidth = large > 0 ? LARGE_BYTES / large : 0;
-    }
+    result.message_latency = time_message(data, SMALL_BYTES, ROUNDS);
+    double large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
+    result.message_bandwidth = large > 0 ? LARGE_BYTES / large : 0;
     free(data);
     result.create = rate[NAME_CREATE];
     result.stat = rate[NAME_STAT];
     result.open = rate[NAME_OPEN];
     result.unlink = rate[NAME_UNLINK];
-    return world_rank() ? 0 : contract_write_result(&result, job->result);
+    return world.rank ? 0 : contract_write_result(&result, job->result);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,16 +53,30 @@ void operations_add(struct runner *runner, double *sum, double seconds)
     pthread_mutex_unlock(&runner->lock);
 }
 
+static void count_latency(struct latency *latency, double seconds)
+{
+    double place = seconds > 1e-9 ? log2(seconds * 1e9) * LATENCY_STEPS : 0;
+    latency->bucket[place < LATENCY_BUCKETS ? (unsigned)place : LATENCY_BUCKETS - 1]++;
+}
+
 void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
 {
     struct phase_time *time = &runner->time[step->phase];
     bool completes = runner->job->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
     operations_add(runner, transfers || completes ? &time->seconds : &time->others, seconds);
-    if (transfers && runner->latency) latency_note(&runner->latency[step->phase], seconds);
+    if (transfers && runner->latency) count_latency(&runner->latency[step->phase], seconds);
 }
 
 // --- barriers
+
+static void reach_barrier(struct replay_thread *thread)
+{
+    waits_pause(thread, INFINITY);
+    world_barrier();
+    waits_pause(thread, 0);
+    thread->free_at = clock_seconds();
+}
 
 // Where several barriers stand in a row, the pause is before the last of them.
 static void run_barriers(struct replay_thread *thread, const struct model_step *step)
@@ -69,12 +84,9 @@ static void run_barriers(struct replay_thread *thread, const struct model_step *
     int64_t left = thread->number ? 0 : thread->runner->barriers[step->phase] - thread->barriers;
     int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
     thread->barriers += count;
-    for (int64_t i = 1; i < count; i++) world_barrier();
-    if (count > 1) thread->free_at = clock_seconds();
+    for (int64_t i = 1; i < count; i++) reach_barrier(thread);
     pauses_wait(thread, step);
-    if (!count) return;
-    world_barrier();
-    thread->free_at = clock_seconds();
+    if (count) reach_barrier(thread);
 }
 
 // --- operations

@@ -6,6 +6,7 @@
 #include "replay/runner/runner.h"
 
 #define LEAST_SLEEP 0.002 // seconds
+#define LONG_PAUSE 1.0    // seconds
 
 // How steeply the last quarter of a distribution rises to its largest value, so that the mean is right: one long pause
 // among many short ones must not become many long ones.
@@ -46,6 +47,7 @@ void pauses_wait(struct replay_thread *thread, const struct model_step *step)
 {
     if (!thread->runner->job->think) return;
     double until = thread->free_at + next_pause(thread, step->think), left = until - clock_seconds();
+    if (left > LONG_PAUSE) waits_pause(thread, until);
     if (thread->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (clock_seconds() < until) continue;
 }

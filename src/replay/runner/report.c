@@ -1,11 +1,24 @@
 // The result of all processes, gathered and written by rank 0.
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "replay/runner/runner.h"
 #include "replay/runner/world.h"
+
+// Seconds; 0 where nothing was counted.
+static double latency_quantile(const struct latency *latency, double share)
+{
+    uint64_t all = 0, below = 0;
+    for (unsigned i = 0; i < LATENCY_BUCKETS; i++) all += latency->bucket[i];
+    for (unsigned i = 0; i < LATENCY_BUCKETS && all; i++) {
+        below += latency->bucket[i];
+        if ((double)below >= share * (double)all) return exp2((i + 0.5) / LATENCY_STEPS) / 1e9;
+    }
+    return 0;
+}
 
 static void fill_phase(const struct runner *runner, const struct phase_time *all, size_t phase, struct replay_phase *to)
 {
@@ -26,8 +39,9 @@ static int gather_latencies(struct runner *runner)
     RETURN_IF(!all, -ENOMEM);
     for (size_t i = 0; i < runner->model.phases; i++) {
         world_gather(&runner->latency[i], sizeof *all, all);
-        for (uint32_t rank = 1; rank < runner->np && !runner->rank; rank++)
-            latency_add(&runner->latency[i], &all[rank]);
+        for (uint32_t rank = 1; rank < runner->np && !runner->rank; rank++) {
+            for (unsigned k = 0; k < LATENCY_BUCKETS; k++) runner->latency[i].bucket[k] += all[rank].bucket[k];
+        }
     }
     free(all);
     return 0;
@@ -59,11 +73,12 @@ int runner_report(struct runner *runner)
     if (runner->latency) FORWARD(gather_latencies(runner));
     FORWARD(gather_counts(runner, &result));
     struct phase_time *all = runner->rank ? NULL : malloc(bytes * runner->np + 1);
+    RETURN_IF(!all && !runner->rank, -ENOMEM);
     world_gather(runner->time, bytes, all);
     if (runner->rank) return 0;
     result.phase = calloc(phases + 1, sizeof *result.phase);
     result.phases = phases;
-    int code = all && result.phase ? 0 : -ENOMEM;
+    int code = result.phase ? 0 : -ENOMEM;
     for (size_t i = program->first; i < program->end && !code; i++) fill_phase(runner, all, i, &result.phase[i]);
     if (!code) code = contract_write_result(&result, runner->job->result);
     free(result.phase);

@@ -130,8 +130,8 @@ int runner_run(struct runner *runner)
     pthread_mutex_init(&runner->lock, NULL);
     pthread_mutex_init(&runner->wait_lock, NULL);
     pthread_cond_init(&runner->opened, NULL);
-    runner->rank = (uint32_t)world_rank();
-    runner->np = (uint32_t)world_size();
+    runner->rank = (uint32_t)world.rank;
+    runner->np = (uint32_t)world.size;
     int code = set_up(runner);
     if (!code) code = runner_choose_barriers(runner);
     world_barrier();

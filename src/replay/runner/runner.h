@@ -10,7 +10,6 @@
 #include "base/lookup.h"
 #include "model/model.h"
 #include "replay/contract.h"
-#include "replay/runner/latency.h"
 #include "replay/runner/paths.h"
 
 struct runner;
@@ -68,6 +67,13 @@ extern const struct replay_backend replay_mpiio;
 bool posix_copies(const struct replay_thread *thread, const struct model_step *step);
 
 #define LINK_TARGET "link-target" // the file to which all symbolic links lead
+
+// A histogram of latencies: logarithmic buckets 2 % apart, which processes can add up.
+enum { LATENCY_STEPS = 32, LATENCY_DOUBLINGS = 36, LATENCY_BUCKETS = LATENCY_STEPS * LATENCY_DOUBLINGS };
+
+struct latency {
+    uint32_t bucket[LATENCY_BUCKETS]; // from 1 ns to 64 s
+};
 
 struct phase_time {
     double seconds; // in transfers
@@ -154,10 +160,13 @@ struct replay_thread {
     pthread_cond_t told;          // it is reached
     struct replay_thread *behind; // which this one waits for; NULL: none
     uint64_t wanted;              // operations of that one
+    double paused_until;          // its next operation begins no sooner
 };
 
 // Runs the model, which is read and scaled to the world.
 int runner_run(struct runner *runner);
+// Prints why, and ends all processes: threads that hang stay as they are (main.c).
+void runner_give_up(const char *why);
 // Measures how fast calls create and find names in the directory of the job, and how fast messages go (microbench.c).
 int microbench_run(const struct replay_job *job);
 // Gathers the results of all processes; rank 0 writes them (report.c).
@@ -175,6 +184,8 @@ int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t th
 void waits_before(struct replay_thread *thread);
 void waits_after(struct replay_thread *thread, uint64_t count); // `count` more are done
 void waits_end(struct replay_thread *thread);
+// Before a long pause, or a barrier (INFINITY, and 0 after it): threads that wait for this one must be patient.
+void waits_pause(struct replay_thread *thread, double until);
 
 // Spins or sleeps until the pause before the step is over (pauses.c).
 void pauses_wait(struct replay_thread *thread, const struct model_step *step);

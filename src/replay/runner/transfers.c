@@ -100,6 +100,7 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
 static void complete(struct replay_thread *thread, const struct pending *pending)
 {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
+    waits_pause(thread, pending->busy_until);
     while (clock_seconds() < pending->busy_until) continue;
     int64_t result = pending->backend->complete(pending->request);
     double end = clock_seconds();

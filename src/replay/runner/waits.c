@@ -1,18 +1,19 @@
 // Threads that wait until another has opened a file that they use, or has used a file that they close.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "replay/runner/runner.h"
 
-enum { PATIENCE_SECONDS = 10 }; // in MPI programs, whose threads wait for other processes too
-
-static int add_wait(struct replay_thread *thread, const struct model_wait *wait)
-{
-    return array_push(thread->wait, thread->waits, (struct thread_wait){.wait = wait});
-}
+// A thread stops waiting when no operation of the process ends for so long.
+enum {
+    MPI_PATIENCE_SECONDS = 10, // a thread inside a call of MPI may wait for any other process: the replay goes on
+    PATIENCE_SECONDS = 600,    // without MPI, pauses and barriers aside: the storage is stuck, the replay fails
+};
 
 int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads)
 {
@@ -23,7 +24,8 @@ int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t th
         const struct model_wait *wait = &runner->model.wait[i];
         if (wait->program != runner->job->program || wait->rank != runner->rank) continue;
         if (wait->thread >= threads || wait->behind >= threads) continue;
-        FORWARD(add_wait(&thread[wait->thread], wait));
+        struct replay_thread *to = &thread[wait->thread];
+        FORWARD(array_push(to->wait, to->waits, (struct thread_wait){.wait = wait}));
         runner->waits = true;
     }
     return 0;
@@ -40,30 +42,39 @@ static bool is_stuck(const struct replay_thread *thread)
     return false;
 }
 
-// A thread inside a call of MPI may wait for any other process. So in an MPI program a thread stops waiting when no
-// operation of the process ends for long: returns false.
-static bool wait_a_while(struct runner *runner, struct replay_thread *other)
+// Returns false when nothing happened for too long.
+static bool wait_a_while(struct runner *runner, struct replay_thread *other, bool is_mpi)
 {
     struct timespec until;
-    if (!runner->model.program[runner->job->program].is_mpi) {
-        pthread_cond_wait(&other->told, &runner->wait_lock);
-        return true;
-    }
     uint64_t before = runner->done;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_SECONDS;
-    return pthread_cond_timedwait(&other->told, &runner->wait_lock, &until) != ETIMEDOUT || runner->done != before;
+    until.tv_sec += is_mpi ? MPI_PATIENCE_SECONDS : PATIENCE_SECONDS;
+    if (pthread_cond_timedwait(&other->told, &runner->wait_lock, &until) != ETIMEDOUT) return true;
+    const struct replay_thread *last = other; // for which all others in a row wait
+    while (last->behind) last = last->behind;
+    return runner->done != before || (!is_mpi && clock_seconds() < last->paused_until + PATIENCE_SECONDS);
+}
+
+// A thread that is stuck in a call cannot be joined.
+static void give_up(const struct replay_thread *thread)
+{
+    char why[120];
+    snprintf(why, sizeof why, "thread %u waited %d s for operation %" PRIu64 " of thread %u", thread->number,
+             PATIENCE_SECONDS, thread->wanted, thread->behind->number);
+    runner_give_up(why);
 }
 
 // Waits until `other` has done so many operations. Called with wait_lock held.
 static void wait_for(struct replay_thread *thread, struct replay_thread *other, uint64_t done)
 {
     if (other->done >= done) return;
+    bool is_mpi = thread->runner->model.program[thread->runner->job->program].is_mpi;
     thread->behind = other;
     thread->wanted = done;
     for (bool goes_on = !is_stuck(thread); goes_on && other->done < done;) {
         if (done < other->next_wanted) other->next_wanted = done;
-        goes_on = wait_a_while(thread->runner, other);
+        goes_on = wait_a_while(thread->runner, other, is_mpi);
+        if (!goes_on && !is_mpi && other->done < done) give_up(thread);
     }
     thread->behind = NULL;
 }
@@ -96,6 +107,15 @@ void waits_after(struct replay_thread *thread, uint64_t count)
         thread->next_wanted = UINT64_MAX; // a thread that waits for more sets it again
         pthread_cond_broadcast(&thread->told);
     }
+    pthread_mutex_unlock(&runner->wait_lock);
+}
+
+void waits_pause(struct replay_thread *thread, double until)
+{
+    struct runner *runner = thread->runner;
+    if (!runner->waits) return;
+    pthread_mutex_lock(&runner->wait_lock);
+    thread->paused_until = until;
     pthread_mutex_unlock(&runner->wait_lock);
 }
 

@@ -12,13 +12,14 @@
 #include "base/err.h"
 #include "replay/runner/world.h"
 
-enum { GATHER_BYTES = 1 << 20 }; // per process
+enum { GATHER_BYTES = 1 << 20 }; // per process and turn
+
+struct world world;
 
 static struct shared {
     pthread_barrier_t barrier;
     unsigned char gathered[];
 } * shared;
-static int rank, size;
 
 // The others would wait in a barrier for a process that was killed or failed. They die with rank 0.
 static void check_children(int signal)
@@ -45,27 +46,17 @@ int world_start(int *argc, char ***argv, int np, int threads)
     pthread_barrierattr_init(&attributes);
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&shared->barrier, &attributes, (unsigned)np);
-    size = np;
+    world.size = np;
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = check_children, .sa_flags = SA_RESTART | SA_NOCLDSTOP}, NULL);
     for (int i = 1; i < np; i++) {
         pid_t child = fork();
         RETURN_IF(child < 0, -errno);
         if (child) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        rank = i;
+        world.rank = i;
         return 0;
     }
     return 0;
-}
-
-int world_rank(void)
-{
-    return rank;
-}
-
-int world_size(void)
-{
-    return size;
 }
 
 void world_barrier(void)
@@ -77,28 +68,26 @@ void world_communicate(void) {}
 
 void world_gather(const void *mine, size_t bytes, void *all)
 {
-    memcpy(shared->gathered + (size_t)rank * GATHER_BYTES, mine, bytes < GATHER_BYTES ? bytes : GATHER_BYTES);
-    world_barrier();
-    for (int i = 0; rank == 0 && i < size; i++) {
-        memcpy((unsigned char *)all + (size_t)i * bytes, shared->gathered + (size_t)i * GATHER_BYTES, bytes);
+    for (size_t done = 0, part; done < bytes; done += part) {
+        part = bytes - done < GATHER_BYTES ? bytes - done : GATHER_BYTES;
+        memcpy(shared->gathered + (size_t)world.rank * GATHER_BYTES, (const char *)mine + done, part);
+        world_barrier();
+        for (size_t i = 0; !world.rank && i < (size_t)world.size; i++)
+            memcpy((char *)all + i * bytes + done, shared->gathered + i * GATHER_BYTES, part);
+        world_barrier();
     }
-    world_barrier();
 }
 
-bool world_has_messages(void)
-{
-    return false;
-}
-
-void world_exchange(void *data, size_t bytes)
+bool world_exchange(void *data, size_t bytes)
 {
     (void)data, (void)bytes;
+    return false;
 }
 
 int world_end(int status)
 {
     int child;
-    if (rank || status) return status;
+    if (world.rank || status) return status;
     while (wait(&child) > 0) {
         if (!WIFEXITED(child) || WEXITSTATUS(child)) return 1;
     }
