@@ -55,7 +55,7 @@ static bool is_first_with_np(const struct predicting *p, size_t class)
     return true;
 }
 
-int class_times_run(const struct predicting *p, const struct predict_target *target, uint64_t most_requests,
+int class_times_run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
                     double *value)
 {
     struct benchmark *benchmark = malloc((p->classes.count + 1) * sizeof *benchmark);
@@ -63,7 +63,7 @@ int class_times_run(const struct predicting *p, const struct predict_target *tar
     for (size_t i = 0; i < p->classes.count && !code; i++) {
         if (!is_first_with_np(p, i)) continue;
         uint32_t np = p->classes.item[i].np;
-        size_t count = list_benchmarks(p, np, most_requests, benchmark);
+        size_t count = list_benchmarks(p, np, self->most_requests, benchmark);
         code = run_benchmarks(p, target, np, benchmark, count, value);
     }
     free(benchmark);

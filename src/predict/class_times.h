@@ -3,9 +3,9 @@
 
 #include "predict/predictor.h"
 
-// Runs a benchmark of each class with at most so many requests of a process; value[i] is what one request of class i
-// takes, in seconds.
-int class_times_run(const struct predicting *p, const struct predict_target *target, uint64_t most_requests,
+// Runs a benchmark of each class, of self->most_requests at most; value[i] is what one request of class i takes, in
+// seconds.
+int class_times_run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
                     double *value);
 
 // Seconds of all transfers of a phase.

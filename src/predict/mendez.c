@@ -2,11 +2,6 @@
 // makes it.
 #include "predict/class_times.h"
 
-static int run(const struct predicting *p, const struct predict_target *target, double *value)
-{
-    return class_times_run(p, target, UINT64_MAX, value);
-}
-
 static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
 {
     (void)there;
@@ -18,6 +13,7 @@ const struct predictor predict_mendez = {
     .systematic = 0.25,
     .for_profiles = true,
     .needs_bytes = true,
-    .run = run,
+    .most_requests = UINT64_MAX,
+    .run = class_times_run,
     .phase_seconds = phase_seconds,
 };

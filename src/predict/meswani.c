@@ -2,13 +2,6 @@
 // where it was recorded.
 #include "predict/class_times.h"
 
-enum { MOST_REQUESTS = 64 }; // of a process: a benchmark of single calls needs no more
-
-static int run(const struct predicting *p, const struct predict_target *target, double *value)
-{
-    return class_times_run(p, target, MOST_REQUESTS, value);
-}
-
 static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
 {
     double recorded = (double)p->model->phase[p->first + phase].duration_ns / 1e9;
@@ -22,6 +15,7 @@ const struct predictor predict_meswani = {
     .for_profiles = true,
     .needs_reference = true,
     .needs_bytes = true,
-    .run = run,
+    .most_requests = 64, // a benchmark of single calls needs no more
+    .run = class_times_run,
     .phase_seconds = phase_seconds,
 };

@@ -186,7 +186,7 @@ static int run_target(const struct predicting *p, struct predict_target *target,
         if (!target->value[i]) target->value[i] = calloc(p->settings->repeat * p->values + 1, sizeof(double));
         RETURN_IF(!target->value[i], -ENOMEM);
         if (p->settings->progress) p->settings->progress(round + 1, target->name, predictor->name);
-        FORWARD(predictor->run(p, target, target->value[i] + (size_t)target->runs[i] * p->values));
+        FORWARD(predictor->run(predictor, p, target, target->value[i] + (size_t)target->runs[i] * p->values));
         target->runs[i]++;
     }
     return 0;

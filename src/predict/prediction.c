@@ -90,10 +90,14 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
 
 // --- reading
 
-static int copy_text(const struct json_value *object, const char *key, char **out)
+// A text that is not there stays NULL, unless it must be there: then `error` is not NULL.
+static int copy_text(const struct json_value *object, const char *key, char **out, struct json_in_error *error)
 {
     const char *text;
-    if (json_in_text(json_in_member(object, key), &text, NULL) < 0) return 0;
+    if (error)
+        FORWARD(json_in_need_text(object, key, &text, NULL, error));
+    else if (json_in_text(json_in_member(object, key), &text, NULL) < 0)
+        return 0;
     *out = strdup(text);
     return *out ? 0 : -ENOMEM;
 }
@@ -110,13 +114,10 @@ static int read_interval(const struct json_value *object, const char *key, struc
 
 static int read_target(const struct json_value *value, struct predicted_target *target, struct json_in_error *error)
 {
-    const char *text;
     const struct json_value *phases;
-    FORWARD(json_in_need_text(value, "name", &text, NULL, error));
-    FORWARD(copy_text(value, "name", &target->name));
-    FORWARD(json_in_need_text(value, "method", &text, NULL, error));
-    FORWARD(copy_text(value, "method", &target->method));
-    FORWARD(copy_text(value, "reason", &target->reason));
+    FORWARD(copy_text(value, "name", &target->name, error));
+    FORWARD(copy_text(value, "method", &target->method, error));
+    FORWARD(copy_text(value, "reason", &target->reason, NULL));
     FORWARD(json_in_need_bool(value, "predictable", &target->predictable, error));
     FORWARD(read_interval(value, "total", &target->total, error));
     json_in_double(json_in_member(value, "cv"), &target->variation);
@@ -136,7 +137,7 @@ static int read_all(struct prediction *prediction, const struct json_value *root
 {
     const struct json_value *targets;
     FORWARD(json_in_need_array(root, "targets", &targets, error));
-    FORWARD(copy_text(root, "program", &prediction->program));
+    FORWARD(copy_text(root, "program", &prediction->program, NULL));
     json_in_double(json_in_member(root, "recorded"), &prediction->recorded);
     prediction->target = calloc(json_in_length(targets) + 1, sizeof *prediction->target);
     RETURN_IF(!prediction->target, -ENOMEM);

@@ -42,10 +42,12 @@ struct predictor {
     double systematic; // how far off the method may be whatever was measured, as a fraction: see doc/accuracy.md
     bool is_default;   // used for targets that it is for, where the user names no method
     bool for_profiles;
-    bool needs_reference; // and recorded times
-    bool needs_bytes;     // it cannot predict a phase whose transfers move nothing
+    bool needs_reference;   // and recorded times
+    bool needs_bytes;       // it cannot predict a phase whose transfers move nothing
+    uint64_t most_requests; // of a process in a benchmark (class_times.h)
     // Runs once on a directory; value[] has room for predicting.values. NULL: the method is not for directories.
-    int (*run)(const struct predicting *p, const struct predict_target *target, double *value);
+    int (*run)(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
+               double *value);
     // Seconds that a phase takes by a run here and one on the reference (needs_reference).
     double (*phase_seconds)(const struct predicting *p, struct predict_run here, struct predict_run there,
                             size_t phase);

@@ -4,8 +4,10 @@
 
 #include "predict/predictor.h"
 
-static int run(const struct predicting *p, const struct predict_target *target, double *value)
+static int run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
+               double *value)
 {
+    (void)self;
     struct replay_result result;
     struct replay_job job = {.program = p->program, .np = p->np, .think = true};
     int code = predictor_run_model(p, target, p->model, job, &result);
