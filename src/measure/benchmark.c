@@ -100,19 +100,11 @@ static int replace(struct making *m, struct model_value *value, const char *form
     return builder_set_expression(&m->b, value, text);
 }
 
-static int make_other(struct making *m, struct model_items *items, enum action action, uint64_t after)
+static int make_other(struct making *m, struct model_items *items, uint32_t kind, unsigned coordinate, uint64_t number)
 {
     struct model_item *item = &items->item[items->count++];
-    FORWARD(make_op(m, item, kind_of(m, action)));
-    FORWARD(replace(m, &item->at[AT_POSITION], "%llu", after));
-    return builder_check_op(&m->b, item);
-}
-
-static int make_barrier(struct making *m, struct model_items *items)
-{
-    struct model_item *item = &items->item[items->count++];
-    FORWARD(make_op(m, item, KIND_BARRIER));
-    FORWARD(replace(m, &item->at[AT_SIZE], "%llu", 1));
+    FORWARD(make_op(m, item, kind));
+    FORWARD(replace(m, &item->at[coordinate], "%llu", number));
     return builder_check_op(&m->b, item);
 }
 
@@ -247,10 +239,10 @@ static int add_family(struct making *m, bool write)
     items = &family->other->items;
     FORWARD(builder_make_items(&m->b, items, MOST_OTHERS));
     items->count = 0;
-    FORWARD(make_other(m, items, write ? DO_CREATE : DO_OPEN, 0));
-    FORWARD(make_barrier(m, items));
-    if (benchmark->sync && write) FORWARD(make_other(m, items, DO_SYNC, benchmark->count));
-    FORWARD(make_other(m, items, DO_CLOSE, benchmark->count));
+    FORWARD(make_other(m, items, kind_of(m, write ? DO_CREATE : DO_OPEN), AT_POSITION, 0));
+    FORWARD(make_other(m, items, KIND_BARRIER, AT_SIZE, 1));
+    if (benchmark->sync && write) FORWARD(make_other(m, items, kind_of(m, DO_SYNC), AT_POSITION, benchmark->count));
+    FORWARD(make_other(m, items, kind_of(m, DO_CLOSE), AT_POSITION, benchmark->count));
     return builder_end_family(&m->b);
 }
 

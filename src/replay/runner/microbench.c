@@ -44,9 +44,9 @@ static int time_calls(const char *directory, enum name_call call, unsigned count
 }
 
 // Calls per second of all processes together.
-static int measure_names(const char *directory, double rate[NAME_CALLS])
+static int measure_names(const char *directory, struct replay_result *result)
 {
-    double seconds = 0;
+    double seconds = 0, *rate[NAME_CALLS] = {&result->create, &result->stat, &result->open, &result->unlink};
     FORWARD(time_calls(directory, NAME_CREATE, FEWEST_FILES, &seconds));
     FORWARD(time_calls(directory, NAME_UNLINK, FEWEST_FILES, &seconds));
     double fitting = seconds > 0 ? CALL_SECONDS / seconds * FEWEST_FILES : MOST_FILES;
@@ -59,8 +59,7 @@ static int measure_names(const char *directory, double rate[NAME_CALLS])
         if (!code) code = time_calls(directory, call, (unsigned)mine, &seconds);
         double per_second = code || seconds <= 0 ? 0 : (double)mine / seconds;
         world_gather(&per_second, sizeof per_second, all);
-        rate[call] = 0;
-        for (int i = 0; i < world.size && !world.rank; i++) rate[call] += all[i];
+        for (int i = 0; i < world.size && !world.rank; i++) *rate[call] += all[i];
     }
     free(all);
     return code;
@@ -82,18 +81,13 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
 
 int microbench_run(const struct replay_job *job)
 {
-    double rate[NAME_CALLS] = {0};
     struct replay_result result = {0};
-    FORWARD(measure_names(job->directory, rate));
+    FORWARD(measure_names(job->directory, &result));
     void *data = calloc(1, LARGE_BYTES);
     RETURN_IF(!data, -ENOMEM);
     result.message_latency = time_message(data, SMALL_BYTES, ROUNDS);
     double large = time_message(data, LARGE_BYTES, LARGE_ROUNDS);
     result.message_bandwidth = large > 0 ? LARGE_BYTES / large : 0;
     free(data);
-    result.create = rate[NAME_CREATE];
-    result.stat = rate[NAME_STAT];
-    result.open = rate[NAME_OPEN];
-    result.unlink = rate[NAME_UNLINK];
     return world.rank ? 0 : contract_write_result(&result, job->result);
 }

@@ -299,7 +299,7 @@ static int64_t call_on_name(struct replay_thread *thread, const struct replay_fi
 {
     struct runner *runner = thread->runner;
     struct replay_arguments a = arguments_of(file, -1, step);
-    a.path2 = runner->link_target; // a log does not say where a symbolic link leads: to a file that exists
+    a.path2 = runner->paths.link_target; // a log does not say where a symbolic link leads: to a file that exists
     if (replay_call_of(step)->form == REPLAY_NAMES) {
         const struct replay_file *second = files_get(runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
         if (!second) return -1;

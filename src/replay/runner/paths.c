@@ -52,6 +52,7 @@ static int add_folder(struct paths *paths, const struct paths_known *of)
 int paths_make(struct paths *paths, const struct model *model, const char *folder)
 {
     *paths = (struct paths){.model = model, .folder = folder};
+    RETURN_IF(asprintf(&paths->link_target, "%s/link-target", folder) < 0, -ENOMEM);
     for (uint32_t set = 0; set < model->files; set++) {
         for (size_t i = 0; i < model->file[set].set->member_count; i++) FORWARD(add_known(paths, set, (uint32_t)i));
     }
@@ -61,6 +62,7 @@ int paths_make(struct paths *paths, const struct model *model, const char *folde
 
 void paths_free(struct paths *paths)
 {
+    free(paths->link_target);
     free(paths->known);
     lookup_free(&paths->known_of);
     lookup_free(&paths->outside_of);

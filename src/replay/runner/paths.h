@@ -10,6 +10,7 @@
 struct paths {
     const struct model *model;
     const char *folder;
+    char *link_target; // the file to which all symbolic links lead
     struct paths_known {
         uint32_t set, member;
         bool has_files; // it is the directory of others

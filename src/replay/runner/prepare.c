@@ -119,12 +119,9 @@ static int make_directory(char *path)
     return code;
 }
 
-static int make_link(char *path, const char *folder)
+static int make_link(char *path, const char *target)
 {
-    char *target = NULL;
-    int code = !path || asprintf(&target, "%s/%s", folder, LINK_TARGET) < 0 ? -ENOMEM : 0;
-    if (!code && symlink(target, path) < 0) code = -errno;
-    free(target);
+    int code = !path ? -ENOMEM : symlink(target, path) < 0 ? -errno : 0;
     free(path);
     return code;
 }
@@ -150,7 +147,7 @@ static int prepare_member(const struct runner *runner, const struct set_use *use
     const struct paths *paths = &runner->paths;
     FORWARD(make_folders_of(runner, set, member));
     if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
-    if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), runner->job->directory);
+    if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), paths->link_target);
     return prepare_file(runner, set, member, bytes);
 }
 
@@ -188,13 +185,10 @@ static int prepare_folders(const struct runner *runner, const struct set_use *us
     return 0;
 }
 
-static int make_link_target(const struct runner *runner)
+static int make_link_target(const char *path)
 {
-    char *path = NULL;
-    RETURN_IF(asprintf(&path, "%s/%s", runner->job->directory, LINK_TARGET) < 0, -ENOMEM);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
     if (fd >= 0) close(fd);
-    free(path);
     return code;
 }
 
@@ -202,7 +196,7 @@ int runner_prepare(struct runner *runner)
 {
     struct set_use *use = uses_by_set(runner);
     int code = use ? paths_make(&runner->paths, &runner->model, runner->job->directory) : -ENOMEM;
-    if (!code) code = make_link_target(runner);
+    if (!code) code = make_link_target(runner->paths.link_target);
     if (!code) code = prepare_folders(runner, use);
     for (unsigned files = 0; files < 2; files++) { // directories first
         for (uint32_t set = 0; set < runner->model.files && !code; set++) {

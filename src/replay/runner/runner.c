@@ -99,7 +99,6 @@ static double measure_clock(void)
 static int set_up(struct runner *runner)
 {
     const struct model *model = &runner->model;
-    const char *folder = runner->job->directory;
     runner->clock_seconds = measure_clock();
     runner->time = calloc(model->phases + 1, sizeof *runner->time);
     if (runner->job->latency) runner->latency = calloc(model->phases + 1, sizeof *runner->latency);
@@ -108,9 +107,8 @@ static int set_up(struct runner *runner)
     runner->memory_types = calloc(model->types.count + 1, sizeof *runner->memory_types);
     RETURN_IF(!runner->time || !runner->opened_somewhere || !runner->memory_types, -ENOMEM);
     RETURN_IF(runner->job->latency && !runner->latency, -ENOMEM);
-    RETURN_IF(asprintf(&runner->link_target, "%s/%s", folder, LINK_TARGET) < 0, -ENOMEM);
     FORWARD(runner_find_opened(runner, runner->opened_somewhere));
-    return paths_make(&runner->paths, model, folder);
+    return paths_make(&runner->paths, model, runner->job->directory);
 }
 
 static void runner_free(struct runner *runner)
@@ -118,7 +116,6 @@ static void runner_free(struct runner *runner)
     paths_free(&runner->paths);
     for (size_t i = 0; runner->memory_types && i < runner->model.types.count; i++) free(runner->memory_types[i]);
     free(runner->memory_types);
-    free(runner->link_target);
     free(runner->opened_somewhere);
     free(runner->time);
     free(runner->latency);

@@ -66,8 +66,6 @@ extern const struct replay_backend replay_mpiio;
 // Whether the step is one half of a copy inside the kernel: `other` does the copy with the second half.
 bool posix_copies(const struct replay_thread *thread, const struct model_step *step);
 
-#define LINK_TARGET "link-target" // the file to which all symbolic links lead
-
 // A histogram of latencies: logarithmic buckets 2 % apart, which processes can add up.
 enum { LATENCY_STEPS = 32, LATENCY_DOUBLINGS = 36, LATENCY_BUCKETS = LATENCY_STEPS * LATENCY_DOUBLINGS };
 
@@ -88,7 +86,6 @@ struct runner {
     pthread_mutex_t lock; // of all that threads change, up to `result`
     pthread_cond_t opened;
     struct paths paths;
-    char *link_target;
     bool *opened_somewhere; // by set: the program has calls that open it
     struct lookup file_of;  // set and member -> file
     struct replay_file **file;
