@@ -96,7 +96,7 @@ static void json_attributes(struct json_out *json, const struct log_event *event
         key_number(json, shown[i].key, event->raw.attribute[shown[i].attribute]);
     }
     if (event->file2) key_text(json, "file2", event->file2->name);
-    if (event->call->traits & CALL_ASYNC) key_seconds(json, "call_time", event->call_time_ns);
+    if (event->call->traits & CALL_ASYNC) key_seconds(json, "call_time", log_event_call_ns(event));
 }
 
 // Members that only calls of MPI-IO have.

@@ -239,7 +239,8 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
 // What is inside a call of MPI-IO.
 static bool is_below_mpi(const struct log_event *event)
 {
-    return event->around && event->around->layer == LAYER_MPIIO && log_class_moves(event->around->class);
+    return event->has_parent && event->around && event->around->layer == LAYER_MPIIO &&
+           log_class_moves(event->around->class);
 }
 
 static bool is_unaligned(const struct log_event *event)

@@ -11,6 +11,8 @@
 // group is sorted by itself.
 enum { SORT_EVENTS = 1 << 20, EVENT_HEAD_BYTES = offsetof(struct stream_event, attribute) };
 
+enum { EVERY_EVENT_BYTES = offsetof(struct log_event, parent) };
+
 struct log_sort_key {
     uint64_t start;
     uint64_t number;
@@ -124,6 +126,7 @@ static int decode_next(struct log_cursor *cursor)
 {
     struct stream_event *raw = &cursor->raw_event;
     int more = 0;
+    cursor->plain_made = 0; // slots may be defined anew
     while (!cursor->failed && (more = stream_decode(&cursor->decoder, raw)) > 0) {
         cursor->decoded++;
         note_call(cursor->log, raw->call);
@@ -326,11 +329,15 @@ static inline void put_plain(struct log_cursor *cursor, const struct stream_plai
     const struct stream_decoder *d = &cursor->decoder;
     const struct stream_slot_state *slot = &d->slot[found->slot];
     struct log_cursor_plain *plain = &cursor->plain[found->slot];
-    if (!is_of_slot(&plain->slot, slot)) make_plain(cursor, plain, slot);
-    *event = plain->event;
+    if (!(cursor->plain_made >> found->slot & 1)) {
+        if (!is_of_slot(&plain->slot, slot)) make_plain(cursor, plain, slot);
+        cursor->plain_made |= UINT64_C(1) << found->slot;
+    }
+    if (event->has_parent || event->raw.attribute_mask) memset(&event->parent, 0, sizeof *event - EVERY_EVENT_BYTES);
+    memcpy(event, &plain->event, EVERY_EVENT_BYTES);
     event->id = plain_id(cursor);
     event->start_ns = start_ns;
-    event->duration_ns = event->call_time_ns = ns_of(cursor, found->start + found->duration) - start_ns;
+    event->duration_ns = ns_of(cursor, found->start + found->duration) - start_ns;
     event->raw.offset = slot->last;
     event->raw.size = slot->size;
     event->raw.tick = d->tick;

@@ -71,6 +71,7 @@ struct log_cursor {
     struct stream_plain found;
     uint32_t last_tid; // for the caller: the last thread id and its number + 1
     uint32_t last_thread;
+    uint64_t plain_made;               // bit n: plain[n] is known to be made from slot n
     struct log_cursor_plain {          // by slot: the fields that all its plain events share
         struct stream_slot_state slot; // the slot state that this was made from
         struct log_event event;
@@ -83,8 +84,9 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
 int log_cursor_next(struct log_cursor *cursor);
 // Writes the current event.
 void log_cursor_put(struct log_cursor *cursor, struct log_event *event);
-// Writes up to `most` plain events that follow the current one and start before the given time. Returns their number.
-// *has_current: the event after them is now the current one; otherwise call log_cursor_next.
+// Writes up to `most` plain events that follow the current one and start before the given time, over older events or
+// zeros. Returns their number. *has_current: the event after them is now the current one; otherwise call
+// log_cursor_next.
 size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
                       bool *has_current);
 void log_cursor_free(struct log_cursor *cursor);

@@ -21,16 +21,16 @@ struct log_filter {
     int64_t to_ns; // events that start at this time or earlier
 };
 
+// The fields that every event has are in two cache lines. Without has_parent and attribute_mask all fields from
+// `parent` on are 0: code that looks at every event tests these two first.
 struct log_event {
     uint64_t id;      // unique in the log
-    uint64_t parent;  // valid if has_parent
     int64_t start_ns; // since the job's start
     int64_t duration_ns;
     const struct log_process *process;
     const struct log_call *call;
-    const struct log_file *file;   // or NULL
-    const struct log_call *around; // the call that made this call; NULL: none, or not remembered any more
-    struct log_event_raw {         // as stored in the stream
+    const struct log_file *file; // or NULL
+    struct log_event_raw {       // as stored in the stream
         uint64_t offset;
         uint64_t size;
         int64_t result;
@@ -45,16 +45,18 @@ struct log_event {
         bool unaligned;
     } raw;
     bool has_parent;
-    bool moves;      // a successful transfer. Bytes count once: at the highest layer that moved them
-    uint32_t thread; // numbered by first event, in the process or in the log (log/visit.h)
+    bool moves;                    // a successful transfer. Bytes count once: at the highest layer that moved them
+    uint32_t thread;               // numbered by first event, in the process or in the log (log/visit.h)
+    const char *line;              // of the call site, or NULL
+    uint64_t parent;               // valid if has_parent
+    const struct log_call *around; // the call that made this call; NULL: none, or not remembered any more
+    int64_t call_time_ns;          // valid with ATTRIBUTE_CALL_TIME; see log_event_call_ns
     // Set for few calls, otherwise NULL.
     const struct log_file *file2;     // target of a rename or link
     const struct log_hints *hints;    // for calls that open a file or set hints
     const struct log_datatype *etype; // of a file view
     const struct log_datatype *filetype;
     const struct log_datatype *datatype; // for transfers with memory that is not contiguous
-    const char *line;                    // of the call site
-    int64_t call_time_ns;                // time inside calls: the duration, except for asynchronous calls
 };
 
 // Only consumers of a visit get `around`, `moves` and `thread` (log/visit.h).
@@ -85,8 +87,14 @@ static inline uint64_t log_event_bytes(const struct log_event *event)
     return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
 }
 
+// Time inside the call as recorded, or its duration.
+static inline int64_t log_event_call_ns(const struct log_event *event)
+{
+    return event->raw.attribute_mask & 1u << ATTRIBUTE_CALL_TIME ? event->call_time_ns : event->duration_ns;
+}
+
 // Time inside calls. An asynchronous request takes less than its duration.
 static inline int64_t log_event_busy_ns(const struct log_event *event)
 {
-    return event->call->traits & CALL_ASYNC ? event->call_time_ns : event->duration_ns;
+    return event->call->traits & CALL_ASYNC ? log_event_call_ns(event) : event->duration_ns;
 }

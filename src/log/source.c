@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -26,10 +27,13 @@ struct log_stream_comm {
 
 // --- batches
 
+enum { CACHE_LINE = 64 }; // bytes
+
 int log_batch_init(struct log_batch *batch, size_t events)
 {
     *batch = (struct log_batch){.room = events};
-    batch->event = malloc(events * sizeof *batch->event);
+    batch->event = aligned_alloc(CACHE_LINE, events * sizeof *batch->event);
+    if (batch->event) memset(batch->event, 0, events * sizeof *batch->event);
     return batch->event ? 0 : -ENOMEM;
 }
 

@@ -92,31 +92,34 @@ static int end_run_of(struct stats *stats, const struct log_stats_slot *slot)
     return slot->run ? end_run(stats, slot->run) : 0;
 }
 
-// Returns the run that a call without attributes continues; it is empty if the call begins one. *run is NULL if the
-// call does not count.
-static int find_run(struct stats *stats, const struct log_event *event, struct run **out)
+// Whether the run is open and a call without attributes is like the others in it.
+static inline bool continues(const struct run *run, const struct log_event *event)
 {
     const struct log_event_raw *raw = &event->raw;
-    struct run *run = &stats->run[(event->call->id + event->file->index) % RUNS];
-    *out = run;
+    return run->call == event->call && run->file == event->file && run->count && run->count < COUNTERS_RUN &&
+           run->result == raw->result && run->has_offset == raw->has_offset && run->unaligned == raw->unaligned;
+}
+
+// Begins a run in the given place. *place becomes NULL if the call does not count.
+static int begin_run(struct stats *stats, const struct log_event *event, struct run **place)
+{
+    struct run *run = *place;
+    if (run->count) FORWARD(end_run(stats, run));
     if (run->call != event->call || run->file != event->file) {
-        if (run->count) FORWARD(end_run(stats, run));
         unsigned layer = counters_layer(event->call->build_id, 0);
-        *run = (struct run){.call = event->call, .file = event->file};
+        run->call = event->call;
+        run->file = event->file;
         run->is_access = counters_is_access(event->call->build_id);
-        if (layer != LAYER_NONE) run->slot = find_slot(stats, layer, event->file);
+        run->slot = layer != LAYER_NONE ? find_slot(stats, layer, event->file) : NULL;
         RETURN_IF(layer != LAYER_NONE && !run->slot, -ENOMEM);
     }
-    if (!run->slot) *out = NULL;
+    if (!run->slot) *place = NULL;
     if (!run->slot || !run->is_access) return 0;
-    bool is_alike =
-        run->result == raw->result && run->has_offset == raw->has_offset && run->unaligned == raw->unaligned;
-    if (run->count && (!is_alike || run->count == COUNTERS_RUN)) FORWARD(end_run(stats, run));
-    if (run->slot->run != run) FORWARD(end_run_of(stats, run->slot));
+    FORWARD(end_run_of(stats, run->slot));
     run->slot->run = run;
-    run->result = raw->result;
-    run->has_offset = raw->has_offset;
-    run->unaligned = raw->unaligned;
+    run->result = event->raw.result;
+    run->has_offset = event->raw.has_offset;
+    run->unaligned = event->raw.unaligned;
     return 0;
 }
 
@@ -165,7 +168,8 @@ static inline int add_plain(struct stats *stats, const struct log_event *event)
 {
     struct run *run;
     if (!event->file) return 0;
-    FORWARD(find_run(stats, event, &run));
+    run = &stats->run[(event->call->id + event->file->index) % RUNS];
+    if (!continues(run, event)) FORWARD(begin_run(stats, event, &run));
     if (!run) return 0;
     if (run->is_access) {
         run->access[run->count++] =

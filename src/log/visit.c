@@ -394,7 +394,6 @@ static int take_turn(struct merge *merge, struct unit *unit, int64_t until_ns)
     unit->at = (size_t)(event - batch->event);
     __builtin_prefetch(event + 1); // it is used after events of other units
     __builtin_prefetch((const char *)(event + 1) + 64);
-    __builtin_prefetch((const char *)(event + 1) + 128);
     return 0;
 }
 

@@ -108,12 +108,15 @@ static int add_event(struct reading *reading, const struct log_event *event)
     struct layer_time *time = &reading->process->of[call->layer];
     int code = 0;
     // A layer's calls inside each other (copies and their transfers) are one call of it.
-    bool inner = event->around && event->around->layer == call->layer;
+    bool inner = event->has_parent && event->around && event->around->layer == call->layer;
     time->inclusive_ns += inner ? 0 : event->duration_ns;
     time->exclusive_ns += event->duration_ns;
     time->calls++;
-    if (!event->has_parent) add_own(reading, event);
-    if (event->around) FORWARD(subtract_from_parent(reading, event));
+    if (!event->has_parent) {
+        add_own(reading, event);
+    } else if (event->around) {
+        FORWARD(subtract_from_parent(reading, event));
+    }
     struct layer_call *sum = sum_of(reading, call, &code);
     if (!sum) return code;
     sum->inclusive_ns += event->duration_ns;

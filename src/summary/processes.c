@@ -16,7 +16,7 @@ static void add_time(struct summary_process *process, const struct log_event *ev
     if (event->has_parent) return;
     process->calls++;
     if (event->call->traits & CALL_ASYNC) {
-        process->io_ns += event->call_time_ns;
+        process->io_ns += log_event_call_ns(event);
     } else if (end_ns > process->busy_until_ns) {
         bool overlaps = event->start_ns < process->busy_until_ns;
         process->io_ns += end_ns - (overlaps ? process->busy_until_ns : event->start_ns);

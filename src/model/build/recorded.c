@@ -350,7 +350,7 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event)
     carry->gap.comm_ns += comm_ns;
     carry->gap.idle_ns += think_ns;
     carry->begun = true;
-    int64_t end_ns = event->start_ns + event->call_time_ns;
+    int64_t end_ns = event->start_ns + log_event_call_ns(event);
     if (end_ns > carry->end_ns) carry->end_ns = end_ns;
     return think_ns;
 }
