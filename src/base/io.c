@@ -1,6 +1,8 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -17,6 +19,15 @@ int io_read_all(int fd, struct bytes *out, size_t limit)
         if (got > 0) out->len += (size_t)got;
         RETURN_IF(out->len > limit, ERR_LIMIT);
     }
+}
+
+bool io_first_line(const char *path, char *line, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(line, (int)size, file);
+    if (file) fclose(file);
+    line[read ? strcspn(line, "\n") : 0] = 0;
+    return read;
 }
 
 int io_write_all(int fd, const void *data, size_t len)

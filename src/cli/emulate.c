@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "target/emulate/emulate.h"
+#include "target/mount_point.h"
 #include "target/place.h"
 #include "target/throttle/throttle.h"
 
@@ -146,7 +147,7 @@ static enum status start_mount(char **given)
     enum status status = settings_of(&what.speed);
     if (status == STATUS_OK) status = resolve(given, backing, mount);
     if (status != STATUS_OK) return status;
-    if (place_is_inside(mount, backing))
+    if (mount_point_contains(backing, mount))
         return cli_usage("emulate", given[1], "is inside BACKING; choose a directory elsewhere");
     return start(given[1], mount, serve_mount, &what);
 }

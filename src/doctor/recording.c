@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/human.h"
+#include "base/io.h"
 #include "base/path_search.h"
 #include "base/private_file.h"
 #include "doctor/checks.h"
@@ -116,10 +117,7 @@ static int count_written(const struct trial *trial, unsigned layer, uint64_t *by
 // The first line that the trial's command printed.
 static void first_message(const struct trial *trial, char line[256])
 {
-    FILE *in = fopen(trial->messages, "re");
-    if (!in || !fgets(line, 256, in)) snprintf(line, 256, "no message");
-    if (in) fclose(in);
-    line[strcspn(line, "\n")] = 0;
+    if (!io_first_line(trial->messages, line, 256)) strcpy(line, "no message");
 }
 
 // Runs a command that records a program, and compares what the program wrote with what calls of a layer, or of all

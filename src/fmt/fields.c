@@ -41,6 +41,13 @@ void fields_signed(struct fields_out *out, unsigned key, int64_t value)
     fields_number(out, key, varint_fold(value));
 }
 
+void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (values[i]) fields_number(out, key, values[i] << 4 | i);
+    }
+}
+
 void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len)
 {
     put_varint(out, (uint64_t)key << 1 | 1);

@@ -26,6 +26,8 @@ struct fields_out {
 void fields_begin(struct fields_out *out, unsigned kind);
 void fields_number(struct fields_out *out, unsigned key, uint64_t value);
 void fields_signed(struct fields_out *out, unsigned key, int64_t value);
+// One number per value that is not 0, with its index below 16 in the low four bits.
+void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values, unsigned count);
 void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len);
 void fields_string(struct fields_out *out, unsigned key, const char *text);
 void fields_end(struct fields_out *out);

@@ -1,5 +1,4 @@
 // Puts every process on the job's time axis.
-#include <stdlib.h>
 #include <string.h>
 
 #include "pack/private.h"

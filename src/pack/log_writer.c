@@ -107,13 +107,6 @@ int log_writer_flush(struct log_writer *w)
     return 0;
 }
 
-static void put_class_sums(struct fields_out *out, unsigned key, const uint64_t sums[CLASS_COUNT])
-{
-    for (unsigned class = 0; class < CLASS_COUNT; class ++) {
-        if (sums[class]) fields_number(out, key, sums[class] << 4 | class);
-    }
-}
-
 static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_block *block,
                         const struct log_summary *summary)
 {
@@ -130,9 +123,9 @@ static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_
         fields_number(&out, INDEX_EVENTS, block->events);
         fields_number(&out, INDEX_START_NS, block->start_ns);
         fields_number(&out, INDEX_END_NS, block->end_ns);
-        put_class_sums(&out, INDEX_CLASS_COUNT, summary->count);
-        put_class_sums(&out, INDEX_CLASS_BYTES, summary->bytes);
-        put_class_sums(&out, INDEX_CLASS_NS, summary->duration_ns);
+        fields_indexed(&out, INDEX_CLASS_COUNT, summary->count, CLASS_COUNT);
+        fields_indexed(&out, INDEX_CLASS_BYTES, summary->bytes, CLASS_COUNT);
+        fields_indexed(&out, INDEX_CLASS_NS, summary->duration_ns, CLASS_COUNT);
     }
     fields_end(&out);
     RETURN_IF(out.overflow, ERR_LIMIT);

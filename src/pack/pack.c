@@ -105,7 +105,7 @@ static void number_processes(struct pack *pack)
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];
         process->id = (uint32_t)i + 1;
-        for (size_t j = 0; j < process->spill.count; j++) pack->all_bytes += process->spill.piece[j].used;
+        for (size_t j = 0; j < process->spill.count; j++) pack->all_bytes += process->spill.piece[j].chunk.used;
     }
 }
 

@@ -190,12 +190,12 @@ int pack_read_records(struct pack *pack, struct pack_process *process)
     if (!is_fatal(code)) code = 0;
     for (size_t i = 0; i < spill->count && code == 0; i++) {
         const struct spill_piece *piece = &spill->piece[i];
-        if (piece->kind != CHUNK_RECORDS) continue;
+        if (piece->chunk.kind != CHUNK_RECORDS) continue;
         code = spill_read_payload(spill, piece, &pack->payload);
         if (code == 0) {
             code = read_piece(pack, process, &modules);
         } else if (!is_fatal(code)) {
-            process->damaged_bytes += piece->used;
+            process->damaged_bytes += piece->chunk.used;
             code = 0;
         }
     }

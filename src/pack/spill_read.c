@@ -66,17 +66,9 @@ static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk 
         spill->damaged_bytes += used - (spill->len - payload);
         used = (uint32_t)(spill->len - payload);
     }
-    struct spill_piece piece = {
-        .offset = payload,
-        .kind = chunk->kind,
-        .used = used,
-        .stream = chunk->stream,
-        .tid = chunk->tid,
-        .first_number = chunk->first_number,
-        .base = chunk->base,
-        .tick = chunk->tick,
-    };
-    return array_push(spill->piece, spill->count, piece);
+    FORWARD(array_push(spill->piece, spill->count, (struct spill_piece){.offset = payload, .chunk = *chunk}));
+    spill->piece[spill->count - 1].chunk.used = used;
+    return 0;
 }
 
 static bool chunk_is_sound(const struct spill_chunk *chunk)
@@ -129,7 +121,7 @@ int spill_read_records_again(struct spill *spill)
 {
     size_t kept = 0;
     for (size_t i = 0; i < spill->count; i++) {
-        if (spill->piece[i].kind == CHUNK_EVENTS) spill->piece[kept++] = spill->piece[i];
+        if (spill->piece[i].chunk.kind == CHUNK_EVENTS) spill->piece[kept++] = spill->piece[i];
     }
     spill->count = kept;
 
@@ -147,9 +139,9 @@ int spill_read_records_again(struct spill *spill)
 int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out)
 {
     out->len = 0;
-    RETURN_IF(!bytes_reserve(out, piece->used ? piece->used : 1), -ENOMEM);
-    FORWARD(read_at(spill, piece->offset, out->data, piece->used));
-    out->len = piece->used;
+    RETURN_IF(!bytes_reserve(out, piece->chunk.used ? piece->chunk.used : 1), -ENOMEM);
+    FORWARD(read_at(spill, piece->offset, out->data, piece->chunk.used));
+    out->len = piece->chunk.used;
     return 0;
 }
 

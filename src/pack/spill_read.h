@@ -8,16 +8,10 @@
 #include "base/bytes.h"
 #include "fmt/spill.h"
 
-// A good chunk; its payload is at `offset`.
+// A good chunk.
 struct spill_piece {
-    uint64_t offset;
-    uint32_t kind;
-    uint32_t used;
-    uint32_t stream;
-    uint32_t tid;
-    uint64_t first_number;
-    uint64_t base;
-    uint64_t tick;
+    uint64_t offset;          // of its payload
+    struct spill_chunk chunk; // `used` is not more than the file has
 };
 
 struct spill {

@@ -60,11 +60,11 @@ static void decode_chunk(struct pack *pack, const struct spill_piece *piece, str
 {
     const struct bytes *payload = &pack->payload;
     struct stream_start start = {
-        .stream = piece->stream,
-        .tid = piece->tid,
-        .first_number = piece->first_number,
-        .base = piece->base,
-        .tick = piece->tick,
+        .stream = piece->chunk.stream,
+        .tid = piece->chunk.tid,
+        .first_number = piece->chunk.first_number,
+        .base = piece->chunk.base,
+        .tick = piece->chunk.tick,
     };
     struct stream_decoder decoder;
     struct stream_event event;
@@ -81,7 +81,7 @@ static void decode_chunk(struct pack *pack, const struct spill_piece *piece, str
     }
     if (more < 0) return;
     facts->good_bytes = payload->len;
-    facts->has_comm = decoder.comm_mask || decoder.tick != piece->tick;
+    facts->has_comm = decoder.comm_mask || decoder.tick != piece->chunk.tick;
 }
 
 static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
@@ -106,18 +106,18 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
     if (facts.events == 0) {
         if (!facts.has_comm) return 0;
-        facts.earliest = facts.latest = piece->base;
+        facts.earliest = facts.latest = piece->chunk.base;
     }
 
     struct log_block block = {
         .type = BLOCK_EVENTS,
-        .stream = lookup_find(&process->streams, piece->stream),
-        .tid = piece->tid,
+        .stream = lookup_find(&process->streams, piece->chunk.stream),
+        .tid = piece->chunk.tid,
         .events = facts.events,
         .flags = facts.sorted ? BLOCK_SORTED : 0,
-        .first_number = piece->first_number,
-        .base = piece->base,
-        .tick = piece->tick,
+        .first_number = piece->chunk.first_number,
+        .base = piece->chunk.base,
+        .tick = piece->chunk.tick,
         .start_ns = to_ns(&process->clock, facts.earliest),
         .end_ns = to_ns(&process->clock, facts.latest),
     };
@@ -159,15 +159,15 @@ static int write_pieces(struct pack *pack, struct pack_process *process, enum sp
     const struct pack_options *options = pack->options;
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->kind != kind) continue;
+        if (piece->chunk.kind != kind) continue;
         int code = spill_read_payload(&process->spill, piece, &pack->payload);
         RETURN_IF(code == -ENOMEM, code);
         if (code < 0) {
-            process->damaged_bytes += piece->used;
+            process->damaged_bytes += piece->chunk.used;
             continue;
         }
         FORWARD(write(pack, process, piece));
-        pack->done_bytes += piece->used;
+        pack->done_bytes += piece->chunk.used;
         if (options && options->progress) {
             options->progress(options->progress_context, pack->done_bytes, pack->all_bytes);
         }

@@ -60,13 +60,6 @@ static void put_times(struct fields_out *out, const struct pack *pack, const str
     fields_number(out, PROCESS_CLOCK_SPAN_NS, process->clock.span_ns);
 }
 
-static void put_left_out(struct fields_out *out, unsigned key, const uint64_t bytes[LEFT_OUT_COUNT])
-{
-    for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) {
-        if (bytes[i]) fields_number(out, key, bytes[i] << 4 | i);
-    }
-}
-
 static void put_chars(struct fields_out *out, const struct pack_process *process)
 {
     const struct spill_tally *tally = &process->spill.tally;
@@ -78,8 +71,8 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
         fields_number(out, PROCESS_LOAD_READ_CHARS, process->load_chars[0]);
         fields_number(out, PROCESS_LOAD_WRITE_CHARS, process->load_chars[1]);
     }
-    put_left_out(out, PROCESS_LEFT_OUT_READ, tally->left_out[0]);
-    put_left_out(out, PROCESS_LEFT_OUT_WRITE, tally->left_out[1]);
+    fields_indexed(out, PROCESS_LEFT_OUT_READ, tally->left_out[0], LEFT_OUT_COUNT);
+    fields_indexed(out, PROCESS_LEFT_OUT_WRITE, tally->left_out[1], LEFT_OUT_COUNT);
     fields_number(out, PROCESS_LEFT_OUT_CALLS, tally->left_out_calls);
     if (process->spill.header.raw_rings) fields_number(out, PROCESS_RAW_RINGS, process->spill.header.raw_rings);
     fields_number(out, PROCESS_STDIO_KERNEL_READ, tally->stdio_kernel[0]);
@@ -161,14 +154,14 @@ static int write_streams(struct pack *pack, struct pack_process *process)
 {
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
-        if (piece->kind != CHUNK_EVENTS || piece->used == 0 ||
-            lookup_find(&process->streams, piece->stream) != LOOKUP_NONE)
+        if (piece->chunk.kind != CHUNK_EVENTS || piece->chunk.used == 0 ||
+            lookup_find(&process->streams, piece->chunk.stream) != LOOKUP_NONE)
             continue;
-        FORWARD(lookup_set(&process->streams, piece->stream, ++pack->streams));
+        FORWARD(lookup_set(&process->streams, piece->chunk.stream, ++pack->streams));
         struct fields_out *out = log_writer_begin(&pack->writer, RECORD_STREAM, SMALL_ROOM);
         fields_number(out, STREAM_ID, pack->streams);
         fields_number(out, STREAM_PROCESS, process->id);
-        fields_number(out, STREAM_LOCAL, piece->stream);
+        fields_number(out, STREAM_LOCAL, piece->chunk.stream);
         log_writer_end(&pack->writer);
     }
     return 0;

@@ -10,34 +10,20 @@
 #include "base/process.h"
 
 enum { GUARD_FD = 3 };
-enum message_kind { MESSAGE_COMMAND, MESSAGE_PACKING, MESSAGE_DISMISSED };
 
 struct message {
-    enum message_kind kind;
+    enum record_guard_message kind;
     pid_t command;
 };
 
-static void send_message(const struct record_guard *guard, struct message message)
+void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command)
 {
-    // A pipe takes a few bytes as a whole. An error means that there is no guard any more.
-    ssize_t ignored = guard->pipe_fd < 0 ? 0 : write(guard->pipe_fd, &message, sizeof message);
-    (void)ignored;
-}
-
-void record_guard_tell_command(const struct record_guard *guard, pid_t command)
-{
-    send_message(guard, (struct message){.kind = MESSAGE_COMMAND, .command = command});
-}
-
-void record_guard_tell_packing(const struct record_guard *guard)
-{
-    send_message(guard, (struct message){.kind = MESSAGE_PACKING});
-}
-
-void record_guard_dismiss(struct record_guard *guard)
-{
+    struct message message = {kind, command};
     if (guard->pipe_fd < 0) return;
-    send_message(guard, (struct message){.kind = MESSAGE_DISMISSED});
+    // A pipe takes a few bytes as a whole. An error means that there is no guard any more.
+    ssize_t ignored = write(guard->pipe_fd, &message, sizeof message);
+    (void)ignored;
+    if (kind != GUARD_DONE) return;
     close(guard->pipe_fd);
     guard->pipe_fd = -1;
 }
@@ -50,9 +36,9 @@ static void read_messages(struct record_guard *guard)
         ssize_t got = read(GUARD_FD, &message, sizeof message);
         if (got < 0 && errno == EINTR) continue;
         if (got != sizeof message) return;
-        if (message.kind == MESSAGE_COMMAND) guard->command = message.command;
-        if (message.kind == MESSAGE_PACKING) guard->packing = true;
-        if (message.kind == MESSAGE_DISMISSED) _exit(0);
+        if (message.kind == GUARD_COMMAND) guard->command = message.command;
+        if (message.kind == GUARD_PACKING) guard->packing = true;
+        if (message.kind == GUARD_DONE) _exit(0);
     }
 }
 

@@ -18,10 +18,9 @@ struct record_guard {
 // output and error open: launchers wait until they are closed, and so for the log.
 bool record_guard_start(struct record_guard *guard);
 
-void record_guard_tell_command(const struct record_guard *guard, pid_t command);
-void record_guard_tell_packing(const struct record_guard *guard);
-// Everything is done: the guard ends.
-void record_guard_dismiss(struct record_guard *guard);
+// With GUARD_DONE there is nothing left to do: the guard ends. `command` is of GUARD_COMMAND.
+enum record_guard_message { GUARD_COMMAND, GUARD_PACKING, GUARD_DONE };
+void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command);
 
 // For the guard: returns when the command, which dies with its `record`, has ended, or after `wait_seconds`.
 void record_guard_await_command(const struct record_guard *guard, double wait_seconds);

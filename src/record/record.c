@@ -116,7 +116,7 @@ static int run_recorded(struct record_job *job, struct record_result *result)
     result->exec_error = run.exec_error;
     result->status = run.status;
     bool packs = !shared || record_ranks_finish(&job->ranks, job->spill_dir, &run, job->options->wait_seconds);
-    if (packs && job->plan.guard) record_guard_tell_packing(job->plan.guard);
+    if (packs && job->plan.guard) record_guard_tell(job->plan.guard, GUARD_PACKING, 0);
     if (packs && (code < 0 || run.exec_error)) {
         pack_remove_directory(job->spill_dir);
     } else if (packs) {
@@ -174,6 +174,6 @@ int record_command(struct record_job *job, struct record_result *result)
         job->plan.guard = &guard;
     }
     int code = run_recorded(job, result);
-    record_guard_dismiss(&guard);
+    record_guard_tell(&guard, GUARD_DONE, 0);
     return code;
 }

@@ -110,7 +110,7 @@ static int start_command(struct supervisor *s)
         waitpid(s->command, NULL, 0);
         s->command = 0;
     }
-    if (s->plan->guard && s->command > 0) record_guard_tell_command(s->plan->guard, s->command);
+    if (s->plan->guard && s->command > 0) record_guard_tell(s->plan->guard, GUARD_COMMAND, s->command);
     return code;
 }
 

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "fmt/spill.h"
 #include "pack/pack.h"
@@ -13,9 +12,9 @@
 struct record_plan {
     char **command;
     char **environment;
-    double wait_seconds;              // longest wait for descendants that outlive the command
-    sighandler_t file_limit;          // the command's SIGXFSZ; the caller ignores the signal for the files it writes
-    const struct record_guard *guard; // NULL without one; with one, the command dies with the caller
+    double wait_seconds;        // longest wait for descendants that outlive the command
+    sighandler_t file_limit;    // the command's SIGXFSZ; the caller ignores the signal for the files it writes
+    struct record_guard *guard; // NULL without one; with one, the command dies with the caller
 };
 
 struct record_run {

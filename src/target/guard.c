@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 
 const struct target_outcome target_killed = {-EIO, "killed while it was made"};
 
@@ -99,9 +100,7 @@ int guard_open(pid_t guard)
     snprintf(path, sizeof path, "/proc/%d/comm", (int)guard);
     int process = (int)syscall(SYS_pidfd_open, guard, 0);
     RETURN_IF(process < 0, -errno);
-    FILE *file = fopen(path, "re");
-    bool ours = file && fgets(name, sizeof name, file) && !strcmp(name, "ioseer\n");
-    if (file) fclose(file);
+    bool ours = io_first_line(path, name, sizeof name) && !strcmp(name, "ioseer");
     if (ours && !guard_ends_within(process, 0)) return process;
     close(process);
     return -ESRCH;

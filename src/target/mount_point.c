@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 
 enum { NAMED_MOST = 3, PATIENCE_NS = 1000000000, RETRY_NS = 10000000 };
 
@@ -35,10 +36,10 @@ bool mount_point_top(const char *mount, struct mount_point_top *top)
 
 // --- users
 
-static bool lies_under(const char *path, const char *mount)
+bool mount_point_contains(const char *outer, const char *inner)
 {
-    size_t length = strlen(mount);
-    return !strncmp(path, mount, length) && (!path[length] || path[length] == '/');
+    size_t length = strlen(outer);
+    return !strncmp(inner, outer, length) && (inner[length] == '/' || !inner[length] || !strcmp(outer, "/"));
 }
 
 static bool link_points_under(const char *link, const char *mount)
@@ -47,7 +48,7 @@ static bool link_points_under(const char *link, const char *mount)
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return false;
     path[length] = 0;
-    return lies_under(path, mount);
+    return mount_point_contains(mount, path);
 }
 
 static bool has_open_file(const char *process, const char *mount)
@@ -77,7 +78,7 @@ static bool has_mapped_file(const char *process, const char *mount)
     while (!found && getline(&line, &room, file) >= 0) {
         line[strcspn(line, "\n")] = 0;
         const char *name = strchr(line, '/');
-        found = name && lies_under(name, mount);
+        found = name && mount_point_contains(mount, name);
     }
     free(line);
     fclose(file);
@@ -97,13 +98,9 @@ static bool uses(const char *process, const char *mount)
 
 static void add_name(const char *process, char *text, size_t size)
 {
-    char path[PATH_MAX], name[32] = "?";
+    char path[PATH_MAX], name[32];
     snprintf(path, sizeof path, "/proc/%s/comm", process);
-    FILE *file = fopen(path, "re");
-    if (file) {
-        if (fgets(name, sizeof name, file)) name[strcspn(name, "\n")] = 0;
-        fclose(file);
-    }
+    if (!io_first_line(path, name, sizeof name)) strcpy(name, "?");
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s (%s)", used ? ", " : "", name, process);
 }

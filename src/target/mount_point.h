@@ -13,6 +13,9 @@ struct mount_point_top {
 // The uppermost mount at this place; false if nothing is mounted there.
 bool mount_point_top(const char *mount, struct mount_point_top *top);
 
+// Whether one directory is the other or lies in it; both names are absolute.
+bool mount_point_contains(const char *outer, const char *inner);
+
 // Writes the processes that have something under the mount open, mapped, or as their root or current directory:
 // "fio (4711), bash (4712) and others". Empty if there are none; other users' processes may be hidden. The mount itself
 // is not accessed, because it may hang.

@@ -36,12 +36,6 @@ int place_name(const char *given, char name[PATH_MAX])
     return realpath(given, name) ? 0 : -errno;
 }
 
-bool place_is_inside(const char *inner, const char *outer)
-{
-    size_t length = strlen(outer);
-    return !strncmp(inner, outer, length) && (inner[length] == '/' || !inner[length] || !strcmp(outer, "/"));
-}
-
 // --- starting
 
 static int is_empty(const char *directory)

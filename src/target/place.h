@@ -12,9 +12,6 @@
 // its last component stays as it is if one of ioseer's mounts has that name.
 int place_name(const char *given, char name[PATH_MAX]);
 
-// Whether one directory is the other or lies in it; both names are absolute.
-bool place_is_inside(const char *inner, const char *outer);
-
 // emulate_serve or throttle_serve with their options in `what`.
 typedef int place_serve(const void *what, target_ready *ready, void *context);
 

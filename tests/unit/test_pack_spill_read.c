@@ -38,10 +38,10 @@ static void reads_header_and_chunks(void **state)
     struct spill spill;
     assert_int_equal(read_image(image.data, image.len, &spill), 0);
     assert_int_equal(spill.count, 2);
-    assert_int_equal(spill.piece[0].kind, CHUNK_RECORDS);
-    assert_int_equal(spill.piece[1].kind, CHUNK_EVENTS);
-    assert_int_equal(spill.piece[1].tid, 77);
-    assert_int_equal(spill.piece[1].used, events->used);
+    assert_int_equal(spill.piece[0].chunk.kind, CHUNK_RECORDS);
+    assert_int_equal(spill.piece[1].chunk.kind, CHUNK_EVENTS);
+    assert_int_equal(spill.piece[1].chunk.tid, 77);
+    assert_int_equal(spill.piece[1].chunk.used, events->used);
     assert_int_equal(spill.tally.left_out[1][LEFT_OUT_PIPE], 7);
     assert_int_equal(spill.damaged_bytes, 0);
 
@@ -112,7 +112,7 @@ static void hostile_sizes_are_not_believed(void **state)
             struct bytes payload = {0};
             assert_int_equal(read_image(image.data, image.len, &spill), 0);
             for (size_t k = 0; k < spill.count; k++) {
-                assert_true(spill.piece[k].offset + spill.piece[k].used <= image.len);
+                assert_true(spill.piece[k].offset + spill.piece[k].chunk.used <= image.len);
                 assert_int_equal(spill_read_payload(&spill, &spill.piece[k], &payload), 0);
             }
             assert_int_equal(spill_read_records_again(&spill), 0);
@@ -155,9 +155,9 @@ static void records_of_a_running_process_are_renewed(void **state)
     save_image(image.data, image.len);
     assert_int_equal(spill_read_records_again(&spill), 0);
     assert_int_equal(spill.count, 3); // the first events, both chunks of records, not the later events
-    assert_int_equal(spill.piece[0].kind, CHUNK_EVENTS);
-    assert_int_equal(spill.piece[1].used, records->used);
-    assert_int_equal(spill.piece[2].kind, CHUNK_RECORDS);
+    assert_int_equal(spill.piece[0].chunk.kind, CHUNK_EVENTS);
+    assert_int_equal(spill.piece[1].chunk.used, records->used);
+    assert_int_equal(spill.piece[2].chunk.kind, CHUNK_RECORDS);
     spill_read_free(&spill);
     free(image.data);
 }

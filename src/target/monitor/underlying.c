@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/io.h"
+
 bool underlying_has(const struct underlying *underlying, uint64_t device)
 {
     for (size_t i = 0; i < underlying->count; i++) {
@@ -60,11 +62,8 @@ static void add_backing_file(struct underlying *underlying, const char *folder, 
 {
     char path[PATH_MAX], name[PATH_MAX];
     snprintf(path, sizeof path, "%s/loop/backing_file", folder);
-    FILE *file = fopen(path, "re");
-    if (!file) return;
-    size_t len = fgets(name, sizeof name, file) ? strcspn(name, "\n") : 0;
-    fclose(file);
-    const struct mount *mount = mounts_find(mounts, 0, name, len);
+    if (!io_first_line(path, name, sizeof name)) return;
+    const struct mount *mount = mounts_find(mounts, 0, name, strlen(name));
     if (mount) add(underlying, mount->device);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mounts.h"
 
 // Copies what fits.
@@ -24,17 +25,13 @@ static void copy_text(char out[STORAGE_TEXT], const char *text)
     out[length] = 0;
 }
 
-// Reads the first line of a file of /sys; empty if there is none.
-static void read_line(const char *path, char out[STORAGE_TEXT])
+// Reads a file of a device's folder in /sys; empty if there is none.
+static void read_attribute(const char *folder, const char *name, char out[STORAGE_TEXT])
 {
-    FILE *in = fopen(path, "re");
-    *out = 0;
-    if (!in) return;
-    if (!fgets(out, STORAGE_TEXT, in)) *out = 0;
-    fclose(in);
-    size_t length = strcspn(out, "\n");
-    while (length && out[length - 1] == ' ') length--;
-    out[length] = 0;
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    io_first_line(path, out, STORAGE_TEXT);
+    for (size_t length = strlen(out); length && out[length - 1] == ' ';) out[--length] = 0;
 }
 
 static void describe_mount(struct storage *storage, dev_t device)
@@ -70,17 +67,12 @@ static void describe_device(struct storage *storage, dev_t device)
     copy_text(storage->device, strrchr(folder, '/') + 1);
     snprintf(path, sizeof path, "%.4000s/partition", folder);
     if (access(path, F_OK) == 0) *strrchr(folder, '/') = 0;
-    snprintf(path, sizeof path, "%.4000s/queue/rotational", folder);
-    read_line(path, text);
+    read_attribute(folder, "queue/rotational", text);
     if (*text) storage->rotational = *text == '1';
-    snprintf(path, sizeof path, "%.4000s/queue/write_cache", folder);
-    read_line(path, storage->write_cache);
-    snprintf(path, sizeof path, "%.4000s/device/model", folder);
-    read_line(path, storage->model);
-    snprintf(path, sizeof path, "%.4000s/md/level", folder);
-    read_line(path, storage->raid);
-    snprintf(path, sizeof path, "%.4000s/md/chunk_size", folder);
-    read_line(path, text);
+    read_attribute(folder, "queue/write_cache", storage->write_cache);
+    read_attribute(folder, "device/model", storage->model);
+    read_attribute(folder, "md/level", storage->raid);
+    read_attribute(folder, "md/chunk_size", text);
     storage->stripe_bytes = strtoull(text, NULL, 10);
 }
 

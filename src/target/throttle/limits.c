@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/io.h"
 
 enum { NO_LIMIT_RATIO = 100, DROP_TRIES = 100, DROP_PAUSE_NS = 10000000 };
 
@@ -51,12 +52,9 @@ __attribute__((format(printf, 2, 3))) static int put(struct path path, const cha
 static bool has_word(const char *path, const char *word)
 {
     char text[256] = " ", *at = text + 1;
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    if (!fgets(at, sizeof text - 1, file)) *at = 0;
-    fclose(file);
+    if (!io_first_line(path, at, sizeof text - 1)) return false;
     char *found = strstr(at, word), after = found ? found[strlen(word)] : 0;
-    return found && found[-1] == ' ' && (after == ' ' || after == '\n' || !after);
+    return found && found[-1] == ' ' && (after == ' ' || !after);
 }
 
 void limits_find(struct limits *limits, const char *mounts, const char *system)

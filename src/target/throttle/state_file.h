@@ -3,7 +3,6 @@
 #pragma once
 
 #include <limits.h>
-#include <stdbool.h>
 #include <sys/types.h>
 
 enum { THROTTLE_NAME_BYTES = 32 };
