@@ -12,6 +12,7 @@ static size_t find(const struct extents *extents, uint64_t start)
     size_t low = 0, high = extents->count;
     // Most files are written and read from the front to the back.
     if (high && extents->extent[high - 1].end < start) return high;
+    if (high == 1) return 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (extents->extent[middle].end < start) {

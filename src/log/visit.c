@@ -19,10 +19,11 @@ enum {
     RING = 2, // batches per unit
     MOST_THREADS = 64,
     MOST_BATCH_EVENTS = 512,
+    MOST_ORDERED_EVENTS = 2048, // in a batch, with ordered callbacks: another thread is woken per batch
     LEAST_BATCH_EVENTS = 64,
     ALL_BATCH_EVENTS = 1 << 13, // in all open units, so that they stay in the cache
     ORDERED_EVENTS = 512,       // events per ordered callback
-    WAKE_UNITS = 8,
+    WAKE_UNITS = 32,
     AHEAD_UNITS = 4, // per thread: units opened before their turn
 };
 
@@ -66,7 +67,8 @@ struct visit {
     size_t done;  // number of units at their end
     size_t ended; // number of units whose consumers were told
     bool is_ending;
-    unsigned waiting; // number of idle threads
+    unsigned waiting;           // number of idle threads
+    const struct unit *awaited; // the merge waits for its next batch
     int code;
     bool is_over;
     uint32_t threads_seen; // in all processes, in the order of first events
@@ -102,7 +104,7 @@ static void enqueue(struct visit *visit, struct unit *unit)
     visit->last = unit;
     visit->queued++;
     // Waking a thread costs more than one step: with many units it is woken for several.
-    if (visit->queued * 4 >= visit->open || visit->queued >= WAKE_UNITS) wake(visit);
+    if (visit->queued * 2 >= visit->open || visit->queued >= WAKE_UNITS) wake(visit);
 }
 
 static struct unit *dequeue(struct visit *visit)
@@ -281,7 +283,7 @@ static void consume_step(struct visit *visit, struct unit *unit)
     if (!visit->is_ordered) unit->released++;
     fail(visit, code);
     check_done(visit, unit);
-    if (visit->is_ordered) wake(visit); // the merge may be waiting for it
+    if (unit == visit->awaited) wake(visit);
 }
 
 // A thread consumes at once what it has just filled, while it is in its cache.
@@ -357,7 +359,9 @@ static int next_batch(struct visit *visit, struct unit *unit)
         } else if (can_fill(unit) || can_consume(unit)) {
             work_on(visit, unit);
         } else if (!work(visit)) {
+            visit->awaited = unit;
             wait_for_change(visit);
+            visit->awaited = NULL;
         }
     }
     int code = visit->code;
@@ -516,7 +520,8 @@ static int make_units(struct visit *visit)
     if (visit->is_ordered) qsort(visit->order, visit->units, sizeof *visit->order, compare_units);
     size_t open = visit->is_ordered ? visit->units : (size_t)visit->job->threads;
     visit->batch_events = ALL_BATCH_EVENTS / (open + 1);
-    if (visit->batch_events > MOST_BATCH_EVENTS) visit->batch_events = MOST_BATCH_EVENTS;
+    size_t most = visit->is_ordered ? MOST_ORDERED_EVENTS : MOST_BATCH_EVENTS;
+    if (visit->batch_events > most) visit->batch_events = most;
     if (visit->batch_events < LEAST_BATCH_EVENTS) visit->batch_events = LEAST_BATCH_EVENTS;
     return 0;
 }

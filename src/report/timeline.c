@@ -183,6 +183,10 @@ static void add_bytes(struct timeline *timeline, unsigned direction, int64_t sta
     double width = timeline->bin_ns;
     double from = (double)(start_ns - timeline->from_ns) / width, to = (double)(end_ns - timeline->from_ns) / width;
     double *bin = timeline->bytes[direction];
+    if (from >= 0 && to < TIMELINE_BINS && (size_t)from == (size_t)to) {
+        bin[(size_t)from] += (double)bytes;
+        return;
+    }
     double each = to > from ? (double)bytes / (to - from) : 0;
     if (from < 0) from = 0;
     if (to > TIMELINE_BINS) to = TIMELINE_BINS;
