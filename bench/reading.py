@@ -11,10 +11,10 @@ import sys
 
 from common import Place, machine, table
 
-EVENTS = 50_000_000
+EVENTS = 20_000_000
 TARGET = 5_000_000  # events per second of one core, for iteration
 STATS_TARGET = 40_000_000  # events per second of wall time for stats, on two cores
-RUNS = 3
+RUNS = 2
 SIZE_EVENTS = 200_000
 
 # Patterns of calls.c and threads; each thread makes the same number of events.
