@@ -422,7 +422,7 @@ static int print_coverage(const struct summary *summary, FILE *out)
 static void print_log(const struct summary *summary, FILE *out)
 {
     fprintf(out, "Log        %s", human_bytes(log_size_bytes(summary->log)).text);
-    if (summary->source.from_spills) fputs(", read from the spill directory of the job", out);
+    if (summary->source.from_spills) fputs(", made from the job's spill files", out);
     if (!log_job(summary->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
     fputs(summary->is_damaged ? "\nDamage     " : ", no damage", out);
     int parts = describe_health(out, log_health(summary->log));
