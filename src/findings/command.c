@@ -1,4 +1,4 @@
-// Commands that can be copied into a shell: what is known stands in the place of FILE and LOG.
+// Commands that can be copied into a shell: FILE and LOG are replaced by names.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static bool is_control(const char *text)
     return false;
 }
 
-// Control characters need the quotes of bash, for no terminal should get them.
+// Control characters need the quotes of bash, because no terminal should get them.
 static void put_quoted(FILE *out, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -38,7 +38,7 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-// --file takes a pattern.
+// --file expects a pattern.
 static char *as_pattern(const char *name)
 {
     char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;

@@ -1,4 +1,4 @@
-// Data that was moved more than once, and reads that no disk had a part in.
+// Data that was moved more than once, and reads that were served from memory.
 #include "findings/find.h"
 
 // The file with the most time spent on bytes that had been moved before.
@@ -21,7 +21,7 @@ static const struct facts_file *most_again(const struct facts *facts, unsigned d
     return best;
 }
 
-// One process can only send to others what these read, too.
+// A process can read for others only what they read, too.
 static const char *advice_on_reads(const struct facts *facts, const struct facts_file *file, uint64_t once,
                                    const char *usual)
 {
@@ -35,7 +35,8 @@ static const char *advice_on_reads(const struct facts *facts, const struct facts
                : "Let one process read what all need and share it with the others.";
 }
 
-// Fills in what reads and writes share. Returns the file, or NULL where there is none, and what was moved once.
+// Fills in what reads and writes share. Returns the file and the bytes that it would have been enough to move; NULL if
+// there is none.
 static const struct facts_file *moved_again(struct findings *findings, struct finding *finding, unsigned direction,
                                             uint64_t *once)
 {
@@ -85,7 +86,7 @@ int find_cache(struct findings *findings, struct finding *finding)
     }
     uint64_t readers = most ? most->processes[FACTS_READ] : 0;
     if (!remembered.bytes || !readers) return 0;
-    // What storage delivers is told by the reads that reached it.
+    // The reads that reached the storage show its speed.
     double each = fetched.bytes >= 1 << 20 ? (double)fetched.ns / (double)fetched.bytes : 0;
     double more = (each * (double)remembered.bytes - (double)remembered.ns) / (double)readers;
     if (more <= 0) more = (double)remembered.ns / (double)readers;

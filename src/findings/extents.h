@@ -1,5 +1,5 @@
-// Which bytes of a file were touched so far: a sorted list of extents that do not meet. A list that gets too long is
-// given up, because what it would say then is wrong.
+// The bytes of a file that were accessed so far: a sorted list of extents with gaps between them. A list that gets too
+// long is dropped, because it would be incomplete.
 #pragma once
 
 #include <stdbool.h>
@@ -19,8 +19,8 @@ struct extents { // all zero is empty
     bool given_up;
 };
 
-// Adds bytes; *before says how many of them were there already. 0 or -ENOMEM.
+// Adds bytes. *before is the number of them that were there already. Returns 0 or -ENOMEM.
 int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_t *before);
-// How many of these bytes are there.
+// The number of these bytes that are in the list.
 uint64_t extents_overlap(const struct extents *extents, uint64_t start, uint64_t bytes);
 void extents_free(struct extents *extents);

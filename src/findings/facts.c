@@ -15,7 +15,7 @@ unsigned facts_size(uint64_t bytes)
     return bits / 2 < FACTS_SIZES ? bits / 2 : FACTS_SIZES - 1;
 }
 
-// Four bins to each power of two of nanoseconds.
+// Four bins per power of two of nanoseconds.
 static unsigned duration_bin(int64_t ns)
 {
     if (ns < 4) return 0;
@@ -49,7 +49,7 @@ int64_t facts_typical_ns(const struct facts_cell *cell)
 int64_t facts_memory_ns(uint64_t bytes)
 {
     enum { CALL_NS = 5000 };
-    return CALL_NS + (int64_t)(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2); // a gigabyte a second
+    return CALL_NS + (int64_t)(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2); // one gigabyte per second
 }
 
 bool facts_at_memory_speed(const struct facts_sum *sum)
@@ -66,7 +66,7 @@ bool facts_is_memory(const struct log_file *file)
     return file->fs_type == 0x01021994 || file->fs_type == 0x858458f6;
 }
 
-// --- making
+// --- set-up
 
 int facts_init(struct facts *facts, struct log *log)
 {
@@ -107,7 +107,7 @@ void facts_free(struct facts *facts)
     lookup_free(&facts->use_of);
 }
 
-// --- where an event belongs
+// --- the file and process of an event
 
 static int find_file(struct facts *facts, const struct log_file *file, struct facts_file **out)
 {
@@ -121,7 +121,7 @@ static int find_file(struct facts *facts, const struct log_file *file, struct fa
     return 0;
 }
 
-// *out is NULL past the limit.
+// *out is NULL beyond the limit.
 static int find_use(struct facts *facts, const struct log_event *event, struct facts_file *file, struct facts_use **out)
 {
     uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
@@ -154,7 +154,7 @@ static void add_line(struct facts *facts, const struct log_event *event)
     for (size_t i = 0; i < FACTS_LINES; i++, at = (at + 1) % FACTS_LINES) {
         struct facts_line *line = &facts->line[at];
         if (!line->line) {
-            if (facts->lines == FACTS_LINES - 1) return; // one stays free, so that searches end
+            if (facts->lines == FACTS_LINES - 1) return; // one entry stays free, so that searches end
             facts->lines++;
             *line = (struct facts_line){.line = event->line, .class = event->call->class};
         }
@@ -222,7 +222,7 @@ static int add_extent(struct facts_file *file, unsigned direction, const struct 
     return 0;
 }
 
-// Whether a process reads its own part again, or what another one has read, too.
+// Records whether a process reads its own bytes again, or bytes that another process has read.
 static int add_own_extent(struct facts *facts, struct facts_file *file, struct facts_use *use,
                           const struct log_event *event)
 {
@@ -236,7 +236,7 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
     return 0;
 }
 
-// What is inside a call of MPI-IO.
+// Whether the call was made by a call of MPI-IO.
 static bool is_below_mpi(const struct log_event *event)
 {
     return event->has_parent && event->around && event->around->layer == LAYER_MPIIO &&
@@ -247,7 +247,7 @@ static bool is_unaligned(const struct log_event *event)
 {
     uint64_t block = event->file->block_size ? event->file->block_size : 4096,
              both = event->raw.offset | event->raw.size;
-    if (!(block & (block - 1))) return both & (block - 1); // spares the divisions
+    if (!(block & (block - 1))) return both & (block - 1); // saves the divisions
     return event->raw.offset % block || event->raw.size % block;
 }
 
@@ -293,7 +293,7 @@ static int take_request(struct facts *facts, const struct log_event *event, stru
     use->moved[direction] = true;
     bool switched = use->last && use->last != direction + 1;
     enum facts_order order = order_of(use, direction, event->raw.offset);
-    // What MPI-IO reads around the pieces that it is to write is neither the program's pattern nor its data.
+    // Reads that MPI-IO makes around the pieces of a write show neither the program's pattern nor its data.
     bool sieving = direction == FACTS_READ && is_below_mpi(event) && event->around->class == CLASS_WRITE;
     sum_request(facts, event, file, order, switched && !sieving);
     if (sieving) return 0;
@@ -345,7 +345,7 @@ static int take_mpi(struct facts *facts, const struct log_event *event, struct f
     return 0;
 }
 
-// --- all that is no transfer
+// --- other calls
 
 static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns)
 {

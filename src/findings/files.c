@@ -7,14 +7,14 @@
 
 enum { ENOUGH = 4, PEERS = 4 };
 
-// --- one that is slower than its peers
+// --- a file that is slower than its peers
 
 static double byte_ns(const struct facts_sum *sum)
 {
     return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0;
 }
 
-// The middle of what a byte costs in files with requests of this size; 0 with too few of them.
+// The median time per byte of files with requests of this size; 0 if there are too few of them.
 static double peers_ns(const struct facts *facts, unsigned direction, unsigned size, double *cost)
 {
     size_t count = 0;
@@ -32,7 +32,7 @@ static double peers_ns(const struct facts *facts, unsigned direction, unsigned s
 struct slow {
     const struct facts_file *file;
     unsigned direction;
-    double peers_ns; // a byte
+    double peers_ns; // per byte
     double stake_ns;
 };
 
@@ -72,7 +72,7 @@ int find_slow_file(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-// --- one that several processes use at once
+// --- a file that several processes use at once
 
 struct shared {
     const struct facts_file *file;
@@ -91,7 +91,7 @@ static void look_at_shared(const struct facts_file *file, unsigned direction, st
 {
     const struct facts_sum *alone = &file->together[direction].sum[0], *together = &file->together[direction].sum[1];
     if (alone->calls < ENOUGH || together->calls < ENOUGH || facts_at_memory_speed(&file->request[direction])) return;
-    // Of other sizes they cannot be compared.
+    // Requests of different sizes cannot be compared.
     if (facts_size(find_mean(alone)) != facts_size(find_mean(together))) return;
     if (rate(together) * 1.25 >= rate(alone)) return;
     double stake = (double)together->ns - (double)together->bytes / rate(alone);

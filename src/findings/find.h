@@ -1,7 +1,7 @@
-// What the functions that find something share. Each fills a finding and returns 1, returns 0 where there is none, or
-// -ENOMEM. A finding comes with the texts of its row in findings.c, which a function replaces where they depend on the
-// log. findings.c fills in share and severity, drops what is too little to matter, and puts the names in the places of
-// the words FILE and LOG of `command`.
+// Shared by the functions that find something. Each fills a finding and returns 1, returns 0 if there is none, or
+// -ENOMEM. A finding starts with the texts of its row in findings.c; a function replaces those that depend on the log.
+// findings.c sets share and severity, drops findings that are too small to matter, and replaces FILE and LOG in
+// `command`.
 #pragma once
 
 #include <stddef.h>
@@ -19,15 +19,15 @@ find find_one_rank, find_slow_rank, find_waiting;
 find find_slow_file, find_contention;
 find find_metadata, find_opens, find_stats, find_syncs;
 
-// A text that lives as long as the findings; NULL where memory is out, which text_list_failed tells.
+// A text that lives as long as the findings. NULL if there is no memory; text_list_failed then returns true.
 const char *find_text(struct findings *findings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The phase with the most time that moves data in this direction; 0 where none is known.
+// The phase with the most time in transfers of this direction; 0 if unknown.
 uint32_t find_phase(const struct findings *findings, unsigned direction);
 // The line of the program with the most time in calls of this class, or NULL.
 const char *find_line(const struct findings *findings, unsigned class);
 
-// What evidence points at besides its text; what is not known stays 0.
+// Where the evidence is, besides its text; unknown members stay 0.
 struct find_place {
     const struct facts_file *file;
     const struct facts_process *process; // its rank
@@ -39,29 +39,28 @@ struct find_place find_transfers(const struct findings *findings, unsigned direc
 void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-// The finding's command with the file of its evidence and the log in their places (command.c); NULL where memory is
-// out.
+// The finding's command with the file of its evidence and the log inserted (command.c); NULL if there is no memory.
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);
 
-// A sum that each process has: which one is largest, and what all are together.
+// One sum of every process: the process with the largest time, and the total.
 struct find_most {
     struct facts_sum all;
-    const struct facts_process *process; // with the most time, NULL where there is none
-    int64_t ns;                          // of that one
+    const struct facts_process *process; // with the most time; NULL: none
+    int64_t ns;                          // time of that process
 };
 #define find_most_of(facts, sum) find_most_at(facts, offsetof(struct facts_process, sum))
 struct find_most find_most_at(const struct facts *facts, size_t offset);
-// The file where this sum has the most time; NULL where none has.
+// The file for which this sum has the most time; NULL if there is none.
 #define find_file_of(facts, sum) find_file_at(facts, offsetof(struct facts_file, sum))
 const struct facts_file *find_file_at(const struct facts *facts, size_t offset);
 
-// The share of a whole that the process with the most has.
+// The part of the whole that the process with the most time has.
 static inline int64_t find_part_ns(const struct find_most *most, double whole_ns)
 {
     return most->all.ns > 0 ? (int64_t)(whole_ns * ((double)most->ns / (double)most->all.ns)) : 0;
 }
 
-// What calls without data take beyond what memory would.
+// Time of calls without data beyond the time in memory.
 static inline int64_t find_beyond_ns(const struct facts_sum *sum)
 {
     int64_t ns = sum->ns - (int64_t)sum->calls * facts_memory_ns(0);
@@ -73,7 +72,7 @@ static inline uint64_t find_mean(const struct facts_sum *sum)
     return sum->calls ? sum->bytes / sum->calls : 0;
 }
 
-// What one of these calls takes on average.
+// Mean time of one of these calls.
 static inline struct human find_each(const struct facts_sum *sum)
 {
     return human_seconds(sum->ns / (int64_t)sum->calls);

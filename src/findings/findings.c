@@ -11,7 +11,7 @@
 static const struct row {
     const char *id;
     find *find;
-    const char *basis, *reason, *advice, *command; // that the finding has unless its function replaces them
+    const char *basis, *reason, *advice, *command; // defaults, which the function may replace
 } table[] = {
     {"small-requests", find_small_requests,
      "time of these calls beyond what their bytes take in the large requests of this log",
@@ -122,7 +122,7 @@ static const struct row {
      "ioseer dump --class sync LOG"},
 };
 
-// Less than this part of the run time is not worth anybody's while.
+// A smaller part of the run time is not worth a finding.
 #define LEAST_SHARE 0.005
 
 const char *finding_severity_name(enum finding_severity severity)
@@ -131,7 +131,7 @@ const char *finding_severity_name(enum finding_severity severity)
     return names[severity];
 }
 
-// --- what the functions share
+// --- shared by the functions
 
 static const char *make_text(struct findings *findings, const char *format, va_list arguments)
 {
@@ -256,7 +256,7 @@ static int choose_phases(struct findings *findings, const struct model *model)
     return 0;
 }
 
-// --- all together
+// --- all findings
 
 static int compare(const void *a, const void *b)
 {

@@ -1,6 +1,6 @@
-// What is wrong with a job's I/O, ranked by the time at stake. Each finding compares calls of this log with others of
-// the same log, or with what memory would do; none only says that a number is over a threshold. To add one: a function
-// in one of the files and a row in the table of findings.c.
+// What is wrong with a job's I/O, sorted by the time at stake. Each finding compares calls of this log with others of
+// the same log, or with memory; none only says that a number exceeds a threshold. To add one, write a function in one
+// of the files and a row in the table of findings.c.
 #pragma once
 
 #include "base/text_list.h"
@@ -13,7 +13,7 @@ enum { FINDING_EVIDENCE = 6, FINDING_RANKS = 16 };
 
 struct finding_evidence {
     const char *text;
-    uint32_t phase;              // id as `ioseer phases` prints it, 0 for none
+    uint32_t phase;              // id as `ioseer phases` prints it; 0: none
     const struct log_file *file; // or NULL
     const char *line;            // or NULL
     int64_t rank[FINDING_RANKS];
@@ -43,14 +43,14 @@ struct finding_phase {
 
 struct findings {
     const struct facts *facts;
-    struct text_list texts; // all that was made with printf
+    struct text_list texts; // all formatted texts
     struct finding *finding;
     size_t count;
     struct finding_phase *phase;
     size_t phases;
 };
 
-// `model` may be NULL: then no evidence names a phase. The path is for the commands. 0 or -ENOMEM.
+// `model` may be NULL: then no evidence names a phase. The commands contain the path. Returns 0 or -ENOMEM.
 int findings_make(struct findings *findings, const struct facts *facts, const struct model *model,
                   const char *log_path);
 void findings_free(struct findings *findings);

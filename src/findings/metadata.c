@@ -1,7 +1,7 @@
 // Calls that move no data.
 #include "findings/find.h"
 
-enum { MANY = 16 }; // fewer calls are no pattern
+enum { MANY = 16 }; // fewer calls are not a pattern
 
 static int64_t first_time_ns(const struct facts_process *process)
 {
@@ -51,9 +51,9 @@ int find_metadata(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-// --- the same again
+// --- repeated calls
 
-// Evidence of the process and file with the largest of these counters (a member of struct facts_use).
+// Adds evidence: the process and file with the largest value of this counter (a member of struct facts_use).
 static void show_use(struct findings *findings, struct finding *finding, size_t counter, unsigned class,
                      const char *what)
 {
@@ -77,7 +77,7 @@ int find_opens(struct findings *findings, struct finding *finding)
 {
     struct find_most most = find_most_of(findings->facts, opened_again);
     if (!most.process || most.all.calls < MANY) return 0;
-    // Each open is closed again, and closing takes its time, too.
+    // Each open needs a close, which takes time, too.
     const struct facts_sum *opens = &most.process->meta[FACTS_OPEN], *closes = &most.process->meta[FACTS_CLOSE];
     double share = opens->calls ? (double)most.process->opened_again.calls / (double)opens->calls : 0;
     finding->ns = find_beyond_ns(&most.process->opened_again) + (int64_t)(share * (double)find_beyond_ns(closes));

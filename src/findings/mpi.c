@@ -1,11 +1,11 @@
 // How MPI-IO turns the program's calls into requests.
 #include "findings/find.h"
 
-// What collective I/O costs, of which nothing may be in the log: a few calls of communication for each call, a copy of
-// the data through the network, and some work for each piece.
+// Costs of collective I/O that the log may not show: some communication per call, a copy of the data through the
+// network, and some work per piece.
 enum { EXCHANGES = 2, PIECE_NS = 300, COPY_NS_PER_KIB = 1500, LEAST_EXCHANGE_NS = 20000, BUFFER_BYTES = 4 << 20 };
 
-// What a call of communication takes in this job: of the rank that waits least in them.
+// Time of one communication call in this job, taken from the rank that waits least in them.
 static double exchange_ns(const struct facts *facts)
 {
     double least = 0;
@@ -18,9 +18,9 @@ static double exchange_ns(const struct facts *facts)
     return least > LEAST_EXCHANGE_NS ? least : LEAST_EXCHANGE_NS;
 }
 
-// --- independent calls of many pieces
+// --- independent calls with many pieces
 
-// What requests of the size that a sum has on average take, whatever else they are.
+// Typical time of requests that have the mean size of this sum, whatever their other properties.
 static int64_t typical_ns(const struct facts *facts, unsigned direction, const struct facts_sum *sum)
 {
     static const struct facts_cell empty;
@@ -35,8 +35,8 @@ static int64_t typical_ns(const struct facts *facts, unsigned direction, const s
     return facts_typical_ns(most);
 }
 
-// What the process would take collectively: exchange, and its share of large requests that take as long as one does
-// now.
+// Time that the process would need with collective calls: the exchange, and its share of large requests that take as
+// long as one does now.
 static double collective_ns(const struct facts *facts, const struct facts_process *process, unsigned direction,
                             int64_t request_ns)
 {
@@ -60,7 +60,7 @@ int find_independent(struct findings *findings, struct finding *finding)
     if (!most.process || !file || file->users < 2) return 0;
     const struct facts_sum *own = &most.process->mpi[direction][0];
     if (most.all.calls < 4 * own->calls) return 0;
-    // Time that requests spend in memory is not saved by making fewer of them.
+    // Fewer requests do not save the time that requests spend in memory.
     int64_t each_ns = typical_ns(facts, direction, &most.all);
     double beyond = (double)(each_ns - facts_memory_ns(find_mean(&most.all)));
     const struct facts_sum *below = &most.process->below[direction][direction][0];
@@ -105,8 +105,8 @@ static struct facts_sum below_collective(const struct facts *facts, unsigned dir
     return sum;
 }
 
-// What the process would take alone. Requests at about memory's speed would be as quick when small; for slower ones it
-// is not known how much of their time is the way, so all of it is taken for that.
+// Time that the process would need alone. Requests at about memory speed would be as fast when small. For slower ones
+// it is unknown how much of their time is latency, so all of it counts as latency.
 static double alone_ns(const struct facts *facts, const struct facts_process *process, unsigned direction,
                        const struct facts_sum *below)
 {
@@ -160,7 +160,7 @@ int find_sieving(struct findings *findings, struct finding *finding)
             facts_sum_join(&asked, &process->mpi[FACTS_WRITE][collective]);
             facts_sum_join(&written, &process->below[FACTS_WRITE][FACTS_WRITE][collective]);
         }
-        // Reads below writes, of whichever kind of call there are more.
+        // Reads below writes, for the kind of call with more of them.
         const struct facts_sum *below = process->below[FACTS_READ][FACTS_WRITE];
         if (below[1].ns > below[0].ns) below++;
         facts_sum_join(&reads, below);

@@ -1,4 +1,4 @@
-// Work that is not spread over the processes.
+// Work that is not distributed over the processes.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ int find_one_rank(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-// --- one that is slower than the others with as many bytes
+// --- a rank that is slower than others with as many bytes
 
 struct rank_time {
     const struct facts_process *process;
@@ -54,7 +54,7 @@ static int compare_times(const void *a, const void *b)
     return left->ns < right->ns ? -1 : left->ns > right->ns;
 }
 
-// Ranks with requests by their time; *count of them.
+// Ranks with requests, sorted by their time.
 static struct rank_time *ranks_by_time(const struct facts *facts, size_t *count)
 {
     struct rank_time *time = malloc((facts->processes + 1) * sizeof *time);
@@ -120,7 +120,7 @@ int find_waiting(struct findings *findings, struct finding *finding)
         if (!waits || process->comm[COMM_SYNCHRONISING].ns > waits->comm[COMM_SYNCHRONISING].ns) waits = process;
     }
     if (ranks < 2 || !request_ns(busiest)) return 0;
-    // They wait for I/O at most as long as one of them has more of it than the others.
+    // The ranks wait for I/O at most as long as one of them has more of it than the others.
     double uneven_ns = (double)request_ns(busiest) - io_ns / ranks, mean_ns = wait_ns / ranks;
     double stake = uneven_ns < mean_ns ? uneven_ns : mean_ns;
     if (stake <= 0 || uneven_ns < 0.1 * (double)request_ns(busiest)) return 0;

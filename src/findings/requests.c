@@ -1,10 +1,10 @@
-// Requests that are slower than others of the same log which differ in one thing only: size, order, alignment, what
-// came before.
+// Requests that are slower than others of the same log that differ in one property: size, order, alignment, or the
+// request before.
 #include "findings/find.h"
 
-enum { ENOUGH = 8 }; // calls that make a comparison
+enum { ENOUGH = 8 }; // calls needed for a comparison
 
-// What a byte costs in large requests of this direction, in nanoseconds; 0 where there are none to tell.
+// Nanoseconds per byte in large requests of this direction; 0 if there are too few.
 static double byte_ns(const struct facts *facts, unsigned direction)
 {
     double best = 0;
@@ -21,7 +21,7 @@ static double byte_ns(const struct facts *facts, unsigned direction)
     return best;
 }
 
-// What the requests of a cell take more than their bytes would in large requests, or in memory.
+// Time of the requests in a cell beyond what their bytes take in large requests, or in memory.
 static double excess_ns(const struct facts_cell *cell, double each_byte_ns)
 {
     uint64_t mean = find_mean(&cell->sum);
@@ -30,7 +30,7 @@ static double excess_ns(const struct facts_cell *cell, double each_byte_ns)
     return more > 0 ? more * (double)cell->sum.calls : 0;
 }
 
-// What requests that took longer than others like them lost by it.
+// Time that requests lost because they took longer than similar ones.
 static double against(const struct facts_cell *cell, const struct facts_cell *other)
 {
     if (cell->sum.calls < ENOUGH || other->sum.calls < ENOUGH) return 0;
@@ -38,7 +38,7 @@ static double against(const struct facts_cell *cell, const struct facts_cell *ot
     return more > 0 ? more * (double)cell->sum.calls : 0;
 }
 
-// --- four patterns: what the requests of a cell lose by each
+// --- four patterns: the time that each costs the requests of a cell
 
 typedef const struct facts_cell cells[FACTS_ORDERS][2][2]; // of one direction and size: [order][unaligned][switched]
 
@@ -53,7 +53,7 @@ static double small_ns(cells of, const struct place *at)
     return excess_ns(&of[at->order][at->unaligned][at->switched], at->each_byte_ns);
 }
 
-// Against requests of the same size in order; where there are none, against large ones and memory.
+// Compared with requests of the same size in order; if there are none, with large ones and memory.
 static double random_ns(cells of, const struct place *at)
 {
     const struct facts_cell *cell = &of[FACTS_RANDOM][at->unaligned][at->switched];
@@ -75,7 +75,7 @@ static double switched_ns(cells of, const struct place *at)
 
 struct pattern {
     double (*lost_ns)(cells of, const struct place *at);
-    size_t process, file; // where the sums of these requests are, by direction
+    size_t process, file; // offsets of the sums of these requests, by direction
 };
 #define PATTERN(name)                                                                                                  \
     (struct pattern)                                                                                                   \
@@ -99,7 +99,7 @@ static double lost_ns(const struct facts *facts, const struct pattern *pattern, 
     return sum;
 }
 
-// The direction that loses more, and where it loses most.
+// The direction that loses more, and the place where it loses most.
 struct loss {
     double ns[FACTS_DIRECTIONS];
     unsigned direction;
@@ -118,9 +118,9 @@ static bool find_loss(const struct facts *facts, struct finding *finding, struct
     return loss->most.process && loss->ns[loss->direction] > 0;
 }
 
-// --- small ones that follow each other
+// --- small requests in order
 
-// How many calls of MPI-IO these requests were made by, and which of them.
+// The MPI-IO calls that made these requests.
 static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction, struct facts_sum *below)
 {
     struct facts_sum calls = {0};
@@ -198,7 +198,7 @@ int find_random(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-// Aligned calls that unaligned ones are slower than.
+// The number of aligned calls that are faster than unaligned ones.
 static uint64_t aligned_calls(const struct facts *facts, unsigned direction)
 {
     uint64_t calls = 0;

@@ -39,7 +39,7 @@ bool counters_common_add(struct counters_common *common, uint64_t value, uint64_
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
     const uint64_t *at = common->value;
     unsigned i = 0;
-    // Four at a time: where there are many candidates, mostly it is none of them.
+    // Compares four at a time: if there are many candidates, mostly none matches.
     while (i + 4 <= used && !((at[i] == value) | (at[i + 1] == value) | (at[i + 2] == value) | (at[i + 3] == value)))
         i += 4;
     while (i < used && at[i] != value) i++;
@@ -178,7 +178,7 @@ void counters_add_run(struct counters *c, const struct counters_input *in, const
     add_times(v, kind, size, access, count);
     missed->sizes = counters_common_add(&c->sizes, size, count) ? 0 : count;
     missed->strides = 0;
-    // A transfer of MPI-IO may lie scattered over the file: where its last byte is, nobody knows.
+    // A transfer of MPI-IO may be scattered over the file, so its last byte is unknown.
     if (call->layer == LAYER_MPIIO) {
         v[mpiio_access(call) + kind] += count;
     } else if (in->has_offset) {

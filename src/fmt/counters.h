@@ -192,7 +192,7 @@ void counters_merge(struct counters *c, const struct counters *later, struct cou
 // Adds the counters of another rank: its calls and times do not follow those of the first.
 void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]);
 
-// Read, write and metadata time: what the fastest and slowest rank are found by.
+// Read, write and metadata time, which determine the fastest and slowest rank.
 static inline uint64_t counters_time(const struct counters *c)
 {
     return c->value[COUNTER_READ_TIME] + c->value[COUNTER_WRITE_TIME] + c->value[COUNTER_META_TIME];

@@ -9,7 +9,7 @@
 
 // --- columns of the heat map
 
-// Ranks are their own columns; without MPI the processes in the order in which they began.
+// Each rank has its own column; without MPI, each process in the order of start.
 static int find_positions(struct files *files)
 {
     const struct log *log = files->log;
@@ -38,7 +38,7 @@ static int find_positions(struct files *files)
     return 0;
 }
 
-// --- which files
+// --- selection of the files
 
 int files_init(struct files *files, const struct log *log)
 {
@@ -67,8 +67,8 @@ static int begin(void *context, const struct log_process *process, void **state)
     return 0;
 }
 
-// One nanosecond more, so that a file that was touched is not one that was not. Processes are read in parallel; their
-// sums are added for neighbours on the same file at a time.
+// Adds one nanosecond per call, so that a file that was used never has 0. Processes are read in parallel; consecutive
+// calls on the same file are added together.
 static int add_events(void *state, const struct log_event *event, size_t count)
 {
     struct files *files = state;
@@ -149,7 +149,7 @@ static int add_counters(struct files *files, struct files_row *row, const struct
     }
     FORWARD(join(&row->of[kept->layer], counters));
     add_heat(files, row, kept, counters);
-    // MPI-IO moves its bytes through POSIX; of the two others the one with more bytes is the program's.
+    // MPI-IO moves its bytes through POSIX. Of the two others, the program used the one with more bytes.
     if (kept->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
     if (kept->layer != LAYER_POSIX && kept->layer != LAYER_STDIO) return 0;
     row->bytes[0] += counters->value[COUNTER_BYTES_READ];

@@ -26,7 +26,7 @@ static void sizes_json(const struct counters *counters, struct json_out *json)
     json_close(json);
 }
 
-// The most frequent ones first.
+// Most frequent values first.
 static void common_json(const struct counters_common *common, struct json_out *json, const char *key)
 {
     bool shown[COUNTERS_CANDIDATES] = {false};

@@ -43,7 +43,7 @@ static void add_slow(struct layer_slowest *slow, struct layer_slow call)
 struct reading {
     struct layers *layers;
     struct layer_process *process;
-    struct layer_call **call; // by the log's id; made when first needed
+    struct layer_call **call; // by the log's id; allocated on first use
     struct layer_slowest slow;
     int64_t slow_ns; // shorter calls are not among the slowest
 };
@@ -69,7 +69,7 @@ static int begin(void *context, const struct log_process *process, void **state)
     return reading->call ? 0 : -ENOMEM;
 }
 
-// NULL for calls that the log does not know; *code tells of no memory.
+// NULL for calls that the log does not know; *code is -ENOMEM if there is no memory.
 static inline struct layer_call *sum_of(struct reading *reading, const struct log_call *call, int *code)
 {
     if (call->id >= reading->layers->call_ids) return NULL;
@@ -79,7 +79,7 @@ static inline struct layer_call *sum_of(struct reading *reading, const struct lo
     return *sum;
 }
 
-// What a call takes from the one around it: children of a nonblocking call may outlast it.
+// Subtracts the time of a call from that of the call around it. Children of a nonblocking call may outlast it.
 static int subtract_from_parent(struct reading *reading, const struct log_event *event)
 {
     const struct log_call *call = event->call, *around = event->around;

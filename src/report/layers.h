@@ -1,5 +1,5 @@
-// Where the time went, layer by layer: inclusive (in calls of a layer) and exclusive (without the calls below them),
-// per process and per call, and the longest calls of all.
+// Where the time went, per layer: inclusive (in calls of a layer) and exclusive (without the calls below them), per
+// process and per call, and the longest calls of all.
 #pragma once
 
 #include "base/json_out.h"
@@ -39,13 +39,13 @@ struct layer_slow {
 };
 
 struct layer_slowest {
-    struct layer_slow of[LAYERS_SLOWEST]; // the longest first; of those as long the first
+    struct layer_slow of[LAYERS_SLOWEST]; // longest first; of equal ones the earliest
     size_t count;
 };
 
 struct layers {
     struct log *log;
-    struct layer_process *process; // by place in the log's table
+    struct layer_process *process; // by index in the log's table
     struct layer_call *call;       // by the log's id
     uint32_t call_ids;
     struct layer_slowest slow;
@@ -55,9 +55,9 @@ int layers_init(struct layers *layers, struct log *log);
 struct log_consumer layers_consumer(struct layers *layers);
 void layers_free(struct layers *layers);
 
-// An object: at most `ranks` processes, `trees` of the slowest calls with `most` calls each.
+// Writes an object: at most `ranks` processes, and `trees` of the slowest calls with `most` calls each.
 int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most);
 
-// An object: one call and what is below it; reads the blocks of its process at its time. ERR_NOTHING where it is not
-// there.
+// Writes an object: one call and the calls below it. Reads the blocks of its process at its time. ERR_NOTHING if the
+// call does not exist.
 int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json);

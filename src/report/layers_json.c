@@ -9,7 +9,7 @@
 #include "log/iter.h"
 #include "report/layers.h"
 
-// What runs below a nonblocking call may outlast it.
+// Calls below a nonblocking call may outlast it.
 static int64_t not_negative(int64_t ns)
 {
     return ns > 0 ? ns : 0;
@@ -134,7 +134,7 @@ static void event_json(const struct log_event *event, struct json_out *json)
     json_close(json);
 }
 
-// The call and what is below it, in the order of their starts: what is below comes after what is around it.
+// The call and the calls below it, in the order of their starts: a call comes before the calls inside it.
 struct tree {
     uint64_t id;
     size_t most;

@@ -24,7 +24,7 @@ static void add_transfer(struct collect *collect, const struct log_event *event)
     collect->transfer_until_ns = end_ns;
 }
 
-// What needs the events of all processes in their order.
+// For consumers that need the events of all processes in order.
 static int add_events(void *context, const struct log_event *const *events, size_t count)
 {
     struct collect *collect = context;

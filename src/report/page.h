@@ -1,4 +1,4 @@
-// The report of a log: what it is made of, and how it is written as JSON (doc/page.md), as an HTML page and as text.
+// The report of a log: its contents, and how it is written as JSON (doc/page.md), as an HTML page and as text.
 #pragma once
 
 #include <stdio.h>
@@ -12,25 +12,25 @@
 #include "report/timeline.h"
 #include "summary/summary.h"
 
-// What is made of the events and counters, in one visit of the log. Memory depends on the numbers of processes and
-// files, not on that of events.
+// What one visit of the log collects from events and counters. Memory depends on the number of processes and files,
+// not on the number of events.
 struct collect {
     struct log *log;
-    int64_t transfer_ns; // during which any process was in a transfer
+    int64_t transfer_ns; // time with at least one process in a transfer
     int64_t transfer_until_ns;
     struct timeline timeline;
     struct layers layers;
     struct space space;
     struct files files;
     struct facts *facts;
-    uint64_t own_events; // that the program made: as many operations would a model have
-    uint64_t seen;       // events so far, for other threads to look at
+    uint64_t own_events; // that the program made: a model would have as many operations
+    uint64_t seen;       // events so far, for other threads
 };
 
 struct page {
     struct summary_source source;
     bool is_pending; // made from the log's index while the log is being read
-    double done;     // then: the part that has been read, 0 to 1
+    double done;     // if is_pending: the part of the log that has been read, 0 to 1
     struct summary summary;
     struct collect collect;
     struct model model;
@@ -39,16 +39,16 @@ struct page {
     struct text_list predictions; // JSON documents, checked
     struct text_list sentences;   // what the job did
     struct text_list not_captured;
-    struct text_list cut; // what the document leaves out for its size
+    struct text_list cut; // what the document leaves out to limit its size
 };
 
-// Reads the log. 0 or a negative code; page_free in either case.
+// Reads the log. Returns 0 or a negative code; call page_free in either case.
 int page_gather(struct page *page, const struct summary_source *source);
 // The same from the log's index, while `done` of the log has been read.
 int page_gather_index(struct page *page, const struct summary_source *source, double done);
 void page_free(struct page *page);
 
-// Adds a document of `ioseer predict --json`. ERR_FORMAT where the file is something else.
+// Adds a document of `ioseer predict --json`. ERR_FORMAT if the file is something else.
 int page_add_prediction(struct page *page, const char *path);
 // Adds the document beside the log, LOG.predict.json, if it exists.
 int page_add_own_prediction(struct page *page);

@@ -137,7 +137,7 @@ static const struct section {
     size_t most;
     size_t limit_bytes;
     bool in_index;   // known before the events are read
-    const char *cut; // what is left out where the section is too long
+    const char *cut; // what is left out if the section is too long
 } sections[] = {
     {"title", TITLE, 0, 4 * KIB, true, "title"},
     {"log", LOG, 0, 32 * KIB, true, "log"},

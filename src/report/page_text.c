@@ -18,7 +18,7 @@ static void heading(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-// Words in lines of WIDTH. The first line begins with `first`, the others are indented by its length.
+// Words in lines of WIDTH. The first line begins with `first`; the others are indented by its length.
 static void paragraph(FILE *out, const char *first, const char *text)
 {
     size_t indent = strlen(first), column = indent;
@@ -205,7 +205,7 @@ static int print_files(const struct page *page, FILE *out)
 
 // --- predictions
 
-// Another program may have written the document: values that are missing or of another type are not printed.
+// Another program may have written the document: values that are missing or have another type are not printed.
 static const char *text_at(const struct json_value *object, const char *key)
 {
     const char *text;

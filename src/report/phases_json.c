@@ -65,7 +65,7 @@ static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count,
     json_close(json);
 }
 
-// The offsets of one phase of the family where no expression gives them.
+// The offsets in one phase of the family if no expression gives them.
 static void key_offset_table(struct json_out *json, const struct op_summary *op, uint32_t ph, size_t most)
 {
     const struct model_value *value = &op->item->at[AT_OFFSET];

@@ -15,7 +15,7 @@ struct phase_run {
     uint32_t *rank; // of the processes, ascending
     size_t ranks;
     struct model_file_use files;
-    uint32_t main_file; // the one with the most bytes, an index of model->file; OP_NO_SET without one
+    uint32_t main_file; // the file with the most bytes, an index of model->file; OP_NO_SET: none
 };
 
 // Goes on to the next run, to the first one if only `model` is set. 1, 0 past the last, or a negative code.

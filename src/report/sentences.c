@@ -7,7 +7,7 @@
 #include "base/human.h"
 #include "report/page.h"
 
-// The last part of a path on one line, at most `longest` bytes of it. To be freed.
+// The last part of a path as one line of at most `longest` bytes. The caller frees it.
 static char *short_name(const char *path, size_t longest)
 {
     char *text = NULL, *part = strndup(page_base_name(path), longest);

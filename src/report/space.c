@@ -24,8 +24,8 @@ void space_free(struct space *space)
     free(space->transfers);
 }
 
-// `every` is a power of two. Threads begin at different numbers, so that many threads with few transfers thin out as
-// well.
+// `every` is a power of two. Threads begin at different numbers, so that the points of many threads with few transfers
+// get fewer, too.
 static bool is_kept(uint64_t every, uint32_t thread, uint64_t number)
 {
     return ((number + thread) & (every - 1)) == 0;
@@ -67,7 +67,7 @@ int space_add(struct space *space, const struct log_event *event)
     return 0;
 }
 
-// The last stay of the thread that began before the moment, or NULL.
+// The last stay of the thread that began before this moment, or NULL.
 static const struct model_stay *find_stay(const struct model *model, const struct space_point *point)
 {
     size_t low = 0, high = model ? model->stays : 0;

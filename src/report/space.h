@@ -1,4 +1,5 @@
-// The space of Méndez: tick, process and file offset of the transfers, as many as a picture needs, each with its phase.
+// The space of Méndez: tick, process and file offset of the transfers, each with its phase. Holds as many as a picture
+// needs.
 #pragma once
 
 #include "base/json_out.h"
@@ -16,7 +17,7 @@ struct space_point {
     uint64_t tick;
     uint64_t offset;
     uint64_t size;
-    uint32_t file; // place in the log's table
+    uint32_t file; // index in the log's table
     bool is_write;
 };
 
@@ -25,15 +26,15 @@ struct space {
     struct space_point *point;
     size_t count;
     uint64_t every;
-    uint64_t *transfers; // by thread, so far
+    uint64_t *transfers; // by thread: transfers so far
     size_t threads;
 };
 
 int space_init(struct space *space, const struct log *log);
-// Adds an event; they must come in the order of their starts.
+// Adds an event. Events must come in the order of their starts.
 int space_add(struct space *space, const struct log_event *event);
 void space_free(struct space *space);
 
-// An object. The model may be NULL: then the points are in no phase.
+// Writes an object. The model may be NULL: then the points have no phase.
 int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
                size_t name_bytes);

@@ -27,7 +27,7 @@ struct timeline_window timeline_whole(const struct log *log)
     return (struct timeline_window){0, end_ns > 0 ? end_ns : 1, 0};
 }
 
-// --- which processes are shown: those with the most time in calls, as the index says
+// --- selection of the processes: those with the most time in calls, according to the index
 
 static bool place_counts(const struct log_place *place)
 {
@@ -54,7 +54,7 @@ static size_t choose_processes(struct timeline *timeline, struct order *time)
     return shown;
 }
 
-// How many pixels a lane gets; of processes with several threads all lanes together have more.
+// The number of pixels per thread. Processes with several threads get more pixels together.
 static void choose_columns(struct timeline *timeline, size_t lanes)
 {
     if (!lanes) lanes = 1;
@@ -103,7 +103,7 @@ void timeline_free(struct timeline *timeline)
     *timeline = (struct timeline){0};
 }
 
-// --- lanes
+// --- threads
 
 static int add_lane(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *lane)
 {
@@ -120,7 +120,7 @@ static int add_lane(struct timeline *timeline, const struct log_process *process
     return 0;
 }
 
-// Threads are numbered from 0 on, each when its first event comes.
+// Threads are numbered from 0 in the order of their first events.
 static int find_lane(struct timeline *timeline, const struct log_event *event, uint32_t *lane)
 {
     while (timeline->lane_of_count <= event->thread) {
@@ -177,7 +177,7 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
     return 0;
 }
 
-// Spreads bytes over the bins that the call lasted in.
+// Distributes bytes over the bins in which the call ran.
 static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes)
 {
     double width = timeline->bin_ns;

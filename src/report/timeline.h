@@ -1,5 +1,5 @@
-// What the threads did when, in as few pieces as a picture needs: calls that are longer than a pixel stand alone, the
-// others of a pixel are put together. Where there are few calls all of them stand alone.
+// What the threads did over time, in as few spans as a picture needs: a call longer than a pixel is a span, the others
+// of a pixel become one. If there are few calls, each is a span.
 #pragma once
 
 #include "base/json_out.h"
@@ -8,18 +8,18 @@
 enum {
     TIMELINE_BINS = 800,
     TIMELINE_MAX_LANES = 256,
-    TIMELINE_CELLS = 5000, // pixels of all lanes together, unless the width is given
-    TIMELINE_ALONE = 6000, // calls up to which all stand alone
+    TIMELINE_CELLS = 5000, // pixels of all threads together, unless the width is given
+    TIMELINE_ALONE = 6000, // up to this number of calls, each is a span
 };
 
-// One call, or several of one pixel.
+// One call, or several in one pixel.
 struct timeline_span {
     int64_t start_ns;
     int64_t end_ns;
-    int64_t best_ns; // of the longest call, which the four below are of
+    int64_t best_ns; // of the longest call; the next four members belong to it
     uint64_t event;
     uint32_t call; // as in the log
-    uint32_t file; // place in the log's table, UINT32_MAX for none
+    uint32_t file; // index in the log's table; UINT32_MAX: none
     uint32_t lane;
     uint8_t class;
     uint64_t calls;
@@ -43,18 +43,18 @@ struct timeline {
     int64_t from_ns;
     int64_t to_ns;
     size_t columns;
-    int64_t column_ns; // how long one is
+    int64_t column_ns; // duration of a pixel
     double bin_ns;
     struct timeline_lane *lane;
     size_t lanes;
-    uint32_t *lane_of; // by the thread's number in the log: place in `lane`, or one of those below
+    uint32_t *lane_of; // by the thread's number in the log: index in `thread`, or one of the values below
     size_t lane_of_count;
     uint64_t lanes_left_out;
-    bool *process_shown; // by place in the log's table
+    bool *process_shown; // by index in the log's table
     struct timeline_spans longer;
     struct timeline_spans alone;
-    bool too_many;    // for all to stand alone
-    bool from_index;  // blocks were not read
+    bool too_many;    // for each call to be a span
+    bool from_index;  // no blocks were read
     double *bytes[2]; // [TIMELINE_BINS], read and written
 };
 
@@ -65,16 +65,16 @@ struct timeline_window {
 };
 
 int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window);
-// Adds an event; they must come in the order of their starts.
+// Adds an event. Events must come in the order of their starts.
 int timeline_add(struct timeline *timeline, const struct log_event *event);
-// As the log's index has it: nothing is read.
+// From the log's index: reads no events.
 int timeline_from_index(struct timeline *timeline, struct log *log);
-// Reads what the window shows: blocks that are narrower than a pixel by their sums only, where there are too many.
+// Reads the window. If it has too many calls, blocks narrower than a pixel are drawn from their sums in the index.
 int timeline_read(struct timeline *timeline, struct log *log);
 void timeline_free(struct timeline *timeline);
 
-// An object. `most` spans at most; names of files take at most `name_bytes`.
+// Writes an object with at most `most` spans and `name_bytes` bytes of file names.
 int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes);
 
-// The time that the log is about.
+// The time span of the log.
 struct timeline_window timeline_whole(const struct log *log);

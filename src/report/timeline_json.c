@@ -7,7 +7,7 @@
 #include "report/name_list.h"
 #include "report/timeline.h"
 
-// --- lanes
+// --- threads
 
 struct lane_order {
     uint32_t lane;
@@ -37,7 +37,7 @@ static void lane_json(const struct timeline_lane *lane, unsigned number_in_proce
                    m_text("host", process->host), m_text("name", name), m_seconds("seconds", lane->busy_ns));
 }
 
-// Writes the lanes in their order; gives each one's place in it.
+// Writes the threads in order and returns the index of each.
 static int lanes_json(const struct timeline *timeline, struct json_out *json, uint32_t *place)
 {
     struct lane_order *order = malloc((timeline->lanes + 1) * sizeof *order);
@@ -73,7 +73,7 @@ static int compare_lengths(const void *a, const void *b)
     return left_ns > right_ns ? -1 : left_ns < right_ns;
 }
 
-// All that are to be shown, in one array.
+// Copies all spans to be shown into one array.
 static int gather(const struct timeline *timeline, size_t most, struct timeline_spans *out)
 {
     const struct timeline_spans *from = timeline->too_many ? &timeline->longer : &timeline->alone;
@@ -88,7 +88,7 @@ static int gather(const struct timeline *timeline, size_t most, struct timeline_
             if (cell->calls) out->span[out->count++] = *cell;
         }
     }
-    if (out->count > most) { // the longest ones show most
+    if (out->count > most) { // keeps the longest
         qsort(out->span, out->count, sizeof *out->span, compare_lengths);
         out->count = most;
     }

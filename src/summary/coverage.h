@@ -26,10 +26,10 @@ void coverage_add(struct coverage *coverage, const struct log_stats_record *reco
 void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT]);
 int coverage_finish(struct coverage *coverage, const struct log *log);
 
-// The accounted fraction, unrounded: over 1 where more was captured than counted. Returns false where it is unknown.
+// The accounted fraction, unrounded: over 1 if more was captured than counted. Returns false if it is unknown.
 bool coverage_fraction(const struct coverage *coverage, unsigned direction, double *fraction);
 
-// Bytes that the kernel counted and nothing above explains; 0 where nothing is missing.
+// Bytes that the kernel counted and nothing above explains; 0 if nothing is missing.
 uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction);
 
 enum coverage_kind { COVERAGE_RECORDED, COVERAGE_LEFT_OUT, COVERAGE_UNSEEN };

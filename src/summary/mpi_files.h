@@ -31,7 +31,7 @@ struct mpi_files {
 void mpi_files_init(struct mpi_files *files);
 // Events may come in any order and from several threads.
 int mpi_files_add(struct mpi_files *files, const struct log_event *event);
-void mpi_files_sort(struct mpi_files *files); // after the last event, before the two below
+void mpi_files_sort(struct mpi_files *files); // after the last event, before the next two
 void mpi_files_free(struct mpi_files *files);
 
 // The uses of this kind of the file, in the order of their first calls.

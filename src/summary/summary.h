@@ -52,7 +52,7 @@ struct summary_totals {
     int64_t run_ns;
     int64_t io_mean_ns; // per process
     int64_t io_most_ns;
-    double io_share; // mean divided by run time; below 0 where it is unknown
+    double io_share; // mean divided by run time; negative: unknown
 };
 
 struct summary {
