@@ -39,7 +39,7 @@ static void free_mount(struct mount *mount)
 }
 
 // "36 35 98:0 /root /point options optional… - type source options"
-static int take_line(struct mounts *mounts, const char *line)
+static int parse_line(struct mounts *mounts, const char *line)
 {
     struct mount mount = {0};
     unsigned major_number, minor_number;
@@ -65,7 +65,7 @@ int mounts_read(struct mounts *mounts, const char *path)
     char *line = NULL;
     size_t room = 0;
     int code = 0;
-    while (code == 0 && getline(&line, &room, file) >= 0) code = take_line(mounts, line);
+    while (code == 0 && getline(&line, &room, file) >= 0) code = parse_line(mounts, line);
     free(line);
     fclose(file);
     if (code < 0) mounts_free(mounts);

@@ -109,7 +109,7 @@ void facts_free(struct facts *facts)
 
 // --- the file and process of an event
 
-static int find_file(struct facts *facts, const struct log_file *file, struct facts_file **out)
+static int lookup_file(struct facts *facts, const struct log_file *file, struct facts_file **out)
 {
     struct facts_file **place = &facts->file[log_file_index(facts->log, file)];
     if (!*place) {
@@ -122,7 +122,8 @@ static int find_file(struct facts *facts, const struct log_file *file, struct fa
 }
 
 // *out is NULL beyond the limit.
-static int find_use(struct facts *facts, const struct log_event *event, struct facts_file *file, struct facts_use **out)
+static int lookup_use(struct facts *facts, const struct log_event *event, struct facts_file *file,
+                      struct facts_use **out)
 {
     uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
     uint32_t number = (uint32_t)log_file_index(facts->log, event->file);
@@ -283,11 +284,11 @@ static void sum_request(struct facts *facts, const struct log_event *event, stru
     facts_sum_add(&file->below[collective], bytes, ns);
 }
 
-static int take_request(struct facts *facts, const struct log_event *event, struct facts_file *file)
+static int add_request(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
     unsigned direction = event->call->class == CLASS_WRITE;
     struct facts_use *use;
-    FORWARD(find_use(facts, event, file, &use));
+    FORWARD(lookup_use(facts, event, file, &use));
     if (!event->raw.has_offset || event->call->traits & CALL_ASYNC || !use) return 0;
     file->processes[direction] += !use->moved[direction];
     use->moved[direction] = true;
@@ -317,7 +318,7 @@ static uint64_t count_pieces(const struct datatype_item *item, uint32_t count)
     return pieces;
 }
 
-static int take_view(struct facts *facts, const struct log_event *event, struct facts_use *use)
+static int add_view(struct facts *facts, const struct log_event *event, struct facts_use *use)
 {
     const struct datatype *flat;
     use->view_bytes = use->view_pieces = 0;
@@ -328,13 +329,13 @@ static int take_view(struct facts *facts, const struct log_event *event, struct 
     return 0;
 }
 
-static int take_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file)
+static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_use *use;
-    FORWARD(find_use(facts, event, file, &use));
+    FORWARD(lookup_use(facts, event, file, &use));
     if (!use) return 0;
-    if (event->filetype) return take_view(facts, event, use);
+    if (event->filetype) return add_view(facts, event, use);
     if (!log_class_moves(event->call->class)) return 0;
     unsigned direction = event->call->class == CLASS_WRITE;
     bool collective = event->call->traits & CALL_COLLECTIVE;
@@ -352,13 +353,13 @@ static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns)
     if ((*count)++) facts_sum_add(again, 0, ns);
 }
 
-static int take_other(struct facts *facts, const struct log_event *event, struct facts_file *file)
+static int add_other(struct facts *facts, const struct log_event *event, struct facts_file *file)
 {
     const struct log_call *call = event->call;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     int64_t ns = log_event_busy_ns(event);
     struct facts_use *use = NULL;
-    if (file) FORWARD(find_use(facts, event, file, &use));
+    if (file) FORWARD(lookup_use(facts, event, file, &use));
     if (call->class == CLASS_SYNC) {
         if (file) facts_sum_add(&file->sync, 0, ns);
         if (use) add_again(&process->sync_again, &use->syncs, ns);
@@ -387,11 +388,11 @@ int facts_add(struct facts *facts, const struct log_event *event)
     if (!event->has_parent) add_line(facts, event);
     if (event->moves)
         facts_sum_add(&process->own[call->class == CLASS_WRITE], log_event_bytes(event), log_event_busy_ns(event));
-    if (event->file) FORWARD(find_file(facts, event->file, &file));
-    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? take_mpi(facts, event, file) : 0;
-    if (!log_class_moves(call->class)) return take_other(facts, event, file);
+    if (event->file) FORWARD(lookup_file(facts, event->file, &file));
+    if (call->layer == LAYER_MPIIO) return file && !event->raw.error ? add_mpi(facts, event, file) : 0;
+    if (!log_class_moves(call->class)) return add_other(facts, event, file);
     if (call->layer == LAYER_POSIX && file && !event->raw.error && log_event_bytes(event))
-        return take_request(facts, event, file);
+        return add_request(facts, event, file);
     return 0;
 }
 

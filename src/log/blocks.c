@@ -13,7 +13,7 @@ static int add_class_sum(uint64_t sums[CLASS_COUNT], uint64_t packed)
     return 0;
 }
 
-static int take_place_field(struct log_place *place, const struct field *field)
+static int parse_place_field(struct log_place *place, const struct field *field)
 {
     switch (field->key) {
     case INDEX_OFFSET: place->offset = field->number; return 0;
@@ -30,25 +30,25 @@ static int take_place_field(struct log_place *place, const struct field *field)
     }
 }
 
-static int take_place(struct log *log, struct fields_in body)
+static int parse_place(struct log *log, struct fields_in body)
 {
     struct log_place *place = table_add(&log->places, sizeof *place);
     struct field field;
     int more;
     RETURN_IF(!place, -ENOMEM);
-    while ((more = fields_next(&body, &field)) > 0) FORWARD(take_place_field(place, &field));
+    while ((more = fields_next(&body, &field)) > 0) FORWARD(parse_place_field(place, &field));
     RETURN_IF(place->offset < LOG_HEADER_BYTES || place->offset >= log->size, ERR_FORMAT);
     return more;
 }
 
-static int take_index_block(struct log *log, const struct bytes *raw)
+static int parse_index_block(struct log *log, const struct bytes *raw)
 {
     struct fields_in in = fields_of(raw);
     struct fields_in body;
     unsigned kind;
     int more;
     while ((more = fields_next_record(&in, &kind, &body)) > 0) {
-        if (kind == RECORD_BLOCK) FORWARD(take_place(log, body));
+        if (kind == RECORD_BLOCK) FORWARD(parse_place(log, body));
     }
     return more;
 }
@@ -66,7 +66,7 @@ static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, 
         struct log_block block;
         FORWARD(log_read_block_at(log, offset, &block, stored, raw));
         RETURN_IF(block.type != BLOCK_INDEX, ERR_FORMAT);
-        FORWARD(take_index_block(log, raw));
+        FORWARD(parse_index_block(log, raw));
         offset += LOG_BLOCK_HEADER_BYTES + block.stored_len;
     }
     return offset == *end ? 0 : ERR_FORMAT;
@@ -87,7 +87,7 @@ static int add_found(struct log *log, const struct log_block *block, uint64_t of
 }
 
 // Moves `offset` to the next mark of a block, or to the end.
-static int find_mark(const struct log *log, uint64_t end, uint64_t *offset)
+static int search_mark(const struct log *log, uint64_t end, uint64_t *offset)
 {
     enum { WINDOW_BYTES = 16 << 10 };
     uint8_t window[WINDOW_BYTES], mark[LOG_BLOCK_HEADER_BYTES];
@@ -123,7 +123,7 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
     if (code == 0) log->health.events_damaged += block.events;
     RETURN_IF(code < 0 && code > ERR_FORMAT, code); // the file cannot be read
     uint64_t next = *offset + 1;
-    FORWARD(find_mark(log, end, &next));
+    FORWARD(search_mark(log, end, &next));
     log->health.bytes_skipped += next - *offset;
     *offset = next;
     return 0;

@@ -64,7 +64,7 @@ static bool passes(struct log_cursor *cursor)
 // --- numbers of the log
 
 // The log's number of the stream that has this number in its process. Returns false if it is unknown.
-static bool find_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream)
+static bool lookup_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream)
 {
     const struct log *log = cursor->log;
     uint64_t key = lookup_pair(cursor->place->process->id, (uint32_t)local);
@@ -79,7 +79,7 @@ static inline uint64_t id_of(const struct log_cursor *cursor)
     const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
     const struct stream_event *raw = &cursor->raw_event;
     uint32_t stream = cursor->stream;
-    if ((raw->attribute_mask & own) == own) find_stream(cursor, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
+    if ((raw->attribute_mask & own) == own) lookup_stream(cursor, raw->attribute[ATTRIBUTE_OWN_STREAM], &stream);
     return lookup_pair(stream, (uint32_t)raw->number);
 }
 
@@ -221,7 +221,7 @@ static inline void complete_parent(struct log_cursor *cursor)
     if (!event->has_parent) return;
     uint32_t stream = cursor->stream;
     if (raw->attribute_mask & 1u << ATTRIBUTE_PARENT_STREAM)
-        event->has_parent = find_stream(cursor, raw->attribute[ATTRIBUTE_PARENT_STREAM], &stream);
+        event->has_parent = lookup_stream(cursor, raw->attribute[ATTRIBUTE_PARENT_STREAM], &stream);
     event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
 }
 

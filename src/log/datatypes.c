@@ -15,7 +15,7 @@ static int check_form(struct log *log, const struct log_datatype *type)
     return 0;
 }
 
-int log_take_datatype(struct log *log, struct fields_in body)
+int log_parse_datatype(struct log *log, struct fields_in body)
 {
     struct field f[DATATYPE_HASH + 1];
     const char *form = NULL;
@@ -30,18 +30,18 @@ int log_take_datatype(struct log *log, struct fields_in body)
         .hash = f[DATATYPE_HASH].number,
         .form_len = f[DATATYPE_FORM].len,
     };
-    FORWARD(log_take_text(log, &f[DATATYPE_NAME], &type.name));
-    FORWARD(log_take_text(log, &f[DATATYPE_FORM], &form));
+    FORWARD(log_parse_text(log, &f[DATATYPE_NAME], &type.name));
+    FORWARD(log_parse_text(log, &f[DATATYPE_FORM], &form));
     type.form = (const uint8_t *)form;
     FORWARD(check_form(log, &type));
     return log_put_row(&log->datatypes, &log->datatype_by_id, type.id, &type, sizeof type);
 }
 
 // "name", a zero byte, "value".
-static int take_hint(struct log *log, const struct field *field, struct log_hint_list *list)
+static int parse_hint(struct log *log, const struct field *field, struct log_hint_list *list)
 {
     const char *text;
-    FORWARD(log_take_text(log, field, &text));
+    FORWARD(log_parse_text(log, field, &text));
     size_t name_len = strlen(text);
     RETURN_IF(name_len >= field->len, ERR_FORMAT);
     // The capacity is a power of two: the list is full when its length is one.
@@ -55,21 +55,21 @@ static int take_hint(struct log *log, const struct field *field, struct log_hint
     return 0;
 }
 
-int log_take_hints(struct log *log, struct fields_in body)
+int log_parse_hints(struct log *log, struct fields_in body)
 {
     struct log_hints hints = {0};
     struct field field;
     int more;
     while ((more = fields_next(&body, &field)) > 0) {
         if (field.key == HINTS_ID) hints.id = (uint32_t)field.number;
-        if (field.key == HINTS_ASKED) FORWARD(take_hint(log, &field, &hints.asked));
-        if (field.key == HINTS_IN_FORCE) FORWARD(take_hint(log, &field, &hints.in_force));
+        if (field.key == HINTS_ASKED) FORWARD(parse_hint(log, &field, &hints.asked));
+        if (field.key == HINTS_IN_FORCE) FORWARD(parse_hint(log, &field, &hints.in_force));
     }
     FORWARD(more);
     return log_put_row(&log->hints, &log->hints_by_id, hints.id, &hints, sizeof hints);
 }
 
-static uint32_t find_local(const struct lookup *by_local, const struct log_process *process, uint64_t local)
+static uint32_t lookup_local(const struct lookup *by_local, const struct log_process *process, uint64_t local)
 {
     if (local == 0 || local > UINT32_MAX) return LOOKUP_NONE;
     return lookup_find(by_local, lookup_pair(process->id, (uint32_t)local));
@@ -78,13 +78,13 @@ static uint32_t find_local(const struct lookup *by_local, const struct log_proce
 const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
                                                 uint64_t local)
 {
-    uint32_t at = find_local(&log->datatype_by_local, process, local);
+    uint32_t at = lookup_local(&log->datatype_by_local, process, local);
     return at == LOOKUP_NONE ? NULL : log_datatype_at(log, at);
 }
 
 const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local)
 {
-    uint32_t at = find_local(&log->hints_by_local, process, local);
+    uint32_t at = lookup_local(&log->hints_by_local, process, local);
     return at == LOOKUP_NONE ? NULL : log_hints_at(log, at);
 }
 

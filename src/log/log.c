@@ -131,7 +131,7 @@ static int read_records(struct log *log)
         if (place->type != BLOCK_RECORDS) continue;
         struct log_block block;
         code = log_read_block(log, place, &block, &raw);
-        if (code == 0) code = log_take_records(log, &raw);
+        if (code == 0) code = log_parse_records(log, &raw);
         if (place->damaged) code = 0;
     }
     bytes_free(&raw);

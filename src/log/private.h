@@ -112,19 +112,19 @@ int log_read_events(struct log *log, const struct log_place *place, struct log_b
 // Fills `places`, from the index if it is good.
 int log_find_blocks(struct log *log);
 // Adds the records of one block to the tables. Counts and skips those that make no sense.
-int log_take_records(struct log *log, const struct bytes *raw);
+int log_parse_records(struct log *log, const struct bytes *raw);
 // Parsers of fields and records that several files share.
-int log_take_text(struct log *log, const struct field *field, const char **text);
-int64_t log_take_ns(int64_t ns);
+int log_parse_text(struct log *log, const struct field *field, const char **text);
+int64_t log_limit_ns(int64_t ns);
 // Adds a row. With a lookup, replaces a row with the same key.
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes);
-int log_take_datatype(struct log *log, struct fields_in body);
-int log_take_hints(struct log *log, struct fields_in body);
+int log_parse_datatype(struct log *log, struct fields_in body);
+int log_parse_hints(struct log *log, struct fields_in body);
 
 // Turns numbers into pointers, after all records are read.
 int log_link(struct log *log);
 // Finds the ranks that ran together.
-int log_find_worlds(struct log *log);
+int log_assign_worlds(struct log *log);
 
 // Counts a block as damaged, once. `events_left` is the number of events lost with it.
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);

@@ -10,7 +10,7 @@
 #include "log/private.h"
 
 // A text of its own, ended by a 0 byte. Stays as it is where the record has no such field.
-int log_take_text(struct log *log, const struct field *field, const char **text)
+int log_parse_text(struct log *log, const struct field *field, const char **text)
 {
     if (!field->key) return 0;
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
@@ -23,7 +23,7 @@ int log_take_text(struct log *log, const struct field *field, const char **text)
 }
 
 // The capacity is a power of two: the list is full when its length is one.
-static int take_word(struct log *log, const struct field *field, struct log_strings *words)
+static int parse_word(struct log *log, const struct field *field, struct log_strings *words)
 {
     if ((words->count & (words->count - 1)) == 0) {
         size_t room = words->count ? words->count * 2 : 1;
@@ -32,30 +32,30 @@ static int take_word(struct log *log, const struct field *field, struct log_stri
         if (words->count) memcpy(bigger, words->word, words->count * sizeof *bigger);
         words->word = bigger;
     }
-    FORWARD(log_take_text(log, field, &words->word[words->count]));
+    FORWARD(log_parse_text(log, field, &words->word[words->count]));
     words->count++;
     return 0;
 }
 
 // All words of a key.
-static int take_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words)
+static int parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words)
 {
     struct field field;
     while (fields_next(&body, &field) > 0) {
-        if (field.key == key) FORWARD(take_word(log, &field, words));
+        if (field.key == key) FORWARD(parse_word(log, &field, words));
     }
     return 0;
 }
 
 // Larger times mean damage. The limit keeps sums of times in range.
-int64_t log_take_ns(int64_t ns)
+int64_t log_limit_ns(int64_t ns)
 {
     const int64_t limit = INT64_MAX / 4;
     if (ns > limit) return limit;
     return ns < -limit ? -limit : ns;
 }
 
-static int take_job(struct log *log, struct fields_in body)
+static int parse_job(struct log *log, struct fields_in body)
 {
     struct field f[JOB_COMPLETE + 1];
     FORWARD(fields_by_key(body, f, JOB_COMPLETE + 1));
@@ -71,11 +71,11 @@ static int take_job(struct log *log, struct fields_in body)
         .nprocs = f[JOB_NPROCS].number,
         .complete = f[JOB_COMPLETE].number == 1,
     };
-    FORWARD(log_take_text(log, &f[JOB_HOST], &log->job.host));
-    FORWARD(log_take_text(log, &f[JOB_CWD], &log->job.cwd));
-    FORWARD(log_take_text(log, &f[JOB_VERSION], &log->job.version));
-    FORWARD(log_take_text(log, &f[JOB_ID], &log->job.id));
-    return take_words(log, body, JOB_COMMAND, &log->job.command);
+    FORWARD(log_parse_text(log, &f[JOB_HOST], &log->job.host));
+    FORWARD(log_parse_text(log, &f[JOB_CWD], &log->job.cwd));
+    FORWARD(log_parse_text(log, &f[JOB_VERSION], &log->job.version));
+    FORWARD(log_parse_text(log, &f[JOB_ID], &log->job.id));
+    return parse_words(log, body, JOB_COMMAND, &log->job.command);
 }
 
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes)
@@ -89,7 +89,7 @@ int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const 
 }
 
 // Numbers whose low four bits say which item of an array they belong to.
-static void take_indexed(struct log_process *process, const struct field *field)
+static void parse_indexed(struct log_process *process, const struct field *field)
 {
     unsigned index = field->number & 15;
     uint64_t value = field->number >> 4;
@@ -111,9 +111,9 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
         .pid = (uint32_t)f[PROCESS_PID].number,
         .ppid = (uint32_t)f[PROCESS_PPID].number,
         .uid = (uint32_t)f[PROCESS_UID].number,
-        .start_ns = log_take_ns((int64_t)f[PROCESS_START_NS].number),
+        .start_ns = log_limit_ns((int64_t)f[PROCESS_START_NS].number),
         .has_end = f[PROCESS_END_NS].key,
-        .end_ns = log_take_ns((int64_t)f[PROCESS_END_NS].number),
+        .end_ns = log_limit_ns((int64_t)f[PROCESS_END_NS].number),
         .exit = (unsigned)f[PROCESS_EXIT].number,
         .exit_value = (uint32_t)f[PROCESS_EXIT_VALUE].number,
         .trace_ended = (unsigned)f[PROCESS_TRACE_ENDED].number,
@@ -122,11 +122,11 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
         .local_rank = (int64_t)(uint32_t)f[PROCESS_LOCAL_RANK].number - 1,
         .mpi_size = f[PROCESS_MPI_SIZE].number,
         .clock.origin_units = f[PROCESS_CLOCK_UNITS].number,
-        .clock.origin_ns = log_take_ns(varint_unfold(f[PROCESS_CLOCK_NS].number)),
+        .clock.origin_ns = log_limit_ns(varint_unfold(f[PROCESS_CLOCK_NS].number)),
         .clock.span_units = f[PROCESS_CLOCK_SPAN_UNITS].number,
         .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
         .io_known = f[PROCESS_IO_NS].key,
-        .io_ns = log_take_ns((int64_t)f[PROCESS_IO_NS].number),
+        .io_ns = log_limit_ns((int64_t)f[PROCESS_IO_NS].number),
         .chars_known = f[PROCESS_READ_CHARS].key,
         .read_chars = f[PROCESS_READ_CHARS].number,
         .write_chars = f[PROCESS_WRITE_CHARS].number,
@@ -139,22 +139,22 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
     };
 }
 
-static int take_process(struct log *log, struct fields_in body)
+static int parse_process(struct log *log, struct fields_in body)
 {
     struct field f[PROCESS_IO_NS + 1], field;
     FORWARD(fields_by_key(body, f, PROCESS_IO_NS + 1));
     struct log_process process = process_of(f);
     if (process.clock.span_units == 0) process.clock.span_units = process.clock.span_ns = 1;
-    FORWARD(log_take_text(log, &f[PROCESS_HOST], &process.host));
-    FORWARD(log_take_text(log, &f[PROCESS_EXE], &process.exe));
-    FORWARD(log_take_text(log, &f[PROCESS_CWD], &process.cwd));
-    FORWARD(log_take_text(log, &f[PROCESS_MPI], &process.mpi));
-    FORWARD(take_words(log, body, PROCESS_ARG, &process.args));
-    while (fields_next(&body, &field) > 0) take_indexed(&process, &field);
+    FORWARD(log_parse_text(log, &f[PROCESS_HOST], &process.host));
+    FORWARD(log_parse_text(log, &f[PROCESS_EXE], &process.exe));
+    FORWARD(log_parse_text(log, &f[PROCESS_CWD], &process.cwd));
+    FORWARD(log_parse_text(log, &f[PROCESS_MPI], &process.mpi));
+    FORWARD(parse_words(log, body, PROCESS_ARG, &process.args));
+    while (fields_next(&body, &field) > 0) parse_indexed(&process, &field);
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
-static int take_file(struct log *log, struct fields_in body)
+static int parse_file(struct log *log, struct fields_in body)
 {
     struct field f[FILE_FS_NAME + 1];
     FORWARD(fields_by_key(body, f, FILE_FS_NAME + 1));
@@ -168,13 +168,13 @@ static int take_file(struct log *log, struct fields_in body)
         .fs_type = f[FILE_FS_TYPE].number,
         .type = (uint32_t)f[FILE_TYPE].number,
     };
-    FORWARD(log_take_text(log, &f[FILE_NAME], &file.name));
-    FORWARD(log_take_text(log, &f[FILE_MOUNT], &file.mount));
-    FORWARD(log_take_text(log, &f[FILE_FS_NAME], &file.fs_name));
+    FORWARD(log_parse_text(log, &f[FILE_NAME], &file.name));
+    FORWARD(log_parse_text(log, &f[FILE_MOUNT], &file.mount));
+    FORWARD(log_parse_text(log, &f[FILE_FS_NAME], &file.fs_name));
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
-static int take_call(struct log *log, struct fields_in body)
+static int parse_call(struct log *log, struct fields_in body)
 {
     struct field f[CALL_TRAITS + 1];
     FORWARD(fields_by_key(body, f, CALL_TRAITS + 1));
@@ -187,12 +187,12 @@ static int take_call(struct log *log, struct fields_in body)
         .class = f[CALL_CLASS].number < CLASS_COUNT ? (uint8_t)f[CALL_CLASS].number : CLASS_NONE,
         .traits = (uint8_t)f[CALL_TRAITS].number,
     };
-    FORWARD(log_take_text(log, &f[CALL_NAME], &call.name));
+    FORWARD(log_parse_text(log, &f[CALL_NAME], &call.name));
     call.build_id = call_find(call.name, call.id);
     return log_put_row(&log->calls, NULL, 0, &call, sizeof call);
 }
 
-static int take_loss(struct log *log, struct fields_in body)
+static int parse_loss(struct log *log, struct fields_in body)
 {
     struct field f[LOSS_TEXT + 1];
     FORWARD(fields_by_key(body, f, LOSS_TEXT + 1));
@@ -202,23 +202,23 @@ static int take_loss(struct log *log, struct fields_in body)
         .count = f[LOSS_COUNT].number,
         .bytes = f[LOSS_BYTES].number,
     };
-    FORWARD(log_take_text(log, &f[LOSS_TEXT], &loss.text));
+    FORWARD(log_parse_text(log, &f[LOSS_TEXT], &loss.text));
     FORWARD(log_put_row(&log->losses, NULL, 0, &loss, sizeof loss));
     return log_put_row(&log->loss_processes, NULL, 0, &process, sizeof process);
 }
 
-static int take_setting(struct log *log, struct fields_in body)
+static int parse_setting(struct log *log, struct fields_in body)
 {
     struct log_setting setting = {0};
     struct field f[SETTING_VALUE + 1];
     FORWARD(fields_by_key(body, f, SETTING_VALUE + 1));
-    FORWARD(log_take_text(log, &f[SETTING_NAME], &setting.name));
-    FORWARD(log_take_text(log, &f[SETTING_VALUE], &setting.value));
+    FORWARD(log_parse_text(log, &f[SETTING_NAME], &setting.name));
+    FORWARD(log_parse_text(log, &f[SETTING_VALUE], &setting.value));
     RETURN_IF(!setting.name, ERR_FORMAT);
     return log_put_row(&log->settings, NULL, 0, &setting, sizeof setting);
 }
 
-static int take_stream(struct log *log, struct fields_in body)
+static int parse_stream(struct log *log, struct fields_in body)
 {
     struct field f[STREAM_LOCAL + 1];
     FORWARD(fields_by_key(body, f, STREAM_LOCAL + 1));
@@ -230,7 +230,7 @@ static int take_stream(struct log *log, struct fields_in body)
     return log_put_row(&log->streams, &log->stream_by_id, row.id, &row, sizeof row);
 }
 
-static int take_link(struct table *links, struct fields_in body)
+static int parse_link(struct table *links, struct fields_in body)
 {
     struct field f[LINK_GLOBAL + 1];
     FORWARD(fields_by_key(body, f, LINK_GLOBAL + 1));
@@ -242,17 +242,17 @@ static int take_link(struct table *links, struct fields_in body)
     return log_put_row(links, NULL, 0, &row, sizeof row);
 }
 
-static int take_callsite(struct log *log, struct fields_in body)
+static int parse_callsite(struct log *log, struct fields_in body)
 {
     struct field f[CALLSITE_PROCESS + 1];
     FORWARD(fields_by_key(body, f, CALLSITE_PROCESS + 1));
     struct callsite_row row = {(uint32_t)f[CALLSITE_PROCESS].number, (uint32_t)f[CALLSITE_ID].number, NULL};
-    FORWARD(log_take_text(log, &f[CALLSITE_LINE], &row.line));
+    FORWARD(log_parse_text(log, &f[CALLSITE_LINE], &row.line));
     uint64_t key = lookup_pair(row.process, row.id);
     return log_put_row(&log->callsites, &log->callsite_by_id, key, &row, sizeof row);
 }
 
-static int take_counters(struct log *log, struct fields_in body)
+static int parse_counters(struct log *log, struct fields_in body)
 {
     struct field f[COUNTERS_PROCESS + 1];
     size_t len = (size_t)(body.end - body.at);
@@ -267,7 +267,7 @@ static int take_counters(struct log *log, struct fields_in body)
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
 }
 
-static int take_device(struct log *log, struct fields_in body)
+static int parse_device(struct log *log, struct fields_in body)
 {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
@@ -276,11 +276,11 @@ static int take_device(struct log *log, struct fields_in body)
         .id = (uint32_t)f[DEVICE_ID].number,
         .name = "",
         .number = f[DEVICE_NUMBER].number,
-        .start_ns = log_take_ns((int64_t)f[DEVICE_START_NS].number),
+        .start_ns = log_limit_ns((int64_t)f[DEVICE_START_NS].number),
     };
-    FORWARD(log_take_text(log, &f[DEVICE_NAME], &device.name));
-    FORWARD(log_take_text(log, &f[DEVICE_HOST], &device.host));
-    FORWARD(log_take_text(log, &f[DEVICE_SAMPLES], &samples));
+    FORWARD(log_parse_text(log, &f[DEVICE_NAME], &device.name));
+    FORWARD(log_parse_text(log, &f[DEVICE_HOST], &device.host));
+    FORWARD(log_parse_text(log, &f[DEVICE_SAMPLES], &samples));
     if (samples) {
         const uint8_t *at = (const uint8_t *)samples;
         device.samples = (struct device_samples_in){at, at + f[DEVICE_SAMPLES].len};
@@ -289,29 +289,29 @@ static int take_device(struct log *log, struct fields_in body)
     return log_put_row(&log->devices, &log->device_by_id, device.id, &device, sizeof device);
 }
 
-static int take_record(struct log *log, unsigned kind, struct fields_in body)
+static int parse_record(struct log *log, unsigned kind, struct fields_in body)
 {
     switch (kind) {
-    case RECORD_JOB: return take_job(log, body);
-    case RECORD_PROCESS: return take_process(log, body);
-    case RECORD_FILE: return take_file(log, body);
-    case RECORD_CALL: return take_call(log, body);
-    case RECORD_PROCESS_FILE: return take_link(&log->process_files, body);
-    case RECORD_DATATYPE: return log_take_datatype(log, body);
-    case RECORD_PROCESS_DATATYPE: return take_link(&log->process_datatypes, body);
-    case RECORD_HINTS: return log_take_hints(log, body);
-    case RECORD_PROCESS_HINTS: return take_link(&log->process_hints, body);
-    case RECORD_DEVICE: return take_device(log, body);
-    case RECORD_CALLSITE: return take_callsite(log, body);
-    case RECORD_LOSS: return take_loss(log, body);
-    case RECORD_COUNTERS: return take_counters(log, body);
-    case RECORD_STREAM: return take_stream(log, body);
-    case RECORD_SETTING: return take_setting(log, body);
+    case RECORD_JOB: return parse_job(log, body);
+    case RECORD_PROCESS: return parse_process(log, body);
+    case RECORD_FILE: return parse_file(log, body);
+    case RECORD_CALL: return parse_call(log, body);
+    case RECORD_PROCESS_FILE: return parse_link(&log->process_files, body);
+    case RECORD_DATATYPE: return log_parse_datatype(log, body);
+    case RECORD_PROCESS_DATATYPE: return parse_link(&log->process_datatypes, body);
+    case RECORD_HINTS: return log_parse_hints(log, body);
+    case RECORD_PROCESS_HINTS: return parse_link(&log->process_hints, body);
+    case RECORD_DEVICE: return parse_device(log, body);
+    case RECORD_CALLSITE: return parse_callsite(log, body);
+    case RECORD_LOSS: return parse_loss(log, body);
+    case RECORD_COUNTERS: return parse_counters(log, body);
+    case RECORD_STREAM: return parse_stream(log, body);
+    case RECORD_SETTING: return parse_setting(log, body);
     default: return 0; // from a newer writer
     }
 }
 
-int log_take_records(struct log *log, const struct bytes *raw)
+int log_parse_records(struct log *log, const struct bytes *raw)
 {
     struct fields_in in = fields_of(raw);
     struct fields_in body;
@@ -320,7 +320,7 @@ int log_take_records(struct log *log, const struct bytes *raw)
     log->record_bytes += raw->len;
     RETURN_IF(log->record_bytes > LOG_MAX_RECORD_BYTES, ERR_LIMIT);
     while ((more = fields_next_record(&in, &kind, &body)) > 0) {
-        int code = take_record(log, kind, body);
+        int code = parse_record(log, kind, body);
         RETURN_IF(code == -ENOMEM, code);
         log->health.records_damaged += code < 0;
     }
@@ -432,7 +432,7 @@ int log_link(struct log *log)
     FORWARD(link_locals(&log->process_files, &log->file_by_id, &log->file_by_local));
     FORWARD(link_locals(&log->process_datatypes, &log->datatype_by_id, &log->datatype_by_local));
     FORWARD(link_locals(&log->process_hints, &log->hints_by_id, &log->hints_by_local));
-    FORWARD(log_find_worlds(log));
+    FORWARD(log_assign_worlds(log));
     FORWARD(link_streams(log));
     return sort_places(log);
 }

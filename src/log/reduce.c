@@ -6,62 +6,63 @@
 
 #include "base/err.h"
 #include "base/varint.h"
-#include "log/kept.h"
+#include "log/record_store.h"
 #include "log/stats_slot.h"
 
-enum { TALLY_BUDGET = 4 << 20 }; // values beyond the candidates, in all stored records or in one joined record
+enum { VALUE_BUDGET = 4 << 20 }; // values beyond the candidates, in all stored records or in one joined record
 
 struct reduction {
     struct log *log;
-    struct log_kept_list list; // each record is followed by the values in its two counts
-    uint32_t tally_budget;
-    log_stats_take *take;
+    struct log_record_store list; // each record is followed by the values in its two counts
+    uint32_t value_budget;
+    log_stats_callback *callback;
     void *context;
 };
 
 // --- storing
 
-static int keep_tally(struct reduction *reduction, const struct log_tally *tally)
+static int store_counts(struct reduction *reduction, const struct log_value_counts *counts)
 {
-    uint32_t count = tally->count < reduction->tally_budget ? tally->count : reduction->tally_budget;
-    reduction->tally_budget -= count;
+    uint32_t count = counts->count < reduction->value_budget ? counts->count : reduction->value_budget;
+    reduction->value_budget -= count;
     FORWARD(bytes_append_varint(&reduction->list.data, count));
     for (uint32_t i = 0; i < count; i++) {
-        FORWARD(bytes_append_varint(&reduction->list.data, tally->item[i].value));
-        FORWARD(bytes_append_varint(&reduction->list.data, tally->item[i].count));
+        FORWARD(bytes_append_varint(&reduction->list.data, counts->item[i].value));
+        FORWARD(bytes_append_varint(&reduction->list.data, counts->item[i].count));
     }
     return 0;
 }
 
-static int keep(struct log_stats_slot *slot, void *context)
+static int store(struct log_stats_slot *slot, void *context)
 {
     struct reduction *reduction = context;
-    FORWARD(log_kept_add(&reduction->list, &slot->record));
-    FORWARD(keep_tally(reduction, &slot->sizes));
-    return keep_tally(reduction, &slot->strides);
+    FORWARD(log_record_store_add(&reduction->list, &slot->record));
+    FORWARD(store_counts(reduction, &slot->sizes));
+    return store_counts(reduction, &slot->strides);
 }
 
 // --- joining
 
-static int add_values(struct log_tally *tally, struct counters_common *common, const struct counters_common *values,
-                      uint32_t *budget)
+static int add_values(struct log_value_counts *counts, struct counters_common *common,
+                      const struct counters_common *values, uint32_t *budget)
 {
     for (unsigned i = 0; i < values->used; i++) {
         if (!counters_common_add(common, values->value[i], values->count[i]))
-            FORWARD(log_tally_add(tally, values->value[i], values->count[i], budget));
+            FORWARD(log_value_counts_add(counts, values->value[i], values->count[i], budget));
     }
     return 0;
 }
 
-static int add_kept_tally(struct log_tally *tally, struct counters_common *common, const uint8_t **at,
-                          const uint8_t *end, uint32_t *budget)
+static int add_stored_counts(struct log_value_counts *counts, struct counters_common *common, const uint8_t **at,
+                             const uint8_t *end, uint32_t *budget)
 {
     uint64_t count, value, times;
     *at = varint_get(*at, end, &count);
     for (uint64_t i = 0; *at && i < count; i++) {
         *at = varint_get(*at, end, &value);
         if (*at) *at = varint_get(*at, end, &times);
-        if (*at && !counters_common_add(common, value, times)) FORWARD(log_tally_add(tally, value, times, budget));
+        if (*at && !counters_common_add(common, value, times))
+            FORWARD(log_value_counts_add(counts, value, times, budget));
     }
     return *at ? 0 : ERR_FORMAT;
 }
@@ -76,25 +77,25 @@ static void merge_process(struct counters *c, const struct counters *other, stru
 }
 
 // Adds a stored record to the slot, and returns the record.
-static int add_kept(const struct reduction *reduction, const struct log_kept *kept, bool is_first,
-                    struct log_stats_slot *slot, struct counters *own)
+static int add_stored(const struct reduction *reduction, const struct log_stored_record *stored, bool is_first,
+                      struct log_stats_slot *slot, struct counters *own)
 {
     struct counters *sum = &slot->record.counters;
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     struct fields_in in;
-    uint32_t budget = TALLY_BUDGET;
-    FORWARD(log_kept_get(&reduction->list, kept, own, &in));
+    uint32_t budget = VALUE_BUDGET;
+    FORWARD(log_record_store_get(&reduction->list, stored, own, &in));
     if (is_first) {
         *sum = *own;
-    } else if (kept->process->has_rank) {
+    } else if (stored->process->has_rank) {
         counters_merge_rank(sum, own, left_out);
     } else {
         merge_process(sum, own, left_out);
     }
     FORWARD(add_values(&slot->sizes, &sum->sizes, &left_out[0], &budget));
     FORWARD(add_values(&slot->strides, &sum->strides, &left_out[1], &budget));
-    FORWARD(add_kept_tally(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));
-    return add_kept_tally(&slot->strides, &sum->strides, &in.at, in.end, &budget);
+    FORWARD(add_stored_counts(&slot->sizes, &sum->sizes, &in.at, in.end, &budget));
+    return add_stored_counts(&slot->strides, &sum->strides, &in.at, in.end, &budget);
 }
 
 // A mean and the sum of squared differences, value by value.
@@ -126,15 +127,15 @@ static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struc
     }
 }
 
-static int join(const struct reduction *reduction, const struct log_kept *kept, size_t count,
+static int join(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
                 struct log_stats_slot *slot)
 {
     struct log_stats_record *record = &slot->record;
     struct spread time = {0}, bytes = {0};
     struct counters own;
     for (size_t i = 0; i < count; i++) {
-        FORWARD(add_kept(reduction, &kept[i], i == 0, slot, &own));
-        compare_rank(&record->ranks, kept[i].process->rank, &own, i == 0);
+        FORWARD(add_stored(reduction, &stored[i], i == 0, slot, &own));
+        compare_rank(&record->ranks, stored[i].process->rank, &own, i == 0);
         spread_add(&time, (double)counters_time(&own) / 1e9, i + 1);
         spread_add(&bytes, (double)counters_bytes(&own), i + 1);
     }
@@ -143,20 +144,21 @@ static int join(const struct reduction *reduction, const struct log_kept *kept, 
     return log_stats_slot_finish(slot);
 }
 
-static int hand_on(const struct reduction *reduction, const struct log_kept *kept, size_t count, bool is_reduced)
+static int hand_on(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
+                   bool is_reduced)
 {
-    const struct log_process *process = kept->process;
+    const struct log_process *process = stored->process;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
     RETURN_IF(!slot, -ENOMEM);
     slot->record.process = count == 1 && !is_reduced ? process : NULL;
     slot->record.has_rank = process->has_rank;
     slot->record.rank = is_reduced ? -1 : process->rank;
     slot->record.world = process->world;
-    slot->record.layer = kept->layer;
-    slot->record.file = kept->file;
+    slot->record.layer = stored->layer;
+    slot->record.file = stored->file;
     slot->record.is_reduced = is_reduced;
-    int code = join(reduction, kept, count, slot);
-    if (code == 0) code = reduction->take(&slot->record, reduction->context);
+    int code = join(reduction, stored, count, slot);
+    if (code == 0) code = reduction->callback(&slot->record, reduction->context);
     log_stats_slot_free(slot);
     free(slot);
     return code;
@@ -165,9 +167,9 @@ static int hand_on(const struct reduction *reduction, const struct log_kept *kep
 // --- order of the output
 
 // Files and processes are in arrays, so their addresses have the log's order.
-static int compare_kept(const void *a, const void *b)
+static int compare_stored(const void *a, const void *b)
 {
-    const struct log_kept *left = a, *right = b;
+    const struct log_stored_record *left = a, *right = b;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     if (left->file != right->file) return left->file < right->file ? -1 : 1;
     const struct log_process *l = left->process, *r = right->process;
@@ -176,48 +178,49 @@ static int compare_kept(const void *a, const void *b)
     return l < r ? -1 : l > r;
 }
 
-static size_t group_len(const struct log_kept *kept, size_t rest)
+static size_t group_len(const struct log_stored_record *stored, size_t rest)
 {
     size_t len = 1;
-    while (len < rest && kept[len].layer == kept->layer && kept[len].file == kept->file &&
-           kept[len].process->world == kept->process->world)
+    while (len < rest && stored[len].layer == stored->layer && stored[len].file == stored->file &&
+           stored[len].process->world == stored->process->world)
         len++;
     return len;
 }
 
-static bool has_every_rank(const struct log *log, const struct log_kept *kept, size_t count)
+static bool has_every_rank(const struct log *log, const struct log_stored_record *stored, size_t count)
 {
-    if (!kept->process->has_rank) return false;
-    const struct log_world *world = log_world_at(log, kept->process->world);
+    if (!stored->process->has_rank) return false;
+    const struct log_world *world = log_world_at(log, stored->process->world);
     return count == (world->size ? world->size : world->ranks);
 }
 
 static int hand_on_all(const struct reduction *reduction, bool apart)
 {
-    const struct log_kept *kept = reduction->list.kept;
+    const struct log_stored_record *stored = reduction->list.stored;
     size_t count = reduction->list.count;
     for (size_t i = 0, len; i < count; i += len) {
-        len = group_len(&kept[i], count - i);
-        bool is_reduced = !apart && has_every_rank(reduction->log, &kept[i], len);
-        if (is_reduced || (!apart && !kept[i].process->has_rank)) {
-            FORWARD(hand_on(reduction, &kept[i], len, is_reduced));
+        len = group_len(&stored[i], count - i);
+        bool is_reduced = !apart && has_every_rank(reduction->log, &stored[i], len);
+        if (is_reduced || (!apart && !stored[i].process->has_rank)) {
+            FORWARD(hand_on(reduction, &stored[i], len, is_reduced));
         } else {
-            for (size_t j = 0; j < len; j++) FORWARD(hand_on(reduction, &kept[i + j], 1, false));
+            for (size_t j = 0; j < len; j++) FORWARD(hand_on(reduction, &stored[i + j], 1, false));
         }
     }
     return 0;
 }
 
-int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context)
+int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
+               void *context)
 {
-    struct reduction reduction = {.log = log, .tally_budget = TALLY_BUDGET, .take = take, .context = context};
+    struct reduction reduction = {.log = log, .value_budget = VALUE_BUDGET, .callback = callback, .context = context};
     int code = log_stats_visit(
-        &(struct log_stats_request){.log = log, .filter = filter, .take_slot = keep, .context = &reduction});
+        &(struct log_stats_request){.log = log, .filter = filter, .slot_callback = store, .context = &reduction});
     if (code == 0) {
         if (reduction.list.count > 1)
-            qsort(reduction.list.kept, reduction.list.count, sizeof *reduction.list.kept, compare_kept);
+            qsort(reduction.list.stored, reduction.list.count, sizeof *reduction.list.stored, compare_stored);
         code = hand_on_all(&reduction, apart);
     }
-    log_kept_free(&reduction.list);
+    log_record_store_free(&reduction.list);
     return code;
 }

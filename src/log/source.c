@@ -209,7 +209,7 @@ static int activate_next(struct log_source *source, struct log_batch *batch)
 }
 
 // Returns 1, or 0 if there are no more events.
-static int find_front(struct log_source *source, struct log_batch *batch)
+static int choose_front(struct log_source *source, struct log_batch *batch)
 {
     const struct log_heap *heap = &source->heap;
     while (source->due_at < source->due_count &&
@@ -242,7 +242,7 @@ static inline bool may_be_parent(const struct log_event *event)
 }
 
 // Most streams have one thread.
-static int find_thread(struct log_source *source, uint32_t tid, uint32_t *thread)
+static int number_thread(struct log_source *source, uint32_t tid, uint32_t *thread)
 {
     struct log_cursor *front = source->front;
     if (!front->last_thread || front->last_tid != tid) {
@@ -267,7 +267,7 @@ static int remember(struct log_source *source, const struct log_event *event)
 }
 
 // A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
-static void find_parent(const struct log_source *source, struct log_event *event)
+static void set_parent(const struct log_source *source, struct log_event *event)
 {
     const struct log_around *around = source->around ? &source->around[place_of(event->parent)] : NULL;
     if (around && (!around->call || around->id != event->parent)) around = NULL;
@@ -280,9 +280,9 @@ static void find_parent(const struct log_source *source, struct log_event *event
 static int add_relations(struct log_source *source, struct log_event *event, size_t count)
 {
     uint32_t thread;
-    FORWARD(find_thread(source, event->raw.tid, &thread));
+    FORWARD(number_thread(source, event->raw.tid, &thread));
     event->moves = log_class_moves(event->call->class) && !event->raw.error;
-    if (event->has_parent) find_parent(source, event);
+    if (event->has_parent) set_parent(source, event);
     for (size_t i = 0; i < count; i++) {
         event[i].thread = thread;
         if (may_be_parent(&event[i])) FORWARD(remember(source, &event[i]));
@@ -338,7 +338,7 @@ static int advance_front(struct log_source *source, struct log_batch *batch, boo
 static int fill_by_start(struct log_source *source, struct log_batch *batch)
 {
     while (batch->count < batch->room && batch->comms < batch->room) {
-        int more = source->front ? 1 : find_front(source, batch);
+        int more = source->front ? 1 : choose_front(source, batch);
         if (more <= 0) return more;
         int has_current = put_front(source, batch);
         FORWARD(has_current);
@@ -372,7 +372,7 @@ int log_source_fill(struct log_source *source, struct log_batch *batch)
 // --- opening
 
 // `due` is sorted by stream here; `order` is filled when `due` has its final order.
-static int find_streams(struct log_source *source)
+static int group_by_stream(struct log_source *source)
 {
     struct log_block_due *due = source->due;
     source->stream = calloc(source->due_count + 1, sizeof *source->stream);
@@ -422,7 +422,7 @@ int log_source_open(struct log_source *source, struct log *log, const struct log
     }
     bool by_stream = options.order == SOURCE_BY_STREAM;
     if (by_stream || options.has_comm) qsort(source->due, source->due_count, sizeof *source->due, compare_streams);
-    if (options.has_comm) FORWARD(find_streams(source));
+    if (options.has_comm) FORWARD(group_by_stream(source));
     if (!by_stream) qsort(source->due, source->due_count, sizeof *source->due, compare_starts);
     if (options.has_comm) order_streams(source);
     return 0;

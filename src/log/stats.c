@@ -11,7 +11,7 @@
 #include "log/stats_slot.h"
 
 enum {
-    TALLY_BUDGET = 1 << 20, // values beyond the candidates, in all records of a process
+    VALUE_BUDGET = 1 << 20, // values beyond the candidates, in all records of a process
     RUNS = 16,
 };
 
@@ -33,7 +33,7 @@ struct stats {
         unsigned count;
         struct counters_access access[COUNTERS_RUN];
     } run[RUNS];
-    uint32_t tally_budget;
+    uint32_t value_budget;
 };
 
 static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
@@ -56,7 +56,7 @@ static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, cons
     return slot;
 }
 
-static struct log_stats_slot *find_slot(struct stats *stats, unsigned layer, const struct log_file *file)
+static struct log_stats_slot *lookup_slot(struct stats *stats, unsigned layer, const struct log_file *file)
 {
     uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
     uint32_t at = lookup_find(&stats->by_key, key);
@@ -78,9 +78,10 @@ static int end_run(struct stats *stats, struct run *run)
     };
     counters_add_run(&slot->record.counters, &in, run->access, run->count, &left_out);
     if (left_out.sizes)
-        FORWARD(log_tally_add(&slot->sizes, (uint64_t)run->result, left_out.sizes, &stats->tally_budget));
+        FORWARD(log_value_counts_add(&slot->sizes, (uint64_t)run->result, left_out.sizes, &stats->value_budget));
     for (unsigned i = 0; i < left_out.strides; i++)
-        FORWARD(log_tally_add(&slot->strides, left_out.stride[i], left_out.stride_count[i], &stats->tally_budget));
+        FORWARD(
+            log_value_counts_add(&slot->strides, left_out.stride[i], left_out.stride_count[i], &stats->value_budget));
     run->count = 0;
     slot->run = NULL;
     return 0;
@@ -129,14 +130,15 @@ static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct 
     in->block_size = slot->record.file->block_size;
     unsigned missed = counters_add(&slot->record.counters, in);
     uint64_t stride = slot->record.counters.value[COUNTER_LAST_STRIDE];
-    if (missed & MISSED_SIZE) FORWARD(log_tally_add(&slot->sizes, (uint64_t)in->result, 1, &stats->tally_budget));
-    if (missed & MISSED_STRIDE) FORWARD(log_tally_add(&slot->strides, stride, 1, &stats->tally_budget));
+    if (missed & MISSED_SIZE)
+        FORWARD(log_value_counts_add(&slot->sizes, (uint64_t)in->result, 1, &stats->value_budget));
+    if (missed & MISSED_STRIDE) FORWARD(log_value_counts_add(&slot->strides, stride, 1, &stats->value_budget));
     return 0;
 }
 
 static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
 {
-    struct log_stats_slot *slot = find_slot(stats, layer, file);
+    struct log_stats_slot *slot = lookup_slot(stats, layer, file);
     RETURN_IF(!slot, -ENOMEM);
     return add_to_slot(stats, slot, in);
 }
@@ -236,14 +238,14 @@ static int add_stored(struct stats *stats, const struct counters_row *row)
     const struct log_file *old = log_process_file(stats->log, stats->process, (uint32_t)*renamed_from);
     *renamed_from = old ? old->record_id : 0;
 
-    struct log_stats_slot *slot = find_slot(stats, entry.layer, file);
+    struct log_stats_slot *slot = lookup_slot(stats, entry.layer, file);
     RETURN_IF(!slot, -ENOMEM);
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     counters_merge(&slot->record.counters, &entry.counters, left_out);
     for (unsigned i = 0; i < left_out[0].used; i++)
-        FORWARD(log_tally_add(&slot->sizes, left_out[0].value[i], left_out[0].count[i], &stats->tally_budget));
+        FORWARD(log_value_counts_add(&slot->sizes, left_out[0].value[i], left_out[0].count[i], &stats->value_budget));
     for (unsigned i = 0; i < left_out[1].used; i++)
-        FORWARD(log_tally_add(&slot->strides, left_out[1].value[i], left_out[1].count[i], &stats->tally_budget));
+        FORWARD(log_value_counts_add(&slot->strides, left_out[1].value[i], left_out[1].count[i], &stats->value_budget));
     return 0;
 }
 
@@ -295,7 +297,7 @@ static int begin(void *context, const struct log_process *process, void **state)
     stats->log = request->log;
     stats->process = process;
     stats->filter = request->filter ? request->filter : &everything;
-    stats->tally_budget = TALLY_BUDGET;
+    stats->value_budget = VALUE_BUDGET;
     *state = stats;
     return 0;
 }
@@ -309,11 +311,11 @@ static int end(void *context, void *state)
     if (code == 0) code = add_all_stored(stats);
     if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
     for (size_t i = 0; i < stats->count && code == 0; i++) {
-        if (request->take_slot) {
-            code = request->take_slot(stats->slot[i], request->context);
+        if (request->slot_callback) {
+            code = request->slot_callback(stats->slot[i], request->context);
         } else {
             code = log_stats_slot_finish(stats->slot[i]);
-            if (code == 0) code = request->take(&stats->slot[i]->record, request->context);
+            if (code == 0) code = request->callback(&stats->slot[i]->record, request->context);
         }
     }
     discard(stats);
@@ -335,22 +337,23 @@ int log_stats_visit(struct log_stats_request *request)
 
 int log_stats_slot_finish(struct log_stats_slot *slot)
 {
-    FORWARD(log_tally_finish(&slot->sizes, &slot->record.counters.sizes));
-    return log_tally_finish(&slot->strides, &slot->record.counters.strides);
+    FORWARD(log_value_counts_finish(&slot->sizes, &slot->record.counters.sizes));
+    return log_value_counts_finish(&slot->strides, &slot->record.counters.strides);
 }
 
 void log_stats_slot_free(struct log_stats_slot *slot)
 {
-    log_tally_free(&slot->sizes);
-    log_tally_free(&slot->strides);
+    log_value_counts_free(&slot->sizes);
+    log_value_counts_free(&slot->strides);
 }
 
-int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context)
+int log_stats(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context)
 {
-    return log_stats_visit(&(struct log_stats_request){.log = log, .filter = filter, .take = take, .context = context});
+    return log_stats_visit(
+        &(struct log_stats_request){.log = log, .filter = filter, .callback = callback, .context = context});
 }
 
-int log_stats_untraced(struct log *log, log_stats_take *take, void *context)
+int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context)
 {
     const struct counters_row *rows = log->counters.item;
     for (size_t i = 0; i < log->counters.count; i++) {
@@ -362,7 +365,7 @@ int log_stats_untraced(struct log *log, log_stats_take *take, void *context)
         record.world = record.process->world;
         record.layer = entry.layer;
         record.counters = entry.counters;
-        FORWARD(take(&record, context));
+        FORWARD(callback(&record, context));
     }
     return 0;
 }

@@ -17,12 +17,12 @@ struct log_stats_record {
 };
 
 // Receives one record. A negative return value stops the reading and is returned to the caller.
-typedef int log_stats_take(const struct log_stats_record *record, void *context);
+typedef int log_stats_callback(const struct log_stats_record *record, void *context);
 
 // Processes in the log's order, their records by layer, then file. The filter may be NULL. If it limits classes or
 // times, the counters are those of the matching events, without those from after the trace cap. Memory holds the
 // records of one process at a time.
-int log_stats(struct log *log, const struct log_filter *filter, log_stats_take *take, void *context);
+int log_stats(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context);
 
 struct log_stats_slot; // log/stats_slot.h
 
@@ -30,8 +30,8 @@ struct log_stats_slot; // log/stats_slot.h
 struct log_stats_request {
     struct log *log;
     const struct log_filter *filter; // or NULL
-    log_stats_take *take;
-    int (*take_slot)(struct log_stats_slot *slot, void *context); // used instead by log/reduce.c
+    log_stats_callback *callback;
+    int (*slot_callback)(struct log_stats_slot *slot, void *context); // used instead by log/reduce.c
     void *context;
 };
 
@@ -40,7 +40,8 @@ int log_stats_visit(struct log_stats_request *request); // a visit with this con
 
 // The same by layer, then file, then rank. If every rank of an MPI job has a record of a file, they become one record
 // of rank -1. Processes without a rank count together as one rank. With `apart` nothing is joined.
-int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_take *take, void *context);
+int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
+               void *context);
 
 // Only the counters from after the trace cap, in no order. Reads no events.
-int log_stats_untraced(struct log *log, log_stats_take *take, void *context);
+int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context);

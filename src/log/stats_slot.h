@@ -2,12 +2,12 @@
 #pragma once
 
 #include "log/stats.h"
-#include "log/tally.h"
+#include "log/value_counts.h"
 
 struct log_stats_slot {
     struct log_stats_record record;
-    struct log_tally sizes;
-    struct log_tally strides;
+    struct log_value_counts sizes;
+    struct log_value_counts strides;
     struct run *run; // calls that are not counted yet, or NULL (log/stats.c)
 };
 

@@ -155,7 +155,7 @@ static void close_unit(struct unit *unit)
     unit->thread_of = NULL;
 }
 
-static int take_untraced(const struct log_comm *comm, void *context)
+static int pass_untraced(const struct log_comm *comm, void *context)
 {
     struct unit *unit = context;
     struct log_batch *batch = &unit->batch[0];
@@ -180,7 +180,7 @@ static int finish_unit(struct visit *visit, struct unit *unit)
     int code = 0;
     if (visit->has_comm) {
         unit->batch[0].count = unit->batch[0].comms = 0;
-        code = log_comm_untraced(unit->process, take_untraced, unit);
+        code = log_comm_untraced(unit->process, pass_untraced, unit);
         if (code == 0) code = consume(visit, unit, &unit->batch[0]);
     }
     close_unit(unit);
@@ -386,7 +386,7 @@ static struct log_turn turn_of(struct unit *unit)
 }
 
 // Passes on the unit's events up to the time at which another unit may have one.
-static int take_turn(struct merge *merge, struct unit *unit, int64_t until_ns)
+static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns)
 {
     struct log_batch *batch = &unit->batch[unit->released % RING];
     struct log_event *event = &batch->event[unit->at], *end = batch->event + batch->count;
@@ -468,7 +468,7 @@ static int merge_all(struct merge *merge)
             if (heap->turn[i].start_ns < until_ns) until_ns = heap->turn[i].start_ns;
         }
         struct unit *unit = heap->turn[0].owner;
-        FORWARD(take_turn(merge, unit, until_ns));
+        FORWARD(pass_events(merge, unit, until_ns));
         FORWARD(end_turn(merge, unit));
     }
 }

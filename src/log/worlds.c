@@ -70,7 +70,7 @@ static int compare_starts(const void *a, const void *b)
 
 // The kernel reuses process ids, and an exec makes a new image with the same id: the parent is the latest image that
 // existed when the child began.
-static const struct log_process *find_parent(const struct search *search, const struct log_process *child)
+static const struct log_process *lookup_parent(const struct search *search, const struct log_process *child)
 {
     const struct log_process *parent = NULL;
     size_t low = 0, high = search->log->processes.count;
@@ -88,12 +88,12 @@ static const struct log_process *find_parent(const struct search *search, const 
     return parent;
 }
 
-static const struct log_process *find_launcher(const struct search *search, const struct log_process *process)
+static const struct log_process *nearest_launcher(const struct search *search, const struct log_process *process)
 {
-    const struct log_process *ancestor = find_parent(search, process);
+    const struct log_process *ancestor = lookup_parent(search, process);
     for (unsigned i = 0; ancestor && i < MOST_ANCESTORS; i++) {
         if (ancestor->is_launcher) return ancestor;
-        ancestor = find_parent(search, ancestor);
+        ancestor = lookup_parent(search, ancestor);
     }
     return NULL;
 }
@@ -115,7 +115,7 @@ static bool has_other_launcher(const struct search *search, uint32_t world, cons
 static int join(struct search *search, struct log_process *process)
 {
     struct log *log = search->log;
-    const struct log_process *launcher = find_launcher(search, process);
+    const struct log_process *launcher = nearest_launcher(search, process);
     uint32_t number = 0;
     bool known = false;
     for (; number < log->worlds.count; number++) {
@@ -141,7 +141,7 @@ static int join(struct search *search, struct log_process *process)
     return lookup_set(&search->taken, lookup_pair(number, (uint32_t)process->rank), number);
 }
 
-static int find_worlds(struct search *search)
+static int assign_worlds(struct search *search)
 {
     size_t count = search->log->processes.count;
     search->by_pid = malloc((count + 1) * sizeof *search->by_pid);
@@ -160,10 +160,10 @@ static int find_worlds(struct search *search)
     return 0;
 }
 
-int log_find_worlds(struct log *log)
+int log_assign_worlds(struct log *log)
 {
     struct search search = {.log = log};
-    int code = find_worlds(&search);
+    int code = assign_worlds(&search);
     free(search.by_pid);
     free(search.by_start);
     lookup_free(&search.taken);

@@ -10,7 +10,7 @@
 // --- columns of the heat map
 
 // Each rank has its own column; without MPI, each process in the order of start.
-static int find_positions(struct files *files)
+static int assign_columns(struct files *files)
 {
     const struct log *log = files->log;
     size_t count = log_process_count(log), others = 0;
@@ -46,7 +46,7 @@ int files_init(struct files *files, const struct log *log)
     files->own_ns = calloc(log_file_count(log) + 1, sizeof *files->own_ns);
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
     RETURN_IF(!files->own_ns || !files->row_of, -ENOMEM);
-    return find_positions(files);
+    return assign_columns(files);
 }
 
 void files_free(struct files *files)
@@ -58,7 +58,7 @@ void files_free(struct files *files)
     free(files->own_ns);
     free(files->row_of);
     free(files->position);
-    log_kept_free(&files->records);
+    log_record_store_free(&files->records);
 }
 
 static int begin(void *context, const struct log_process *process, void **state)
@@ -114,14 +114,14 @@ int files_add_record(const struct log_stats_record *record, void *context)
 {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
-    return log_kept_add(&files->records, record);
+    return log_record_store_add(&files->records, record);
 }
 
-static void add_heat(struct files *files, struct files_row *row, const struct log_kept *kept,
+static void add_heat(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                      const struct counters *counters)
 {
-    size_t column = files->position[log_process_index(files->log, kept->process)] / files->group;
-    struct files_heat *heat = &row->heat[kept->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
+    size_t column = files->position[log_process_index(files->log, stored->process)] / files->group;
+    struct files_heat *heat = &row->heat[stored->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
     heat->bytes[0] += counters->value[COUNTER_BYTES_READ];
     heat->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
     heat->ns += (int64_t)counters_time(counters);
@@ -139,40 +139,40 @@ static int join(struct counters **sum, const struct counters *counters)
     return 0;
 }
 
-static int add_counters(struct files *files, struct files_row *row, const struct log_kept *kept,
+static int add_counters(struct files *files, struct files_row *row, const struct log_stored_record *stored,
                         const struct counters *counters)
 {
-    if (row->last != kept->process) {
+    if (row->last != stored->process) {
         row->processes++;
-        row->ranks += kept->process->has_rank;
-        row->last = kept->process;
+        row->ranks += stored->process->has_rank;
+        row->last = stored->process;
     }
-    FORWARD(join(&row->of[kept->layer], counters));
-    add_heat(files, row, kept, counters);
+    FORWARD(join(&row->of[stored->layer], counters));
+    add_heat(files, row, stored, counters);
     // MPI-IO moves its bytes through POSIX. Of the two others, the program used the one with more bytes.
-    if (kept->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
-    if (kept->layer != LAYER_POSIX && kept->layer != LAYER_STDIO) return 0;
+    if (stored->layer == LAYER_MPIIO) row->layer = LAYER_MPIIO;
+    if (stored->layer != LAYER_POSIX && stored->layer != LAYER_STDIO) return 0;
     row->bytes[0] += counters->value[COUNTER_BYTES_READ];
     row->bytes[1] += counters->value[COUNTER_BYTES_WRITTEN];
-    row->opens += counters_true_opens(counters, kept->layer);
+    row->opens += counters_true_opens(counters, stored->layer);
     if (row->layer != LAYER_MPIIO &&
-        (!row->layer || counters_bytes(row->of[kept->layer]) > counters_bytes(row->of[row->layer])))
-        row->layer = kept->layer;
+        (!row->layer || counters_bytes(row->of[stored->layer]) > counters_bytes(row->of[row->layer])))
+        row->layer = stored->layer;
     return 0;
 }
 
 int files_finish(struct files *files)
 {
-    struct log_kept_list *records = &files->records;
+    struct log_record_store *records = &files->records;
     FORWARD(choose(files));
     for (size_t i = 0; i < records->count; i++) {
         struct counters counters;
-        uint32_t place = files->row_of[log_file_index(files->log, records->kept[i].file)];
+        uint32_t place = files->row_of[log_file_index(files->log, records->stored[i].file)];
         if (!place) continue;
-        FORWARD(log_kept_get(records, &records->kept[i], &counters, NULL));
-        FORWARD(add_counters(files, &files->row[place - 1], &records->kept[i], &counters));
+        FORWARD(log_record_store_get(records, &records->stored[i], &counters, NULL));
+        FORWARD(add_counters(files, &files->row[place - 1], &records->stored[i], &counters));
     }
-    log_kept_free(records);
-    *records = (struct log_kept_list){0};
+    log_record_store_free(records);
+    *records = (struct log_record_store){0};
     return 0;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "log/kept.h"
+#include "log/record_store.h"
 
 enum { FILES_SHOWN = 100, FILES_HEAT = 64 };
 
@@ -32,8 +32,8 @@ struct files {
     uint64_t left_out;  // number of used files that are not shown
     uint32_t *position; // by index in the log's table: column of a process before grouping
     uint64_t positions;
-    uint64_t group;               // processes per column
-    struct log_kept_list records; // until the files are selected
+    uint64_t group;                  // processes per column
+    struct log_record_store records; // until the files are selected
 };
 
 int files_init(struct files *files, const struct log *log);

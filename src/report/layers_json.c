@@ -155,7 +155,7 @@ static void begin_tree(struct tree *tree, const struct log_event *event)
     key_array(json, "tree");
 }
 
-static int take_event(struct tree *tree, const struct log_event *event)
+static int add_to_tree(struct tree *tree, const struct log_event *event)
 {
     bool is_root = event->id == tree->id;
     if (!is_root && (!event->has_parent || lookup_find(&tree->inside, event->parent) == LOOKUP_NONE)) return 0;
@@ -175,7 +175,7 @@ static int read_tree(struct log *log, const struct log_filter *filter, struct tr
     int64_t end_ns = INT64_MAX;
     while (!code && (more = log_iter_next(iter, &event)) > 0 && event->start_ns <= end_ns) {
         if (event->id == tree->id) end_ns = event->start_ns + event->duration_ns;
-        code = take_event(tree, event);
+        code = add_to_tree(tree, event);
     }
     log_iter_close(iter);
     return code < 0 ? code : more < 0 ? more : 0;

@@ -154,7 +154,7 @@ static int add_cuts(struct page *page)
         {collect->facts->uses_left_out ? FACTS_MOST_USES : 0, "",
          "findings: files used by very many processes, from the %s pair of the two on"},
         {collect->files.left_out, "file", "files: %s with less time than those shown"},
-        {collect->timeline.lanes_left_out, "thread", "timeline: %s with little time in calls"},
+        {collect->timeline.rows_left_out, "thread", "timeline: %s with little time in calls"},
     };
     return add_counted(&page->cut, cuts, sizeof cuts / sizeof cuts[0]);
 }

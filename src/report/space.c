@@ -68,7 +68,7 @@ int space_add(struct space *space, const struct log_event *event)
 }
 
 // The last stay of the thread that began before this moment, or NULL.
-static const struct model_stay *find_stay(const struct model *model, const struct space_point *point)
+static const struct model_stay *lookup_stay(const struct model *model, const struct space_point *point)
 {
     size_t low = 0, high = model ? model->stays : 0;
     while (low < high) {
@@ -120,7 +120,7 @@ int space_json(const struct space *space, const struct model *model, struct json
         if (!is_kept(every, point->thread, point->number)) continue;
         int file = report_names_place(&files, point->file, log_file_at(space->log, point->file)->name);
         if (file == -ENOMEM) code = file;
-        point_json(space, point, find_stay(model, point), file, json);
+        point_json(space, point, lookup_stay(model, point), file, json);
     }
     json_close(json);
     report_names_json(&files, json, "files");

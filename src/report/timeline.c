@@ -10,7 +10,7 @@
 #include "base/order.h"
 #include "log/visit.h"
 
-#define NO_LANE UINT32_MAX
+#define NO_ROW UINT32_MAX
 #define NO_FILE UINT32_MAX
 
 enum { MOST_CELLS = 400000, MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
@@ -49,22 +49,22 @@ static size_t choose_processes(struct timeline *timeline, struct order *time)
         *ns = sum < INT64_MAX ? (int64_t)sum : INT64_MAX;
     }
     order_sort(time, count);
-    for (; shown < count && time[shown].key >= 0 && shown < TIMELINE_MAX_LANES; shown++)
+    for (; shown < count && time[shown].key >= 0 && shown < TIMELINE_MAX_ROWS; shown++)
         timeline->process_shown[time[shown].index] = true;
     return shown;
 }
 
 // The number of pixels per thread. Processes with several threads get more pixels together.
-static void choose_columns(struct timeline *timeline, size_t lanes)
+static void choose_columns(struct timeline *timeline, size_t rows)
 {
-    if (!lanes) lanes = 1;
-    if (!timeline->columns) timeline->columns = TIMELINE_CELLS / lanes;
-    if (timeline->columns > MOST_CELLS / lanes) timeline->columns = MOST_CELLS / lanes;
+    if (!rows) rows = 1;
+    if (!timeline->columns) timeline->columns = TIMELINE_CELLS / rows;
+    if (timeline->columns > MOST_CELLS / rows) timeline->columns = MOST_CELLS / rows;
     if (timeline->columns > MOST_COLUMNS) timeline->columns = MOST_COLUMNS;
     if (timeline->columns < LEAST_COLUMNS) timeline->columns = LEAST_COLUMNS;
 }
 
-static int prepare_lanes(struct timeline *timeline)
+static int prepare_rows(struct timeline *timeline)
 {
     size_t count = log_process_count(timeline->log);
     struct order *time = malloc((count + 1) * sizeof *time);
@@ -84,7 +84,7 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
         timeline->bytes[i] = calloc(TIMELINE_BINS, sizeof *timeline->bytes[i]);
         RETURN_IF(!timeline->bytes[i], -ENOMEM);
     }
-    FORWARD(prepare_lanes(timeline));
+    FORWARD(prepare_rows(timeline));
     timeline->column_ns = (timeline->to_ns - timeline->from_ns) / (int64_t)timeline->columns;
     timeline->bin_ns = (double)(timeline->to_ns - timeline->from_ns) / TIMELINE_BINS;
     return 0;
@@ -92,9 +92,9 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
 
 void timeline_free(struct timeline *timeline)
 {
-    for (size_t i = 0; i < timeline->lanes; i++) free(timeline->lane[i].cell);
-    free(timeline->lane);
-    free(timeline->lane_of);
+    for (size_t i = 0; i < timeline->rows; i++) free(timeline->row[i].cell);
+    free(timeline->row);
+    free(timeline->row_of);
     free(timeline->process_shown);
     free(timeline->longer.span);
     free(timeline->alone.span);
@@ -105,33 +105,32 @@ void timeline_free(struct timeline *timeline)
 
 // --- threads
 
-static int add_lane(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *lane)
+static int add_row(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row)
 {
-    *lane = NO_LANE;
-    if (!timeline->process_shown[log_process_index(timeline->log, process)] || timeline->lanes >= TIMELINE_MAX_LANES) {
-        timeline->lanes_left_out++;
+    *row = NO_ROW;
+    if (!timeline->process_shown[log_process_index(timeline->log, process)] || timeline->rows >= TIMELINE_MAX_ROWS) {
+        timeline->rows_left_out++;
         return 0;
     }
-    FORWARD(array_room(timeline->lane, timeline->lanes));
-    struct timeline_lane *new = &timeline->lane[timeline->lanes];
-    *new = (struct timeline_lane){process, tid, 0, calloc(timeline->columns, sizeof *new->cell)};
+    FORWARD(array_room(timeline->row, timeline->rows));
+    struct timeline_row *new = &timeline->row[timeline->rows];
+    *new = (struct timeline_row){process, tid, 0, calloc(timeline->columns, sizeof *new->cell)};
     RETURN_IF(!new->cell, -ENOMEM);
-    *lane = (uint32_t)timeline->lanes++;
+    *row = (uint32_t)timeline->rows++;
     return 0;
 }
 
 // Threads are numbered from 0 in the order of their first events.
-static int find_lane(struct timeline *timeline, const struct log_event *event, uint32_t *lane)
+static int lookup_row(struct timeline *timeline, const struct log_event *event, uint32_t *row)
 {
-    while (timeline->lane_of_count <= event->thread) {
-        FORWARD(array_room(timeline->lane_of, timeline->lane_of_count));
-        uint32_t *place = &timeline->lane_of[timeline->lane_of_count];
-        *place = NO_LANE;
-        if (timeline->lane_of_count == event->thread)
-            FORWARD(add_lane(timeline, event->process, event->raw.tid, place));
-        timeline->lane_of_count++;
+    while (timeline->row_of_count <= event->thread) {
+        FORWARD(array_room(timeline->row_of, timeline->row_of_count));
+        uint32_t *place = &timeline->row_of[timeline->row_of_count];
+        *place = NO_ROW;
+        if (timeline->row_of_count == event->thread) FORWARD(add_row(timeline, event->process, event->raw.tid, place));
+        timeline->row_of_count++;
     }
-    *lane = timeline->lane_of[event->thread];
+    *row = timeline->row_of[event->thread];
     return 0;
 }
 
@@ -173,7 +172,7 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
     double at = (double)(span->start_ns - timeline->from_ns) / (double)(timeline->to_ns - timeline->from_ns);
     size_t column = at > 0 ? (size_t)(at * (double)timeline->columns) : 0;
     if (column >= timeline->columns) column = timeline->columns - 1;
-    merge(&timeline->lane[span->lane].cell[column], span);
+    merge(&timeline->row[span->row].cell[column], span);
     return 0;
 }
 
@@ -208,10 +207,10 @@ int timeline_add(struct timeline *timeline, const struct log_event *event)
     if (event->moves)
         add_bytes(timeline, event->call->class == CLASS_WRITE, event->start_ns, end_ns, log_event_bytes(event));
     if (event->has_parent) return 0;
-    uint32_t lane;
-    FORWARD(find_lane(timeline, event, &lane));
-    if (lane == NO_LANE) return 0;
-    timeline->lane[lane].busy_ns += log_event_busy_ns(event);
+    uint32_t row;
+    FORWARD(lookup_row(timeline, event, &row));
+    if (row == NO_ROW) return 0;
+    timeline->row[row].busy_ns += log_event_busy_ns(event);
     const struct timeline_span span = {
         .start_ns = event->start_ns,
         .end_ns = end_ns,
@@ -219,7 +218,7 @@ int timeline_add(struct timeline *timeline, const struct log_event *event)
         .event = event->id,
         .call = event->call->id,
         .file = event->file ? (uint32_t)log_file_index(timeline->log, event->file) : NO_FILE,
-        .lane = lane,
+        .row = row,
         .class = event->call->class,
         .calls = 1,
         .bytes = log_class_moves(event->call->class) ? log_event_bytes(event) : 0,
@@ -229,18 +228,18 @@ int timeline_add(struct timeline *timeline, const struct log_event *event)
 
 // --- from the index
 
-static int take_place(struct timeline *timeline, const struct log_place *place, struct lookup *lanes)
+static int add_block(struct timeline *timeline, const struct log_place *place, struct lookup *rows)
 {
     uint64_t key = lookup_pair((uint32_t)log_process_index(timeline->log, place->process), place->stream);
-    uint32_t lane = lookup_find(lanes, key);
+    uint32_t row = lookup_find(rows, key);
     struct timeline_span span = {.start_ns = (int64_t)place->start_ns,
                                  .end_ns = (int64_t)place->end_ns,
                                  .file = NO_FILE,
                                  .call = UINT32_MAX,
                                  .calls = place->events};
-    if (lane == LOOKUP_NONE) {
-        FORWARD(add_lane(timeline, place->process, 0, &lane));
-        FORWARD(lookup_set(lanes, key, lane == NO_LANE ? NO_LANE - 1 : lane));
+    if (row == LOOKUP_NONE) {
+        FORWARD(add_row(timeline, place->process, 0, &row));
+        FORWARD(lookup_set(rows, key, row == NO_ROW ? NO_ROW - 1 : row));
     }
     for (unsigned class = 0; class < CLASS_COUNT; class ++) {
         if ((int64_t)place->class_ns[class] < span.best_ns) continue;
@@ -252,10 +251,10 @@ static int take_place(struct timeline *timeline, const struct log_place *place, 
         add_bytes(timeline, i, span.start_ns, span.end_ns, bytes);
         span.bytes += bytes;
     }
-    if (lane >= NO_LANE - 1) return 0;
-    span.lane = lane;
+    if (row >= NO_ROW - 1) return 0;
+    span.row = row;
     for (unsigned class = 0; class < CLASS_COUNT; class ++)
-        timeline->lane[lane].busy_ns += (int64_t)place->class_ns[class];
+        timeline->row[row].busy_ns += (int64_t)place->class_ns[class];
     return add_span(timeline, &span);
 }
 
@@ -267,15 +266,15 @@ static bool overlaps(const struct timeline *timeline, const struct log_place *pl
 
 int timeline_from_index(struct timeline *timeline, struct log *log)
 {
-    struct lookup lanes = {0};
+    struct lookup rows = {0};
     int code = 0;
     timeline->from_index = true;
     timeline->too_many = true; // a span is a block of many calls
     for (size_t i = 0; i < log_place_count(log) && !code; i++) {
         const struct log_place *place = log_place_at(log, i);
-        if (overlaps(timeline, place)) code = take_place(timeline, place, &lanes);
+        if (overlaps(timeline, place)) code = add_block(timeline, place, &rows);
     }
-    lookup_free(&lanes);
+    lookup_free(&rows);
     return code;
 }
 

@@ -7,7 +7,7 @@
 
 enum {
     TIMELINE_BINS = 800,
-    TIMELINE_MAX_LANES = 256,
+    TIMELINE_MAX_ROWS = 256,
     TIMELINE_CELLS = 5000, // pixels of all threads together, unless the width is given
     TIMELINE_ALONE = 6000, // up to this number of calls, each is a span
 };
@@ -20,13 +20,13 @@ struct timeline_span {
     uint64_t event;
     uint32_t call; // as in the log
     uint32_t file; // index in the log's table; UINT32_MAX: none
-    uint32_t lane;
+    uint32_t row;
     uint8_t class;
     uint64_t calls;
     uint64_t bytes;
 };
 
-struct timeline_lane {
+struct timeline_row {
     const struct log_process *process;
     uint32_t tid;
     int64_t busy_ns;
@@ -45,11 +45,11 @@ struct timeline {
     size_t columns;
     int64_t column_ns; // duration of a pixel
     double bin_ns;
-    struct timeline_lane *lane;
-    size_t lanes;
-    uint32_t *lane_of; // by the thread's number in the log: index in `thread`, or one of the values below
-    size_t lane_of_count;
-    uint64_t lanes_left_out;
+    struct timeline_row *row;
+    size_t rows;
+    uint32_t *row_of; // by the thread's number in the log: index in `row`, or one of the values below
+    size_t row_of_count;
+    uint64_t rows_left_out;
     bool *process_shown; // by index in the log's table
     struct timeline_spans longer;
     struct timeline_spans alone;

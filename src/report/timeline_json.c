@@ -9,47 +9,47 @@
 
 // --- threads
 
-struct lane_order {
-    uint32_t lane;
+struct row_order {
+    uint32_t row;
     const struct log_process *process;
 };
 
-static int compare_lanes(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
-    const struct lane_order *left = a, *right = b;
+    const struct row_order *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
     if (order) return order;
     if (left->process->start_ns != right->process->start_ns)
         return left->process->start_ns < right->process->start_ns ? -1 : 1;
     if (left->process != right->process) return left->process < right->process ? -1 : 1;
-    return left->lane < right->lane ? -1 : 1;
+    return left->row < right->row ? -1 : 1;
 }
 
-static void lane_json(const struct timeline_lane *lane, unsigned number_in_process, size_t id, struct json_out *json)
+static void row_json(const struct timeline_row *row, unsigned number_in_process, size_t id, struct json_out *json)
 {
     char name[64], thread[32] = "";
-    const struct log_process *process = lane->process;
+    const struct log_process *process = row->process;
     if (number_in_process) snprintf(thread, sizeof thread, ", thread %u", number_in_process + 1);
     snprintf(name, sizeof name, process->has_rank ? "rank %lld%s" : "process %lld%s",
              (long long)(process->has_rank ? process->rank : process->pid), thread);
     json_object_of(json, m_number("id", id), m_signed_if("rank", process->has_rank, process->rank),
-                   m_number("pid", process->pid), m_signed_if("tid", lane->tid, lane->tid),
-                   m_text("host", process->host), m_text("name", name), m_seconds("seconds", lane->busy_ns));
+                   m_number("pid", process->pid), m_signed_if("tid", row->tid, row->tid), m_text("host", process->host),
+                   m_text("name", name), m_seconds("seconds", row->busy_ns));
 }
 
 // Writes the threads in order and returns the index of each.
-static int lanes_json(const struct timeline *timeline, struct json_out *json, uint32_t *place)
+static int rows_json(const struct timeline *timeline, struct json_out *json, uint32_t *place)
 {
-    struct lane_order *order = malloc((timeline->lanes + 1) * sizeof *order);
+    struct row_order *order = malloc((timeline->rows + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
-    for (uint32_t i = 0; i < timeline->lanes; i++) order[i] = (struct lane_order){i, timeline->lane[i].process};
-    if (timeline->lanes > 1) qsort(order, timeline->lanes, sizeof *order, compare_lanes);
+    for (uint32_t i = 0; i < timeline->rows; i++) order[i] = (struct row_order){i, timeline->row[i].process};
+    if (timeline->rows > 1) qsort(order, timeline->rows, sizeof *order, compare_rows);
     key_array(json, "lanes");
     unsigned number = 0;
-    for (size_t i = 0; i < timeline->lanes; i++) {
+    for (size_t i = 0; i < timeline->rows; i++) {
         number = i && order[i].process == order[i - 1].process ? number + 1 : 0;
-        place[order[i].lane] = (uint32_t)i;
-        lane_json(&timeline->lane[order[i].lane], number, i, json);
+        place[order[i].row] = (uint32_t)i;
+        row_json(&timeline->row[order[i].row], number, i, json);
     }
     json_close(json);
     free(order);
@@ -61,7 +61,7 @@ static int lanes_json(const struct timeline *timeline, struct json_out *json, ui
 static int compare_spans(const void *a, const void *b)
 {
     const struct timeline_span *left = a, *right = b;
-    if (left->lane != right->lane) return left->lane < right->lane ? -1 : 1;
+    if (left->row != right->row) return left->row < right->row ? -1 : 1;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
 }
@@ -77,14 +77,14 @@ static int compare_lengths(const void *a, const void *b)
 static int gather(const struct timeline *timeline, size_t most, struct timeline_spans *out)
 {
     const struct timeline_spans *from = timeline->too_many ? &timeline->longer : &timeline->alone;
-    size_t cells = timeline->too_many ? timeline->lanes * timeline->columns : 0;
+    size_t cells = timeline->too_many ? timeline->rows * timeline->columns : 0;
     out->span = malloc((from->count + cells + 1) * sizeof *out->span);
     RETURN_IF(!out->span, -ENOMEM);
     if (from->count) memcpy(out->span, from->span, from->count * sizeof *out->span);
     out->count = from->count;
-    for (size_t i = 0; timeline->too_many && i < timeline->lanes; i++) {
+    for (size_t i = 0; timeline->too_many && i < timeline->rows; i++) {
         for (size_t column = 0; column < timeline->columns; column++) {
-            const struct timeline_span *cell = &timeline->lane[i].cell[column];
+            const struct timeline_span *cell = &timeline->row[i].cell[column];
             if (cell->calls) out->span[out->count++] = *cell;
         }
     }
@@ -97,7 +97,7 @@ static int gather(const struct timeline *timeline, size_t most, struct timeline_
 
 static void span_json(const struct timeline_span *span, int call, int file, struct json_out *json)
 {
-    json_array_of(json, m_number(NULL, span->lane), m_seconds(NULL, span->start_ns),
+    json_array_of(json, m_number(NULL, span->row), m_seconds(NULL, span->start_ns),
                   m_seconds(NULL, span->end_ns - span->start_ns), m_number(NULL, span->class),
                   m_number(NULL, span->calls), m_number(NULL, span->bytes), m_signed(NULL, call), m_signed(NULL, file),
                   m_number(NULL, span->event));
@@ -109,7 +109,7 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
     struct timeline_spans spans = {0};
     struct report_names calls = {.room_bytes = name_bytes}, files = {.room_bytes = name_bytes};
     int code = gather(timeline, most, &spans);
-    for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].lane = place[spans.span[i].lane];
+    for (size_t i = 0; i < spans.count && !code; i++) spans.span[i].row = place[spans.span[i].row];
     if (spans.count > 1) qsort(spans.span, spans.count, sizeof *spans.span, compare_spans);
     key_array(json, "spans");
     for (size_t i = 0; i < spans.count && !code; i++) {
@@ -125,8 +125,7 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
     json_close(json);
     report_names_json(&calls, json, "call_names");
     report_names_json(&files, json, "files");
-    key_bool(json, "complete",
-             !timeline->too_many && spans.count == timeline->alone.count && !timeline->lanes_left_out);
+    key_bool(json, "complete", !timeline->too_many && spans.count == timeline->alone.count && !timeline->rows_left_out);
     report_names_free(&calls);
     report_names_free(&files);
     free(spans.span);
@@ -149,12 +148,12 @@ static void bins_json(const struct timeline *timeline, struct json_out *json)
 
 int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes)
 {
-    uint32_t *place = calloc(timeline->lanes + 1, sizeof *place);
+    uint32_t *place = calloc(timeline->rows + 1, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
     json_object(json);
     json_members(json, m_seconds("from", timeline->from_ns), m_seconds("to", timeline->to_ns));
-    int code = lanes_json(timeline, json, place);
-    key_number(json, "lanes_left_out", timeline->lanes_left_out);
+    int code = rows_json(timeline, json, place);
+    key_number(json, "lanes_left_out", timeline->rows_left_out);
     bins_json(timeline, json);
     key_array(json, "classes");
     for (unsigned class = 0; class < CLASS_COUNT; class ++)

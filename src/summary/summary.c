@@ -96,12 +96,12 @@ static void gather_job(struct summary *summary)
     count_hosts(summary);
 }
 
-int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_take *also, void *context,
+int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
                   struct log_consumer consumer[SUMMARY_CONSUMERS])
 {
     struct log *log = source->log;
     *summary = (struct summary){.source = *source, .log = log, .also = also, .also_context = context};
-    summary->stats = (struct log_stats_request){.log = log, .take = add_record, .context = summary};
+    summary->stats = (struct log_stats_request){.log = log, .callback = add_record, .context = summary};
     mpi_files_init(&summary->mpi_files);
     summary->files = calloc(log_file_count(log) + 1, sizeof *summary->files);
     RETURN_IF(!summary->files, -ENOMEM);

@@ -75,7 +75,7 @@ struct summary {
     uint64_t nprocs;
     uint64_t host_count;
     struct coverage coverage;
-    log_stats_take *also; // or NULL
+    log_stats_callback *also; // or NULL
     void *also_context;
     struct log_stats_request stats;
 };
@@ -86,7 +86,7 @@ int summary_gather(struct summary *summary, const struct summary_source *source)
 // The same as part of a visit with other consumers (log/visit.h). summary_begin makes two consumers, summary_finish
 // follows the visit. `also` (or NULL) gets the counters, too.
 enum { SUMMARY_CONSUMERS = 2 };
-int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_take *also, void *context,
+int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
                   struct log_consumer consumer[SUMMARY_CONSUMERS]);
 int summary_finish(struct summary *summary);
 

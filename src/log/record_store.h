@@ -5,22 +5,22 @@
 #include "base/bytes.h"
 #include "log/stats.h"
 
-struct log_kept {
+struct log_stored_record {
     const struct log_process *process;
     const struct log_file *file;
     unsigned layer;
     size_t at; // offset in `data`
 };
 
-struct log_kept_list { // all zero is empty
-    struct log_kept *kept;
+struct log_record_store { // all zero is empty
+    struct log_stored_record *stored;
     size_t count;
     struct bytes data;
 };
 
 // The caller may append more data after the record.
-int log_kept_add(struct log_kept_list *list, const struct log_stats_record *record);
+int log_record_store_add(struct log_record_store *list, const struct log_stats_record *record);
 // Also returns the data after the record; `behind` may be NULL.
-int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, struct counters *counters,
-                 struct fields_in *behind);
-void log_kept_free(struct log_kept_list *list);
+int log_record_store_get(const struct log_record_store *list, const struct log_stored_record *stored,
+                         struct counters *counters, struct fields_in *behind);
+void log_record_store_free(struct log_record_store *list);

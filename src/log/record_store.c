@@ -1,4 +1,4 @@
-#include "log/kept.h"
+#include "log/record_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 #include "base/array.h"
 #include "base/err.h"
 
-int log_kept_add(struct log_kept_list *list, const struct log_stats_record *record)
+int log_record_store_add(struct log_record_store *list, const struct log_stats_record *record)
 {
     struct spill_counters entry = {.layer = record->layer, .counters = record->counters};
-    FORWARD(array_push(list->kept, list->count,
-                       (struct log_kept){record->process, record->file, record->layer, list->data.len}));
+    FORWARD(array_push(list->stored, list->count,
+                       (struct log_stored_record){record->process, record->file, record->layer, list->data.len}));
     uint8_t *room = bytes_reserve(&list->data, COUNTERS_MAX_RECORD);
     RETURN_IF(!room, -ENOMEM);
     struct fields_out out = {.at = room, .end = room + COUNTERS_MAX_RECORD};
@@ -20,10 +20,10 @@ int log_kept_add(struct log_kept_list *list, const struct log_stats_record *reco
     return 0;
 }
 
-int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, struct counters *counters,
-                 struct fields_in *behind)
+int log_record_store_get(const struct log_record_store *list, const struct log_stored_record *stored,
+                         struct counters *counters, struct fields_in *behind)
 {
-    struct fields_in in = {list->data.data + kept->at, list->data.data + list->data.len}, body;
+    struct fields_in in = {list->data.data + stored->at, list->data.data + list->data.len}, body;
     struct spill_counters entry;
     uint32_t process;
     unsigned kind;
@@ -34,8 +34,8 @@ int log_kept_get(const struct log_kept_list *list, const struct log_kept *kept, 
     return 0;
 }
 
-void log_kept_free(struct log_kept_list *list)
+void log_record_store_free(struct log_record_store *list)
 {
-    free(list->kept);
+    free(list->stored);
     bytes_free(&list->data);
 }
