@@ -1,6 +1,6 @@
-// calls PATTERN COUNT THREADS DIRECTORY: makes COUNT small calls a thread, each thread on files of its own, and prints
-// what one took in nanoseconds: median and minimum over batches, mean of the processor time; then the process's peak
-// memory in KiB. The benchmarks time it and tests/perf counts its instructions, with and without the recorder.
+// calls PATTERN COUNT THREADS DIRECTORY: makes COUNT small calls per thread, each thread on its own files. Prints
+// nanoseconds per call (median and minimum over batches, mean of the processor time), then the peak memory of the
+// process in KiB. The benchmarks time it, and tests/perf counts its instructions, with and without the recorder.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """bench/emulate.py BUILD [--seconds S] [--runs N] [--tables A,B]: does storage have the speed that was asked for?
 
-fio's word for it, as medians of several runs, with direct I/O. Below is a directory in memory. `load` is the machine's
-load average at the end of a row's runs. What other virtual machines take of the processors shows as too slow a storage:
-runs that more than 1 % was stolen from are made again, up to twice as many; then the least disturbed count, and
-`stolen` says what was taken from the worst of them.
+fio measures it with direct I/O; the table has medians of several runs. The data lies in a directory in memory. `load`
+is the machine's load average at the end of a row's runs. Storage looks too slow if other virtual machines use the
+processors: runs that lost more than 1 % to them are repeated, up to twice as many. The least disturbed runs count, and
+`stolen` is the largest loss among them.
 The runs of a row vary by (standard deviation / mean) and spread by (largest - smallest) / median.
 
-What is wanted, with --seconds 10: bandwidths within 2 %, latencies within 5 % or 20 us, runs that vary by less than 1 %.
-The column `good` says whether a row has it; without it, which one is missed.
+The goal, with --seconds 10: bandwidths within 2 %, latencies within 5 % or 20 us, runs that vary by less than 1 %. The
+column `good` says whether a row reaches it, or what it misses.
 """
 import argparse
 import json

@@ -1,5 +1,4 @@
-// iterate LOG: goes through all events of a log in the order of their starts, as every verb does, and prints their
-// number and a sum over them.
+// iterate LOG: reads all events of a log in the order of their starts and prints their number and a sum over them.
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-// measure [NAME=VALUE]... COMMAND...: runs it, the variables set, with its output thrown away and prints its wall time,
-// processor time (both in seconds) and peak memory in KiB. It is this small because a process's peak includes that of
-// who started it.
+// measure [NAME=VALUE]... COMMAND...: runs the command with these variables and without its output. Prints wall time
+// and processor time in seconds, and peak memory in KiB. This program is small because the peak memory of a process
+// includes that of its parent.
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""bench/model.py BUILD [EVENTS]: how long it takes to find the phases in logs of MPI jobs that never ran, on one core.
+"""bench/model.py BUILD [EVENTS]: how long it takes to find the phases in synthetic logs of MPI jobs, on one core.
 
-Times are processor times, the best of the runs: what one core needs when it is not shared.
+Times are processor times of the best run.
 """
 import sys
 

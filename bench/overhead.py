@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""bench/overhead.py BUILD [ROUNDS]: what recording adds to small calls, to a process's life and to its memory.
+"""bench/overhead.py BUILD [ROUNDS]: what recording adds to small calls, to the start of a process and to its memory.
 
-The bare and the recorded program take turns, so that both meet the same neighbours on the machine. Of each run the
-program gives the median and the minimum over batches of calls; here come the median and quartiles, over the rounds, of
-recorded minus bare, the difference of the smallest minima, and the median difference of processor time.
+The bare and the recorded program alternate, so that both run under the same load. Each run gives the median and the
+minimum over batches of calls. The tables show recorded minus bare: the median and quartiles over the rounds, the
+difference of the smallest minima, and the median difference of processor time.
 """
 import os
 import statistics
@@ -11,8 +11,8 @@ import sys
 
 from common import Place, machine, quartiles, table
 
-# (pattern of calls.c, calls a thread, what Darshan 3.5 adds with one thread, with two): nanoseconds as published for
-# 8-byte calls on a machine like the one the figures in doc/measurements.md are from.
+# (pattern of calls.c, calls per thread, nanoseconds that Darshan 3.5 adds with one thread, with two), as published for
+# 8-byte calls on a machine like the one in doc/measurements.md.
 CALLS = [
     ('pread', 200_000, 117, 747),
     ('pwrite', 200_000, 226, 726),

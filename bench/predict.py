@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """bench/predict.py BUILD [--runs N] [--targets LIST] [--examples LIST] [--profiles]: how good are predictions?
 
-Each example is recorded on one target and predicted on the others, by every method, from models that know nothing of
-these. Then it runs there itself. All runs take turns over the targets. A row has the median I/O time of the program,
-how much its runs vary, and for each method the error of the total and, behind the slash, of the phases weighted by
-their time, in percent; `inside` is how many of the program's runs lie in the interval of `replay`. With --profiles each
-target is measured first, for the analytic method, and what `measure` found is held against what the target was given;
-otherwise that column stays empty.
+Each example is recorded on one target and predicted on the others by every method. The models contain nothing about the
+other targets. Then the example runs on them. All runs alternate over the targets. A row has the median I/O time of the
+program, how much its runs vary, and for each method the error in percent: of the total and, after the slash, of the
+phases weighted by their time. `inside` is the number of runs of the program in the interval of `replay`. With
+--profiles each target is measured first, for the analytic method, and the result of `measure` is compared with the
+target's settings; otherwise that column stays empty.
 """
 import argparse
 import contextlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """bench/reading.py BUILD [EVENTS]: makes a large log and measures how fast it is packed and read.
 
-One table has events per second of wall time, on all cores and on one (IOSEER_THREADS), and per second of processor time.
-The best of the runs counts; a machine that is busy shows as wall time far above processor time on one core.
+One table has events per second of wall time, on all cores and on one (IOSEER_THREADS), and per second of processor
+time. The best of the runs counts. On a busy machine the wall time is far above the processor time on one core.
 """
 import glob
 import json

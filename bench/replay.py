@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """bench/replay.py BUILD [--runs N] [--targets LIST] [--examples LIST]: does a replay take as long as its program?
 
-Each example is recorded in memory, so that its model knows nothing of the storage. Then program and replay take
-turns on each target. Compared are the medians of their I/O times, family of phases by family, transfers and other
-operations apart. `own` is how much the program itself varies: (third quartile - first) / median of its runs.
+Each example is recorded in memory, so that its model contains nothing about the storage. Then program and replay
+alternate on each target. The table compares the medians of their I/O times per family of phases, for transfers and for
+other operations. `own` is the variation of the program itself: (third quartile - first) / median of its runs.
 """
 import argparse
 import json
@@ -120,7 +120,7 @@ def compare(example, target, runs):
         target.settle()
         replayed.append(sums(example.replay(target.path), families))
     rows = []
-    # Programs without MPI are cut into phases by their pauses, which on other storage may be others.
+    # Programs without MPI are divided into phases by their pauses, which may differ on other storage.
     keys = [key for key in replayed[0] if key == 'total' or all(run['phases'] == families for run in own)]
     for key in keys:
         mine = [run[key] for run in own]

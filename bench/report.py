@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""bench/report.py BUILD [EVENTS]: how long reports of large logs take, how large they are, and how soon `view` shows one.
+"""bench/report.py BUILD [EVENTS]: how long reports of large logs take, how large they are, and how soon `view` shows
+one.
 
-The logs are of MPI jobs that never ran. Wall times depend on how busy the machine is; the best of the runs counts.
+The logs are synthetic logs of MPI jobs. Wall times depend on how busy the machine is; the best of the runs counts.
 """
 import json
 import os

@@ -1,9 +1,9 @@
-// synthetic LOG PATTERN PROCESSES EVENTS: writes the log of an MPI job that never ran, with so many events in all. All
+// synthetic LOG PATTERN PROCESSES EVENTS: writes a synthetic log of an MPI job with EVENTS events in total. All
 // processes transfer 4 KiB blocks of one file:
-//   dumps      a block of each process again and again, in dumps parted by communication, all read in the end
-//   random     at random places
-//   mixed      reads and writes in turns, with barriers, and headers of the first process
-//   different  each process its own number of blocks at a time, and none does what another does
+//   dumps      dumps, separated by communication, of one block per process at a time; at the end all are read
+//   random     at random offsets
+//   mixed      alternating reads and writes, with barriers, and headers written by the first process
+//   different  each process has its own number of blocks at a time and its own order
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

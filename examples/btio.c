@@ -1,12 +1,12 @@
-// The I/O of a flow solver, after BT-IO of the NAS Parallel Benchmarks: on a square number of processes, each has one
-// cell of every layer of the grid, shifted along a diagonal. Every few time steps the whole solution goes to one file
-// in the order of the grid: a view of nested strides, and collective writes at explicit offsets. Between them the
-// processes exchange faces. At the end the file is read back. btio.F90 is the same program in Fortran.
+// The I/O of a flow solver, after BT-IO of the NAS Parallel Benchmarks: on a square number of processes, each process
+// has one cell of every layer of the grid, shifted along a diagonal. Every few time steps the solution is written to
+// one file in the order of the grid, with a view of nested strides and collective writes at explicit offsets. Between
+// the dumps the processes exchange faces. At the end the file is read back. btio.F90 is the same program in Fortran.
 #include "common.h"
 
 #include <stdlib.h>
 
-enum { VALUES = 5 }; // of a grid point
+enum { VALUES = 5 }; // per grid point
 enum { NEIGHBOURS = 4 };
 
 struct cell {
@@ -16,7 +16,7 @@ struct cell {
 struct run {
     struct example example;
     long long grid, steps, interval, exchanges;
-    int side; // of the square of processes, and cells of a process
+    int side; // of the square of processes; also the number of cells per process
     int column, row;
     struct cell *cells;
     long long values; // of this process
@@ -47,7 +47,7 @@ static void divide(struct run *run)
     run->solution = example_memory((size_t)run->values * sizeof *run->solution);
 }
 
-// What a value must be: its place in the grid, and the dump it belongs to. Sets the values, or compares them.
+// The expected value depends on its place in the grid and on the dump. Sets the values, or compares them.
 static void visit(struct run *run, long long dump, bool compare)
 {
     double *at = run->solution;
@@ -98,7 +98,7 @@ static MPI_File open_file(const struct run *run, int mode, MPI_Datatype type)
     return file;
 }
 
-// Sends a face to the four neighbours of the square and checks those that come back.
+// Sends a face to each of the four neighbours in the square and checks the received ones.
 static void exchange_faces(struct run *run, long long step)
 {
     int side = run->side, count = (int)(run->grid * VALUES);
@@ -110,7 +110,7 @@ static void exchange_faces(struct run *run, long long step)
     MPI_Status statuses[2 * NEIGHBOURS];
     for (int i = 0; i < NEIGHBOURS * count; i++) faces[i] = (double)(run->example.rank + step);
     for (int i = 0; i < NEIGHBOURS; i++) {
-        // What goes one way is received by the neighbour from the other way: 0 and 1, 2 and 3.
+        // What this process sends in one direction, the neighbour receives from the opposite one: 0 and 1, 2 and 3.
         double *in = faces + (NEIGHBOURS + i) * count, *out = faces + i * count;
         MUST(MPI_Irecv(in, count, MPI_DOUBLE, peers[i], i ^ 1, MPI_COMM_WORLD, &requests[i]));
         MUST(MPI_Isend(out, count, MPI_DOUBLE, peers[i], i, MPI_COMM_WORLD, &requests[NEIGHBOURS + i]));

@@ -1,7 +1,7 @@
-// A program with the I/O of a small simulation: two threads write their halves of one checkpoint file step by step, and
-// every step is noted in a text log; at the end each thread reads its half back and checks it.
+// A program with the I/O of a small simulation: two threads write their halves of a checkpoint file step by step, and a
+// text log gets one line per step. At the end each thread reads its half back and checks it.
 //
-//   checkpoint [-d DIRECTORY] [-s STEPS] [-n BLOCKS per step and thread] [-b BYTES per block]
+//     checkpoint [-d DIRECTORY] [-s STEPS] [-n BLOCKS per step and thread] [-b BYTES per block]
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ struct worker {
     pthread_barrier_t *step_done;
 };
 
-// Steps lie one after the other in the file, the threads' parts of a step beside each other.
+// The steps follow each other in the file; in each step, the parts of the threads are adjacent.
 static off_t block_offset(const struct worker *w, unsigned step, unsigned block)
 {
     const struct shape *shape = w->shape;
@@ -65,7 +65,7 @@ static void *work(void *argument)
     struct worker *w = argument;
     unsigned char *block_data = malloc(w->shape->block_bytes);
     w->failed = block_data == NULL;
-    // A failed thread still comes to the barrier, or the others would wait for ever.
+    // A failed thread still enters the barrier, otherwise the others would wait for ever.
     for (unsigned step = 0; step < w->shape->steps; step++) {
         if (!w->failed) w->failed = write_step(w, step, block_data) != 0;
         pthread_barrier_wait(w->step_done);
@@ -77,7 +77,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-// The main thread makes each step durable and notes it in the log while the workers wait.
+// The main thread syncs each step and writes it to the log while the workers wait.
 static int run(const struct shape *shape, int fd, FILE *log)
 {
     struct worker workers[THREADS];

@@ -50,7 +50,8 @@ static bool parse_word(const char *text, const char *const *words, const char **
     return *words != NULL;
 }
 
-// Reads argv[i], and its value behind it where the row has one; gives the arguments used, 0 where they are wrong.
+// Parses argv[i] and, if the row has a value, the argument after it. Returns the number of arguments used, 0 if they
+// are wrong.
 static int parse_option(char *const *argument, const struct example_option *row)
 {
     if (row->kind == OPTION_FLAG) {
@@ -118,7 +119,7 @@ int example_end(struct example *self)
     return anywhere ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-// --- small things
+// --- utilities
 
 char *example_path(const struct example *self, const char *name, int number)
 {
@@ -136,7 +137,7 @@ void *example_memory(size_t bytes)
     return memory;
 }
 
-// Computes rather than sleeps: a program at work keeps its processor.
+// Computes instead of sleeping: a working program keeps its processor.
 void example_work(long long microseconds)
 {
     struct timespec begin, now;

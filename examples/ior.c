@@ -1,7 +1,7 @@
-// A benchmark's I/O, after IOR: a file is segments, a segment has a block of each process, a block is moved in
-// transfers of one size, in order or at random. One file for all processes or one for each; by collective or by
-// independent calls at explicit offsets, or by POSIX. All is written, then read, where asked for by another process
-// than the one that wrote it.
+// The I/O of a benchmark, after IOR: a file consists of segments, a segment has one block per process, and a block is
+// moved in transfers of one size, in order or at random. There is one file for all processes or one per process,
+// accessed by collective or independent calls at explicit offsets, or by POSIX. Everything is written, then read; on
+// request each block is read by another process than the one that wrote it.
 #include "common.h"
 
 #include <fcntl.h>
@@ -14,14 +14,14 @@ struct run {
     long long segments, block_bytes, transfer_bytes, shift, seed;
     const char *api;
     bool unique, random, collective;
-    long long transfers; // of a process
+    long long transfers; // per process
     long long *order;
     MPI_File file;
     int fd;
     unsigned char *data;
 };
 
-// The same numbers on every machine: a congruential generator and a shuffle from the last to the first.
+// Gives the same numbers on every machine: a congruential generator and a shuffle from the last to the first.
 static void shuffle(struct run *run)
 {
     uint32_t state = (uint32_t)(run->seed + run->example.rank);

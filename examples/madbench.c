@@ -1,6 +1,7 @@
-// The I/O of a program for the cosmic microwave background, after MADbench2: matrices that do not fit into memory go to
-// disk bin by bin and come back. Three parts: S writes all bins; W reads each bin, works on it and writes the result in
-// its place, one bin behind (r0 r1 w0 r2 w1 ...); C reads the results. A barrier around each operation.
+// The I/O of a program for the cosmic microwave background, after MADbench2: matrices that do not fit into memory are
+// written to disk bin by bin and read back. There are three parts: S writes all bins; W reads each bin, works on it
+// and writes the result in its place, one bin behind (r0 r1 w0 r2 w1 ...); C reads the results. Each operation is
+// between barriers.
 #include "common.h"
 
 #include <fcntl.h>
@@ -13,14 +14,14 @@ struct run {
     struct example example;
     long long bins, bin_bytes, work_us;
     const char *api;
-    bool unique; // a file for each process
+    bool unique; // one file per process
     MPI_File file;
     int fd;
     FILE *stream;
     unsigned char *data;
 };
 
-enum part { PART_S, PART_W }; // whose data a bin holds
+enum part { PART_S, PART_W }; // which part wrote the bin
 
 static long long bin_offset(const struct run *run, long long bin)
 {

@@ -1,6 +1,6 @@
-// Work for a metadata server: each process makes files, looks at them, renames them, looks again and removes them, in a
-// directory of its own or all in one. Each kind of operation goes through all files before the next, and a barrier lies
-// between.
+// Load for a metadata server: each process creates files, looks them up, renames them, looks them up again and removes
+// them, in its own directory or all in one. Each kind of operation is done on all files before the next, with a
+// barrier in between.
 #include "common.h"
 
 #include <fcntl.h>

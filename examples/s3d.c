@@ -1,8 +1,8 @@
-// The I/O of a combustion code, after S3D-IO: a grid in blocks, one for each process, and four arrays over it with 11,
-// 3, 1 and 1 values at a point. Each checkpoint is a file with the arrays one after the other, each array component by
-// component in the order of the grid, so that a process's part is many short rows. It is written and read collectively;
-// by each process for itself, row by row; or so with data sieving, where MPI reads and writes what lies between the
-// rows.
+// The I/O of a combustion code, after S3D-IO: a grid in blocks, one per process, and four arrays over it with 11, 3, 1
+// and 1 values per point. Each checkpoint is a file with the arrays one after the other, each array component by
+// component in the order of the grid, so that the part of a process is many short rows. It is written and read
+// collectively, or by each process independently: row by row, or with data sieving, where MPI also reads and writes
+// the bytes between the rows.
 #include "common.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static long long points(const struct run *run)
     return run->edge * run->edge * run->edge;
 }
 
-// Gives each axis in turn the largest prime factor left, from x to z and again.
+// Gives each axis in turn the largest remaining prime factor, from x to z and again.
 static void arrange(struct run *run)
 {
     int left = run->example.ranks, axis = 2;

@@ -1,6 +1,6 @@
-// Many files and requests of less than a megabyte, as an ocean model makes them: the files are dealt out to the
-// processes, each is written in three requests of different sizes, with work between, and all are read back from the
-// last to the first.
+// Many files and requests below one megabyte, like those of an ocean model: the files are distributed over the
+// processes, each is written in three requests of different sizes with computation between them, and all are read back
+// from the last to the first.
 #include "common.h"
 
 #include <fcntl.h>

@@ -11,7 +11,7 @@ static inline uint64_t clock_ns(clockid_t id)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// Of CLOCK_MONOTONIC.
+// Seconds of CLOCK_MONOTONIC.
 static inline double clock_seconds(void)
 {
     struct timespec now;

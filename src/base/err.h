@@ -1,5 +1,5 @@
-// The one list of error codes. Library functions return 0 (or a count) or a negative code from here.
-// System errors travel as -errno; ioseer's own codes lie below them and never overlap.
+// The list of error codes. Library functions return 0 (or a count) or a negative code from here. System errors are
+// -errno; ioseer's own codes are below them and never overlap.
 #pragma once
 
 enum err {
@@ -13,7 +13,7 @@ enum err {
     ERR_LIMIT = -1008,     // a stated limit is reached
 };
 
-// Text for any code, own or -errno; never NULL, not to be freed.
+// Text for any code, own or -errno. Never NULL; do not free it.
 const char *err_text(int code);
 
 #define RETURN_IF(condition, code)                                                                                     \
@@ -21,7 +21,7 @@ const char *err_text(int code);
         if (condition) return (code);                                                                                  \
     } while (0)
 
-// Hands a negative result of a call up to the caller.
+// Returns a negative result of a call to the caller.
 #define FORWARD(call)                                                                                                  \
     do {                                                                                                               \
         int forward_code_ = (call);                                                                                    \

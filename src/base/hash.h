@@ -1,5 +1,4 @@
-// One hash (XXH3) for tables and comparisons. What a log stores is told in doc/format.md: checksums and record ids of
-// files are XXH64.
+// One hash (XXH3) for tables and comparisons. Logs use XXH64 for checksums and record ids of files (doc/format.md).
 #pragma once
 
 #include <stddef.h>

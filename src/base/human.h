@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct human { // one short text; returned by value, so that one printf can have several
+struct human { // one short text; returned by value, so that one printf can use several
     char text[96];
 };
 
@@ -17,7 +17,7 @@ struct human human_percent(double fraction);                // "99.7 %"; not rou
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 
 // Writes the digits of `value`, at least `least` of them, before `end`; returns where they begin. For output of
-// millions of numbers, where printf is too slow.
+// millions of numbers, for which printf is too slow.
 static inline char *human_digits(char *end, uint64_t value, unsigned least)
 {
     for (; value || least; value /= 10) {

@@ -1,11 +1,11 @@
-// Whole reads and writes: interrupted and short ones go on.
+// Complete reads and writes: interrupted and short ones are continued.
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/bytes.h"
 
-// Appends all that is left of a file or pipe. ERR_LIMIT where it is more than `limit` bytes.
+// Appends the rest of a file or pipe. ERR_LIMIT if it has more than `limit` bytes.
 int io_read_all(int fd, struct bytes *out, size_t limit);
 // Reads the first line of a file, without its end, up to `size` - 1 bytes. False, with an empty line, where that fails.
 bool io_first_line(const char *path, char *line, size_t size);

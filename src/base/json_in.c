@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 
-enum { MAX_NUMBER_BYTES = 400 }; // of one that is not a 64-bit integer
+enum { MAX_NUMBER_BYTES = 400 }; // of a number that is not a 64-bit integer
 
 struct parser {
     struct json_in *in;
@@ -24,7 +24,7 @@ struct parser {
     const char *line_start;
     unsigned line;
     unsigned depth;
-    // Items of the arrays and objects that are still open; each moves to its place when it closes.
+    // Items of open arrays and objects; they move to the arena when their container closes.
     struct json_value *stack;
     size_t stack_len;
 };
@@ -82,7 +82,7 @@ static int parse_digits(struct parser *p)
     return 0;
 }
 
-// False where 64 bits do not hold it, and for -0, which is a double only.
+// False if 64 bits cannot hold it, and for -0, which only a double can be.
 static bool put_integer(struct json_value *out, bool negative, const char *digits, const char *end)
 {
     uint64_t magnitude = 0;
@@ -168,7 +168,7 @@ static char *put_utf8(char *out, unsigned code)
     return out;
 }
 
-// \uXXXX, or two of them that are one character. `end` is the closing quote.
+// \uXXXX, or two of them for one character. `end` is the closing quote.
 static int parse_unicode(struct parser *p, const char *end, char **out)
 {
     int code = unicode_escape(p->at, end);
@@ -208,7 +208,7 @@ static const char *closing_quote(const char *at, const char *end)
     return at;
 }
 
-// From the opening quote. What comes out is never longer than what goes in.
+// Starts at the opening quote. The output is never longer than the input.
 static int parse_string(struct parser *p, struct json_value *out)
 {
     const char *quote = closing_quote(p->at + 1, p->end);
@@ -281,7 +281,7 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(left->text, right->text);
 }
 
-// Sorts a copy, as an object of a hostile file may have millions of members.
+// Sorts a copy, because an object in a hostile file may have millions of members.
 static int check_keys(struct parser *p, const struct json_value *object)
 {
     size_t count = object->count;
@@ -290,7 +290,7 @@ static int check_keys(struct parser *p, const struct json_value *object)
     if (!key) return no_memory(p);
     for (size_t i = 0; i < count; i++) key[i] = object->item[2 * i];
     qsort(key, count, sizeof *key, compare_keys);
-    unsigned twice_at = 0; // line of the second one
+    unsigned twice_at = 0; // line of the second key
     for (size_t i = 1; i < count && !twice_at; i++) {
         if (compare_keys(&key[i - 1], &key[i]) != 0) continue;
         twice_at = key[i].line > key[i - 1].line ? key[i].line : key[i - 1].line;

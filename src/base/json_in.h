@@ -48,34 +48,33 @@ struct json_in {
 };
 
 struct json_in_error {
-    unsigned line;   // 0 where the file could not be read
-    unsigned column; // in bytes, 0 where only the line is known
+    unsigned line;   // 0 if the file could not be read
+    unsigned column; // in bytes; 0 if only the line is known
     char message[120];
 };
 
-// Both return 0 or a negative code with `error` filled in, and then leave nothing to free. The tree does not refer to
-// the text.
+// Both return 0, or a negative code with `error` set and nothing to free. The tree does not refer to the text.
 int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_in_error *error);
 int json_in_read(struct json_in *in, const char *path, struct json_in_error *error);
 void json_in_free(struct json_in *in);
 
-// The values. `value` may be NULL everywhere: a missing member is NULL.
+// Access to values. `value` may be NULL everywhere: a missing member is NULL.
 enum json_type json_in_type(const struct json_value *value);                              // JSON_NULL for NULL
 const struct json_value *json_in_member(const struct json_value *value, const char *key); // NULL: none, or no object
 size_t json_in_length(const struct json_value *value); // elements or members; 0 for anything else
-// Element, or value of the member; NULL past the last.
+// Element, or value of the member; NULL after the last.
 const struct json_value *json_in_at(const struct json_value *value, size_t index);
 const char *json_in_key(const struct json_value *value, size_t index); // of the member of an object, or NULL
 
-// 0; ERR_NOTHING where there is no value; ERR_FORMAT where it has another type or does not fit. Integers are doubles
-// too.
+// Return 0; ERR_NOTHING if there is no value; ERR_FORMAT if it has another type or does not fit. An integer is also a
+// double.
 int json_in_bool(const struct json_value *value, bool *out);
 int json_in_int64(const struct json_value *value, int64_t *out);
 int json_in_uint64(const struct json_value *value, uint64_t *out);
 int json_in_double(const struct json_value *value, double *out);
 int json_in_text(const struct json_value *value, const char **text, size_t *len); // `len` may be NULL
 
-// The same for members that must be there, with the reason in `error` where they are missing or wrong.
+// The same for required members. If one is missing or wrong, `error` gets the reason.
 int json_in_need_bool(const struct json_value *object, const char *key, bool *out, struct json_in_error *error);
 int json_in_need_int64(const struct json_value *object, const char *key, int64_t *out, struct json_in_error *error);
 int json_in_need_uint64(const struct json_value *object, const char *key, uint64_t *out, struct json_in_error *error);
@@ -86,6 +85,6 @@ int json_in_need_array(const struct json_value *object, const char *key, const s
                        struct json_in_error *error);
 int json_in_need_object(const struct json_value *object, const char *key, const struct json_value **out,
                         struct json_in_error *error);
-// For the caller's own reasons: fills `error` with the line of `value` and returns ERR_FORMAT.
+// For errors that the caller finds: sets `error` to the line of `value` and returns ERR_FORMAT.
 int json_in_fail(struct json_in_error *error, const struct json_value *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -43,10 +43,10 @@ struct json_member {
 #define JSON_COUNT(...) (sizeof((struct json_member[]){__VA_ARGS__}) / sizeof(struct json_member))
 void json_write_members(struct json_out *json, const struct json_member *member, size_t count);
 
-// Members of the object that is open.
+// Members of the open object.
 #define json_members(json, ...)                                                                                        \
     json_write_members(json, (const struct json_member[]){__VA_ARGS__}, JSON_COUNT(__VA_ARGS__))
-// An object that has just these, and an array of values without keys.
+// An object with exactly these members, and an array of values without keys.
 #define json_object_of(json, ...) (json_object(json), json_members(json, __VA_ARGS__), json_close(json))
 #define json_array_of(json, ...) (json_array(json), json_members(json, __VA_ARGS__), json_close(json))
 

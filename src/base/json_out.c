@@ -13,7 +13,7 @@ static void flush(struct json_out *j)
     j->used = 0;
 }
 
-// Room for `len` bytes, which are far fewer than the buffer holds.
+// Makes room for `len` bytes, far fewer than the size of the buffer.
 static inline char *reserve(struct json_out *j, size_t len)
 {
     if (j->used + len > sizeof j->buffer) flush(j);
@@ -43,7 +43,7 @@ static bool is_unfolded(const struct json_out *j)
     return j->depth <= j->unfold && !(j->folded && j->depth >= j->folded);
 }
 
-// Writes what precedes a key, or a value without one: comma, line, space.
+// Writes what comes before a key, or before a value without one: comma, newline, space.
 static void before_member(struct json_out *j)
 {
     if (!j->depth) return;
@@ -86,7 +86,7 @@ int json_out_end(struct json_out *j)
 static void container_open(struct json_out *j, bool object)
 {
     before_value(j);
-    if (j->depth + 1 >= JSON_OUT_MAX_DEPTH) abort(); // a mistake of the program, never of its input
+    if (j->depth + 1 >= JSON_OUT_MAX_DEPTH) abort(); // a bug in the program, never in its input
     put_byte(j, object ? '{' : '[');
     j->depth++;
     uint64_t bit = UINT64_C(1) << j->depth;
@@ -183,13 +183,13 @@ void json_seconds(struct json_out *j, int64_t value_ns)
     char decimals[1 + DECIMALS] = ".";
     size_t len = sizeof decimals;
     human_digits(decimals + len, magnitude % NS_PER_SECOND, DECIMALS);
-    // One decimal stays, so that readers see a floating-point number.
+    // Keeps one decimal, so that readers see a floating-point number.
     while (len > 2 && decimals[len - 1] == '0') len--;
     put(j, decimals, len);
 }
 
-// Length of the well-formed UTF-8 sequence of two to four bytes at `at`, or 0. Overlong forms, surrogates and what lies
-// past U+10FFFF are not well-formed.
+// Length of the well-formed UTF-8 sequence of two to four bytes at `at`, or 0. Overlong forms, surrogates and
+// characters above U+10FFFF are not well-formed.
 static size_t utf8_sequence(const uint8_t *at, const uint8_t *end)
 {
     uint8_t lead = at[0];
@@ -217,7 +217,7 @@ static void put_escape(struct json_out *j, uint8_t byte)
     }
 }
 
-// '<' is escaped so that JSON can stand in a page: nothing in it ends a script.
+// '<' is escaped so that JSON can be embedded in a page: it cannot end a script.
 static inline bool is_plain(uint8_t byte)
 {
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<';

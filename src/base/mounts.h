@@ -10,7 +10,7 @@ struct mount {
     char *point;
     char *type;    // "ext4" …
     char *source;  // "/dev/sda1", "host:/home" …
-    char *options; // of the file system: "rw,size=64k" …; NULL where the list has none
+    char *options; // of the file system: "rw,size=64k" …; NULL if the list has none
 };
 
 struct mounts {
@@ -22,5 +22,5 @@ struct mounts {
 int mounts_read(struct mounts *mounts, const char *path);
 void mounts_free(struct mounts *mounts);
 
-// The innermost mount of the device, or of any (0), whose point the absolute name lies under; NULL where there is none.
+// The innermost mount that contains the absolute name, of this device or of any (0); NULL if there is none.
 const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len);

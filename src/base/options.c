@@ -51,7 +51,7 @@ int options_duration(const char *text, double *seconds)
     return 0;
 }
 
-// What a value of this type should have been, for the message.
+// The expected kind of value, for the message.
 static const char *type_wants(enum option_type type)
 {
     switch (type) {
@@ -164,7 +164,7 @@ int options_parse(const struct option_row *rows, bool stop_at_word, int argc, ch
     return kept;
 }
 
-// "-o, --output FILE" without the leading letter where there is none.
+// "-o, --output FILE", without the letter if there is none.
 static int row_label(const struct option_row *row, char *out, size_t size)
 {
     char letter[5] = "    ";

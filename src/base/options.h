@@ -30,9 +30,9 @@ struct option_row {
     const char *help;     // one line
 };
 
-// Removes the options from argv (argv[0] is the verb and stays) and moves the other words to its front, in order.
-// `--` ends the options and is removed. With `stop_at_word` the first word that is no option ends them too.
-// Returns the number of words left (argv[0] included) or ERR_USAGE with one line in `problem`.
+// Removes the options from argv (argv[0] is the verb and stays) and moves the other words to its front, in order. `--`
+// ends the options and is removed. With `stop_at_word` the first word that is not an option ends them, too. Returns
+// the number of words left (argv[0] included) or ERR_USAGE with one line in `problem`.
 int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256]);
 
 // Prints two aligned columns, one row per option.

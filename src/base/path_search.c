@@ -16,7 +16,7 @@ bool path_search(const char *program, char path[PATH_MAX])
 {
     if (strchr(program, '/')) return snprintf(path, PATH_MAX, "%s", program) < PATH_MAX && access(program, X_OK) == 0;
     for (const char *at = getenv("PATH"); at && *at;) {
-        size_t len = strcspn(at, ":"); // an empty folder is the current one
+        size_t len = strcspn(at, ":"); // an empty folder means the current one
         int written = snprintf(path, PATH_MAX, "%.*s/%s", len ? (int)len : 1, len ? at : ".", program);
         if (written < PATH_MAX && is_executable_file(path)) return true;
         at += len + (at[len] == ':');

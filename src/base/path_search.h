@@ -4,5 +4,5 @@
 #include <limits.h>
 #include <stdbool.h>
 
-// The executable file that the shell would run for `program`, which may be a path itself; false where there is none.
+// The executable file that the shell would run for `program`, which may be a path; false if there is none.
 bool path_search(const char *program, char path[PATH_MAX]);

@@ -8,6 +8,6 @@
 // The absolute path of the running program.
 int private_file_program(char path[PATH_MAX]);
 
-// The absolute path of the private file `name`; -ENOENT where it is missing. In the build tree the files are where they
-// are built.
+// The absolute path of the private file `name`; -ENOENT if it is missing. In the build tree, the path where it is
+// built.
 int private_file_path(const char *name, char path[PATH_MAX]);

@@ -14,14 +14,14 @@
 #include "base/json_in.h"
 
 struct problem {
-    char what[4096]; // file, option or other thing that the problem is about; empty: none
-    char why[1024];  // empty: nothing is known but the code
+    char what[4096]; // file, option or other subject of the problem; empty: none
+    char why[1024];  // empty: only the code is known
     int signal;      // that ended the work (with -EINTR): nothing is printed, the exit status is 128 + signal
 };
 
 int problem_set(struct problem *problem, int code, const char *what, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-// With the text of the code (base/err.h).
+// Uses the text of the code (base/err.h).
 int problem_code(struct problem *problem, int code, const char *what);
-// For a JSON file that could not be read: with the line and the reason where `error` has them.
+// For a JSON file that could not be read, with the line and the reason if `error` has them.
 int problem_json(struct problem *problem, int code, const char *path, const struct json_in_error *error);

@@ -1,4 +1,4 @@
-// What the kernel tells of another process in /proc.
+// What the kernel shows about another process in /proc.
 #pragma once
 
 #include <stdbool.h>
@@ -11,9 +11,9 @@ struct process_stat {
     uint64_t start_ticks; // since boot; sysconf(_SC_CLK_TCK) per second
 };
 
-// Both return false where there is no such process, or it cannot be read.
+// Both return false if there is no such process, or it cannot be read.
 bool process_stat(pid_t pid, struct process_stat *stat);
 bool process_chars(pid_t pid, uint64_t chars[2]); // rchar and wchar of /proc/PID/io
 
-// False for a process that has ended and was not reaped yet, too.
+// False also for a process that has ended and was not reaped yet.
 bool process_is_running(pid_t pid);

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/err.h"
 
-enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // a name is not cut to fewer characters than that
+enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // LEAST_NAME: names are never cut to fewer characters
 
 static unsigned terminal_width(FILE *out)
 {
@@ -37,7 +37,7 @@ struct table table_begin_stream(FILE *out, const struct table_column *columns, c
 
 // --- cells
 
-// Adds to `text` with control characters as escapes; its end is not marked.
+// Appends to `text`, with control characters as escapes; does not add the final 0.
 static void append(struct table *t, const char *text, size_t len)
 {
     for (size_t at = 0; at < len && !t->error;) {
@@ -151,7 +151,7 @@ void table_percent(struct table *t, double fraction)
 
 // --- printing
 
-// Characters that a text takes: bytes that do not continue one of UTF-8.
+// Characters in a UTF-8 text: counts bytes that do not continue a character.
 static unsigned characters(const char *text)
 {
     unsigned count = 0;
@@ -161,10 +161,10 @@ static unsigned characters(const char *text)
 
 struct width {
     unsigned all;
-    unsigned unit; // of the widest unit with the space before it
+    unsigned unit; // width of the widest unit with the space before it
 };
 
-// The unit of a cell with the space before it, "" where there is none.
+// The unit of a cell with the space before it, "" if there is none.
 static const char *unit_of(const struct table_column *column, const char *text)
 {
     const char *space = column->kind == TABLE_UNIT ? strrchr(text, ' ') : NULL;
@@ -216,7 +216,7 @@ static void pad(FILE *out, unsigned count)
     }
 }
 
-// The last characters that fit, after a mark that some are missing.
+// The last characters that fit, after a mark that shows the cut.
 static void print_end(FILE *out, const char *text, unsigned all, unsigned most)
 {
     for (unsigned left = all; left >= most; left--) {
@@ -226,7 +226,7 @@ static void print_end(FILE *out, const char *text, unsigned all, unsigned most)
     fprintf(out, "\u2026%s", text);
 }
 
-// `spaces` are owed from before. Returns those owed after: none is printed at the end of a line.
+// `spaces` must still be printed before the cell. Returns those to print after it: a line never ends with spaces.
 static unsigned print_cell(const struct table *t, size_t c, const struct width *width, const char *text,
                            const char *unit, unsigned spaces)
 {

@@ -31,8 +31,8 @@ struct table {
     const struct table_column *column;
     size_t columns;
     unsigned indent;
-    unsigned terminal_width; // 0 where `out` is no terminal: nothing is cut
-    const unsigned *width;   // of each column where rows are printed as they end; NULL where the cells tell it
+    unsigned terminal_width; // 0 if `out` is not a terminal: nothing is cut
+    const unsigned *width;   // per column, if rows are printed at once; NULL: computed from the cells
     bool has_header;         // the header is printed already, or not wanted
     int error;               // 0 or -errno
     struct bytes text;       // of all cells, each ends with a 0
@@ -41,7 +41,7 @@ struct table {
 };
 
 struct table table_begin(FILE *out, const struct table_column *columns);
-// For tables too long to be held: each row is printed as it ends. Larger cells than `width` says move the rest of a
+// For tables that do not fit in memory: prints each row when it ends. A cell wider than `width` shifts the rest of its
 // row.
 struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width);
 
@@ -49,7 +49,7 @@ struct table table_begin_stream(FILE *out, const struct table_column *columns, c
 void table_text(struct table *t, const char *text); // NULL is "-"
 void table_printf(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_number(struct table *t, uint64_t value);
-void table_number_if(struct table *t, bool known, uint64_t value); // "-" where it is not known
+void table_number_if(struct table *t, bool known, uint64_t value); // "-" if it is unknown
 void table_bytes(struct table *t, uint64_t bytes);                 // "1.5 MiB"
 void table_bandwidth(struct table *t, double bytes_per_second);    // "1.5 MiB/s"
 void table_duration(struct table *t, int64_t ns);                  // "1.234 s"

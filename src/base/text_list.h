@@ -9,6 +9,6 @@ struct text_list {
 };
 
 int text_list_add(struct text_list *texts, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Owns `text`, which malloc gave; NULL is -ENOMEM.
+// Takes ownership of `text`, which is from malloc; NULL is -ENOMEM.
 int text_list_take(struct text_list *texts, char *text);
 void text_list_free(struct text_list *texts);

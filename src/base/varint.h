@@ -19,8 +19,8 @@ static inline int64_t varint_unfold(uint64_t folded)
     return (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
 }
 
-// Writes at most VARINT_MAX_BYTES at `out` and returns the byte after the last one written. Short ones first: nearly
-// all times take one or two bytes, and the recorder counts its instructions.
+// Writes at most VARINT_MAX_BYTES at `out` and returns the byte after the last one. Short values are tested first:
+// nearly all times take one or two bytes, and the recorder saves instructions.
 static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
 {
     if (value < 0x80) {
@@ -40,7 +40,7 @@ static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
     return out;
 }
 
-// The same for values that are mostly long: one store of eight bytes whatever the length, so the buffer must have them.
+// The same for values that are mostly long: always stores eight bytes, so the buffer must have room for them.
 static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value)
 {
     if (value >> 56) return varint_put(out, value);
@@ -48,12 +48,12 @@ static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value)
     spread += (spread & 0x0fffc0000fffc000) * 3;                   // four of 14
     spread += spread & 0x3f803f803f803f80;                         // eight of 7
     unsigned unused = (unsigned)__builtin_clzll(spread | 1) & ~7u; // bits of the bytes that are not needed
-    spread = htole64(spread | 0x0080808080808080 >> unused);       // more follows, but for the last
+    spread = htole64(spread | 0x0080808080808080 >> unused);       // sets "more follows" in all bytes but the last
     memcpy(out, &spread, sizeof spread);
     return out + sizeof spread - unused / 8;
 }
 
-// Reads from [in, end). Returns the byte after the varint, or NULL where it is cut off or over 64 bits long.
+// Reads from [in, end). Returns the byte after the varint, or NULL if it is cut off or has more than 64 bits.
 static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, uint64_t *value)
 {
     if (in < end && *in < 0x80) {
@@ -73,7 +73,7 @@ static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, u
     return NULL;
 }
 
-// The same where at least VARINT_MAX_BYTES can be read, which spares comparisons.
+// The same if at least VARINT_MAX_BYTES can be read, which saves comparisons.
 static inline const uint8_t *varint_get_inside(const uint8_t *in, uint64_t *value)
 {
     uint64_t sum = in[0];

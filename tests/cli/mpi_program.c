@@ -1,6 +1,6 @@
-// A little of every kind of MPI-IO, for the tests of counters: a shared file, a file of each rank, one of rank 0 alone,
-// stdio, and communication in between. Arguments: a directory, and what to do at the end: "rounds" of a barrier and a
-// write at a place of no pattern, or to be "killed" after some barriers.
+// Some of every kind of MPI-IO, for the tests of counters: a shared file, one file per rank, a file of rank 0 only,
+// stdio, and communication between them. Arguments: a directory, and what to do at the end: "rounds" of a barrier and a
+// write at an irregular offset, or "killed" after some barriers.
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""What `info` must tell: damage, settings, layers, processes; nothing of it may be hidden or made up."""
+"""What `info` must show: damage, settings, layers, processes. It must not hide or invent anything."""
 import glob
 import os
 import socket

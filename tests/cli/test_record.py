@@ -1,4 +1,4 @@
-"""`record` and `pack` where things are not as they should be: the command comes first, the log second."""
+"""`record` and `pack` under bad conditions: the command comes first, the log second."""
 import json
 import os
 import resource

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_threads.py: what verbs print of a log does not depend on the number of threads that read it."""
+"""test_threads.py: the output of verbs does not depend on the number of threads that read the log."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-// The log reader behind its checksums: the input says what the blocks hold, and a log with good checksums is made of
-// it. Each block is a type byte, a stream byte, a codec byte, two bytes of length and its payload.
+// The log reader after its checksums: the input gives the contents of the blocks, from which a log with correct
+// checksums is made. Each block is a type byte, a stream byte, a codec byte, two bytes of length and its payload.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Flattened datatypes: a form of whatever bytes, read, written again and laid over a file.
+// Flattened datatypes: reads a form of any bytes, writes it again and maps it to a file.
 #include <stdlib.h>
 
 #include "fmt/datatype.h"

@@ -1,4 +1,4 @@
-// Tagged records: every record and every field of whatever bytes.
+// Tagged records: reads every record and every field of any bytes.
 #include "fmt/fields.h"
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
-// A spill directory whose job file and samples of devices are whatever bytes: what others can write there must not hurt
-// a rescue.
+// A spill directory with any bytes as job file and device samples: other users may be able to write there, and this
+// must not break a rescue.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

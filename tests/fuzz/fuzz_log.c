@@ -1,5 +1,5 @@
-// The log reader on a file of whatever bytes. Almost every changed byte breaks a checksum: this one is about what comes
-// before them, fuzz_blocks.c about what comes behind.
+// The log reader on a file of any bytes. Almost every changed byte breaks a checksum, so this target tests the code
+// before the checksums and fuzz_blocks.c the code after them.
 #include "fuzz_log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

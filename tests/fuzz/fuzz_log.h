@@ -1,4 +1,4 @@
-// Opens a log and goes through all that is in it.
+// Opens a log and reads everything in it.
 #pragma once
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// From a spill file to a log, and what was made must be readable. Of a spill file most bytes are not in use; the input
-// is one folded up (as seeds.py makes them): the beginning of its header, then the header and payload of each chunk.
+// Packs a spill file; the log must be readable. Most bytes of a spill file are unused, so the input is a condensed one
+// (see seeds.py): the beginning of its header, then the header and payload of each chunk.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logs, good and broken, read by ioseer and by the independent decoder: both must say the same. Speaks TAP."""
+"""Reads good and broken logs with ioseer and with the independent decoder: both must agree. Speaks TAP."""
 import json
 import os
 import random

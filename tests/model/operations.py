@@ -1,7 +1,7 @@
-"""The operations of a log that its model is about, and those that a model expands to, in one form.
+"""The operations in a log that its model describes, and those that a model expands to, in one form.
 
-A lane is a thread of a process. Lanes are compared as multisets of sequences, process by process: a model numbers threads
-by what they do, and processes without MPI by when they began.
+Threads are compared as multisets of sequences, process by process: a model numbers threads by what they do, and
+processes without MPI by their start.
 """
 import collections
 import json
@@ -52,11 +52,11 @@ def is_chosen(event, parents, layer):
 
 
 def of_log(log, layer=None):
-    """A counter of processes, each as (rank or None, counter of lanes); and the bytes that all transfers moved."""
+    """A counter of processes, each as (rank or None, counter of threads); and the bytes that all transfers moved."""
     events = run_json('dump', '--json', log)
     parents = {event['id']: event for event in events}
     processes = Processes(log)
-    lanes = collections.defaultdict(list)
+    threads = collections.defaultdict(list)
     moved = 0
     for event in events:
         if not is_chosen(event, parents, layer):
@@ -65,14 +65,14 @@ def of_log(log, layer=None):
             moved += max(event['result'] or 0, 0)
         process = processes.of(event)
         if not process['launcher']:
-            lanes[event['rank'], event['host'], event['pid'], process['start'], event['tid']].append(form(event))
-    return gather({key: ops for key, ops in lanes.items()}), moved
+            threads[event['rank'], event['host'], event['pid'], process['start'], event['tid']].append(form(event))
+    return gather({key: ops for key, ops in threads.items()}), moved
 
 
-def gather(lanes):
+def gather(threads):
     """From {(rank, ..., thread): operations} to a counter of processes."""
     by_process = collections.defaultdict(collections.Counter)
-    for key, ops in lanes.items():
+    for key, ops in threads.items():
         by_process[key[:-1]][tuple(ops)] += 1
     return collections.Counter((key[0], frozenset(counter.items())) for key, counter in by_process.items())
 
@@ -81,13 +81,13 @@ def of_model(model):
     """The same from `model --expand`."""
     with open(model, 'rb') as file:
         programs = json.load(file)['structure']['programs']
-    lanes = collections.defaultdict(list)
+    threads = collections.defaultdict(list)
     for op in run_json('model', '--expand', '--json', model):
         if op['op'] == 'barrier':
             continue
         rank = op['rank'] if programs[op['program']]['mpi'] else None
-        lanes[rank, op['program'], op['rank'], op['thread']].append(form(op))
-    return gather(lanes)
+        threads[rank, op['program'], op['rank'], op['thread']].append(form(op))
+    return gather(threads)
 
 
 def weight(model):
@@ -103,12 +103,12 @@ def difference(expected, found):
     missing, surplus = list((expected - found).elements()), list((found - expected).elements())
     if not missing or not surplus:
         return f'{len(missing)} processes are missing, {len(surplus)} should not be there'
-    rank, lanes = missing[0]
+    rank, threads = missing[0]
     others = [other for other in surplus if other[0] == rank] or surplus
-    for (ops, _), (found_ops, _) in zip(sorted(lanes, key=str), sorted(others[0][1], key=str)):
+    for (ops, _), (found_ops, _) in zip(sorted(threads, key=str), sorted(others[0][1], key=str)):
         for number, (one, other) in enumerate(zip(ops, found_ops)):
             if one != other:
                 return f'rank {rank}, operation {number}: {one} is in the log, {other} in the model'
         if len(ops) != len(found_ops):
             return f'rank {rank}: {len(ops)} operations are in the log, {len(found_ops)} in the model'
-    return f'rank {rank}: {len(lanes)} threads are in the log, {len(others[0][1])} in the model'
+    return f'rank {rank}: {len(threads)} threads are in the log, {len(others[0][1])} in the model'

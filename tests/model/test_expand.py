@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_expand.py [CLASS...]: each log's model expands to the log's operations, all of them, exactly; and a model that is
-read and written again is the same to the byte.
+"""test_expand.py [CLASS...]: the model of each log expands to exactly the log's operations, and a model that is read
+and written again has the same bytes.
 """
 import os
 import shutil

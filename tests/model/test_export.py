@@ -1,5 +1,5 @@
-"""Models as load for fio and IOR: fio runs what is written for it, and moves as many bytes in each phase and file as the
-program did; IOR's lines have only options that it documents, and stand for as many bytes."""
+"""Models exported for fio and IOR: fio runs its job file and moves as many bytes per phase and file as the program
+did. IOR's lines have only options that IOR documents, and describe as many bytes."""
 import collections
 import configparser
 import fnmatch

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MODEL files that are as they should be, and files that are not: what is wrong is said in one line."""
+"""Good and bad MODEL files: the message about a bad one is a single line."""
 import json
 import os
 import re

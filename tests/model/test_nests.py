@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""test_nests.py [CLASS...]: random nests of loops over ranks, done by nests.c under MPI, come back as phases with the
-ranks, repetitions and places that they had.
+"""test_nests.py [CLASS...]: random nested loops over ranks, executed by nests.c under MPI, are found as phases with
+the same ranks, repetitions and offsets.
 
-What is expected is derived from the plan, not from the log.
+The expected phases are derived from the plan, not from the log.
 """
 import os
 import random

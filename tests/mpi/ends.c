@@ -1,6 +1,6 @@
-// Jobs that do not end well. Every rank writes into one file, 10 times and once more for each rank below it, and notes
-// each call that has returned by a byte in a file of its own, said.RANK.dat. Then the last rank ends the job in the way
-// that is asked for, while the others wait for it.
+// Jobs that end badly. Every rank writes to one file, 10 times and once more for each rank below it, and adds one byte
+// to its own file said.RANK.dat for each call that has returned. Then the last rank ends the job in the given way,
+// while the others wait for it.
 #include "common.h"
 
 #include <fcntl.h>

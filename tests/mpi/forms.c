@@ -1,8 +1,8 @@
-// Every form of reading and writing that MPI-IO has, once each, and the other calls on files. With LARGE_COUNTS the
-// calls are those of MPI 4 with large counts. truth.py knows what it does.
+// Every form of reading and writing in MPI-IO, once each, and the other calls on files. With LARGE_COUNTS the calls are
+// those of MPI 4 with large counts. truth.py knows what it does.
 //
-//   forms.dat    a view of blocks that go round the ranks: explicit offsets, then individual pointers
-//   shared.dat   no view: the shared pointer. All ranks write the same data: nobody knows who comes first
+//   forms.dat    a view of blocks that alternate between the ranks: explicit offsets, then individual pointers
+//   shared.dat   no view: the shared pointer. All ranks write the same data, because their order is not fixed
 #include "common.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-// A rank of a job of whatever kind: writes 10 times, and once more for each rank below it, into a file of its own,
-// NAME.RANK.dat, and reads it back. With --spawn the job starts another one, with --threads several threads do the same
-// at a time, with --fork every rank also has a child that runs a program.
+// A rank of a job of any kind: writes 10 times, and once more for each rank below it, to its own file NAME.RANK.dat,
+// and reads it back. With --spawn the job starts another one. With --threads several threads do the same at once. With
+// --fork every rank also has a child that runs a program.
 #include "common.h"
 
 #include <pthread.h>

@@ -1,7 +1,6 @@
-// A program that is not linked to MPI and loads it when it runs: `late HOW LIBRARY …`. HOW is a list of flags, some of
-// local, global, deep. Either LIBRARY is MPI itself, and `late HOW LIBRARY DIRECTORY` writes as jobs.c does, with
-// functions that it asks for by name; or it is a plugin with a main function of its own, which gets the words behind
-// it.
+// A program that is not linked to MPI and loads it at run time: `late HOW LIBRARY …`. HOW is a list of the flags local,
+// global, deep. Either LIBRARY is MPI itself: `late HOW LIBRARY DIRECTORY` looks its functions up by name and writes as
+// jobs.c does. Or LIBRARY is a plugin with its own main function, which gets the remaining arguments.
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

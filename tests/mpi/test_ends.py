@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""MPI jobs that do not end well, under each MPI: status and output stay, all that was done is in the log, nothing is
-left behind. Speaks TAP; takes the name of a class."""
+"""MPI jobs that end badly, under each MPI: status and output are unchanged, the log has every completed call,
+nothing is left behind. Speaks TAP; takes the name of a class."""
 import fcntl
 import os
 import pty

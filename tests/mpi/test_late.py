@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Programs that load MPI when they run, in every way, under each MPI: all their calls are in the log, with the POSIX
-calls beneath them. Speaks TAP; takes the name of a class."""
+"""Programs that load MPI at run time, in every way, under each MPI: the log has all their calls, with the POSIX
+calls below them. Speaks TAP; takes the name of a class."""
 import os
 import shutil
 import sys

@@ -1,8 +1,8 @@
 """What each example does, derived from its options: the calls of every rank on the example's files, in order.
 
-Written from what the examples promise in their first lines, not from their code. A call is a dictionary with keys of
-`ioseer dump --json`; ANY stands for what may be anything, such as a file descriptor. `tick` counts the MPI calls that
-the rank has begun: communication, completion and I/O.
+Written from the description at the top of each example, not from its code. A call is a dictionary with keys of `ioseer
+dump --json`; ANY matches every value, for example a file descriptor. `tick` counts the MPI calls that the rank has
+begun: communication, completion and I/O.
 """
 
 ANY = object()

@@ -1,7 +1,7 @@
 """Compares a log with what strace saw of the same run.
 
-An event explains the system calls that its thread made between its start and its end: that is the one rule by which
-calls that libc makes by itself (in stdio, opendir, mkstemp ...) are told from those that must be events of their own.
+An event explains the system calls that its thread made between its start and its end. This one rule separates calls
+that libc makes itself (in stdio, opendir, mkstemp ...) from calls that must be events.
 """
 
 import bisect

@@ -1,7 +1,7 @@
 """What the kernel knew: tasks, descriptor tables, open files with their positions, names and sizes.
 
-Model.run() goes through the calls of a strace output and says of each what it did to which file, as Facts. The offset
-of a transfer comes from here, not from the program: positions are followed through open, lseek, dup, fork, exec.
+Model.run() reads the calls of a strace output and says what each did to which file, as Facts. The offset of a transfer
+comes from here, not from the program: positions are followed through open, lseek, dup, fork, exec.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Checks the oracle itself: what it derives from strace alone must agree with the files that the run left behind.
 
-All data is kept in the trace; every write is applied at the offset the model gives it, every read must find there what
-it returned, and in the end each file must have the content that the model has for it.
+The trace contains all data. Every write is applied at the offset in the model, every read must find the bytes that it
+returned, and at the end each file must have the contents that the model has for it.
 """
 
 import os

@@ -1,6 +1,6 @@
-// An allocator each of whose calls costs the same: no memory is used twice. libc's costs more or less by what has been
-// allocated before, down to the lengths of the environment's variables, and Open MPI allocates in every transfer; the
-// difference of two counts would be the allocator's as much as the recorder's.
+// An allocator whose calls all cost the same: it never reuses memory. The cost of libc's calls depends on earlier
+// allocations, even on the length of environment variables, and Open MPI allocates in every transfer. The difference of
+// two counts would then contain the allocator's as well as the recorder's.
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How many user instructions the recorder adds to a call, with counters and full trace. Speaks TAP.
 
-Callgrind counts; the slope between two numbers of calls leaves out what is done once. 200 is what the project promises
-for pread and pwrite; the other budgets are a tenth above what was measured, so that a step back shows.
+Callgrind counts them; the slope between two numbers of calls leaves out one-time work. The project promises 200 for
+pread and pwrite. The other budgets are 10 % above the measured values, so that a regression shows.
 """
 import concurrent.futures
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How many user instructions the recorder adds to calls of MPI, POSIX calls beneath them included. Speaks TAP.
+"""How many user instructions the recorder adds to calls of MPI, including the POSIX calls below them. Speaks TAP.
 
-One process makes each kind of call in a function of its own (mpi_calls.c); callgrind tells what the function cost, with
-the recorder and without. 600 for MPI-IO and 60 for communication is what the project promises of every such call.
+One process makes each kind of call in its own function (mpi_calls.c); callgrind counts what the function costs with and
+without the recorder. The project promises 600 for each MPI-IO call and 60 for each communication call.
 """
 import concurrent.futures
 import os

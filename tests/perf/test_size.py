@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many bytes a log takes: for an event, its times included; and for a parallel run without a trace. Speaks TAP."""
+"""How many bytes a log takes: per event with its times, and for a parallel run without a trace. Speaks TAP."""
 import json
 import os
 import shutil

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""test_predict.py: profiles of storage, predictions by every method, and what evaluate makes of them.
+"""test_predict.py: profiles of storage, predictions by every method, and the output of evaluate.
 
-Times that were measured are not compared with wanted ones here (bench/predict.py does). Checked is that all is there,
-that the arithmetic is right where it can be followed, that nothing is faster than the storage, and that nothing stays.
+These tests do not compare measured times with expected ones (bench/predict.py does). They check that all members exist,
+that the arithmetic is right where it can be repeated, that nothing is faster than the storage, and that nothing is left
+behind.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-// Writes and reads a file with POSIX asynchronous I/O, always so many transfers under way:
+// Writes and reads a file with POSIX asynchronous I/O, with DEPTH transfers active at any time:
 //   queue FILE DEPTH COUNT BYTES
 #include <aio.h>
 #include <errno.h>

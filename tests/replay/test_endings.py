@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_endings.py: whatever ends a replay early, it says so and leaves nothing behind: no file, no folder, no process."""
+"""test_endings.py: a replay that ends early says why, and leaves no file, folder or process behind."""
 import os
 import random
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_replay.py: a replay does what its program did, operation by operation, with as many processes and with others; it
-reads what it wrote, leaves nothing behind, and says what is wrong.
+"""test_replay.py: a replay does what its program did, operation by operation, with the same and with other numbers
+of processes. It reads what it wrote, leaves nothing behind, and says what is wrong.
 """
 import json
 import os

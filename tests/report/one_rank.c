@@ -1,4 +1,4 @@
-// Rank 0 collects what all ranks have and writes it, in as many writes as the first argument's directory gets records.
+// Rank 0 collects the data of all ranks and writes it to a file in the given directory, one write per round.
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The case studies of the Darshan paper can be told from reports of the matching examples.
+"""The reports of matching examples show the problems in the case studies of the Darshan paper.
 
-Slow storage is emulated: each request takes at least its latency, however busy the machine is, so that what is slow is
-known. Fast storage is memory.
+Slow storage is emulated: each request takes at least its latency, even on a busy machine, so it is known what is slow.
+Fast storage is memory.
 """
 import os
 import shutil

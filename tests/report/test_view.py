@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ioseer view`: what it serves is what the log holds, and only to those who may ask."""
+"""`ioseer view`: it serves what the log contains, and only to permitted requests."""
 import http.client
 import json
 import os

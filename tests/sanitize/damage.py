@@ -1,4 +1,4 @@
-"""Damaged logs. Each function makes some of a good one, the same ones every time."""
+"""Damaged logs. Each function makes some from a good one, the same ones every time."""
 import os
 import random
 import struct

@@ -1,6 +1,6 @@
-"""What holds for storage of every kind: nothing of it stays, however it ends.
+"""For storage of every kind: nothing is left, however it ends.
 
-EndsTest is a StorageTest (place.py) with the type of its mounts; the tests themselves are to be mixed into one.
+EndsTest is a StorageTest (place.py) with the type of its mounts; mix it into a test case.
 """
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Throttled targets: a file system on a loop device whose limits hold, and of which nothing stays, however it ends."""
+"""Throttled targets: a file system on a loop device keeps its limits and leaves nothing behind, however it ends."""
 import glob
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""No mount and no process stays, however the emulator ends."""
+"""No mount and no process is left, however the emulator ends."""
 import os
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""Files on emulated storage behave as in a plain directory: the same deeds are done in both, and give the same."""
+"""Files on emulated storage behave as in a plain directory: the same operations have the same results in both."""
 import ctypes
 import errno
 import fcntl

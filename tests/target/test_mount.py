@@ -1,4 +1,4 @@
-"""Storage of given speed comes and goes: mounting, stopping, what is wrong with the words."""
+"""Storage of a given speed: mounting, stopping, and messages about bad arguments."""
 import os
 import time
 

@@ -1,4 +1,4 @@
-"""Programs do on emulated storage what they do elsewhere, and the directory below holds what they left."""
+"""Programs do the same on emulated storage as elsewhere, and their files are in the directory below."""
 import filecmp
 import os
 import shutil

@@ -1,7 +1,7 @@
 """Emulated storage is hardly faster than it should be, and waits as often as it should.
 
-How close to its speed it comes is measured by `bench/emulate.py`: other work on the machine makes it slower, which no
-test can tell from a fault."""
+bench/emulate.py measures how close to its speed it comes: other work on the machine makes it slower, and a test cannot
+distinguish that from a fault."""
 import mmap
 import os
 import statistics

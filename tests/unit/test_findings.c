@@ -1,4 +1,4 @@
-// Findings from hand-made facts: each in a job that has it, and in one that differs in just what makes it one.
+// Findings from hand-made facts: each in a job that has the problem, and in one that differs only in its cause.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

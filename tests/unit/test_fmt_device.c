@@ -1,4 +1,4 @@
-// Samples of devices: out and in again, and what cannot be true.
+// Device samples: written and read again, and samples that are impossible.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

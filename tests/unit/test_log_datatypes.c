@@ -1,4 +1,4 @@
-// Datatypes and hints on their way: from the spill files of two processes into one log, and out of it.
+// Datatypes and hints from the spill files of two processes into one log, and read from it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

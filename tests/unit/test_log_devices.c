@@ -1,4 +1,4 @@
-// Samples of devices on their way: from a monitor's file in the spill directory into a log, and out of it.
+// Device samples from a monitor's file in the spill directory into a log, and read from it.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// Makes small logs for the tests of the reader, with nothing of the packer.
+// Makes small logs for the tests of the reader, without the packer.
 #pragma once
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-// Benchmarks as models: every byte of their files is written once and read once, by the process whose it is.
+// Benchmarks as models: each byte of their files is written once and read once, by the process that owns it.
 #include "measure/benchmark.h"
 
 #include <setjmp.h>

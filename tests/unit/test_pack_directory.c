@@ -1,4 +1,4 @@
-// Whole jobs: directories of spill files, what `record` saw of the processes, and what is left when packing fails.
+// Whole jobs: directories of spill files, what `record` saw of the processes, and what is left if packing fails.
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

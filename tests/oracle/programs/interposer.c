@@ -1,5 +1,5 @@
-// A preload library of the program's own: counts the opens that pass through it and says so at the end, but not of the
-// recording tool, which inherits it too.
+// A preload library that belongs to the program: counts the opens that pass through it and prints the number at the
+// end, except in the recording tool, which inherits it too.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// processes VERB: the ways in which processes start, end and make life hard for whoever watches them.
+// processes VERB: ways in which processes start, end and are hard to record.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

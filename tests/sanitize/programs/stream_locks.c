@@ -1,5 +1,5 @@
-// TSan does not know that flockfile is a lock and would report whatever it guards. These two, linked into the program,
-// come before libc's and tell it.
+// TSan does not know that flockfile is a lock and would report the data it protects. These two functions, linked into
+// the program, are called before libc's and tell TSan.
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-// stress CASE: what hurts a recorder most, for the sanitizers to watch. Works in the current directory. Prints how many
-// writes to files it made, signal handlers' and children's included, which the log must then have.
+// stress CASE: hard cases for a recorder, run under the sanitizers. Works in the current directory. Prints the number
+// of its writes to files, including those of signal handlers and children; the log must have all of them.
 #include <aio.h>
 #include <dirent.h>
 #include <dlfcn.h>
