@@ -111,7 +111,7 @@ static int begin_run(struct stats *stats, const struct log_event *event, struct 
         run->call = event->call;
         run->file = event->file;
         run->is_access = counters_is_access(event->call->build_id);
-        run->slot = layer != LAYER_NONE ? find_slot(stats, layer, event->file) : NULL;
+        run->slot = layer != LAYER_NONE ? lookup_slot(stats, layer, event->file) : NULL;
         RETURN_IF(layer != LAYER_NONE && !run->slot, -ENOMEM);
     }
     if (!run->slot) *place = NULL;
