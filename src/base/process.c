@@ -1,8 +1,14 @@
 #include "base/process.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GUARD_FD = 3 };
 
 static FILE *open_file(pid_t pid, const char *name)
 {
@@ -38,4 +44,30 @@ bool process_is_running(pid_t pid)
 {
     struct process_stat stat;
     return process_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
+}
+
+bool process_start_guard(int *pipe_fd)
+{
+    int ends[2];
+    *pipe_fd = -1;
+    if (pipe2(ends, O_CLOEXEC)) return false;
+    pid_t between = fork();
+    if (between == 0) {
+        if (fork() != 0) _exit(0); // so that the guard is not our child
+        setsid();
+        signal(SIGPIPE, SIG_IGN); // nothing may read any more what the guard prints
+        close(ends[1]);
+        // A launcher takes a rank for ended when some of its descriptors are closed: the guard must not hold them.
+        if (ends[0] != GUARD_FD) dup2(ends[0], GUARD_FD);
+        close_range(GUARD_FD + 1, ~0u, 0);
+        *pipe_fd = GUARD_FD;
+        return true;
+    }
+    close(ends[0]);
+    if (between > 0) waitpid(between, NULL, 0);
+    if (between > 0)
+        *pipe_fd = ends[1];
+    else
+        close(ends[1]);
+    return false;
 }

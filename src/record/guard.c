@@ -1,15 +1,10 @@
 #include "record/guard.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/process.h"
-
-enum { GUARD_FD = 3 };
 
 struct message {
     enum record_guard_message kind;
@@ -33,7 +28,7 @@ static void read_messages(struct record_guard *guard)
 {
     struct message message;
     for (;;) {
-        ssize_t got = read(GUARD_FD, &message, sizeof message);
+        ssize_t got = read(guard->pipe_fd, &message, sizeof message);
         if (got < 0 && errno == EINTR) continue;
         if (got != sizeof message) return;
         if (message.kind == GUARD_COMMAND) guard->command = message.command;
@@ -42,36 +37,14 @@ static void read_messages(struct record_guard *guard)
     }
 }
 
-// The launcher takes a rank for ended when some of its descriptors are closed: the guard must not hold them.
-static void keep_only(int fd)
-{
-    if (fd != GUARD_FD) dup2(fd, GUARD_FD);
-    close_range(GUARD_FD + 1, ~0u, 0);
-}
-
 bool record_guard_start(struct record_guard *guard)
 {
-    int ends[2];
-    *guard = (struct record_guard){.pipe_fd = -1, .record = getpid()};
-    if (pipe2(ends, O_CLOEXEC)) return false;
-    pid_t between = fork();
-    if (between == 0) {
-        if (fork() != 0) _exit(0); // the guard is not our child: `record` waits for all its children
-        setsid();
-        signal(SIGPIPE, SIG_IGN); // the launcher may have ended when the guard prints something
-        keep_only(ends[0]);
-        read_messages(guard);
-        close(GUARD_FD);
-        return true;
-    }
-    close(ends[0]);
-    if (between < 0) {
-        close(ends[1]);
-        return false;
-    }
-    waitpid(between, NULL, 0);
-    guard->pipe_fd = ends[1];
-    return false;
+    *guard = (struct record_guard){.record = getpid()};
+    if (!process_start_guard(&guard->pipe_fd)) return false;
+    read_messages(guard);
+    close(guard->pipe_fd);
+    guard->pipe_fd = -1;
+    return true;
 }
 
 void record_guard_await_command(const struct record_guard *guard, double wait_seconds)

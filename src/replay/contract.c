@@ -72,30 +72,8 @@ static void write_fields(struct json_out *json, const struct field *field, const
     }
 }
 
-static int write_file(const char *path, void (*write)(struct json_out *json, const void *from), const void *from)
+static void write_phases(struct json_out *json, const struct replay_result *result)
 {
-    FILE *out = fopen(path, "we");
-    RETURN_IF(!out, -errno);
-    struct json_out *json = json_out_begin(out, 2);
-    int code = json ? 0 : -ENOMEM;
-    if (json) {
-        json_object(json);
-        write(json, from);
-        json_close(json);
-        code = json_out_end(json);
-    }
-    if (fclose(out) && !code) code = -errno;
-    return code;
-}
-
-static void write_job(struct json_out *json, const void *from)
-{
-    write_fields(json, job_fields, from);
-}
-
-static void write_result(struct json_out *json, const void *from)
-{
-    const struct replay_result *result = from;
     key_array(json, "phases");
     for (size_t i = 0; i < result->phases; i++) {
         json_object(json);
@@ -103,17 +81,34 @@ static void write_result(struct json_out *json, const void *from)
         json_close(json);
     }
     json_close(json);
-    write_fields(json, result_fields, from);
+}
+
+// Writes the job or the result; the other is NULL.
+static int write_file(const char *path, const struct replay_job *job, const struct replay_result *result)
+{
+    FILE *out = fopen(path, "we");
+    RETURN_IF(!out, -errno);
+    struct json_out *json = json_out_begin(out, 2);
+    int code = json ? 0 : -ENOMEM;
+    if (json) {
+        json_object(json);
+        if (result) write_phases(json, result);
+        write_fields(json, job ? job_fields : result_fields, job ? (const void *)job : result);
+        json_close(json);
+        code = json_out_end(json);
+    }
+    if (fclose(out) && !code) code = -errno;
+    return code;
 }
 
 int contract_write_job(const struct replay_job *job, const char *path)
 {
-    return write_file(path, write_job, job);
+    return write_file(path, job, NULL);
 }
 
 int contract_write_result(const struct replay_result *result, const char *path)
 {
-    return write_file(path, write_result, result);
+    return write_file(path, NULL, result);
 }
 
 // --- reading

@@ -133,7 +133,7 @@ static int wait_for(const struct launch *launch, pid_t child, const sigset_t *ca
         if (launch->progress) launch->progress(launch->context);
         if (signal == SIGCHLD || signal < 0) continue;
         kill(-child, SIGTERM);
-        replay_end_processes(launch->workspace->work);
+        workspace_end_processes(launch->workspace);
         kill(-child, SIGKILL);
         waitpid(child, &status, 0);
         problem->signal = signal;
@@ -189,7 +189,7 @@ int launch_run(const struct launch *launch, struct replay_job job, struct proble
     text_list_free(&command);
     if (status < 0) return status;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
-    replay_end_processes(workspace->work); // a launcher that was killed may leave ranks behind
+    workspace_end_processes(workspace); // a launcher that was killed may leave ranks behind
     if (WIFSIGNALED(status))
         return problem_set(problem, ERR_NOTHING, "the runner failed", "ended by a signal: %s",
                            strsignal(WTERMSIG(status)));

@@ -3,21 +3,110 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/process.h"
+
+enum { POLL_US = 20000, POLITE_POLLS = 25, ALL_POLLS = 250 };
 
 static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked while the replay runs
 static const char lock_text[] = "A replay's folder; the next one removes it if this one could not.\n";
 static const char *const file_names[WORKSPACE_FILES] = {"model.json",    "job.json", "result.json",
                                                         "replay.ioseer", "error",    "phase"};
+
+// --- processes
+
+static bool has_word(pid_t pid, const char *word)
+{
+    char name[64], words[8192];
+    snprintf(name, sizeof name, "/proc/%d/cmdline", (int)pid);
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
+    if (fd >= 0) close(fd);
+    return length > 0 && memmem(words, (size_t)length, word, strlen(word));
+}
+
+static unsigned signal_all(const char *word, int signal)
+{
+    unsigned found = 0;
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+    while (processes && (entry = readdir(processes))) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 1 || pid == getpid() || !has_word(pid, word)) continue;
+        found++;
+        kill(pid, signal);
+    }
+    if (processes) closedir(processes);
+    return found;
+}
+
+// Launchers clean up after SIGTERM; what is still there after half a second gets SIGKILL.
+static void end_processes(const char *work)
+{
+    for (unsigned i = 0; i < ALL_POLLS; i++) {
+        int signal = i == 0 ? SIGTERM : i < POLITE_POLLS ? 0 : SIGKILL;
+        if (!signal_all(work, signal)) return;
+        while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+        usleep(POLL_US);
+    }
+}
+
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
+{
+    (void)about, (void)type, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void remove_tree(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+void workspace_end_processes(const struct workspace *workspace)
+{
+    end_processes(workspace->work);
+}
+
+// --- the guard
+
+// Cleans up when this process is killed: returns the pipe that keeps the guard waiting.
+static int start_guard(const char *folder, const char *work)
+{
+    char word;
+    int pipe_fd;
+    ssize_t got;
+    if (!process_start_guard(&pipe_fd)) return pipe_fd;
+    signal(SIGINT, SIG_IGN);
+    while ((got = read(pipe_fd, &word, 1)) < 0 && errno == EINTR) continue;
+    if (got == 1) _exit(0);
+    end_processes(work);
+    remove_tree(folder);
+    remove_tree(work);
+    _exit(0);
+}
+
+static void dismiss_guard(int pipe_fd)
+{
+    if (pipe_fd < 0) return;
+    ssize_t ignored = write(pipe_fd, "", 1);
+    (void)ignored;
+    close(pipe_fd);
+}
+
+// --- folders
 
 static bool join(char path[PATH_MAX], const char *folder, const char *name)
 {
@@ -57,7 +146,7 @@ static void remove_entries(const char *folder, bool (*is_chosen)(const char *nam
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
         char path[PATH_MAX];
-        if (join(path, folder, entry->d_name) && is_chosen(entry->d_name, path)) replay_remove_tree(path);
+        if (join(path, folder, entry->d_name) && is_chosen(entry->d_name, path)) remove_tree(path);
     }
     if (directory) closedir(directory);
 }
@@ -98,14 +187,14 @@ int workspace_make(struct workspace *workspace, const char *target, const char *
 {
     const char *temporary = getenv("TMPDIR");
     char path[PATH_MAX];
-    *workspace = (struct workspace){.folder_lock = -1, .work_lock = -1, .guard.end = -1};
+    *workspace = (struct workspace){.folder_lock = -1, .work_lock = -1, .guard = -1};
     RETURN_IF(!realpath(target, path), -errno); // the runner may change its directory
     if (!temporary || !*temporary) temporary = "/tmp";
     remove_entries(path, is_left_behind);
     remove_entries(temporary, is_left_behind);
     FORWARD(make_folder(path, &workspace->folder, &workspace->folder_lock));
     FORWARD(make_folder(temporary, &workspace->work, &workspace->work_lock));
-    replay_guard_start(&workspace->guard, workspace->folder, workspace->work);
+    workspace->guard = start_guard(workspace->folder, workspace->work);
     for (unsigned i = 0; i < WORKSPACE_FILES; i++) {
         char *name = NULL;
         if (i == WORKSPACE_LOG && log)
@@ -121,17 +210,17 @@ int workspace_make(struct workspace *workspace, const char *target, const char *
 void workspace_remove(struct workspace *workspace, bool keep_files)
 {
     char lock[PATH_MAX];
-    if (workspace->work) replay_end_processes(workspace->work);
+    if (workspace->work) end_processes(workspace->work);
     // A folder without the lock file is the user's: no later replay removes it.
     if (workspace->folder && keep_files && join(lock, workspace->folder, lock_name)) unlink(lock);
     // Some network file systems keep the name of a file that is removed while it is open.
     if (workspace->folder_lock >= 0) close(workspace->folder_lock);
     if (workspace->work_lock >= 0) close(workspace->work_lock);
-    if (workspace->folder && !keep_files) replay_remove_tree(workspace->folder);
-    if (workspace->work) replay_remove_tree(workspace->work);
-    replay_guard_dismiss(&workspace->guard);
+    if (workspace->folder && !keep_files) remove_tree(workspace->folder);
+    if (workspace->work) remove_tree(workspace->work);
+    dismiss_guard(workspace->guard);
     for (unsigned i = 0; i < WORKSPACE_FILES; i++) free(workspace->file[i]);
     free(workspace->folder);
     free(workspace->work);
-    *workspace = (struct workspace){.folder_lock = -1, .work_lock = -1, .guard.end = -1};
+    *workspace = (struct workspace){.folder_lock = -1, .work_lock = -1, .guard = -1};
 }

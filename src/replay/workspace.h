@@ -1,10 +1,8 @@
 // The two folders of a replay: one on the storage for the files of the program, one in TMPDIR for the model, the
-// result and the log.
+// result and the log. A guard cleans up when this process is killed: it ends the runner and removes the folders.
 #pragma once
 
 #include <stdbool.h>
-
-#include "replay/guard.h"
 
 enum workspace_file {
     WORKSPACE_MODEL,
@@ -21,12 +19,14 @@ struct workspace {
     char *work;   // in TMPDIR
     char *file[WORKSPACE_FILES];
     int folder_lock, work_lock; // descriptors
-    struct replay_guard guard;  // removes the folders if this process is killed
+    int guard;                  // the pipe to it; -1: there is none
 };
 
 // Removes folders in both places that a killed ioseer left behind. The log of a recorded run stays at `log` unless that
 // is NULL. The workspace is to be removed, whatever is returned.
 int workspace_make(struct workspace *workspace, const char *target, const char *log);
 void workspace_remove(struct workspace *workspace, bool keep_files);
+// Ends the processes with the work folder in their command line and waits, five seconds at most, until they are gone.
+void workspace_end_processes(const struct workspace *workspace);
 // Removes the files of the run before.
 void workspace_empty(const struct workspace *workspace);
