@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json_out.h"
-#include "model/compare/limit.h"
+#include "model/compare/fail_if.h"
 
 struct comparison {
     struct diff diff;

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "cli/dump.h"
-#include "log/comm.h"
+#include "log/communication.h"
 
 struct printer {
     const struct log_filter *filter;

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
-#include "log/comm.h"
+#include "log/communication.h"
 #include "log/source.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "report/files.h"
 #include "report/layers.h"
-#include "report/space.h"
+#include "report/offset_space.h"
 #include "report/timeline.h"
 #include "summary/summary.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "log/comm.h"
+#include "log/communication.h"
 #include "log/iter.h"
 #include "log/log.h"
 #include "log/stats.h"

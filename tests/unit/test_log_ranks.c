@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "log/comm.h"
+#include "log/communication.h"
 #include "log/stats.h"
 #include "test_log_maker.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "model/compare/diff.h"
-#include "model/compare/limit.h"
+#include "model/compare/fail_if.h"
 #include "model/compare/phase_pair.h"
 #include "model/file/read.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "target/throttle/limits.h"
+#include "target/throttle/kernel_limits.h"
 
 struct kernel {
     char folder[32];

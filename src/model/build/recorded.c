@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/lookup.h"
 #include "base/scoped.h"
-#include "log/comm.h"
+#include "log/communication.h"
 #include "log/iter.h"
 #include "log/stats.h"
 

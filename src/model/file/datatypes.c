@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "base/scoped.h"
-#include "model/file/reading.h"
-#include "model/file/writing.h"
+#include "model/file/read_private.h"
+#include "model/file/write_private.h"
 #include "model/fit.h"
 
 // --- writing

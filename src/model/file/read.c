@@ -12,7 +12,7 @@
 #include "base/scoped.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
-#include "model/file/reading.h"
+#include "model/file/read_private.h"
 
 int read_charge(struct reading *r, const struct json_value *value, uint64_t numbers)
 {

@@ -9,7 +9,7 @@
 #include "base/scoped.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
-#include "model/file/reading.h"
+#include "model/file/read_private.h"
 
 enum {
     MOST_THREADS = 1 << 16, // of a process

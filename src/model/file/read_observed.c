@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "model/file/reading.h"
+#include "model/file/read_private.h"
 
 // --- the job
 

@@ -9,7 +9,7 @@
 #include "base/json_keys.h"
 #include "base/scoped.h"
 #include "model/file/keywords.h"
-#include "model/file/writing.h"
+#include "model/file/write_private.h"
 
 enum { UNFOLD_ALL = JSON_OUT_MAX_DEPTH };
 

@@ -13,7 +13,7 @@
 #include "model/access_order.h"
 #include "model/file/keywords.h"
 #include "model/file/packed.h"
-#include "model/file/writing.h"
+#include "model/file/write_private.h"
 
 // --- numbers
 

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 #include "model/file/keywords.h"
-#include "model/file/writing.h"
+#include "model/file/write_private.h"
 
 static void write_job(struct writing *w)
 {

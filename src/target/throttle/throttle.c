@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "target/mount_point.h"
-#include "target/throttle/limits.h"
+#include "target/throttle/kernel_limits.h"
 #include "target/throttle/state_file.h"
 
 enum { LOOP_TRIES = 16, NOT_RUN = 127, END_MS = 30000 }; // END_MS: for guard and keeper to clean up

@@ -1,4 +1,4 @@
-#include "target/throttle/limits.h"
+#include "target/throttle/kernel_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "report/space.h"
+#include "report/offset_space.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "log/comm.h"
+#include "log/communication.h"
 
 #include "base/err.h"
 #include "log/source.h"

@@ -1,4 +1,4 @@
-#include "model/compare/limit.h"
+#include "model/compare/fail_if.h"
 
 #include <ctype.h>
 #include <math.h>
