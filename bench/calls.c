@@ -33,105 +33,86 @@ struct worker {
     pthread_barrier_t *together;
 };
 
-static void expect(struct worker *w, int64_t result, int64_t expected)
-{
-    w->failed += result != expected;
-}
+static void expect(struct worker *w, int64_t result, int64_t expected) { w->failed += result != expected; }
 
-static off_t advance(struct worker *w, uint64_t bytes)
-{
+static off_t advance(struct worker *w, uint64_t bytes) {
     uint64_t offset = w->offset;
     w->offset += bytes;
     if (w->offset > FILE_BYTES - CALL_BYTES) w->offset = 0;
     return (off_t)offset;
 }
 
-static off_t jump(struct worker *w)
-{
+static off_t jump(struct worker *w) {
     w->random = w->random * 6364136223846793005u + 1442695040888963407u;
     return (off_t)((w->random >> 33) % (FILE_BYTES / CALL_BYTES) * CALL_BYTES);
 }
 
-static void call_pread(struct worker *w)
-{
+static void call_pread(struct worker *w) {
     uint64_t buffer;
     expect(w, pread(w->fd[0], &buffer, sizeof buffer, advance(w, CALL_BYTES)), CALL_BYTES);
 }
 
-static void call_pwrite(struct worker *w)
-{
+static void call_pwrite(struct worker *w) {
     expect(w, pwrite(w->fd[0], &w->random, CALL_BYTES, advance(w, CALL_BYTES)), CALL_BYTES);
 }
 
-static void call_pread_random(struct worker *w)
-{
+static void call_pread_random(struct worker *w) {
     uint64_t buffer;
     expect(w, pread(w->fd[0], &buffer, sizeof buffer, jump(w)), CALL_BYTES);
 }
 
-static void call_pread_far(struct worker *w)
-{
+static void call_pread_far(struct worker *w) {
     uint64_t buffer;
     expect(w, pread(w->fd[1], &buffer, sizeof buffer, jump(w) << FAR_SHIFT), CALL_BYTES);
 }
 
-static void call_pwrite_random(struct worker *w)
-{
+static void call_pwrite_random(struct worker *w) {
     expect(w, pwrite(w->fd[0], &w->random, CALL_BYTES, jump(w)), CALL_BYTES);
 }
 
-static void call_pread_strided(struct worker *w)
-{
+static void call_pread_strided(struct worker *w) {
     uint64_t buffer;
     expect(w, pread(w->fd[0], &buffer, sizeof buffer, advance(w, STRIDE_BYTES)), CALL_BYTES);
 }
 
-static void call_two_files(struct worker *w)
-{
+static void call_two_files(struct worker *w) {
     w->random ^= 1;
     off_t offset = w->random & 1 ? (off_t)w->offset : advance(w, CALL_BYTES);
     expect(w, pwrite(w->fd[w->random & 1], &w->random, CALL_BYTES, offset), CALL_BYTES);
 }
 
-static void rewind_at_end(struct worker *w)
-{
+static void rewind_at_end(struct worker *w) {
     if (advance(w, CALL_BYTES) == 0) expect(w, lseek(w->fd[0], 0, SEEK_SET), 0);
 }
 
-static void call_read(struct worker *w)
-{
+static void call_read(struct worker *w) {
     uint64_t buffer;
     rewind_at_end(w);
     expect(w, read(w->fd[0], &buffer, sizeof buffer), CALL_BYTES);
 }
 
-static void call_write(struct worker *w)
-{
+static void call_write(struct worker *w) {
     rewind_at_end(w);
     expect(w, write(w->fd[0], &w->random, CALL_BYTES), CALL_BYTES);
 }
 
-static void call_lseek(struct worker *w)
-{
+static void call_lseek(struct worker *w) {
     off_t offset = advance(w, CALL_BYTES);
     expect(w, lseek(w->fd[0], offset, SEEK_SET), offset);
 }
 
-static void call_fread(struct worker *w)
-{
+static void call_fread(struct worker *w) {
     uint64_t buffer;
     if (advance(w, CALL_BYTES) == 0) rewind(w->stream);
     expect(w, (int64_t)fread(&buffer, CALL_BYTES, 1, w->stream), 1);
 }
 
-static void call_fwrite(struct worker *w)
-{
+static void call_fwrite(struct worker *w) {
     if (advance(w, CALL_BYTES) == 0) rewind(w->stream);
     expect(w, (int64_t)fwrite(&w->random, CALL_BYTES, 1, w->stream), 1);
 }
 
-static void call_open_close(struct worker *w)
-{
+static void call_open_close(struct worker *w) {
     int fd = open(w->name[1], O_RDWR);
     expect(w, close(fd), 0);
 }
@@ -155,21 +136,18 @@ static const struct pattern {
     {"open-close", call_open_close},
 };
 
-static void die(const char *what)
-{
+static void die(const char *what) {
     perror(what);
     exit(1);
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
+static uint64_t now_ns(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void make_files(struct worker *w, const char *directory, unsigned thread)
-{
+static void make_files(struct worker *w, const char *directory, unsigned thread) {
     char *content = calloc(1, FILE_BYTES);
     if (!content) die("memory");
     for (unsigned i = 0; i < 2; i++) {
@@ -183,8 +161,7 @@ static void make_files(struct worker *w, const char *directory, unsigned thread)
     if (!w->stream) die(w->name[0]);
 }
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     struct worker *w = argument;
     pthread_barrier_wait(w->together);
     uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -197,14 +174,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return left < right ? -1 : left > right;
 }
 
-static long peak_kib(void)
-{
+static long peak_kib(void) {
     char line[256];
     long kib = 0;
     FILE *status = fopen("/proc/self/status", "r");
@@ -214,8 +189,7 @@ static long peak_kib(void)
 }
 
 // The last batch may be a short one: it is left out where there are others.
-static void report(struct worker *workers, unsigned threads)
-{
+static void report(struct worker *workers, unsigned threads) {
     uint64_t count = workers[0].count, batches = count / BATCH_CALLS, cpu_ns = 0, failed = 0;
     uint64_t *all = calloc(batches * threads + 1, sizeof *all);
     if (!all) die("memory");
@@ -234,8 +208,7 @@ static void report(struct worker *workers, unsigned threads)
     }
 }
 
-static void run(const struct pattern *pattern, uint64_t count, unsigned threads, const char *directory)
-{
+static void run(const struct pattern *pattern, uint64_t count, unsigned threads, const char *directory) {
     static struct worker workers[MAX_THREADS];
     pthread_t thread[MAX_THREADS];
     pthread_barrier_t together;
@@ -258,8 +231,7 @@ static void run(const struct pattern *pattern, uint64_t count, unsigned threads,
     report(workers, threads);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     unsigned long threads = argc == 5 ? strtoul(argv[3], NULL, 10) : 0;
     for (unsigned i = 0; threads > 0 && threads <= MAX_THREADS && i < sizeof patterns / sizeof *patterns; i++) {
         if (strcmp(argv[1], patterns[i].name)) continue;

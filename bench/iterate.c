@@ -5,8 +5,7 @@
 #include "base/err.h"
 #include "log/iter.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct log *log;
     struct log_iter *iter;
     const struct log_event *event;

@@ -12,20 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now_s(void)
-{
+static double now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static double seconds(struct timeval time)
-{
-    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
-}
+static double seconds(struct timeval time) { return (double)time.tv_sec + (double)time.tv_usec * 1e-6; }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int first = 1;
     for (; first < argc && strchr(argv[first], '='); first++) putenv(argv[first]);
     if (first >= argc) return 2;

@@ -24,8 +24,7 @@ struct making {
     uint64_t random;
 };
 
-static void start_block(struct making *m)
-{
+static void start_block(struct making *m) {
     m->writer = maker_begin(m->maker, (uint32_t)m->process + 1, m->events - m->left, m->now);
     stream_put_slot(m->writer, SLOT_WRITE, 1, CALL_pwrite, 1, 1, 0, 0);
     stream_put_slot(m->writer, SLOT_READ, 2, CALL_pread, 1, 1, 0, 0);
@@ -33,13 +32,11 @@ static void start_block(struct making *m)
     m->first = m->now;
 }
 
-static void end_block(struct making *m)
-{
+static void end_block(struct making *m) {
     if (m->in_block) maker_end(m->maker, m->in_block, true, m->first, m->now);
 }
 
-static void transfer(struct making *m, unsigned slot, uint64_t block)
-{
+static void transfer(struct making *m, unsigned slot, uint64_t block) {
     if (!m->left) return;
     if (stream_put_full(m->writer)) {
         end_block(m);
@@ -51,20 +48,17 @@ static void transfer(struct making *m, unsigned slot, uint64_t block)
     m->left--;
 }
 
-static void communicate(struct making *m, enum stream_comm_kind kind)
-{
+static void communicate(struct making *m, enum stream_comm_kind kind) {
     const uint64_t values[] = {1, UINT64_C(1) << kind, 1, kind == COMM_MOVING ? 8192 : 0, 20};
     stream_put_control(m->writer, KIND_COMM, values, 5);
 }
 
-static uint64_t random_below(struct making *m, uint64_t limit)
-{
+static uint64_t random_below(struct making *m, uint64_t limit) {
     m->random = m->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (m->random >> 33) % limit;
 }
 
-static void make_dumps(struct making *m)
-{
+static void make_dumps(struct making *m) {
     uint64_t dumps = 50, blocks = m->left / (dumps + 2), all = m->left;
     for (uint64_t dump = 0; dump < dumps; dump++) {
         for (uint64_t i = 0; i < blocks; i++) transfer(m, SLOT_WRITE, (dump * m->processes + m->process) * blocks + i);
@@ -73,13 +67,11 @@ static void make_dumps(struct making *m)
     for (uint64_t i = 0; m->left; i++) transfer(m, SLOT_READ, m->process * all + i);
 }
 
-static void make_random(struct making *m)
-{
+static void make_random(struct making *m) {
     while (m->left) transfer(m, SLOT_READ, random_below(m, 1 << 24));
 }
 
-static void make_mixed(struct making *m)
-{
+static void make_mixed(struct making *m) {
     uint64_t all = m->left;
     if (!m->process) transfer(m, SLOT_WRITE, 0);
     for (uint64_t i = 0; m->left; i++) {
@@ -89,8 +81,7 @@ static void make_mixed(struct making *m)
     }
 }
 
-static void make_different(struct making *m)
-{
+static void make_different(struct making *m) {
     uint64_t blocks = 5 + m->process;
     for (uint64_t dump = 0; m->left; dump++) {
         for (uint64_t i = 0; i < blocks + dump % 3; i++) {
@@ -100,8 +91,7 @@ static void make_different(struct making *m)
     }
 }
 
-static void put_process(struct making *m)
-{
+static void put_process(struct making *m) {
     struct log_maker *maker = m->maker;
     uint64_t id = m->process + 1;
     fields_begin(&maker->records, RECORD_PROCESS);
@@ -122,8 +112,7 @@ static void put_process(struct making *m)
     if (maker->records.at > maker->record_data + RECORDS_ROOM) maker_flush_records(maker);
 }
 
-static int write_log(const struct log_maker *maker, const char *path)
-{
+static int write_log(const struct log_maker *maker, const char *path) {
     FILE *out = fopen(path, "wb");
     if (!out || fwrite(maker->log.data, 1, maker->log.len, out) != maker->log.len || fclose(out)) {
         perror(path);
@@ -132,8 +121,7 @@ static int write_log(const struct log_maker *maker, const char *path)
     return 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*make)(struct making *m);

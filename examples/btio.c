@@ -24,15 +24,13 @@ struct run {
     char *path;
 };
 
-static void span(const struct run *run, int part, int axis, struct cell *cell)
-{
+static void span(const struct run *run, int part, int axis, struct cell *cell) {
     long long from = part * run->grid / run->side, to = (part + 1) * run->grid / run->side;
     cell->start[axis] = (int)from;
     cell->size[axis] = (int)(to - from);
 }
 
-static void divide(struct run *run)
-{
+static void divide(struct run *run) {
     run->column = run->example.rank % run->side;
     run->row = run->example.rank / run->side;
     run->cells = example_memory((size_t)run->side * sizeof *run->cells);
@@ -48,8 +46,7 @@ static void divide(struct run *run)
 }
 
 // The expected value depends on its place in the grid and on the dump. Sets the values, or compares them.
-static void visit(struct run *run, long long dump, bool compare)
-{
+static void visit(struct run *run, long long dump, bool compare) {
     double *at = run->solution;
     for (int layer = 0; layer < run->side; layer++) {
         const struct cell *cell = &run->cells[layer];
@@ -67,8 +64,7 @@ static void visit(struct run *run, long long dump, bool compare)
 }
 
 // The filetype is one dump of the whole grid with this process's cells in it.
-static MPI_Datatype grid_type(const struct run *run)
-{
+static MPI_Datatype grid_type(const struct run *run) {
     int sizes[4] = {(int)run->grid, (int)run->grid, (int)run->grid, VALUES};
     MPI_Datatype *subarrays = example_memory((size_t)run->side * sizeof *subarrays), type;
     MPI_Aint *displacements = calloc((size_t)run->side, sizeof *displacements);
@@ -90,8 +86,7 @@ static MPI_Datatype grid_type(const struct run *run)
     return type;
 }
 
-static MPI_File open_file(const struct run *run, int mode, MPI_Datatype type)
-{
+static MPI_File open_file(const struct run *run, int mode, MPI_Datatype type) {
     MPI_File file;
     MUST(MPI_File_open(MPI_COMM_WORLD, run->path, mode, MPI_INFO_NULL, &file));
     MUST(MPI_File_set_view(file, 0, MPI_DOUBLE, type, "native", MPI_INFO_NULL));
@@ -99,8 +94,7 @@ static MPI_File open_file(const struct run *run, int mode, MPI_Datatype type)
 }
 
 // Sends a face to each of the four neighbours in the square and checks the received ones.
-static void exchange_faces(struct run *run, long long step)
-{
+static void exchange_faces(struct run *run, long long step) {
     int side = run->side, count = (int)(run->grid * VALUES);
     int peers[NEIGHBOURS] = {
         run->row * side + (run->column + 1) % side, run->row * side + (run->column + side - 1) % side,
@@ -122,8 +116,7 @@ static void exchange_faces(struct run *run, long long step)
     free(faces);
 }
 
-static void solve(struct run *run, MPI_Datatype type)
-{
+static void solve(struct run *run, MPI_Datatype type) {
     MPI_Status status;
     MPI_File file = open_file(run, MPI_MODE_CREATE | MPI_MODE_WRONLY, type);
     for (long long step = 1; step <= run->steps; step++) {
@@ -137,8 +130,7 @@ static void solve(struct run *run, MPI_Datatype type)
     MUST(MPI_File_close(&file));
 }
 
-static void verify(struct run *run, MPI_Datatype type)
-{
+static void verify(struct run *run, MPI_Datatype type) {
     MPI_Status status;
     MPI_File file = open_file(run, MPI_MODE_RDONLY, type);
     for (long long dump = 0; dump < run->steps / run->interval; dump++) {
@@ -149,8 +141,7 @@ static void verify(struct run *run, MPI_Datatype type)
     MUST(MPI_File_close(&file));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.grid = 24, .steps = 40, .interval = 5, .exchanges = 1, .side = 1};
     const struct example_option options[] = {
         {"grid", OPTION_COUNT, &run.grid, "points along an edge of the grid", NULL},

@@ -29,19 +29,16 @@ struct worker {
 };
 
 // The steps follow each other in the file; in each step, the parts of the threads are adjacent.
-static off_t block_offset(const struct worker *w, unsigned step, unsigned block)
-{
+static off_t block_offset(const struct worker *w, unsigned step, unsigned block) {
     const struct shape *shape = w->shape;
     return (off_t)(((size_t)step * THREADS + w->index) * shape->blocks + block) * (off_t)shape->block_bytes;
 }
 
-static unsigned char block_value(const struct worker *w, unsigned step, unsigned block)
-{
+static unsigned char block_value(const struct worker *w, unsigned step, unsigned block) {
     return (unsigned char)(step * 31 + w->index * 7 + block);
 }
 
-static int write_step(struct worker *w, unsigned step, unsigned char *block_data)
-{
+static int write_step(struct worker *w, unsigned step, unsigned char *block_data) {
     size_t len = w->shape->block_bytes;
     for (unsigned block = 0; block < w->shape->blocks; block++) {
         memset(block_data, block_value(w, step, block), len);
@@ -50,8 +47,7 @@ static int write_step(struct worker *w, unsigned step, unsigned char *block_data
     return 0;
 }
 
-static int check_step(struct worker *w, unsigned step, unsigned char *block_data)
-{
+static int check_step(struct worker *w, unsigned step, unsigned char *block_data) {
     size_t len = w->shape->block_bytes;
     for (unsigned block = 0; block < w->shape->blocks; block++) {
         if (pread(w->fd, block_data, len, block_offset(w, step, block)) != (ssize_t)len) return -1;
@@ -60,8 +56,7 @@ static int check_step(struct worker *w, unsigned step, unsigned char *block_data
     return 0;
 }
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     struct worker *w = argument;
     unsigned char *block_data = malloc(w->shape->block_bytes);
     w->failed = block_data == NULL;
@@ -78,8 +73,7 @@ static void *work(void *argument)
 }
 
 // The main thread syncs each step and writes it to the log while the workers wait.
-static int run(const struct shape *shape, int fd, FILE *log)
-{
+static int run(const struct shape *shape, int fd, FILE *log) {
     struct worker workers[THREADS];
     pthread_barrier_t step_done;
     int failed = 0;
@@ -101,8 +95,7 @@ static int run(const struct shape *shape, int fd, FILE *log)
     return failed ? -1 : 0;
 }
 
-static int parse(int argc, char **argv, struct shape *shape)
-{
+static int parse(int argc, char **argv, struct shape *shape) {
     for (int letter; (letter = getopt(argc, argv, "d:s:n:b:")) != -1;) {
         switch (letter) {
         case 'd': shape->directory = optarg; break;
@@ -115,8 +108,7 @@ static int parse(int argc, char **argv, struct shape *shape)
     return optind == argc && shape->block_bytes > 0 ? 0 : -1;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct shape shape = {.directory = ".", .steps = 4, .blocks = 64, .block_bytes = 65536};
     char data_name[4096], log_name[4096];
     if (parse(argc, argv, &shape) != 0) {

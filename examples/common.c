@@ -8,8 +8,7 @@
 
 // --- options
 
-static void print_help(const struct example *self, const char *summary, const struct example_option *options)
-{
+static void print_help(const struct example *self, const char *summary, const struct example_option *options) {
     printf("usage: %s [OPTION]...\n%s\n\n", self->name, summary);
     printf("  --%-22s %s\n", "directory DIRECTORY", "where its files are made and left (.)");
     for (const struct example_option *row = options; row->name; row++) {
@@ -25,8 +24,7 @@ static void print_help(const struct example *self, const char *summary, const st
     }
 }
 
-static bool parse_number(const char *text, long long *value)
-{
+static bool parse_number(const char *text, long long *value) {
     static const char units[] = "kMG";
     char *end;
     errno = 0;
@@ -42,8 +40,7 @@ static bool parse_number(const char *text, long long *value)
     return *end == 0;
 }
 
-static bool parse_word(const char *text, const char *const *words, const char **value)
-{
+static bool parse_word(const char *text, const char *const *words, const char **value) {
     *value = text;
     if (!words) return true;
     while (*words && strcmp(*words, text) != 0) words++;
@@ -52,8 +49,7 @@ static bool parse_word(const char *text, const char *const *words, const char **
 
 // Parses argv[i] and, if the row has a value, the argument after it. Returns the number of arguments used, 0 if they
 // are wrong.
-static int parse_option(char *const *argument, const struct example_option *row)
-{
+static int parse_option(char *const *argument, const struct example_option *row) {
     if (row->kind == OPTION_FLAG) {
         *(bool *)row->value = true;
         return 1;
@@ -65,8 +61,7 @@ static int parse_option(char *const *argument, const struct example_option *row)
 }
 
 static void parse(struct example *self, char *const *argument, const char *summary,
-                  const struct example_option *options)
-{
+                  const struct example_option *options) {
     const struct example_option directory = {"directory", OPTION_WORD, &self->directory, NULL, NULL};
     while (*argument) {
         const struct example_option *row = options;
@@ -90,8 +85,7 @@ static void parse(struct example *self, char *const *argument, const char *summa
 }
 
 void example_start(struct example *self, int *argc, char ***argv, const char *summary,
-                   const struct example_option *options)
-{
+                   const struct example_option *options) {
     int started;
     MUST(MPI_Initialized(&started));
     if (!started) MUST(MPI_Init(argc, argv));
@@ -102,15 +96,13 @@ void example_start(struct example *self, int *argc, char ***argv, const char *su
     parse(self, *argv + 1, summary, options);
 }
 
-void example_refuse(const struct example *self, const char *why)
-{
+void example_refuse(const struct example *self, const char *why) {
     if (self->rank == 0) fprintf(stderr, "%s: %s\n", self->name, why);
     MPI_Finalize();
     exit(2);
 }
 
-int example_end(struct example *self)
-{
+int example_end(struct example *self) {
     int here = self->wrong, anywhere = 0;
     MUST(MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (self->rank == 0 && !anywhere) printf("%s: %d ranks, all data as written\n", self->name, self->ranks);
@@ -121,8 +113,7 @@ int example_end(struct example *self)
 
 // --- utilities
 
-char *example_path(const struct example *self, const char *name, int number)
-{
+char *example_path(const struct example *self, const char *name, int number) {
     size_t bytes = strlen(self->directory) + strlen(name) + 32;
     char *path = example_memory(bytes);
     if (number < 0) snprintf(path, bytes, "%s/%s.dat", self->directory, name);
@@ -130,16 +121,14 @@ char *example_path(const struct example *self, const char *name, int number)
     return path;
 }
 
-void *example_memory(size_t bytes)
-{
+void *example_memory(size_t bytes) {
     void *memory = malloc(bytes ? bytes : 1);
     must(memory != NULL, "memory");
     return memory;
 }
 
 // Computes instead of sleeping: a working program keeps its processor.
-void example_work(long long microseconds)
-{
+void example_work(long long microseconds) {
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
@@ -149,15 +138,13 @@ void example_work(long long microseconds)
 
 // --- errors
 
-void must(bool ok, const char *what)
-{
+void must(bool ok, const char *what) {
     if (ok) return;
     perror(what);
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-void must_mpi(int code, const char *what)
-{
+void must_mpi(int code, const char *what) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int len = 0;
     if (code == MPI_SUCCESS) return;
@@ -166,8 +153,7 @@ void must_mpi(int code, const char *what)
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-void must_move(const MPI_Status *status, MPI_Datatype type, long long count, const char *what)
-{
+void must_move(const MPI_Status *status, MPI_Datatype type, long long count, const char *what) {
     int moved = 0;
     must_mpi(MPI_Get_count(status, type, &moved), what);
     if (moved == count) return;
@@ -177,14 +163,12 @@ void must_move(const MPI_Status *status, MPI_Datatype type, long long count, con
 
 // --- the data
 
-static uint64_t pattern_word(uint64_t seed, size_t index)
-{
+static uint64_t pattern_word(uint64_t seed, size_t index) {
     uint64_t mixed = (seed + 1) * 0x9e3779b97f4a7c15u + index * 0xd1b54a32d192ed03u;
     return mixed ^ mixed >> 29;
 }
 
-void pattern_fill(void *data, size_t bytes, uint64_t seed)
-{
+void pattern_fill(void *data, size_t bytes, uint64_t seed) {
     unsigned char *at = data;
     for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
         uint64_t word = pattern_word(seed, done);
@@ -192,8 +176,7 @@ void pattern_fill(void *data, size_t bytes, uint64_t seed)
     }
 }
 
-bool pattern_matches(const void *data, size_t bytes, uint64_t seed)
-{
+bool pattern_matches(const void *data, size_t bytes, uint64_t seed) {
     const unsigned char *at = data;
     for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
         uint64_t word = pattern_word(seed, done);

@@ -22,8 +22,7 @@ struct run {
 };
 
 // Gives the same numbers on every machine: a congruential generator and a shuffle from the last to the first.
-static void shuffle(struct run *run)
-{
+static void shuffle(struct run *run) {
     uint32_t state = (uint32_t)(run->seed + run->example.rank);
     for (long long i = 0; i < run->transfers; i++) run->order[i] = i;
     for (long long i = run->transfers - 1; run->random && i > 0; i--) {
@@ -34,15 +33,13 @@ static void shuffle(struct run *run)
     }
 }
 
-static long long transfer_offset(const struct run *run, int owner, long long number)
-{
+static long long transfer_offset(const struct run *run, int owner, long long number) {
     long long each = run->block_bytes / run->transfer_bytes;
     long long segment = number / each, blocks_before = run->unique ? segment : segment * run->example.ranks + owner;
     return blocks_before * run->block_bytes + number % each * run->transfer_bytes;
 }
 
-static void transfer_mpiio(struct run *run, bool writes, long long offset)
-{
+static void transfer_mpiio(struct run *run, bool writes, long long offset) {
     int count = (int)run->transfer_bytes, result;
     MPI_Status status;
     if (writes && run->collective) {
@@ -58,15 +55,13 @@ static void transfer_mpiio(struct run *run, bool writes, long long offset)
     must_move(&status, MPI_BYTE, count, "transfer");
 }
 
-static void transfer_posix(struct run *run, bool writes, long long offset)
-{
+static void transfer_posix(struct run *run, bool writes, long long offset) {
     size_t count = (size_t)run->transfer_bytes;
     ssize_t moved = writes ? pwrite(run->fd, run->data, count, offset) : pread(run->fd, run->data, count, offset);
     must(moved == (ssize_t)count, writes ? "pwrite" : "pread");
 }
 
-static void pass(struct run *run, bool writes)
-{
+static void pass(struct run *run, bool writes) {
     bool mpiio = strcmp(run->api, "mpiio") == 0;
     int owner = writes ? run->example.rank : (int)((run->example.rank + run->shift) % run->example.ranks);
     char *path = example_path(&run->example, "ior", run->unique ? owner : -1);
@@ -96,8 +91,7 @@ static void pass(struct run *run, bool writes)
     free(path);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.segments = 2, .block_bytes = 1 << 20, .transfer_bytes = 256 << 10, .api = "mpiio"};
     static const char *const apis[] = {"mpiio", "posix", NULL};
     const struct example_option options[] = {

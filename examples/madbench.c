@@ -23,23 +23,17 @@ struct run {
 
 enum part { PART_S, PART_W }; // which part wrote the bin
 
-static long long bin_offset(const struct run *run, long long bin)
-{
+static long long bin_offset(const struct run *run, long long bin) {
     return ((run->unique ? 0 : run->example.rank * run->bins) + bin) * run->bin_bytes;
 }
 
-static uint64_t bin_seed(const struct run *run, enum part part, long long bin)
-{
+static uint64_t bin_seed(const struct run *run, enum part part, long long bin) {
     return (uint64_t)((part * run->example.ranks + run->example.rank) * run->bins + bin);
 }
 
-static bool is_api(const struct run *run, const char *name)
-{
-    return strcmp(run->api, name) == 0;
-}
+static bool is_api(const struct run *run, const char *name) { return strcmp(run->api, name) == 0; }
 
-static void transfer_mpiio(struct run *run, bool writes, long long offset)
-{
+static void transfer_mpiio(struct run *run, bool writes, long long offset) {
     MPI_Status status;
     MUST(MPI_File_seek(run->file, offset, MPI_SEEK_SET));
     if (writes) {
@@ -50,8 +44,7 @@ static void transfer_mpiio(struct run *run, bool writes, long long offset)
     must_move(&status, MPI_BYTE, run->bin_bytes, "transfer");
 }
 
-static void transfer_async(struct run *run, bool writes, long long offset)
-{
+static void transfer_async(struct run *run, bool writes, long long offset) {
     MPI_Request request;
     MPI_Status status;
     MUST(MPI_File_seek(run->file, offset, MPI_SEEK_SET));
@@ -65,24 +58,21 @@ static void transfer_async(struct run *run, bool writes, long long offset)
     must_move(&status, MPI_BYTE, run->bin_bytes, "transfer");
 }
 
-static void transfer_posix(struct run *run, bool writes, long long offset)
-{
+static void transfer_posix(struct run *run, bool writes, long long offset) {
     must(lseek(run->fd, offset, SEEK_SET) == offset, "lseek");
     ssize_t moved =
         writes ? write(run->fd, run->data, (size_t)run->bin_bytes) : read(run->fd, run->data, (size_t)run->bin_bytes);
     must(moved == run->bin_bytes, writes ? "write" : "read");
 }
 
-static void transfer_stdio(struct run *run, bool writes, long long offset)
-{
+static void transfer_stdio(struct run *run, bool writes, long long offset) {
     must(fseeko(run->stream, offset, SEEK_SET) == 0, "fseeko");
     size_t moved = writes ? fwrite(run->data, 1, (size_t)run->bin_bytes, run->stream)
                           : fread(run->data, 1, (size_t)run->bin_bytes, run->stream);
     must(moved == (size_t)run->bin_bytes, writes ? "fwrite" : "fread");
 }
 
-static void transfer(struct run *run, bool writes, long long bin)
-{
+static void transfer(struct run *run, bool writes, long long bin) {
     long long offset = bin_offset(run, bin);
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     if (is_api(run, "mpiio")) transfer_mpiio(run, writes, offset);
@@ -92,20 +82,17 @@ static void transfer(struct run *run, bool writes, long long bin)
     MUST(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-static void write_bin(struct run *run, enum part part, long long bin)
-{
+static void write_bin(struct run *run, enum part part, long long bin) {
     pattern_fill(run->data, (size_t)run->bin_bytes, bin_seed(run, part, bin));
     transfer(run, true, bin);
 }
 
-static void read_bin(struct run *run, enum part part, long long bin)
-{
+static void read_bin(struct run *run, enum part part, long long bin) {
     transfer(run, false, bin);
     if (!pattern_matches(run->data, (size_t)run->bin_bytes, bin_seed(run, part, bin))) run->example.wrong = true;
 }
 
-static void open_file(struct run *run)
-{
+static void open_file(struct run *run) {
     char *path = example_path(&run->example, "madbench", run->unique ? run->example.rank : -1);
     MPI_Comm comm = run->unique ? MPI_COMM_SELF : MPI_COMM_WORLD;
     if (is_api(run, "mpiio") || is_api(run, "async")) {
@@ -118,8 +105,7 @@ static void open_file(struct run *run)
     free(path);
 }
 
-static void close_file(struct run *run)
-{
+static void close_file(struct run *run) {
     if (run->stream) {
         must(fclose(run->stream) == 0, "fclose");
     } else if (run->fd >= 0) {
@@ -129,8 +115,7 @@ static void close_file(struct run *run)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.bins = 8, .bin_bytes = 1 << 20, .api = "mpiio", .fd = -1};
     static const char *const apis[] = {"mpiio", "async", "posix", "stdio", NULL};
     const struct example_option options[] = {{"bins", OPTION_COUNT, &run.bins, "bins of a process", NULL},

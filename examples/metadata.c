@@ -18,16 +18,14 @@ struct run {
     char *data;
 };
 
-static char *name_of(const struct run *run, const char *stem, long long file)
-{
+static char *name_of(const struct run *run, const char *stem, long long file) {
     size_t bytes = strlen(run->directory) + strlen(stem) + 64;
     char *name = example_memory(bytes);
     snprintf(name, bytes, "%s/%s.%d.%lld", run->directory, stem, run->example.rank, file);
     return name;
 }
 
-static void create(struct run *run, long long file)
-{
+static void create(struct run *run, long long file) {
     char *name = name_of(run, "new", file);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     must(fd >= 0, name);
@@ -36,8 +34,7 @@ static void create(struct run *run, long long file)
     free(name);
 }
 
-static void look(struct run *run, const char *stem, long long file)
-{
+static void look(struct run *run, const char *stem, long long file) {
     char *name = name_of(run, stem, file);
     struct stat found;
     must(stat(name, &found) == 0, name);
@@ -45,40 +42,30 @@ static void look(struct run *run, const char *stem, long long file)
     free(name);
 }
 
-static void look_at_new(struct run *run, long long file)
-{
-    look(run, "new", file);
-}
+static void look_at_new(struct run *run, long long file) { look(run, "new", file); }
 
-static void look_at_old(struct run *run, long long file)
-{
-    look(run, "old", file);
-}
+static void look_at_old(struct run *run, long long file) { look(run, "old", file); }
 
-static void move(struct run *run, long long file)
-{
+static void move(struct run *run, long long file) {
     char *from = name_of(run, "new", file), *to = name_of(run, "old", file);
     must(rename(from, to) == 0, from);
     free(from);
     free(to);
 }
 
-static void delete (struct run *run, long long file)
-{
+static void delete (struct run *run, long long file) {
     char *name = name_of(run, "old", file);
     must(unlink(name) == 0, name);
     free(name);
 }
 
-static void for_each_file(struct run *run, void (*operation)(struct run *, long long))
-{
+static void for_each_file(struct run *run, void (*operation)(struct run *, long long)) {
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     for (long long file = 0; file < run->files; file++) operation(run, file);
     MUST(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.files = 100};
     const struct example_option options[] = {
         {"files", OPTION_COUNT, &run.files, "files of a process", NULL},

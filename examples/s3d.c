@@ -19,14 +19,10 @@ struct run {
     double *values;
 };
 
-static long long points(const struct run *run)
-{
-    return run->edge * run->edge * run->edge;
-}
+static long long points(const struct run *run) { return run->edge * run->edge * run->edge; }
 
 // Gives each axis in turn the largest remaining prime factor, from x to z and again.
-static void arrange(struct run *run)
-{
+static void arrange(struct run *run) {
     int left = run->example.ranks, axis = 2;
     for (int i = 0; i < 3; i++) run->processes[i] = 1;
     while (left > 1) {
@@ -43,8 +39,7 @@ static void arrange(struct run *run)
     run->place[0] = run->example.rank / run->processes[2] / run->processes[1];
 }
 
-static MPI_Datatype block_type(const struct run *run, int array)
-{
+static MPI_Datatype block_type(const struct run *run, int array) {
     int edge = (int)run->edge;
     int sizes[4] = {components[array]}, part[4] = {components[array], edge, edge, edge}, start[4] = {0};
     MPI_Datatype type;
@@ -57,8 +52,7 @@ static MPI_Datatype block_type(const struct run *run, int array)
     return type;
 }
 
-static void transfer(struct run *run, MPI_File file, bool writes, int array)
-{
+static void transfer(struct run *run, MPI_File file, bool writes, int array) {
     bool collective = strcmp(run->mode, "collective") == 0;
     int count = components[array] * (int)points(run);
     MPI_Status status;
@@ -71,8 +65,7 @@ static void transfer(struct run *run, MPI_File file, bool writes, int array)
     must_move(&status, MPI_DOUBLE, count, "transfer");
 }
 
-static MPI_Info hints(const struct run *run)
-{
+static MPI_Info hints(const struct run *run) {
     const char *sieving = strcmp(run->mode, "sieving") == 0 ? "enable" : "disable";
     MPI_Info info;
     MUST(MPI_Info_create(&info));
@@ -81,8 +74,7 @@ static MPI_Info hints(const struct run *run)
     return info;
 }
 
-static void checkpoint(struct run *run, int number, bool writes)
-{
+static void checkpoint(struct run *run, int number, bool writes) {
     char *path = example_path(&run->example, "s3d", number);
     int mode = writes ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY; // sieving reads the file it writes
     long long displacement = 0;
@@ -105,8 +97,7 @@ static void checkpoint(struct run *run, int number, bool writes)
     free(path);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.edge = 16, .checkpoints = 2, .mode = "collective"};
     static const char *const modes[] = {"collective", "independent", "sieving", NULL};
     const struct example_option options[] = {

@@ -16,13 +16,9 @@ struct run {
     unsigned char *data;
 };
 
-static uint64_t seed_of(long long file, int request)
-{
-    return (uint64_t)(file * REQUESTS + request);
-}
+static uint64_t seed_of(long long file, int request) { return (uint64_t)(file * REQUESTS + request); }
 
-static void write_file(struct run *run, long long file)
-{
+static void write_file(struct run *run, long long file) {
     char *path = example_path(&run->example, "small", (int)file);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     must(fd >= 0, path);
@@ -35,8 +31,7 @@ static void write_file(struct run *run, long long file)
     free(path);
 }
 
-static void read_file(struct run *run, long long file)
-{
+static void read_file(struct run *run, long long file) {
     char *path = example_path(&run->example, "small", (int)file);
     int fd = open(path, O_RDONLY);
     must(fd >= 0, path);
@@ -53,8 +48,7 @@ static void read_file(struct run *run, long long file)
     free(path);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.files = 300, .sizes = {740000, 420000, 240000}};
     const struct example_option options[] = {{"files", OPTION_COUNT, &run.files, "files of all processes", NULL},
                                              {"first", OPTION_SIZE, &run.sizes[0], "bytes of the first request", NULL},

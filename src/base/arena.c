@@ -14,8 +14,7 @@ struct arena_block {
     alignas(max_align_t) unsigned char data[];
 };
 
-void *arena_alloc(struct arena *arena, size_t bytes)
-{
+void *arena_alloc(struct arena *arena, size_t bytes) {
     size_t align = alignof(max_align_t);
     if (bytes > SIZE_MAX / 2) return NULL;
     bytes = (bytes + align - 1) / align * align;
@@ -33,20 +32,15 @@ void *arena_alloc(struct arena *arena, size_t bytes)
     return piece;
 }
 
-void *arena_copy(struct arena *arena, const void *data, size_t bytes)
-{
+void *arena_copy(struct arena *arena, const void *data, size_t bytes) {
     void *copy = arena_alloc(arena, bytes);
     if (copy && bytes) memcpy(copy, data, bytes);
     return copy;
 }
 
-char *arena_text(struct arena *arena, const char *text)
-{
-    return arena_copy(arena, text, strlen(text) + 1);
-}
+char *arena_text(struct arena *arena, const char *text) { return arena_copy(arena, text, strlen(text) + 1); }
 
-void arena_free(struct arena *arena)
-{
+void arena_free(struct arena *arena) {
     for (struct arena_block *block = arena->block, *older; block; block = older) {
         older = block->older;
         free(block);

@@ -9,15 +9,13 @@
 #include <stdlib.h>
 
 // The capacity after `count` elements were pushed.
-static inline size_t array_capacity(size_t count)
-{
+static inline size_t array_capacity(size_t count) {
     if (count <= 16) return count ? 16 : 0;
     return (size_t)1 << (64 - __builtin_clzll(count - 1));
 }
 
 // `array` is the address of the pointer to the elements. Returns 0, or -ENOMEM and changes nothing.
-static inline int array_grow(void *array, size_t count, size_t element_bytes)
-{
+static inline int array_grow(void *array, size_t count, size_t element_bytes) {
     if (count & (count - 1) || (count && count < 16)) return 0;
     size_t more = count ? count * 2 : 16;
     if (more > SIZE_MAX / 2 / element_bytes) return -ENOMEM;

@@ -7,8 +7,7 @@
 #include "base/err.h"
 #include "base/varint.h"
 
-uint8_t *bytes_reserve(struct bytes *b, size_t more)
-{
+uint8_t *bytes_reserve(struct bytes *b, size_t more) {
     if (more > SIZE_MAX / 2 - b->len) return NULL;
     if (!b->data || b->len + more > b->capacity) {
         size_t capacity = b->capacity ? b->capacity : 256;
@@ -21,8 +20,7 @@ uint8_t *bytes_reserve(struct bytes *b, size_t more)
     return b->data + b->len;
 }
 
-int bytes_append(struct bytes *b, const void *data, size_t len)
-{
+int bytes_append(struct bytes *b, const void *data, size_t len) {
     uint8_t *out = bytes_reserve(b, len);
     RETURN_IF(!out, -ENOMEM);
     if (len) memcpy(out, data, len);
@@ -30,16 +28,14 @@ int bytes_append(struct bytes *b, const void *data, size_t len)
     return 0;
 }
 
-int bytes_append_varint(struct bytes *b, uint64_t value)
-{
+int bytes_append_varint(struct bytes *b, uint64_t value) {
     uint8_t *out = bytes_reserve(b, VARINT_MAX_BYTES);
     RETURN_IF(!out, -ENOMEM);
     b->len += (size_t)(varint_put(out, value) - out);
     return 0;
 }
 
-void bytes_free(struct bytes *b)
-{
+void bytes_free(struct bytes *b) {
     free(b->data);
     *b = (struct bytes){0};
 }

@@ -4,8 +4,7 @@
 // Returns -errno on failure and never changes errno, which belongs to the recorded program.
 #if defined(__x86_64__)
 
-static inline long cpu_syscall6(long number, long a, long b, long c, long d, long e, long f)
-{
+static inline long cpu_syscall6(long number, long a, long b, long c, long d, long e, long f) {
     long result;
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;
@@ -19,8 +18,7 @@ static inline long cpu_syscall6(long number, long a, long b, long c, long d, lon
 
 #elif defined(__aarch64__)
 
-static inline long cpu_syscall6(long number, long a, long b, long c, long d, long e, long f)
-{
+static inline long cpu_syscall6(long number, long a, long b, long c, long d, long e, long f) {
     register long x8 __asm__("x8") = number;
     register long x0 __asm__("x0") = a;
     register long x1 __asm__("x1") = b;

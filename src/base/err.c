@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-const char *err_text(int code)
-{
+const char *err_text(int code) {
     switch (code) {
     case ERR_FORMAT: return "not in the expected format";
     case ERR_CHECKSUM: return "checksum does not match (damaged)";

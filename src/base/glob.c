@@ -4,8 +4,7 @@
 
 // Matches one byte against the set that starts after '['; *end is set to the byte after ']'. An unclosed set never
 // matches.
-static bool set_match(const char *set, unsigned char byte, const char **end)
-{
+static bool set_match(const char *set, unsigned char byte, const char **end) {
     bool negated = *set == '!' || *set == '^';
     bool found = false;
     const char *at = set + negated;
@@ -23,8 +22,7 @@ static bool set_match(const char *set, unsigned char byte, const char **end)
 }
 
 // Only the last star needs to be retried: nothing is gained if an earlier one matches more.
-bool glob_match(const char *pattern, const char *text)
-{
+bool glob_match(const char *pattern, const char *text) {
     const char *star = NULL;
     const char *star_text = NULL;
     for (;;) {

@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct human human_bytes(uint64_t bytes)
-{
+struct human human_bytes(uint64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct human words;
     double value = (double)bytes;
@@ -18,15 +17,13 @@ struct human human_bytes(uint64_t bytes)
     return words;
 }
 
-struct human human_bandwidth(double bytes_per_second)
-{
+struct human human_bandwidth(double bytes_per_second) {
     struct human words = human_bytes((uint64_t)bytes_per_second);
     strcat(words.text, "/s");
     return words;
 }
 
-struct human human_seconds(int64_t ns)
-{
+struct human human_seconds(int64_t ns) {
     struct human words;
     double seconds = (double)ns / 1e9;
     double magnitude = seconds < 0 ? -seconds : seconds;
@@ -40,13 +37,11 @@ struct human human_seconds(int64_t ns)
     return words;
 }
 
-struct human human_time(double seconds)
-{
+struct human human_time(double seconds) {
     return human_seconds((int64_t)(seconds * 1e9));
 }
 
-struct human human_percent(double fraction)
-{
+struct human human_percent(double fraction) {
     struct human words;
     double percent = fraction * 100;
     // 99.97 % must not become 100.
@@ -55,13 +50,9 @@ struct human human_percent(double fraction)
     return words;
 }
 
-static const char *plural_of(const char *noun)
-{
-    return noun[strlen(noun) - 1] == 's' ? "es" : "s";
-}
+static const char *plural_of(const char *noun) { return noun[strlen(noun) - 1] == 's' ? "es" : "s"; }
 
-struct human human_count(uint64_t count, const char *noun)
-{
+struct human human_count(uint64_t count, const char *noun) {
     struct human words;
     char digits[24];
     int len = snprintf(digits, sizeof digits, "%" PRIu64, count);
@@ -75,15 +66,13 @@ struct human human_count(uint64_t count, const char *noun)
     return words;
 }
 
-size_t human_plain(const char *text, size_t len)
-{
+size_t human_plain(const char *text, size_t len) {
     size_t plain = 0;
     while (plain < len && (unsigned char)text[plain] >= 0x20 && text[plain] != 0x7f) plain++;
     return plain;
 }
 
-struct human human_escape(unsigned char byte)
-{
+struct human human_escape(unsigned char byte) {
     struct human words;
     if (byte == '\n' || byte == '\t')
         snprintf(words.text, sizeof words.text, "\\%c", byte == '\n' ? 'n' : 't');
@@ -92,8 +81,7 @@ struct human human_escape(unsigned char byte)
     return words;
 }
 
-void human_print_name(FILE *out, const char *name)
-{
+void human_print_name(FILE *out, const char *name) {
     for (size_t left = strlen(name); left;) {
         size_t plain = human_plain(name, left);
         fwrite(name, 1, plain, out);

@@ -18,8 +18,7 @@ struct human human_count(uint64_t count, const char *noun); // "1 event", "12,34
 
 // Writes the digits of `value`, at least `least` of them, before `end`; returns where they begin. For output of
 // millions of numbers, for which printf is too slow.
-static inline char *human_digits(char *end, uint64_t value, unsigned least)
-{
+static inline char *human_digits(char *end, uint64_t value, unsigned least) {
     for (; value || least; value /= 10) {
         *--end = (char)('0' + value % 10);
         if (least) least--;

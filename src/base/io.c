@@ -7,8 +7,7 @@
 
 #include "base/err.h"
 
-int io_read_all(int fd, struct bytes *out, size_t limit)
-{
+int io_read_all(int fd, struct bytes *out, size_t limit) {
     enum { PIECE = 1 << 16 };
     for (;;) {
         uint8_t *room = bytes_reserve(out, PIECE);
@@ -21,8 +20,7 @@ int io_read_all(int fd, struct bytes *out, size_t limit)
     }
 }
 
-bool io_first_line(const char *path, char *line, size_t size)
-{
+bool io_first_line(const char *path, char *line, size_t size) {
     FILE *file = fopen(path, "re");
     bool read = file && fgets(line, (int)size, file);
     if (file) fclose(file);
@@ -30,8 +28,7 @@ bool io_first_line(const char *path, char *line, size_t size)
     return read;
 }
 
-int io_write_all(int fd, const void *data, size_t len)
-{
+int io_write_all(int fd, const void *data, size_t len) {
     for (const uint8_t *at = data; len > 0;) {
         ssize_t done = write(fd, at, len);
         if (done < 0 && errno == EINTR) continue;

@@ -31,26 +31,20 @@ struct parser {
 
 static int parse_value(struct parser *p, struct json_value *out);
 
-static int fail(struct parser *p, int code, const char *message)
-{
+static int fail(struct parser *p, int code, const char *message) {
     p->error->line = p->line;
     p->error->column = (unsigned)(p->at - p->line_start) + 1;
     snprintf(p->error->message, sizeof p->error->message, "%s", message);
     return code;
 }
 
-static int no_memory(struct parser *p)
-{
-    return fail(p, -ENOMEM, err_text(-ENOMEM));
-}
+static int no_memory(struct parser *p) { return fail(p, -ENOMEM, err_text(-ENOMEM)); }
 
-static int unexpected(struct parser *p, const char *message)
-{
+static int unexpected(struct parser *p, const char *message) {
     return p->at == p->end ? fail(p, ERR_TRUNCATED, "the text ends too early") : fail(p, ERR_FORMAT, message);
 }
 
-static void skip_space(struct parser *p)
-{
+static void skip_space(struct parser *p) {
     for (; p->at < p->end; p->at++) {
         if (*p->at == '\n') {
             p->line++;
@@ -62,29 +56,23 @@ static void skip_space(struct parser *p)
 }
 
 // Consumes the next byte after white space if it is this one.
-static bool accept(struct parser *p, char byte)
-{
+static bool accept(struct parser *p, char byte) {
     skip_space(p);
     if (p->at == p->end || *p->at != byte) return false;
     p->at++;
     return true;
 }
 
-static bool is_digit(const char *at, const char *end)
-{
-    return at < end && *at >= '0' && *at <= '9';
-}
+static bool is_digit(const char *at, const char *end) { return at < end && *at >= '0' && *at <= '9'; }
 
-static int parse_digits(struct parser *p)
-{
+static int parse_digits(struct parser *p) {
     if (!is_digit(p->at, p->end)) return unexpected(p, "expected a digit");
     while (is_digit(p->at, p->end)) p->at++;
     return 0;
 }
 
 // False if 64 bits cannot hold it, and for -0, which only a double can be.
-static bool put_integer(struct json_value *out, bool negative, const char *digits, const char *end)
-{
+static bool put_integer(struct json_value *out, bool negative, const char *digits, const char *end) {
     uint64_t magnitude = 0;
     for (const char *at = digits; at < end; at++) {
         if (__builtin_mul_overflow(magnitude, (uint64_t)10, &magnitude)) return false;
@@ -100,8 +88,7 @@ static bool put_integer(struct json_value *out, bool negative, const char *digit
     return true;
 }
 
-static int put_double(struct parser *p, struct json_value *out, const char *text, size_t len)
-{
+static int put_double(struct parser *p, struct json_value *out, const char *text, size_t len) {
     char copy[MAX_NUMBER_BYTES + 1];
     if (len > MAX_NUMBER_BYTES) return fail(p, ERR_LIMIT, "the number is too long");
     memcpy(copy, text, len);
@@ -111,8 +98,7 @@ static int put_double(struct parser *p, struct json_value *out, const char *text
     return isfinite(out->real) ? 0 : fail(p, ERR_FORMAT, "the number is too large");
 }
 
-static int parse_number(struct parser *p, struct json_value *out)
-{
+static int parse_number(struct parser *p, struct json_value *out) {
     const char *begin = p->at;
     bool negative = *begin == '-';
     const char *digits = begin + negative;
@@ -134,8 +120,7 @@ static int parse_number(struct parser *p, struct json_value *out)
     return put_double(p, out, begin, (size_t)(p->at - begin));
 }
 
-static int hex_digit(char byte)
-{
+static int hex_digit(char byte) {
     if (byte >= '0' && byte <= '9') return byte - '0';
     if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
     if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
@@ -143,8 +128,7 @@ static int hex_digit(char byte)
 }
 
 // The number of a \uXXXX at `at`, or -1.
-static int unicode_escape(const char *at, const char *end)
-{
+static int unicode_escape(const char *at, const char *end) {
     if (end - at < 6 || at[0] != '\\' || at[1] != 'u') return -1;
     int code = 0;
     for (unsigned i = 2; i < 6; i++) {
@@ -155,8 +139,7 @@ static int unicode_escape(const char *at, const char *end)
     return code;
 }
 
-static char *put_utf8(char *out, unsigned code)
-{
+static char *put_utf8(char *out, unsigned code) {
     if (code < 0x80) {
         *out++ = (char)code;
         return out;
@@ -169,8 +152,7 @@ static char *put_utf8(char *out, unsigned code)
 }
 
 // \uXXXX, or two of them for one character. `end` is the closing quote.
-static int parse_unicode(struct parser *p, const char *end, char **out)
-{
+static int parse_unicode(struct parser *p, const char *end, char **out) {
     int code = unicode_escape(p->at, end);
     if (code < 0) return fail(p, ERR_FORMAT, "expected four hexadecimal digits after \\u");
     if (code == 0) return fail(p, ERR_FORMAT, "a string has a zero byte");
@@ -190,8 +172,7 @@ static int parse_unicode(struct parser *p, const char *end, char **out)
 }
 
 // `end` is the closing quote, and a byte follows the backslash before it.
-static int parse_escape(struct parser *p, const char *end, char **out)
-{
+static int parse_escape(struct parser *p, const char *end, char **out) {
     static const char names[] = "\"\\/bfnrt";
     static const char bytes[] = "\"\\/\b\f\n\r\t";
     if (p->at[1] == 'u') return parse_unicode(p, end, out);
@@ -202,15 +183,13 @@ static int parse_escape(struct parser *p, const char *end, char **out)
     return 0;
 }
 
-static const char *closing_quote(const char *at, const char *end)
-{
+static const char *closing_quote(const char *at, const char *end) {
     while (at < end && *at != '"') at += *at == '\\' && end - at > 1 ? 2 : 1;
     return at;
 }
 
 // Starts at the opening quote. The output is never longer than the input.
-static int parse_string(struct parser *p, struct json_value *out)
-{
+static int parse_string(struct parser *p, struct json_value *out) {
     const char *quote = closing_quote(p->at + 1, p->end);
     if (quote == p->end) return fail(p, ERR_TRUNCATED, "the string has no end");
     p->at++;
@@ -234,14 +213,12 @@ static int parse_string(struct parser *p, struct json_value *out)
     return 0;
 }
 
-static int push(struct parser *p, const struct json_value *value)
-{
+static int push(struct parser *p, const struct json_value *value) {
     return array_push(p->stack, p->stack_len, *value) ? no_memory(p) : 0;
 }
 
 // The items since `first` become those of `out`.
-static int close_container(struct parser *p, struct json_value *out, size_t first)
-{
+static int close_container(struct parser *p, struct json_value *out, size_t first) {
     size_t count = p->stack_len - first;
     struct json_value *item = arena_copy(&p->in->arena, count ? p->stack + first : NULL, count * sizeof *item);
     if (!item) return no_memory(p);
@@ -252,15 +229,13 @@ static int close_container(struct parser *p, struct json_value *out, size_t firs
     return 0;
 }
 
-static int open_container(struct parser *p)
-{
+static int open_container(struct parser *p) {
     if (++p->depth > JSON_IN_MAX_DEPTH) return fail(p, ERR_LIMIT, "too many arrays and objects inside each other");
     p->at++;
     return 0;
 }
 
-static int parse_array(struct parser *p, struct json_value *out)
-{
+static int parse_array(struct parser *p, struct json_value *out) {
     size_t first = p->stack_len;
     out->type = JSON_ARRAY;
     FORWARD(open_container(p));
@@ -274,16 +249,14 @@ static int parse_array(struct parser *p, struct json_value *out)
     return close_container(p, out, first);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
+static int compare_keys(const void *a, const void *b) {
     const struct json_value *left = a;
     const struct json_value *right = b;
     return strcmp(left->text, right->text);
 }
 
 // Sorts a copy, because an object in a hostile file may have millions of members.
-static int check_keys(struct parser *p, const struct json_value *object)
-{
+static int check_keys(struct parser *p, const struct json_value *object) {
     size_t count = object->count;
     struct json_value few[16];
     struct json_value *key = count <= 16 ? few : reallocarray(NULL, count, sizeof *key);
@@ -303,8 +276,7 @@ static int check_keys(struct parser *p, const struct json_value *object)
     return ERR_FORMAT;
 }
 
-static int parse_member(struct parser *p)
-{
+static int parse_member(struct parser *p) {
     struct json_value key = {0};
     struct json_value value = {0};
     skip_space(p);
@@ -317,8 +289,7 @@ static int parse_member(struct parser *p)
     return push(p, &value);
 }
 
-static int parse_object(struct parser *p, struct json_value *out)
-{
+static int parse_object(struct parser *p, struct json_value *out) {
     size_t first = p->stack_len;
     out->type = JSON_OBJECT;
     FORWARD(open_container(p));
@@ -332,8 +303,7 @@ static int parse_object(struct parser *p, struct json_value *out)
     return check_keys(p, out);
 }
 
-static int parse_word(struct parser *p, struct json_value *out)
-{
+static int parse_word(struct parser *p, struct json_value *out) {
     static const struct {
         const char *text;
         enum json_type type;
@@ -350,8 +320,7 @@ static int parse_word(struct parser *p, struct json_value *out)
     return fail(p, ERR_FORMAT, "expected a value");
 }
 
-static int parse_value(struct parser *p, struct json_value *out)
-{
+static int parse_value(struct parser *p, struct json_value *out) {
     skip_space(p);
     if (p->at == p->end) return unexpected(p, "");
     out->line = p->line;
@@ -366,8 +335,7 @@ static int parse_value(struct parser *p, struct json_value *out)
     }
 }
 
-static int parse_text(struct parser *p)
-{
+static int parse_text(struct parser *p) {
     if (p->end - p->at > JSON_IN_MAX_BYTES) return fail(p, ERR_LIMIT, "the text is too long");
     struct json_value *root = arena_alloc(&p->in->arena, sizeof *root);
     if (!root) return no_memory(p);
@@ -378,8 +346,7 @@ static int parse_text(struct parser *p)
     return 0;
 }
 
-int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_in_error *error)
-{
+int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_in_error *error) {
     struct parser parser = {.in = in, .error = error, .at = text, .end = text + len, .line_start = text, .line = 1};
     *in = (struct json_in){0};
     *error = (struct json_in_error){0};
@@ -389,8 +356,7 @@ int json_in_parse(struct json_in *in, const char *text, size_t len, struct json_
     return code;
 }
 
-int json_in_read(struct json_in *in, const char *path, struct json_in_error *error)
-{
+int json_in_read(struct json_in *in, const char *path, struct json_in_error *error) {
     struct bytes text = {0};
     *in = (struct json_in){0};
     *error = (struct json_in_error){0};
@@ -406,38 +372,30 @@ int json_in_read(struct json_in *in, const char *path, struct json_in_error *err
     return code;
 }
 
-void json_in_free(struct json_in *in)
-{
+void json_in_free(struct json_in *in) {
     arena_free(&in->arena);
     in->root = NULL;
 }
 
 // --- the values of a tree
 
-enum json_type json_in_type(const struct json_value *value)
-{
-    return value ? (enum json_type)value->type : JSON_NULL;
-}
+enum json_type json_in_type(const struct json_value *value) { return value ? (enum json_type)value->type : JSON_NULL; }
 
-size_t json_in_length(const struct json_value *value)
-{
+size_t json_in_length(const struct json_value *value) {
     return json_in_type(value) == JSON_ARRAY || json_in_type(value) == JSON_OBJECT ? value->count : 0;
 }
 
-const struct json_value *json_in_at(const struct json_value *value, size_t index)
-{
+const struct json_value *json_in_at(const struct json_value *value, size_t index) {
     if (index >= json_in_length(value)) return NULL;
     return value->type == JSON_OBJECT ? &value->item[2 * index + 1] : &value->item[index];
 }
 
-const char *json_in_key(const struct json_value *value, size_t index)
-{
+const char *json_in_key(const struct json_value *value, size_t index) {
     if (json_in_type(value) != JSON_OBJECT || index >= value->count) return NULL;
     return value->item[2 * index].text;
 }
 
-const struct json_value *json_in_member(const struct json_value *value, const char *key)
-{
+const struct json_value *json_in_member(const struct json_value *value, const char *key) {
     if (json_in_type(value) != JSON_OBJECT) return NULL;
     for (size_t i = 0; i < value->count; i++) {
         if (strcmp(value->item[2 * i].text, key) == 0) return &value->item[2 * i + 1];
@@ -445,24 +403,21 @@ const struct json_value *json_in_member(const struct json_value *value, const ch
     return NULL;
 }
 
-int json_in_bool(const struct json_value *value, bool *out)
-{
+int json_in_bool(const struct json_value *value, bool *out) {
     RETURN_IF(!value, ERR_NOTHING);
     RETURN_IF(value->type != JSON_BOOL, ERR_FORMAT);
     *out = value->boolean;
     return 0;
 }
 
-int json_in_int64(const struct json_value *value, int64_t *out)
-{
+int json_in_int64(const struct json_value *value, int64_t *out) {
     RETURN_IF(!value, ERR_NOTHING);
     RETURN_IF(value->type != JSON_INTEGER, ERR_FORMAT);
     *out = value->integer;
     return 0;
 }
 
-int json_in_uint64(const struct json_value *value, uint64_t *out)
-{
+int json_in_uint64(const struct json_value *value, uint64_t *out) {
     RETURN_IF(!value, ERR_NOTHING);
     bool fits = value->type == JSON_UNSIGNED || (value->type == JSON_INTEGER && value->integer >= 0);
     RETURN_IF(!fits, ERR_FORMAT);
@@ -470,8 +425,7 @@ int json_in_uint64(const struct json_value *value, uint64_t *out)
     return 0;
 }
 
-int json_in_double(const struct json_value *value, double *out)
-{
+int json_in_double(const struct json_value *value, double *out) {
     RETURN_IF(!value, ERR_NOTHING);
     switch (value->type) {
     case JSON_INTEGER: *out = (double)value->integer; return 0;
@@ -481,8 +435,7 @@ int json_in_double(const struct json_value *value, double *out)
     }
 }
 
-int json_in_text(const struct json_value *value, const char **text, size_t *len)
-{
+int json_in_text(const struct json_value *value, const char **text, size_t *len) {
     RETURN_IF(!value, ERR_NOTHING);
     RETURN_IF(value->type != JSON_STRING, ERR_FORMAT);
     *text = value->text;
@@ -490,8 +443,7 @@ int json_in_text(const struct json_value *value, const char **text, size_t *len)
     return 0;
 }
 
-int json_in_fail(struct json_in_error *error, const struct json_value *value, const char *format, ...)
-{
+int json_in_fail(struct json_in_error *error, const struct json_value *value, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->message, sizeof error->message, format, arguments);
@@ -503,8 +455,7 @@ int json_in_fail(struct json_in_error *error, const struct json_value *value, co
 
 // Returns the code of reading the member, and fills in the reason.
 static int explain(int code, const struct json_value *object, const char *key, const char *wanted,
-                   struct json_in_error *error)
-{
+                   struct json_in_error *error) {
     if (code == 0) return 0;
     const struct json_value *member = json_in_member(object, key);
     if (member) {
@@ -515,49 +466,41 @@ static int explain(int code, const struct json_value *object, const char *key, c
     return code;
 }
 
-int json_in_need_bool(const struct json_value *object, const char *key, bool *out, struct json_in_error *error)
-{
+int json_in_need_bool(const struct json_value *object, const char *key, bool *out, struct json_in_error *error) {
     return explain(json_in_bool(json_in_member(object, key), out), object, key, "true or false", error);
 }
 
-int json_in_need_int64(const struct json_value *object, const char *key, int64_t *out, struct json_in_error *error)
-{
+int json_in_need_int64(const struct json_value *object, const char *key, int64_t *out, struct json_in_error *error) {
     return explain(json_in_int64(json_in_member(object, key), out), object, key, "an integer of 64 bits", error);
 }
 
-int json_in_need_uint64(const struct json_value *object, const char *key, uint64_t *out, struct json_in_error *error)
-{
+int json_in_need_uint64(const struct json_value *object, const char *key, uint64_t *out, struct json_in_error *error) {
     int code = json_in_uint64(json_in_member(object, key), out);
     return explain(code, object, key, "an integer of 64 bits without a sign", error);
 }
 
-int json_in_need_double(const struct json_value *object, const char *key, double *out, struct json_in_error *error)
-{
+int json_in_need_double(const struct json_value *object, const char *key, double *out, struct json_in_error *error) {
     return explain(json_in_double(json_in_member(object, key), out), object, key, "a number", error);
 }
 
 int json_in_need_text(const struct json_value *object, const char *key, const char **text, size_t *len,
-                      struct json_in_error *error)
-{
+                      struct json_in_error *error) {
     return explain(json_in_text(json_in_member(object, key), text, len), object, key, "a string", error);
 }
 
 static int need_container(const struct json_value *object, const char *key, enum json_type type, const char *wanted,
-                          const struct json_value **out, struct json_in_error *error)
-{
+                          const struct json_value **out, struct json_in_error *error) {
     *out = json_in_member(object, key);
     int code = !*out ? ERR_NOTHING : (*out)->type != type ? ERR_FORMAT : 0;
     return explain(code, object, key, wanted, error);
 }
 
 int json_in_need_array(const struct json_value *object, const char *key, const struct json_value **out,
-                       struct json_in_error *error)
-{
+                       struct json_in_error *error) {
     return need_container(object, key, JSON_ARRAY, "an array", out, error);
 }
 
 int json_in_need_object(const struct json_value *object, const char *key, const struct json_value **out,
-                        struct json_in_error *error)
-{
+                        struct json_in_error *error) {
     return need_container(object, key, JSON_OBJECT, "an object", out, error);
 }

@@ -65,28 +65,24 @@ void json_write_members(struct json_out *json, const struct json_member *member,
 #define key_seconds_if(json, ...) json_members(json, m_seconds_if(__VA_ARGS__))
 
 // json_close ends these two.
-static inline void key_object(struct json_out *json, const char *key)
-{
+static inline void key_object(struct json_out *json, const char *key) {
     json_key(json, key);
     json_object(json);
 }
 
-static inline void key_array(struct json_out *json, const char *key)
-{
+static inline void key_array(struct json_out *json, const char *key) {
     json_key(json, key);
     json_array(json);
 }
 
 // Arrays of numbers and of texts.
-static inline void key_numbers(struct json_out *json, const char *key, const uint64_t *value, size_t count)
-{
+static inline void key_numbers(struct json_out *json, const char *key, const uint64_t *value, size_t count) {
     key_array(json, key);
     for (size_t i = 0; i < count; i++) json_unsigned(json, value[i]);
     json_close(json);
 }
 
-static inline void key_texts(struct json_out *json, const char *key, const char *const *text, size_t count)
-{
+static inline void key_texts(struct json_out *json, const char *key, const char *const *text, size_t count) {
     key_array(json, key);
     for (size_t i = 0; i < count; i++) json_text(json, text[i]);
     json_close(json);

@@ -7,45 +7,38 @@
 
 #include "base/human.h"
 
-static void flush(struct json_out *j)
-{
+static void flush(struct json_out *j) {
     if (j->used && !j->error && fwrite(j->buffer, 1, j->used, j->out) != j->used) j->error = errno ? -errno : -EIO;
     j->used = 0;
 }
 
 // Makes room for `len` bytes, far fewer than the size of the buffer.
-static inline char *reserve(struct json_out *j, size_t len)
-{
+static inline char *reserve(struct json_out *j, size_t len) {
     if (j->used + len > sizeof j->buffer) flush(j);
     return j->buffer + j->used;
 }
 
-static inline void put(struct json_out *j, const char *text, size_t len)
-{
+static inline void put(struct json_out *j, const char *text, size_t len) {
     memcpy(reserve(j, len), text, len);
     j->used += len;
 }
 
-static inline void put_byte(struct json_out *j, char byte)
-{
+static inline void put_byte(struct json_out *j, char byte) {
     *reserve(j, 1) = byte;
     j->used++;
 }
 
-static void new_line(struct json_out *j)
-{
+static void new_line(struct json_out *j) {
     put_byte(j, '\n');
     for (unsigned i = 0; i < j->depth; i++) put(j, "  ", 2);
 }
 
-static bool is_unfolded(const struct json_out *j)
-{
+static bool is_unfolded(const struct json_out *j) {
     return j->depth <= j->unfold && !(j->folded && j->depth >= j->folded);
 }
 
 // Writes what comes before a key, or before a value without one: comma, newline, space.
-static void before_member(struct json_out *j)
-{
+static void before_member(struct json_out *j) {
     if (!j->depth) return;
     uint64_t bit = UINT64_C(1) << j->depth;
     if (j->started & bit) put_byte(j, ',');
@@ -57,14 +50,12 @@ static void before_member(struct json_out *j)
     j->started |= bit;
 }
 
-static inline void before_value(struct json_out *j)
-{
+static inline void before_value(struct json_out *j) {
     if (!j->after_key) before_member(j);
     j->after_key = false;
 }
 
-struct json_out *json_out_begin(FILE *out, unsigned unfold)
-{
+struct json_out *json_out_begin(FILE *out, unsigned unfold) {
     struct json_out *j = malloc(sizeof *j);
     if (!j) return NULL;
     memset(j, 0, offsetof(struct json_out, buffer));
@@ -73,8 +64,7 @@ struct json_out *json_out_begin(FILE *out, unsigned unfold)
     return j;
 }
 
-int json_out_end(struct json_out *j)
-{
+int json_out_end(struct json_out *j) {
     put_byte(j, '\n');
     flush(j);
     if (!j->error && fflush(j->out)) j->error = -errno;
@@ -83,8 +73,7 @@ int json_out_end(struct json_out *j)
     return error;
 }
 
-static void container_open(struct json_out *j, bool object)
-{
+static void container_open(struct json_out *j, bool object) {
     before_value(j);
     if (j->depth + 1 >= JSON_OUT_MAX_DEPTH) abort(); // a bug in the program, never in its input
     put_byte(j, object ? '{' : '[');
@@ -94,18 +83,11 @@ static void container_open(struct json_out *j, bool object)
     j->objects = object ? j->objects | bit : j->objects & ~bit;
 }
 
-void json_object(struct json_out *j)
-{
-    container_open(j, true);
-}
+void json_object(struct json_out *j) { container_open(j, true); }
 
-void json_array(struct json_out *j)
-{
-    container_open(j, false);
-}
+void json_array(struct json_out *j) { container_open(j, false); }
 
-void json_close(struct json_out *j)
-{
+void json_close(struct json_out *j) {
     uint64_t bit = UINT64_C(1) << j->depth;
     bool unfolded = is_unfolded(j) && j->started & bit;
     char closing = j->objects & bit ? '}' : ']';
@@ -115,13 +97,11 @@ void json_close(struct json_out *j)
     put_byte(j, closing);
 }
 
-void json_fold(struct json_out *j)
-{
+void json_fold(struct json_out *j) {
     if (!j->folded) j->folded = j->depth + 1;
 }
 
-void json_key(struct json_out *j, const char *name)
-{
+void json_key(struct json_out *j, const char *name) {
     before_member(j);
     put_byte(j, '"');
     put(j, name, strlen(name));
@@ -129,39 +109,33 @@ void json_key(struct json_out *j, const char *name)
     j->after_key = true;
 }
 
-void json_null(struct json_out *j)
-{
+void json_null(struct json_out *j) {
     before_value(j);
     put(j, "null", 4);
 }
 
-void json_bool(struct json_out *j, bool value)
-{
+void json_bool(struct json_out *j, bool value) {
     before_value(j);
     put(j, value ? "true" : "false", value ? 4 : 5);
 }
 
-static void put_unsigned(struct json_out *j, uint64_t value)
-{
+static void put_unsigned(struct json_out *j, uint64_t value) {
     char room[20], *end = room + sizeof room, *digits = human_digits(end, value, 1);
     put(j, digits, (size_t)(end - digits));
 }
 
-void json_unsigned(struct json_out *j, uint64_t value)
-{
+void json_unsigned(struct json_out *j, uint64_t value) {
     before_value(j);
     put_unsigned(j, value);
 }
 
-void json_signed(struct json_out *j, int64_t value)
-{
+void json_signed(struct json_out *j, int64_t value) {
     before_value(j);
     if (value < 0) put_byte(j, '-');
     put_unsigned(j, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void json_double(struct json_out *j, double value)
-{
+void json_double(struct json_out *j, double value) {
     if (!isfinite(value)) {
         json_null(j);
         return;
@@ -173,8 +147,7 @@ void json_double(struct json_out *j, double value)
     put(j, text, (size_t)len);
 }
 
-void json_seconds(struct json_out *j, int64_t value_ns)
-{
+void json_seconds(struct json_out *j, int64_t value_ns) {
     enum { NS_PER_SECOND = 1000000000, DECIMALS = 9 };
     before_value(j);
     uint64_t magnitude = value_ns < 0 ? -(uint64_t)value_ns : (uint64_t)value_ns;
@@ -190,8 +163,7 @@ void json_seconds(struct json_out *j, int64_t value_ns)
 
 // Length of the well-formed UTF-8 sequence of two to four bytes at `at`, or 0. Overlong forms, surrogates and
 // characters above U+10FFFF are not well-formed.
-static size_t utf8_sequence(const uint8_t *at, const uint8_t *end)
-{
+static size_t utf8_sequence(const uint8_t *at, const uint8_t *end) {
     uint8_t lead = at[0];
     size_t len = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
     if (lead < 0xc2 || lead > 0xf4 || (size_t)(end - at) < len) return 0;
@@ -204,8 +176,7 @@ static size_t utf8_sequence(const uint8_t *at, const uint8_t *end)
     return len;
 }
 
-static void put_escape(struct json_out *j, uint8_t byte)
-{
+static void put_escape(struct json_out *j, uint8_t byte) {
     static const char hex[] = "0123456789abcdef";
     char escape[6] = {'\\', 'u', byte < 0x80 ? '0' : 'd', byte < 0x80 ? '0' : 'c', hex[byte >> 4], hex[byte & 15]};
     switch (byte) {
@@ -218,13 +189,11 @@ static void put_escape(struct json_out *j, uint8_t byte)
 }
 
 // '<' is escaped so that JSON can be embedded in a page: it cannot end a script.
-static inline bool is_plain(uint8_t byte)
-{
+static inline bool is_plain(uint8_t byte) {
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\' && byte != '<';
 }
 
-static void put_quoted(struct json_out *j, const void *data, size_t len)
-{
+static void put_quoted(struct json_out *j, const void *data, size_t len) {
     enum { LONGEST_PUT = 4096 };
     const uint8_t *at = data;
     const uint8_t *end = at + len;
@@ -242,22 +211,19 @@ static void put_quoted(struct json_out *j, const void *data, size_t len)
     put_byte(j, '"');
 }
 
-void json_bytes(struct json_out *j, const void *data, size_t len)
-{
+void json_bytes(struct json_out *j, const void *data, size_t len) {
     before_value(j);
     put_quoted(j, data, len);
 }
 
-void json_key_text(struct json_out *j, const char *name)
-{
+void json_key_text(struct json_out *j, const char *name) {
     before_member(j);
     put_quoted(j, name, strlen(name));
     put(j, ": ", j->tight ? 1 : 2);
     j->after_key = true;
 }
 
-void json_text(struct json_out *j, const char *text)
-{
+void json_text(struct json_out *j, const char *text) {
     if (text) {
         json_bytes(j, text, strlen(text));
     } else {
@@ -265,8 +231,7 @@ void json_text(struct json_out *j, const char *text)
     }
 }
 
-int json_out_memory(char **text, size_t *len, json_write *write, void *context)
-{
+int json_out_memory(char **text, size_t *len, json_write *write, void *context) {
     int code = -ENOMEM, written = 0;
     *text = NULL;
     FILE *out = open_memstream(text, len);
@@ -284,8 +249,7 @@ int json_out_memory(char **text, size_t *len, json_write *write, void *context)
     return code;
 }
 
-void json_write_members(struct json_out *json, const struct json_member *member, size_t count)
-{
+void json_write_members(struct json_out *json, const struct json_member *member, size_t count) {
     for (const struct json_member *end = member + count; member < end; member++) {
         if (member->key) json_key(json, member->key);
         switch (member->kind) {

@@ -13,27 +13,21 @@ struct lookup_entry {
     uint32_t used;
 };
 
-static size_t home_of(uint64_t key, size_t capacity)
-{
-    return (size_t)hash_add(0, key) & (capacity - 1);
-}
+static size_t home_of(uint64_t key, size_t capacity) { return (size_t)hash_add(0, key) & (capacity - 1); }
 
-static struct lookup_entry *find_entry(const struct lookup *lookup, uint64_t key)
-{
+static struct lookup_entry *find_entry(const struct lookup *lookup, uint64_t key) {
     size_t at = home_of(key, lookup->capacity);
     while (lookup->entry[at].used && lookup->entry[at].key != key) at = (at + 1) & (lookup->capacity - 1);
     return &lookup->entry[at];
 }
 
-uint32_t lookup_find(const struct lookup *lookup, uint64_t key)
-{
+uint32_t lookup_find(const struct lookup *lookup, uint64_t key) {
     if (lookup->count == 0) return LOOKUP_NONE;
     const struct lookup_entry *entry = find_entry(lookup, key);
     return entry->used ? entry->value : LOOKUP_NONE;
 }
 
-static int grow(struct lookup *lookup)
-{
+static int grow(struct lookup *lookup) {
     struct lookup bigger = {.capacity = lookup->capacity ? lookup->capacity * 2 : 16, .count = lookup->count};
     bigger.entry = calloc(bigger.capacity, sizeof *bigger.entry);
     RETURN_IF(!bigger.entry, -ENOMEM);
@@ -45,8 +39,7 @@ static int grow(struct lookup *lookup)
     return 0;
 }
 
-int lookup_set(struct lookup *lookup, uint64_t key, uint32_t value)
-{
+int lookup_set(struct lookup *lookup, uint64_t key, uint32_t value) {
     if (lookup->count >= lookup->capacity / 2) FORWARD(grow(lookup));
     struct lookup_entry *entry = find_entry(lookup, key);
     lookup->count += !entry->used;
@@ -54,14 +47,12 @@ int lookup_set(struct lookup *lookup, uint64_t key, uint32_t value)
     return 0;
 }
 
-void lookup_clear(struct lookup *lookup)
-{
+void lookup_clear(struct lookup *lookup) {
     if (lookup->count) memset(lookup->entry, 0, lookup->capacity * sizeof *lookup->entry);
     lookup->count = 0;
 }
 
-void lookup_free(struct lookup *lookup)
-{
+void lookup_free(struct lookup *lookup) {
     free(lookup->entry);
     *lookup = (struct lookup){0};
 }

@@ -20,7 +20,4 @@ int lookup_set(struct lookup *lookup, uint64_t key, uint32_t value);
 void lookup_clear(struct lookup *lookup); // keeps the memory
 void lookup_free(struct lookup *lookup);
 
-static inline uint64_t lookup_pair(uint32_t high, uint32_t low)
-{
-    return (uint64_t)high << 32 | low;
-}
+static inline uint64_t lookup_pair(uint32_t high, uint32_t low) { return (uint64_t)high << 32 | low; }

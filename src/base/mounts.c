@@ -10,14 +10,10 @@
 #include "base/array.h"
 #include "base/err.h"
 
-static bool is_octal(char digit)
-{
-    return digit >= '0' && digit <= '7';
-}
+static bool is_octal(char digit) { return digit >= '0' && digit <= '7'; }
 
 // The list writes white space and backslashes as a backslash and three octal digits.
-static void unescape(char *text)
-{
+static void unescape(char *text) {
     char *out = text;
     for (const char *in = text; *in; out++) {
         if (in[0] == '\\' && is_octal(in[1]) && is_octal(in[2]) && is_octal(in[3])) {
@@ -30,8 +26,7 @@ static void unescape(char *text)
     *out = 0;
 }
 
-static void free_mount(struct mount *mount)
-{
+static void free_mount(struct mount *mount) {
     free(mount->point);
     free(mount->type);
     free(mount->source);
@@ -39,8 +34,7 @@ static void free_mount(struct mount *mount)
 }
 
 // "36 35 98:0 /root /point options optional… - type source options"
-static int parse_line(struct mounts *mounts, const char *line)
-{
+static int parse_line(struct mounts *mounts, const char *line) {
     struct mount mount = {0};
     unsigned major_number, minor_number;
     const char *dash = strstr(line, " - ");
@@ -57,8 +51,7 @@ static int parse_line(struct mounts *mounts, const char *line)
     return code;
 }
 
-int mounts_read(struct mounts *mounts, const char *path)
-{
+int mounts_read(struct mounts *mounts, const char *path) {
     *mounts = (struct mounts){0};
     FILE *file = fopen(path, "re");
     RETURN_IF(!file, -errno);
@@ -72,22 +65,19 @@ int mounts_read(struct mounts *mounts, const char *path)
     return code;
 }
 
-void mounts_free(struct mounts *mounts)
-{
+void mounts_free(struct mounts *mounts) {
     for (size_t i = 0; i < mounts->count; i++) free_mount(&mounts->item[i]);
     free(mounts->item);
     *mounts = (struct mounts){0};
 }
 
-static bool lies_under(const char *name, size_t name_len, const char *point, size_t point_len)
-{
+static bool lies_under(const char *name, size_t name_len, const char *point, size_t point_len) {
     if (point_len == 1) return name_len && name[0] == '/';
     return name_len >= point_len && !memcmp(name, point, point_len) &&
            (name_len == point_len || name[point_len] == '/');
 }
 
-const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len)
-{
+const struct mount *mounts_find(const struct mounts *mounts, uint64_t device, const char *name, size_t name_len) {
     const struct mount *found = NULL;
     size_t longest = 0;
     for (size_t i = 0; i < mounts->count; i++) {

@@ -9,8 +9,7 @@
 #include "base/err.h"
 
 // Digits only: strtoull would also accept a sign and leading space.
-static int number_parse(const char *text, uint64_t *value, const char **end)
-{
+static int number_parse(const char *text, uint64_t *value, const char **end) {
     RETURN_IF(*text < '0' || *text > '9', ERR_USAGE);
     char *stop;
     errno = 0;
@@ -20,8 +19,7 @@ static int number_parse(const char *text, uint64_t *value, const char **end)
     return 0;
 }
 
-int options_size(const char *text, uint64_t *bytes)
-{
+int options_size(const char *text, uint64_t *bytes) {
     static const char units[] = "kMGT";
     const char *end;
     FORWARD(number_parse(text, bytes, &end));
@@ -34,8 +32,7 @@ int options_size(const char *text, uint64_t *bytes)
     return 0;
 }
 
-int options_duration(const char *text, double *seconds)
-{
+int options_duration(const char *text, double *seconds) {
     // The plain part must be all that strtod reads: no signs, exponents, hexadecimals, "inf" or "nan".
     size_t plain = strspn(text, "0123456789.");
     char *end;
@@ -52,8 +49,7 @@ int options_duration(const char *text, double *seconds)
 }
 
 // The expected kind of value, for the message.
-static const char *type_wants(enum option_type type)
-{
+static const char *type_wants(enum option_type type) {
     switch (type) {
     case OPTION_NUMBER: return "not a whole number, 0 or more";
     case OPTION_COUNT: return "not a whole number, 1 or more";
@@ -63,8 +59,7 @@ static const char *type_wants(enum option_type type)
     }
 }
 
-static int value_store(const struct option_row *row, const char *value)
-{
+static int value_store(const struct option_row *row, const char *value) {
     const char *end;
     struct option_list *list = row->target;
     switch (row->type) {
@@ -81,8 +76,7 @@ static int value_store(const struct option_row *row, const char *value)
     return ERR_USAGE;
 }
 
-static const struct option_row *row_find(const struct option_row *rows, const char *name, size_t len, char letter)
-{
+static const struct option_row *row_find(const struct option_row *rows, const char *name, size_t len, char letter) {
     for (const struct option_row *row = rows; row->name; row++) {
         if (letter ? row->letter == letter : strlen(row->name) == len && !strncmp(row->name, name, len)) return row;
     }
@@ -97,16 +91,14 @@ struct parse {
     char *problem;
 };
 
-static int complain(struct parse *p, const char *option, int option_len, const char *why)
-{
+static int complain(struct parse *p, const char *option, int option_len, const char *why) {
     snprintf(p->problem, 256, "%.*s: %s", option_len < 100 ? option_len : 100, option, why);
     return ERR_USAGE;
 }
 
 // Stores the value, or the next word if `value` is NULL and the option needs one.
 static int option_take(struct parse *p, const struct option_row *row, const char *value, const char *shown,
-                       int shown_len)
-{
+                       int shown_len) {
     if (row->type != OPTION_FLAG && !value) {
         if (p->at + 1 >= p->argc) return complain(p, shown, shown_len, "needs a value");
         value = p->argv[++p->at];
@@ -117,8 +109,7 @@ static int option_take(struct parse *p, const struct option_row *row, const char
     return ERR_USAGE;
 }
 
-static int long_option(struct parse *p, const char *word)
-{
+static int long_option(struct parse *p, const char *word) {
     const char *equals = strchr(word, '=');
     int len = (int)(equals ? (size_t)(equals - word) : strlen(word));
     const struct option_row *row = row_find(p->rows, word + 2, (size_t)len - 2, 0);
@@ -128,8 +119,7 @@ static int long_option(struct parse *p, const char *word)
 }
 
 // One or more letters; the rest of the word is the value of the first that needs one.
-static int short_options(struct parse *p, const char *word)
-{
+static int short_options(struct parse *p, const char *word) {
     for (const char *letter = word + 1; *letter; letter++) {
         char shown[3] = {'-', *letter, 0};
         const struct option_row *row = row_find(p->rows, NULL, 0, *letter);
@@ -141,8 +131,7 @@ static int short_options(struct parse *p, const char *word)
     return 0;
 }
 
-int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256])
-{
+int options_parse(const struct option_row *rows, bool stop_at_word, int argc, char **argv, char problem[256]) {
     struct parse p = {.rows = rows, .argc = argc, .argv = argv, .at = 1, .problem = problem};
     int kept = 1;
     for (; p.at < argc; p.at++) {
@@ -165,16 +154,14 @@ int options_parse(const struct option_row *rows, bool stop_at_word, int argc, ch
 }
 
 // "-o, --output FILE", without the letter if there is none.
-static int row_label(const struct option_row *row, char *out, size_t size)
-{
+static int row_label(const struct option_row *row, char *out, size_t size) {
     char letter[5] = "    ";
     if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
     return snprintf(out, size, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
                     row->argument ? row->argument : "");
 }
 
-void options_print(const struct option_row *rows, FILE *out)
-{
+void options_print(const struct option_row *rows, FILE *out) {
     char label[80];
     int width = 0;
     for (const struct option_row *row = rows; row->name; row++) {

@@ -8,16 +8,14 @@
 
 #include "base/err.h"
 
-int private_file_program(char path[PATH_MAX])
-{
+int private_file_program(char path[PATH_MAX]) {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
     RETURN_IF(len < 0, -errno);
     path[len] = 0;
     return 0;
 }
 
-int private_file_path(const char *name, char path[PATH_MAX])
-{
+int private_file_path(const char *name, char path[PATH_MAX]) {
     static const char *const folders[] = {"../lib/ioseer", "src/rec", "src/replay", "src/doctor"};
     char program[PATH_MAX], candidate[PATH_MAX + 64];
     FORWARD(private_file_program(program));

@@ -5,8 +5,7 @@
 
 #include "base/err.h"
 
-int problem_set(struct problem *problem, int code, const char *what, const char *format, ...)
-{
+int problem_set(struct problem *problem, int code, const char *what, const char *format, ...) {
     va_list words;
     if (*problem->what || *problem->why) return code;
     snprintf(problem->what, sizeof problem->what, "%s", what ? what : "");
@@ -16,13 +15,11 @@ int problem_set(struct problem *problem, int code, const char *what, const char 
     return code;
 }
 
-int problem_code(struct problem *problem, int code, const char *what)
-{
+int problem_code(struct problem *problem, int code, const char *what) {
     return problem_set(problem, code, what, "%s", err_text(code));
 }
 
-int problem_json(struct problem *problem, int code, const char *path, const struct json_in_error *error)
-{
+int problem_json(struct problem *problem, int code, const char *path, const struct json_in_error *error) {
     char place[sizeof problem->what];
     if (!error->line) return problem_code(problem, code, path);
     snprintf(place, sizeof place, "%s:%u", path, error->line);

@@ -10,15 +10,13 @@
 
 enum { GUARD_FD = 3 };
 
-static FILE *open_file(pid_t pid, const char *name)
-{
+static FILE *open_file(pid_t pid, const char *name) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return fopen(path, "re");
 }
 
-bool process_stat(pid_t pid, struct process_stat *stat)
-{
+bool process_stat(pid_t pid, struct process_stat *stat) {
     char line[1024] = "";
     FILE *file = open_file(pid, "stat");
     if (!file) return false;
@@ -31,8 +29,7 @@ bool process_stat(pid_t pid, struct process_stat *stat)
                           &stat->state, &stat->parent, &stat->start_ticks) == 3;
 }
 
-bool process_chars(pid_t pid, uint64_t chars[2])
-{
+bool process_chars(pid_t pid, uint64_t chars[2]) {
     FILE *file = open_file(pid, "io");
     if (!file) return false;
     bool known = fscanf(file, "rchar: %" SCNu64 " wchar: %" SCNu64, &chars[0], &chars[1]) == 2;
@@ -40,14 +37,12 @@ bool process_chars(pid_t pid, uint64_t chars[2])
     return known;
 }
 
-bool process_is_running(pid_t pid)
-{
+bool process_is_running(pid_t pid) {
     struct process_stat stat;
     return process_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-bool process_start_guard(int *pipe_fd)
-{
+bool process_start_guard(int *pipe_fd) {
     int ends[2];
     *pipe_fd = -1;
     if (pipe2(ends, O_CLOEXEC)) return false;

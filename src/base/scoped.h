@@ -6,10 +6,7 @@
 
 #include <stdlib.h>
 
-static inline void free_pointer(void *pointer)
-{
-    free(*(void **)pointer);
-}
+static inline void free_pointer(void *pointer) { free(*(void **)pointer); }
 
 #define SCOPED(end) __attribute__((cleanup(end)))
 #define SCOPED_FREE SCOPED(free_pointer)

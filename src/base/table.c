@@ -13,22 +13,19 @@
 
 enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // LEAST_NAME: names are never cut to fewer characters
 
-static unsigned terminal_width(FILE *out)
-{
+static unsigned terminal_width(FILE *out) {
     struct winsize size;
     int fd = fileno(out);
     return fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-struct table table_begin(FILE *out, const struct table_column *columns)
-{
+struct table table_begin(FILE *out, const struct table_column *columns) {
     struct table t = {.out = out, .column = columns, .terminal_width = terminal_width(out)};
     while (columns[t.columns].header && t.columns < MOST_COLUMNS) t.columns++;
     return t;
 }
 
-struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width)
-{
+struct table table_begin_stream(FILE *out, const struct table_column *columns, const unsigned *width) {
     struct table t = table_begin(out, columns);
     t.width = width;
     t.terminal_width = 0;
@@ -38,8 +35,7 @@ struct table table_begin_stream(FILE *out, const struct table_column *columns, c
 // --- cells
 
 // Appends to `text`, with control characters as escapes; does not add the final 0.
-static void append(struct table *t, const char *text, size_t len)
-{
+static void append(struct table *t, const char *text, size_t len) {
     for (size_t at = 0; at < len && !t->error;) {
         size_t plain = human_plain(text + at, len - at);
         t->error = bytes_append(&t->text, text + at, plain);
@@ -50,32 +46,27 @@ static void append(struct table *t, const char *text, size_t len)
     }
 }
 
-static void cell_begin(struct table *t)
-{
+static void cell_begin(struct table *t) {
     if (!t->error) t->error = array_room(t->cell, t->cells);
     if (!t->error) t->cell[t->cells++] = t->text.len;
 }
 
-static void cell_end(struct table *t)
-{
+static void cell_end(struct table *t) {
     if (!t->error) t->error = bytes_append(&t->text, "", 1);
 }
 
-static void fill(struct table *t, const char *text, size_t len)
-{
+static void fill(struct table *t, const char *text, size_t len) {
     cell_begin(t);
     append(t, text, len);
     cell_end(t);
 }
 
-void table_text(struct table *t, const char *text)
-{
+void table_text(struct table *t, const char *text) {
     if (!text) text = "-";
     fill(t, text, strlen(text));
 }
 
-static void append_format(struct table *t, const char *format, va_list list)
-{
+static void append_format(struct table *t, const char *format, va_list list) {
     char *text;
     int len = vasprintf(&text, format, list);
     if (len < 0) {
@@ -86,8 +77,7 @@ static void append_format(struct table *t, const char *format, va_list list)
     free(text);
 }
 
-void table_printf(struct table *t, const char *format, ...)
-{
+void table_printf(struct table *t, const char *format, ...) {
     va_list list;
     va_start(list, format);
     cell_begin(t);
@@ -96,8 +86,7 @@ void table_printf(struct table *t, const char *format, ...)
     va_end(list);
 }
 
-void table_append(struct table *t, const char *format, ...)
-{
+void table_append(struct table *t, const char *format, ...) {
     va_list list;
     va_start(list, format);
     if (!t->error) t->text.len--;
@@ -106,15 +95,13 @@ void table_append(struct table *t, const char *format, ...)
     va_end(list);
 }
 
-void table_number(struct table *t, uint64_t value)
-{
+void table_number(struct table *t, uint64_t value) {
     char room[24], *end = room + sizeof room;
     char *text = human_digits(end, value, 1);
     fill(t, text, (size_t)(end - text));
 }
 
-void table_seconds(struct table *t, int64_t ns)
-{
+void table_seconds(struct table *t, int64_t ns) {
     char room[32], *end = room + sizeof room;
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
     char *text = human_digits(end, magnitude % 1000000000, 9);
@@ -124,36 +111,24 @@ void table_seconds(struct table *t, int64_t ns)
     fill(t, text, (size_t)(end - text));
 }
 
-void table_number_if(struct table *t, bool known, uint64_t value)
-{
+void table_number_if(struct table *t, bool known, uint64_t value) {
     known ? table_number(t, value) : table_text(t, NULL);
 }
 
-void table_bytes(struct table *t, uint64_t bytes)
-{
-    table_text(t, human_bytes(bytes).text);
-}
+void table_bytes(struct table *t, uint64_t bytes) { table_text(t, human_bytes(bytes).text); }
 
-void table_bandwidth(struct table *t, double bytes_per_second)
-{
+void table_bandwidth(struct table *t, double bytes_per_second) {
     table_text(t, human_bandwidth(bytes_per_second).text);
 }
 
-void table_duration(struct table *t, int64_t ns)
-{
-    table_text(t, human_seconds(ns).text);
-}
+void table_duration(struct table *t, int64_t ns) { table_text(t, human_seconds(ns).text); }
 
-void table_percent(struct table *t, double fraction)
-{
-    table_text(t, human_percent(fraction).text);
-}
+void table_percent(struct table *t, double fraction) { table_text(t, human_percent(fraction).text); }
 
 // --- printing
 
 // Characters in a UTF-8 text: counts bytes that do not continue a character.
-static unsigned characters(const char *text)
-{
+static unsigned characters(const char *text) {
     unsigned count = 0;
     for (; *text; text++) count += ((unsigned char)*text & 0xc0) != 0x80;
     return count;
@@ -165,14 +140,12 @@ struct width {
 };
 
 // The unit of a cell with the space before it, "" if there is none.
-static const char *unit_of(const struct table_column *column, const char *text)
-{
+static const char *unit_of(const struct table_column *column, const char *text) {
     const char *space = column->kind == TABLE_UNIT ? strrchr(text, ' ') : NULL;
     return space ? space : "";
 }
 
-static void measure(const struct table *t, struct width width[MOST_COLUMNS])
-{
+static void measure(const struct table *t, struct width width[MOST_COLUMNS]) {
     for (size_t c = 0; c < t->columns; c++) {
         const struct table_column *column = &t->column[c];
         unsigned number = 0, whole = t->width ? t->width[c] : characters(column->header);
@@ -187,15 +160,13 @@ static void measure(const struct table *t, struct width width[MOST_COLUMNS])
     }
 }
 
-static unsigned gap_before(const struct table *t, size_t column)
-{
+static unsigned gap_before(const struct table *t, size_t column) {
     if (!column) return t->indent;
     return t->width && t->column[column].kind != TABLE_NAME ? 1 : 2;
 }
 
 // Makes the columns of names narrower until the table fits the terminal.
-static void narrow(const struct table *t, struct width width[MOST_COLUMNS])
-{
+static void narrow(const struct table *t, struct width width[MOST_COLUMNS]) {
     unsigned total = 0;
     for (size_t c = 0; c < t->columns; c++) total += gap_before(t, c) + width[c].all;
     for (size_t c = t->columns; c-- > 0 && total > t->terminal_width;) {
@@ -207,8 +178,7 @@ static void narrow(const struct table *t, struct width width[MOST_COLUMNS])
     }
 }
 
-static void pad(FILE *out, unsigned count)
-{
+static void pad(FILE *out, unsigned count) {
     static const char spaces[] = "                                                                ";
     for (unsigned part; count; count -= part) {
         part = count < sizeof spaces - 1 ? count : sizeof spaces - 1;
@@ -217,8 +187,7 @@ static void pad(FILE *out, unsigned count)
 }
 
 // The last characters that fit, after a mark that shows the cut.
-static void print_end(FILE *out, const char *text, unsigned all, unsigned most)
-{
+static void print_end(FILE *out, const char *text, unsigned all, unsigned most) {
     for (unsigned left = all; left >= most; left--) {
         do text++;
         while (((unsigned char)*text & 0xc0) == 0x80);
@@ -228,8 +197,7 @@ static void print_end(FILE *out, const char *text, unsigned all, unsigned most)
 
 // `spaces` must still be printed before the cell. Returns those to print after it: a line never ends with spaces.
 static unsigned print_cell(const struct table *t, size_t c, const struct width *width, const char *text,
-                           const char *unit, unsigned spaces)
-{
+                           const char *unit, unsigned spaces) {
     enum table_kind kind = t->column[c].kind;
     unsigned all = characters(text), after = *unit ? width->unit - characters(unit) : 0;
     spaces += gap_before(t, c);
@@ -246,16 +214,14 @@ static unsigned print_cell(const struct table *t, size_t c, const struct width *
     return right ? after : rest;
 }
 
-static void print_header(struct table *t, const struct width width[MOST_COLUMNS])
-{
+static void print_header(struct table *t, const struct width width[MOST_COLUMNS]) {
     unsigned spaces = 0;
     for (size_t c = 0; c < t->columns; c++) spaces = print_cell(t, c, &width[c], t->column[c].header, "", spaces);
     fputc('\n', t->out);
     t->has_header = true;
 }
 
-static void print_rows(struct table *t)
-{
+static void print_rows(struct table *t) {
     struct width width[MOST_COLUMNS] = {{0}};
     measure(t, width);
     if (t->terminal_width) narrow(t, width);
@@ -271,14 +237,12 @@ static void print_rows(struct table *t)
     t->cells = t->text.len = 0;
 }
 
-void table_row(struct table *t)
-{
+void table_row(struct table *t) {
     while (!t->error && t->cells % t->columns) fill(t, "", 0);
     if (t->width && !t->error) print_rows(t);
 }
 
-int table_end(struct table *t)
-{
+int table_end(struct table *t) {
     if (!t->error && (t->cells || !t->has_header)) print_rows(t);
     bytes_free(&t->text);
     free(t->cell);

@@ -7,8 +7,7 @@
 
 #include "base/array.h"
 
-int text_list_take(struct text_list *texts, char *text)
-{
+int text_list_take(struct text_list *texts, char *text) {
     if (!text) return -ENOMEM;
     if (array_room(texts->text, texts->count) < 0) {
         free(text);
@@ -18,8 +17,7 @@ int text_list_take(struct text_list *texts, char *text)
     return 0;
 }
 
-int text_list_add(struct text_list *texts, const char *format, ...)
-{
+int text_list_add(struct text_list *texts, const char *format, ...) {
     char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
@@ -28,8 +26,7 @@ int text_list_add(struct text_list *texts, const char *format, ...)
     return text_list_take(texts, text);
 }
 
-void text_list_free(struct text_list *texts)
-{
+void text_list_free(struct text_list *texts) {
     for (size_t i = 0; i < texts->count; i++) free(texts->text[i]);
     free(texts->text);
     *texts = (struct text_list){0};

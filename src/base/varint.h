@@ -9,20 +9,13 @@
 
 enum { VARINT_MAX_BYTES = 10 };
 
-static inline uint64_t varint_fold(int64_t value)
-{
-    return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
-}
+static inline uint64_t varint_fold(int64_t value) { return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63); }
 
-static inline int64_t varint_unfold(uint64_t folded)
-{
-    return (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1);
-}
+static inline int64_t varint_unfold(uint64_t folded) { return (int64_t)(folded >> 1) ^ -(int64_t)(folded & 1); }
 
 // Writes at most VARINT_MAX_BYTES at `out` and returns the byte after the last one. Short values are tested first:
 // nearly all times take one or two bytes, and the recorder saves instructions.
-static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
-{
+static inline uint8_t *varint_put(uint8_t *out, uint64_t value) {
     if (value < 0x80) {
         *out = (uint8_t)value;
         return out + 1;
@@ -41,8 +34,7 @@ static inline uint8_t *varint_put(uint8_t *out, uint64_t value)
 }
 
 // The same for values that are mostly long: always stores eight bytes, so the buffer must have room for them.
-static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value)
-{
+static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value) {
     if (value >> 56) return varint_put(out, value);
     uint64_t spread = value + (value & 0xfffffff0000000) * 15;     // the upper half moves by 4: two parts of 28 bits
     spread += (spread & 0x0fffc0000fffc000) * 3;                   // four of 14
@@ -54,8 +46,7 @@ static inline uint8_t *varint_put_wide(uint8_t *out, uint64_t value)
 }
 
 // Reads from [in, end). Returns the byte after the varint, or NULL if it is cut off or has more than 64 bits.
-static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, uint64_t *value)
-{
+static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, uint64_t *value) {
     if (in < end && *in < 0x80) {
         *value = *in;
         return in + 1;
@@ -74,8 +65,7 @@ static inline const uint8_t *varint_get(const uint8_t *in, const uint8_t *end, u
 }
 
 // The same if at least VARINT_MAX_BYTES can be read, which saves comparisons.
-static inline const uint8_t *varint_get_inside(const uint8_t *in, uint64_t *value)
-{
+static inline const uint8_t *varint_get_inside(const uint8_t *in, uint64_t *value) {
     uint64_t sum = in[0];
     if (sum < 0x80) {
         *value = sum;

@@ -10,8 +10,7 @@
 #include "model/file/read.h"
 #include "pack/pack.h"
 
-enum status argument_open_log(struct argument *argument, const char *verb, const char *word)
-{
+enum status argument_open_log(struct argument *argument, const char *verb, const char *word) {
     struct problem problem = {0};
     *argument = (struct argument){.verb = verb, .path = word};
     signal(SIGXFSZ, SIG_IGN); // a directory is packed into a log, which may not be allowed to grow so large
@@ -20,8 +19,7 @@ enum status argument_open_log(struct argument *argument, const char *verb, const
 }
 
 // JSON begins with a brace, and no log does.
-static bool is_model(const char *path)
-{
+static bool is_model(const char *path) {
     struct stat st;
     if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
     FILE *file = fopen(path, "re");
@@ -32,8 +30,7 @@ static bool is_model(const char *path)
     return first == '{';
 }
 
-static enum status read_model(struct argument *argument, const char *verb, const char *path)
-{
+static enum status read_model(struct argument *argument, const char *verb, const char *path) {
     struct json_in_error error;
     *argument = (struct argument){.verb = verb, .path = path};
     int code = model_read(&argument->model, path, &error);
@@ -41,8 +38,7 @@ static enum status read_model(struct argument *argument, const char *verb, const
 }
 
 enum status argument_open_model(struct argument *argument, const char *verb, const char *word,
-                                const struct model_choice *choice)
-{
+                                const struct model_choice *choice) {
     struct model_options options = {0};
     int layer = choice && choice->layer ? call_layer_find(choice->layer) : LAYER_NONE;
     if (layer < 0) return cli_usage(verb, choice->layer, "not a layer: mpiio, posix or stdio");
@@ -57,22 +53,19 @@ enum status argument_open_model(struct argument *argument, const char *verb, con
     return cli_fail(verb, word, code);
 }
 
-void argument_close(struct argument *argument)
-{
+void argument_close(struct argument *argument) {
     model_free(&argument->model);
     log_close(argument->log);
 }
 
-enum status argument_count(const char *verb, const char *what, int argc, char **argv)
-{
+enum status argument_count(const char *verb, const char *what, int argc, char **argv) {
     char enough[64];
     if (argc < 2) return cli_usage(verb, what, "is missing");
     snprintf(enough, sizeof enough, "unexpected argument: give only one %s", what);
     return argc > 2 ? cli_usage(verb, argv[2], enough) : STATUS_OK;
 }
 
-enum status argument_spare(const struct argument *argument, const char *path)
-{
+enum status argument_spare(const struct argument *argument, const char *path) {
     struct stat log, there;
     if (path && stat(argument->path, &log) == 0 && stat(path, &there) == 0 && log.st_dev == there.st_dev &&
         log.st_ino == there.st_ino) {
@@ -81,14 +74,12 @@ enum status argument_spare(const struct argument *argument, const char *path)
     return STATUS_OK;
 }
 
-enum status argument_output(const struct argument *argument, struct output *output, const char *path)
-{
+enum status argument_output(const struct argument *argument, struct output *output, const char *path) {
     enum status status = argument_spare(argument, path);
     return status == STATUS_OK ? output_open(output, argument->verb, path) : status;
 }
 
-void argument_warn(const struct argument *argument)
-{
+void argument_warn(const struct argument *argument) {
     char *line = NULL;
     size_t len;
     FILE *out = argument->log ? open_memstream(&line, &len) : NULL;
@@ -101,8 +92,7 @@ void argument_warn(const struct argument *argument)
 
 enum status argument_print(const char *verb, int argc, char **argv, const struct print_options *options,
                            const struct model_choice *choice,
-                           int (*print)(const struct argument *argument, struct output *output))
-{
+                           int (*print)(const struct argument *argument, struct output *output)) {
     struct argument argument;
     struct output output;
     enum status status = argument_count(verb, choice ? "LOG or MODEL" : "LOG", argc, argv);
@@ -119,8 +109,7 @@ enum status argument_print(const char *verb, int argc, char **argv, const struct
     return status;
 }
 
-void argument_print_program(FILE *out, const struct model *model, uint32_t program, const char *done)
-{
+void argument_print_program(FILE *out, const struct model *model, uint32_t program, const char *done) {
     const struct model_program *chosen = &model->program[program];
     const char *name = chosen->name ? chosen->name : "one of them", *base = strrchr(name, '/');
     if (model->programs < 2) return;

@@ -20,8 +20,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static enum status parse_limits(struct comparison *c)
-{
+static enum status parse_limits(struct comparison *c) {
     c->limits = options.limits.count;
     c->limit = calloc(c->limits + 1, sizeof *c->limit);
     c->finding = calloc(c->limits + 1, sizeof *c->finding);
@@ -37,8 +36,7 @@ static enum status parse_limits(struct comparison *c)
     return STATUS_OK;
 }
 
-static enum status check_limits(const struct comparison *c)
-{
+static enum status check_limits(const struct comparison *c) {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < c->limits; i++) {
         const struct diff_finding *finding = &c->finding[i];
@@ -49,15 +47,13 @@ static enum status check_limits(const struct comparison *c)
     return status;
 }
 
-static int print(const struct comparison *c, struct output *output)
-{
+static int print(const struct comparison *c, struct output *output) {
     if (!options.print.json) return diff_text(c, output->out);
     diff_json(c, output_json(output, 3));
     return 0;
 }
 
-static enum status compare(struct comparison *c, const struct argument *a, const struct argument *b)
-{
+static enum status compare(struct comparison *c, const struct argument *a, const struct argument *b) {
     struct output output;
     struct diff *diff = &c->diff;
     enum status status = argument_spare(a, options.print.output);
@@ -77,8 +73,7 @@ static enum status compare(struct comparison *c, const struct argument *a, const
     return status;
 }
 
-static enum status open_and_compare(struct comparison *c, char **words)
-{
+static enum status open_and_compare(struct comparison *c, char **words) {
     struct argument a, b;
     enum status status = argument_open_model(&a, "diff", words[0], &options.model);
     if (status != STATUS_OK) return status;
@@ -95,8 +90,7 @@ static enum status open_and_compare(struct comparison *c, char **words)
     return status;
 }
 
-static enum status diff_run(int argc, char **argv)
-{
+static enum status diff_run(int argc, char **argv) {
     if (argc < 3) return cli_usage("diff", argc < 2 ? "A" : "B", "is missing: diff compares two logs or models");
     if (argc > 3) return cli_usage("diff", argv[3], "unexpected argument: diff compares two logs or models");
     struct comparison c = {0};

@@ -7,8 +7,7 @@
 #include "base/table.h"
 #include "cli/diff.h"
 
-static struct human human_change(double a, double b)
-{
+static struct human human_change(double a, double b) {
     struct human words = {"-"};
     double percent = diff_percent(a, b);
     if (!isfinite(percent)) return words;
@@ -19,8 +18,7 @@ static struct human human_change(double a, double b)
     return words;
 }
 
-static struct human human_quantity(enum diff_quantity quantity, double value)
-{
+static struct human human_quantity(enum diff_quantity quantity, double value) {
     struct human words = {"-"};
     if (isnan(value)) return words;
     if (quantity == QUANTITY_TIME || quantity == QUANTITY_OTHER) return human_seconds((int64_t)llround(value * 1e9));
@@ -29,8 +27,7 @@ static struct human human_quantity(enum diff_quantity quantity, double value)
     return human_count((uint64_t)value, "");
 }
 
-static struct human human_note_value(const struct diff_note *note, int64_t value)
-{
+static struct human human_note_value(const struct diff_note *note, int64_t value) {
     struct human words;
     if (note->unit == DIFF_COUNT)
         snprintf(words.text, sizeof words.text, "%" PRId64, value);
@@ -40,8 +37,7 @@ static struct human human_note_value(const struct diff_note *note, int64_t value
     return words;
 }
 
-static void add_notes(struct table *table, const struct diff_row *row)
-{
+static void add_notes(struct table *table, const struct diff_row *row) {
     table_text(table, "");
     for (size_t i = 0; i < row->notes; i++) {
         const struct diff_note *note = &row->note[i];
@@ -56,8 +52,7 @@ static void add_notes(struct table *table, const struct diff_row *row)
     }
 }
 
-static struct human human_range(uint32_t first, uint32_t last)
-{
+static struct human human_range(uint32_t first, uint32_t last) {
     struct human words = {"-"};
     if (first == DIFF_NONE) return words;
     if (first == last)
@@ -67,14 +62,12 @@ static struct human human_range(uint32_t first, uint32_t last)
     return words;
 }
 
-static const char *operations_of(const struct phase_fingerprint *phase)
-{
+static const char *operations_of(const struct phase_fingerprint *phase) {
     bool reads = phase->features.classes & 1u << CLASS_READ, writes = phase->features.classes & 1u << CLASS_WRITE;
     return reads && writes ? "read, write" : reads ? "read" : writes ? "write" : "no transfers";
 }
 
-static void add_block(struct table *table, const struct diff *diff, size_t first, size_t end)
-{
+static void add_block(struct table *table, const struct diff *diff, size_t first, size_t end) {
     const struct diff_row *row = &diff->row[first], *last = &diff->row[end - 1];
     const struct phase_fingerprint *phase = row->a != DIFF_NONE ? &diff->in_a.phase[row->a] : &diff->in_b.phase[row->b];
     double sum[2][QUANTITY_COUNT] = {{0}};
@@ -101,8 +94,7 @@ static void add_block(struct table *table, const struct diff *diff, size_t first
     table_row(table);
 }
 
-static void print_summary(FILE *out, const struct comparison *c)
-{
+static void print_summary(FILE *out, const struct comparison *c) {
     const struct diff *diff = &c->diff;
     size_t count[DIFF_REMOVED + 1] = {0};
     for (size_t i = 0; i < diff->rows; i++) count[diff->row[i].change]++;
@@ -127,8 +119,7 @@ static void print_summary(FILE *out, const struct comparison *c)
             human_quantity(QUANTITY_TIME, b).text, human_change(a, b).text);
 }
 
-int diff_text(const struct comparison *c, FILE *out)
-{
+int diff_text(const struct comparison *c, FILE *out) {
     static const struct table_column columns[] = {
         {"PHASE A", TABLE_TEXT},  {"PHASE B", TABLE_TEXT}, {"CHANGE", TABLE_TEXT},       {"OPERATIONS", TABLE_TEXT},
         {"TIME A", TABLE_UNIT},   {"TIME B", TABLE_UNIT},  {"", TABLE_NUMBER},           {"WEIGHT A", TABLE_UNIT},
@@ -144,8 +135,7 @@ int diff_text(const struct comparison *c, FILE *out)
     return 0;
 }
 
-void diff_print_finding(const struct comparison *c, size_t i)
-{
+void diff_print_finding(const struct comparison *c, size_t i) {
     const struct diff_finding *finding = &c->finding[i];
     enum diff_quantity quantity = finding->condition->quantity;
     fprintf(stderr, "ioseer diff: %s: ", c->limit[i].text);
@@ -169,14 +159,12 @@ void diff_print_finding(const struct comparison *c, size_t i)
 
 // --- JSON
 
-static void key_id(struct json_out *json, const char *key, uint32_t place)
-{
+static void key_id(struct json_out *json, const char *key, uint32_t place) {
     key_number_if(json, key, place != DIFF_NONE, (uint64_t)place + 1);
 }
 
 static void key_pair(struct json_out *json, enum diff_quantity quantity, const struct diff_values *a,
-                     const struct diff_values *b)
-{
+                     const struct diff_values *b) {
     const struct diff_values *values[] = {a, b};
     for (unsigned side = 0; side < 2; side++) {
         char key[32];
@@ -185,8 +173,7 @@ static void key_pair(struct json_out *json, enum diff_quantity quantity, const s
     }
 }
 
-static void note_json(struct json_out *json, const struct diff_note *note)
-{
+static void note_json(struct json_out *json, const struct diff_note *note) {
     json_object(json);
     json_members(json, m_text("what", note->what), m_text("op", note->op));
     for (unsigned side = 0; side < 2; side++) {
@@ -199,8 +186,7 @@ static void note_json(struct json_out *json, const struct diff_note *note)
     json_close(json);
 }
 
-static void row_json(struct json_out *json, const struct diff *diff, const struct diff_row *row)
-{
+static void row_json(struct json_out *json, const struct diff *diff, const struct diff_row *row) {
     struct diff_values a = diff_phase_values(diff->a, &diff->in_a, row->a),
                        b = diff_phase_values(diff->b, &diff->in_b, row->b);
     const struct diff_values *in_a = row->a == DIFF_NONE ? NULL : &a, *in_b = row->b == DIFF_NONE ? NULL : &b;
@@ -215,8 +201,7 @@ static void row_json(struct json_out *json, const struct diff *diff, const struc
     json_close(json);
 }
 
-static void program_json(struct json_out *json, const struct diff *diff, const struct diff_program *pair)
-{
+static void program_json(struct json_out *json, const struct diff *diff, const struct diff_program *pair) {
     static const char *const keys[][4] = {{"a", "name_a", "np_a", "mpi_a"}, {"b", "name_b", "np_b", "mpi_b"}};
     static const struct model_program none;
     json_object(json);
@@ -230,8 +215,7 @@ static void program_json(struct json_out *json, const struct diff *diff, const s
     json_close(json);
 }
 
-static void finding_json(struct json_out *json, const struct comparison *c, size_t i)
-{
+static void finding_json(struct json_out *json, const struct comparison *c, size_t i) {
     const struct diff_finding *finding = &c->finding[i];
     const struct diff_row *row = finding->row == DIFF_NONE ? NULL : &c->diff.row[finding->row];
     bool has_values = finding->condition->quantity != QUANTITY_STRUCTURE;
@@ -243,8 +227,7 @@ static void finding_json(struct json_out *json, const struct comparison *c, size
     json_close(json);
 }
 
-void diff_json(const struct comparison *c, struct json_out *json)
-{
+void diff_json(const struct comparison *c, struct json_out *json) {
     const struct diff *diff = &c->diff;
     json_object(json);
     key_bool(json, "equal", diff->equal);

@@ -24,16 +24,14 @@ static const struct option_row rows[] = {
 };
 
 // The other names of a call: those that are not its canonical one.
-static const struct call_symbol *next_alias(const struct call_symbol *symbol, unsigned call)
-{
+static const struct call_symbol *next_alias(const struct call_symbol *symbol, unsigned call) {
     for (; symbol->symbol; symbol++) {
         if (symbol->call == call && strcmp(symbol->symbol, call_table[call].name) != 0) return symbol;
     }
     return NULL;
 }
 
-static void print_calls(FILE *out)
-{
+static void print_calls(FILE *out) {
     static const struct table_column columns[] = {
         {"OPERATION", TABLE_TEXT}, {"LAYER", TABLE_TEXT}, {"CLASS", TABLE_TEXT}, {"ALSO CALLED AS", TABLE_TEXT}, {0}};
     struct table table = table_begin(out, columns);
@@ -52,8 +50,7 @@ static void print_calls(FILE *out)
     table_end(&table);
 }
 
-static void print_calls_json(struct json_out *json)
-{
+static void print_calls_json(struct json_out *json) {
     json_object(json);
     key_array(json, "calls");
     for (unsigned call = 1; call < call_table_len; call++) {
@@ -72,8 +69,7 @@ static void print_calls_json(struct json_out *json)
     json_close(json);
 }
 
-static void print_checks_json(const struct doctor_check *checks, size_t count, struct json_out *json)
-{
+static void print_checks_json(const struct doctor_check *checks, size_t count, struct json_out *json) {
     json_object(json);
     key_array(json, "checks");
     for (size_t i = 0; i < count; i++) {
@@ -84,8 +80,7 @@ static void print_checks_json(const struct doctor_check *checks, size_t count, s
     json_close(json);
 }
 
-static void print_checks(const struct doctor_check *checks, size_t count, FILE *out)
-{
+static void print_checks(const struct doctor_check *checks, size_t count, FILE *out) {
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%-4s  %-13s ", checks[i].ok ? "ok" : "FAIL", checks[i].name);
         human_print_name(out, checks[i].detail);
@@ -94,8 +89,7 @@ static void print_checks(const struct doctor_check *checks, size_t count, FILE *
     }
 }
 
-static enum status run(int argc, char **argv)
-{
+static enum status run(int argc, char **argv) {
     struct doctor_check checks[DOCTOR_MAX_CHECKS] = {0};
     struct output output;
     bool all_ok = true;

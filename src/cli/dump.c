@@ -36,13 +36,9 @@ static const struct option_row rows[] = {
 };
 
 // Past the end of any job, yet its nanoseconds fit in 63 bits.
-static int64_t to_ns(double seconds)
-{
-    return seconds < 0 ? 0 : (int64_t)llround(fmin(seconds, 1e9) * 1e9);
-}
+static int64_t to_ns(double seconds) { return seconds < 0 ? 0 : (int64_t)llround(fmin(seconds, 1e9) * 1e9); }
 
-static enum status filter_make(struct log_filter *filter)
-{
+static enum status filter_make(struct log_filter *filter) {
     if (options.layer) {
         int layer = call_layer_find(options.layer);
         if (layer < 0) return cli_usage("dump", options.layer, "no such layer");
@@ -68,13 +64,11 @@ static enum status filter_make(struct log_filter *filter)
 
 // --- JSON
 
-static bool has_attribute(const struct log_event *event, enum event_attribute attribute)
-{
+static bool has_attribute(const struct log_event *event, enum event_attribute attribute) {
     return event->raw.attribute_mask & 1u << attribute;
 }
 
-static void json_attributes(struct json_out *json, const struct log_event *event)
-{
+static void json_attributes(struct json_out *json, const struct log_event *event) {
     static const struct {
         enum event_attribute attribute;
         const char *key;
@@ -100,8 +94,7 @@ static void json_attributes(struct json_out *json, const struct log_event *event
 }
 
 // Members that only calls of MPI-IO have.
-static void json_mpi(struct json_out *json, struct log *log, const struct log_event *event)
-{
+static void json_mpi(struct json_out *json, struct log *log, const struct log_event *event) {
     bool asked = has_attribute(event, ATTRIBUTE_HINTS);
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
         key_text(json, "amode", mpi_text_amode(event->raw.attribute[ATTRIBUTE_FLAGS]).text);
@@ -120,8 +113,7 @@ static void json_mpi(struct json_out *json, struct log *log, const struct log_ev
     }
 }
 
-static void json_event(struct json_out *json, struct log *log, const struct log_event *event)
-{
+static void json_event(struct json_out *json, struct log *log, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     const struct log_process *process = event->process;
     const struct log_call *call = event->call;
@@ -142,8 +134,7 @@ static void json_event(struct json_out *json, struct log *log, const struct log_
     json_close(json);
 }
 
-static int dump_json(struct log *log, struct log_iter *iter, struct output *output)
-{
+static int dump_json(struct log *log, struct log_iter *iter, struct output *output) {
     struct json_out *json = output_json(output, 1);
     json_array(json);
     const struct log_event *event;
@@ -155,8 +146,7 @@ static int dump_json(struct log *log, struct log_iter *iter, struct output *outp
 
 // --- text
 
-static void text_event(struct table *table, struct log *log, const struct log_event *event)
-{
+static void text_event(struct table *table, struct log *log, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     table_seconds(table, event->start_ns);
     table_seconds(table, event->duration_ns);
@@ -178,8 +168,7 @@ static void text_event(struct table *table, struct log *log, const struct log_ev
     table_row(table);
 }
 
-static int dump_text(struct log *log, struct log_iter *iter, struct output *output)
-{
+static int dump_text(struct log *log, struct log_iter *iter, struct output *output) {
     static const struct table_column columns[] = {{"START", TABLE_NUMBER},
                                                   {"DURATION", TABLE_NUMBER},
                                                   {"PID", TABLE_NUMBER},
@@ -202,8 +191,7 @@ static int dump_text(struct log *log, struct log_iter *iter, struct output *outp
 
 // --- the verb
 
-static int dump_events(struct log *log, struct output *output)
-{
+static int dump_events(struct log *log, struct output *output) {
     struct log_iter *iter;
     FORWARD(log_iter_open(&iter, log, &options.filter));
     int code = options.print.json ? dump_json(log, iter, output) : dump_text(log, iter, output);
@@ -211,16 +199,14 @@ static int dump_events(struct log *log, struct output *output)
     return code;
 }
 
-static int print(const struct argument *argument, struct output *output)
-{
+static int print(const struct argument *argument, struct output *output) {
     struct log *log = argument->log;
     bool json = options.print.json;
     if (options.devices) return dump_devices(log, &options.filter, json, output);
     return options.comm ? dump_comm(log, &options.filter, json, output) : dump_events(log, output);
 }
 
-static enum status dump_run(int argc, char **argv)
-{
+static enum status dump_run(int argc, char **argv) {
     if (options.comm && options.devices) return cli_usage("dump", "--comm", "cannot be combined with --devices");
     enum status status = filter_make(&options.filter);
     return status == STATUS_OK ? argument_print("dump", argc, argv, &options.print, NULL, print) : status;

@@ -15,8 +15,7 @@ struct printer {
 };
 
 static void printer_begin(struct printer *printer, bool as_json, const struct table_column *columns,
-                          const unsigned *width)
-{
+                          const unsigned *width) {
     if (as_json) {
         printer->json = output_json(printer->output, 1);
         json_array(printer->json);
@@ -25,8 +24,7 @@ static void printer_begin(struct printer *printer, bool as_json, const struct ta
     }
 }
 
-static int printer_end(struct printer *printer, int code)
-{
+static int printer_end(struct printer *printer, int code) {
     int ended = 0;
     if (printer->json)
         json_close(printer->json);
@@ -35,8 +33,7 @@ static int printer_end(struct printer *printer, int code)
     return code < 0 ? code : ended;
 }
 
-void dump_result(struct table *table, int error, bool known, int64_t result)
-{
+void dump_result(struct table *table, int error, bool known, int64_t result) {
     if (error) {
         const char *name = strerrorname_np(error);
         table_text(table, name ? name : "error");
@@ -49,8 +46,7 @@ void dump_result(struct table *table, int error, bool known, int64_t result)
 
 // --- communication
 
-static const char *comm_kind_name(enum stream_comm_kind kind)
-{
+static const char *comm_kind_name(enum stream_comm_kind kind) {
     switch (kind) {
     case COMM_SYNCHRONISING: return "synchronising";
     case COMM_MOVING: return "moving";
@@ -59,8 +55,7 @@ static const char *comm_kind_name(enum stream_comm_kind kind)
     }
 }
 
-static void comm_json(struct json_out *json, const struct log_comm *comm)
-{
+static void comm_json(struct json_out *json, const struct log_comm *comm) {
     json_object_of(json, m_number_if("rank", comm->process->has_rank, (uint64_t)comm->process->rank),
                    m_number("pid", comm->process->pid), m_number_if("tid", comm->has_thread, comm->tid),
                    m_number_if("tick", comm->has_thread, comm->tick),
@@ -68,8 +63,7 @@ static void comm_json(struct json_out *json, const struct log_comm *comm)
                    m_number("count", comm->count), m_number("bytes", comm->bytes), m_seconds("time", comm->time_ns));
 }
 
-static void comm_text(struct table *table, const struct log_comm *comm)
-{
+static void comm_text(struct table *table, const struct log_comm *comm) {
     table_number_if(table, comm->process->has_rank, (uint64_t)comm->process->rank);
     table_number(table, comm->process->pid);
     table_number_if(table, comm->has_thread, comm->tid);
@@ -82,8 +76,7 @@ static void comm_text(struct table *table, const struct log_comm *comm)
     table_row(table);
 }
 
-static int print_comm(const struct log_comm *comm, void *context)
-{
+static int print_comm(const struct log_comm *comm, void *context) {
     struct printer *printer = context;
     if (printer->json)
         comm_json(printer->json, comm);
@@ -92,8 +85,7 @@ static int print_comm(const struct log_comm *comm, void *context)
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 
-int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output)
-{
+int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output) {
     static const struct table_column columns[] = {{"RANK", TABLE_NUMBER},   {"PID", TABLE_NUMBER},
                                                   {"TID", TABLE_NUMBER},    {"TICK", TABLE_NUMBER},
                                                   {"BEFORE", TABLE_NUMBER}, {"KIND", TABLE_TEXT},
@@ -107,14 +99,12 @@ int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, st
 
 // --- devices
 
-static uint64_t bytes_of(const struct device_sample *sample, enum device_counter counter)
-{
+static uint64_t bytes_of(const struct device_sample *sample, enum device_counter counter) {
     return sample->count[counter] * DEVICE_SECTOR_BYTES;
 }
 
 static void sample_json(struct json_out *json, const struct log_device *device, int64_t start_ns,
-                        const struct device_sample *sample)
-{
+                        const struct device_sample *sample) {
     json_object_of(json, m_seconds("start", start_ns), m_seconds("duration", (int64_t)sample->span_ns),
                    m_text("host", device->host), m_text("device", device->name),
                    m_number("reads", sample->count[DEVICE_READS]), m_number("writes", sample->count[DEVICE_WRITES]),
@@ -124,8 +114,7 @@ static void sample_json(struct json_out *json, const struct log_device *device, 
 }
 
 static void sample_text(struct table *table, const struct log_device *device, int64_t start_ns,
-                        const struct device_sample *sample)
-{
+                        const struct device_sample *sample) {
     table_seconds(table, start_ns);
     table_seconds(table, (int64_t)sample->span_ns);
     table_number(table, sample->count[DEVICE_READS]);
@@ -139,13 +128,11 @@ static void sample_text(struct table *table, const struct log_device *device, in
     table_row(table);
 }
 
-static bool is_wanted(const struct log_filter *filter, int64_t start_ns)
-{
+static bool is_wanted(const struct log_filter *filter, int64_t start_ns) {
     return !(filter->has_from && start_ns < filter->from_ns) && !(filter->has_to && start_ns > filter->to_ns);
 }
 
-static void print_device(struct printer *printer, const struct log_device *device)
-{
+static void print_device(struct printer *printer, const struct log_device *device) {
     struct device_samples_in samples = device->samples;
     struct device_sample sample;
     int64_t start_ns = device->start_ns;
@@ -158,8 +145,7 @@ static void print_device(struct printer *printer, const struct log_device *devic
     }
 }
 
-int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output)
-{
+int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output) {
     static const struct table_column columns[] = {{"START", TABLE_NUMBER},      {"DURATION", TABLE_NUMBER},
                                                   {"READS", TABLE_NUMBER},      {"WRITES", TABLE_NUMBER},
                                                   {"BYTES READ", TABLE_NUMBER}, {"BYTES WRITTEN", TABLE_NUMBER},

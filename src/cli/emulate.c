@@ -55,15 +55,11 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static enum status fail(const char *what, const char *why)
-{
-    return cli_usage("emulate", what, why), STATUS_FAILURE;
-}
+static enum status fail(const char *what, const char *why) { return cli_usage("emulate", what, why), STATUS_FAILURE; }
 
 // --- presets
 
-static void preset_json(struct json_out *json, const struct speed_preset *preset)
-{
+static void preset_json(struct json_out *json, const struct speed_preset *preset) {
     const struct speed_settings *settings = &preset->settings;
     json_object_of(json, m_text("name", preset->name), m_number("read_bw", settings->read_bandwidth),
                    m_number("write_bw", settings->write_bandwidth), m_seconds("latency", settings->latency_ns),
@@ -71,8 +67,7 @@ static void preset_json(struct json_out *json, const struct speed_preset *preset
                    m_seconds("seek_latency", settings->seek_latency_ns), m_text("about", preset->about));
 }
 
-static enum status list_presets(void)
-{
+static enum status list_presets(void) {
     struct output output;
     output_open(&output, "emulate", NULL);
     if (options.json) {
@@ -91,8 +86,7 @@ static enum status list_presets(void)
 
 // --- starting
 
-static enum status start(const char *given, const char *mount, place_serve *serve, const void *what)
-{
+static enum status start(const char *given, const char *mount, place_serve *serve, const void *what) {
     struct problem problem = {0};
     int code = place_start(given, mount, serve, what, options.foreground, &problem);
     if (code < 0) return cli_problem("emulate", given, &problem, code);
@@ -102,8 +96,7 @@ static enum status start(const char *given, const char *mount, place_serve *serv
 }
 
 // The names of both directories, resolved.
-static enum status resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX])
-{
+static enum status resolve(char **given, char backing[PATH_MAX], char mount[PATH_MAX]) {
     if (!realpath(given[0], backing)) return cli_fail("emulate", given[0], -errno);
     int code = place_name(given[1], mount);
     return code < 0 ? cli_fail("emulate", given[1], code) : STATUS_OK;
@@ -111,8 +104,7 @@ static enum status resolve(char **given, char backing[PATH_MAX], char mount[PATH
 
 #ifdef IOSEER_WITH_FUSE
 
-static enum status settings_of(struct speed_settings *settings)
-{
+static enum status settings_of(struct speed_settings *settings) {
     const struct {
         double seconds;
         int64_t *ns;
@@ -132,13 +124,11 @@ static enum status settings_of(struct speed_settings *settings)
     return STATUS_OK;
 }
 
-static int serve_mount(const void *what, target_ready *ready, void *context)
-{
+static int serve_mount(const void *what, target_ready *ready, void *context) {
     return emulate_serve(what, ready, context);
 }
 
-static enum status start_mount(char **given)
-{
+static enum status start_mount(char **given) {
     char backing[PATH_MAX], mount[PATH_MAX];
     struct emulate_options what = {
         .backing = backing, .mount = mount, .kernel_cache = !strcmp(options.cache, "kernel")};
@@ -154,22 +144,17 @@ static enum status start_mount(char **given)
 
 #else
 
-static enum status start_mount(char **given)
-{
-    return fail(given[1], "not in this build: libfuse 3.14 was missing");
-}
+static enum status start_mount(char **given) { return fail(given[1], "not in this build: libfuse 3.14 was missing"); }
 
 #endif
 
 // --- throttled devices
 
-static int serve_block(const void *what, target_ready *ready, void *context)
-{
+static int serve_block(const void *what, target_ready *ready, void *context) {
     return throttle_serve(what, ready, context);
 }
 
-static enum status check_block_options(void)
-{
+static enum status check_block_options(void) {
     bool has_latency = options.latency >= 0 || options.meta_latency >= 0 || options.seek_latency >= 0;
     if (options.preset || has_latency || strcmp(options.cache, "none"))
         return cli_usage("emulate", "--block", "cannot be combined with --preset, --cache or latencies");
@@ -178,8 +163,7 @@ static enum status check_block_options(void)
     return geteuid() ? fail("--block", "only root can make block devices") : STATUS_OK;
 }
 
-static enum status start_block(char **given)
-{
+static enum status start_block(char **given) {
     char backing[PATH_MAX], mount[PATH_MAX];
     struct throttle_options what = {
         .folder = backing,
@@ -200,8 +184,7 @@ static enum status start_block(char **given)
     return status;
 }
 
-static enum status run_with_limits(const char *given, char **command)
-{
+static enum status run_with_limits(const char *given, char **command) {
     char mount[PATH_MAX];
     int code = place_name(given, mount);
     if (code == 0) code = throttle_enter(mount);
@@ -213,15 +196,13 @@ static enum status run_with_limits(const char *given, char **command)
 
 // --- the verb
 
-static enum status stop(const char *given)
-{
+static enum status stop(const char *given) {
     struct problem problem = {0};
     int code = place_stop(given, options.force, &problem);
     return code < 0 ? cli_problem("emulate", given, &problem, code) : STATUS_OK;
 }
 
-static enum status emulate_run(int argc, char **argv)
-{
+static enum status emulate_run(int argc, char **argv) {
     if (options.list) return argc == 1 ? list_presets() : cli_usage("emulate", argv[1], "--presets takes no arguments");
     if (options.stop) return argc == 2 ? stop(argv[1]) : cli_usage("emulate", "--stop", "takes one MOUNT");
     if (options.run && argc < 3) return cli_usage("emulate", "--run", "takes MOUNT and a COMMAND");

@@ -31,8 +31,7 @@ static const struct option_row rows[] = {
 
 // --- output
 
-static void print_json(const struct evaluation *e, struct json_out *json)
-{
+static void print_json(const struct evaluation *e, struct json_out *json) {
     double predicted = e->target->total.middle;
     json_object(json);
     json_members(json, m_text("target", e->target->name), m_text("method", e->target->method));
@@ -53,8 +52,7 @@ static void print_json(const struct evaluation *e, struct json_out *json)
     json_close(json);
 }
 
-static void add_times(struct table *table, double predicted, double measured)
-{
+static void add_times(struct table *table, double predicted, double measured) {
     table_text(table, human_time(predicted).text);
     table_text(table, human_time(measured).text);
     if (measured > 0)
@@ -63,8 +61,7 @@ static void add_times(struct table *table, double predicted, double measured)
         table_text(table, "");
 }
 
-static int print_text(const struct evaluation *e, FILE *out)
-{
+static int print_text(const struct evaluation *e, FILE *out) {
     struct table_column columns[] = {{"PHASE", TABLE_TEXT}, {"PREDICTED", TABLE_UNIT}, {"MEASURED", TABLE_UNIT},
                                      {"ERROR", TABLE_UNIT}, {"OF PEAK", TABLE_UNIT},   {0}};
     fprintf(out, "%s, %s, against %zu run%s\n\n", e->target->name, e->target->method, e->logs, e->logs == 1 ? "" : "s");
@@ -85,8 +82,7 @@ static int print_text(const struct evaluation *e, FILE *out)
     return 0;
 }
 
-static enum status print_evaluation(const struct evaluation *e)
-{
+static enum status print_evaluation(const struct evaluation *e) {
     struct output output;
     int code = 0, status = output_open(&output, "evaluate", options.output);
     if (status != STATUS_OK) return status;
@@ -99,8 +95,7 @@ static enum status print_evaluation(const struct evaluation *e)
 
 // --- the verb
 
-static enum status add_logs(struct evaluation *e)
-{
+static enum status add_logs(struct evaluation *e) {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < options.measured.count && status == STATUS_OK; i++) {
         struct argument argument;
@@ -116,8 +111,7 @@ static enum status add_logs(struct evaluation *e)
     return status;
 }
 
-static enum status start(struct evaluation *e, const struct prediction *prediction)
-{
+static enum status start(struct evaluation *e, const struct prediction *prediction) {
     int code = evaluate_start(e, prediction, options.target, options.method, options.measured.count);
     if (code != ERR_NOTHING) return code < 0 ? cli_fail("evaluate", "memory", code) : STATUS_OK;
     fprintf(stderr, "ioseer evaluate: %s: no prediction for %s%s%s\n", options.predicted,
@@ -126,8 +120,7 @@ static enum status start(struct evaluation *e, const struct prediction *predicti
     return STATUS_FAILURE;
 }
 
-static enum status evaluate(const struct prediction *prediction)
-{
+static enum status evaluate(const struct prediction *prediction) {
     struct evaluation e;
     struct system system = {0};
     struct json_in_error error = {0};
@@ -144,8 +137,7 @@ static enum status evaluate(const struct prediction *prediction)
     return status;
 }
 
-static enum status evaluate_verb(int argc, char **argv)
-{
+static enum status evaluate_verb(int argc, char **argv) {
     struct prediction prediction;
     struct json_in_error error = {0};
     if (argc > 1) return cli_usage("evaluate", argv[1], "unexpected argument: give logs with --measured");

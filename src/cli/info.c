@@ -14,8 +14,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static int print(const struct argument *argument, struct output *output)
-{
+static int print(const struct argument *argument, struct output *output) {
     struct summary summary;
     int code =
         summary_gather(&summary, &(struct summary_source){argument->log, argument->path, argument->is_directory});
@@ -25,10 +24,7 @@ static int print(const struct argument *argument, struct output *output)
     return code;
 }
 
-static enum status info_run(int argc, char **argv)
-{
-    return argument_print("info", argc, argv, &options, NULL, print);
-}
+static enum status info_run(int argc, char **argv) { return argument_print("info", argc, argv, &options, NULL, print); }
 
 const struct verb verb_info = {
     .name = "info",

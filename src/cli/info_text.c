@@ -11,13 +11,11 @@
 #include "log/describe.h"
 #include "summary/mpi_text.h"
 
-static void print_more(size_t shown, size_t all, FILE *out)
-{
+static void print_more(size_t shown, size_t all, FILE *out) {
     if (shown < all) fprintf(out, "  ... and %zu more (--all lists them)\n", all - shown);
 }
 
-static struct table begin_table(FILE *out, const struct table_column *columns)
-{
+static struct table begin_table(FILE *out, const struct table_column *columns) {
     struct table table = table_begin(out, columns);
     table.indent = 2;
     return table;
@@ -27,8 +25,7 @@ enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
 // The words of a command, about `most` bytes of them: a long script in one word would hide everything else. To be
 // freed.
-static char *command_text(const struct log_strings *words, size_t most)
-{
+static char *command_text(const struct log_strings *words, size_t most) {
     char *text = NULL;
     size_t len, printed = 0;
     FILE *out = open_memstream(&text, &len);
@@ -45,8 +42,7 @@ static char *command_text(const struct log_strings *words, size_t most)
 
 // --- the job
 
-static void add_run(struct table *lines, const struct summary *summary)
-{
+static void add_run(struct table *lines, const struct summary *summary) {
     const struct log_job *job = log_job(summary->log);
     int64_t run_ns = log_run_ns(summary->log);
     time_t seconds = (time_t)(job->start_ns / 1000000000);
@@ -68,8 +64,7 @@ static void add_run(struct table *lines, const struct summary *summary)
     table_row(lines);
 }
 
-static int print_job(const struct summary *summary, FILE *out)
-{
+static int print_job(const struct summary *summary, FILE *out) {
     static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
     const struct log_job *job = log_job(summary->log);
     size_t worlds = log_world_count(summary->log);
@@ -100,8 +95,7 @@ static int print_job(const struct summary *summary, FILE *out)
 
 // --- processes and ranks
 
-static void add_process(struct table *table, const struct log_process *process, bool has_ranks, bool all)
-{
+static void add_process(struct table *table, const struct log_process *process, bool has_ranks, bool all) {
     char *command = process->args.count ? command_text(&process->args, all ? LONG_COMMAND : SHORT_COMMAND) : NULL;
     if (process->has_rank) {
         table_printf(table, "%" PRId64, process->rank);
@@ -118,8 +112,7 @@ static void add_process(struct table *table, const struct log_process *process, 
     free(command);
 }
 
-static int print_processes(const struct summary *summary, bool all, FILE *out)
-{
+static int print_processes(const struct summary *summary, bool all, FILE *out) {
     static const struct table_column columns[] = {
         {"RANK", TABLE_NUMBER}, {"PID", TABLE_NUMBER}, {"END", TABLE_TEXT}, {"COMMAND", TABLE_TEXT}, {0}};
     size_t count = log_process_count(summary->log), shown = 0, launchers = 0;
@@ -144,16 +137,14 @@ static int print_processes(const struct summary *summary, bool all, FILE *out)
     return 0;
 }
 
-static void add_times(struct table *table, const struct summary_rank *rank)
-{
+static void add_times(struct table *table, const struct summary_rank *rank) {
     for (unsigned i = 0; i < RANK_TIMES; i++)
         table_text(table, i == RANK_RUN || rank->known ? human_seconds(rank->ns[i]).text : "unknown");
     table_row(table);
 }
 
 // For many ranks: the least, the mean and the most of each time.
-static void add_range(struct table *table, const struct summary *summary)
-{
+static void add_range(struct table *table, const struct summary *summary) {
     struct summary_rank least = summary->ranks[0], mean = least, most = least;
     double sum[RANK_TIMES] = {0};
     for (size_t i = 0; i < summary->rank_count; i++) {
@@ -171,8 +162,7 @@ static void add_range(struct table *table, const struct summary *summary)
     table_text(table, "most"), add_times(table, &most);
 }
 
-static int print_ranks(const struct summary *summary, bool all, FILE *out)
-{
+static int print_ranks(const struct summary *summary, bool all, FILE *out) {
     static const struct table_column columns[] = {{"RANK", TABLE_NUMBER}, {"RUN", TABLE_UNIT},
                                                   {"I/O", TABLE_UNIT},    {"COMMUNICATION", TABLE_UNIT},
                                                   {"REST", TABLE_UNIT},   {0}};
@@ -190,8 +180,7 @@ static int print_ranks(const struct summary *summary, bool all, FILE *out)
 
 // --- files
 
-static int print_files(const struct summary *summary, bool all, FILE *out)
-{
+static int print_files(const struct summary *summary, bool all, FILE *out) {
     static const struct table_column columns[] = {
         {"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT}, {"OPENS", TABLE_NUMBER}, {"FILE", TABLE_NAME}, {0}};
     size_t shown = all || summary->file_count < SHORT_LIST ? summary->file_count : SHORT_LIST;
@@ -214,8 +203,7 @@ static int print_files(const struct summary *summary, bool all, FILE *out)
 // --- files of MPI-IO
 
 // As many hints per line as fit.
-static void add_hints(struct table *lines, const char *title, const struct log_hint_list *list)
-{
+static void add_hints(struct table *lines, const char *title, const struct log_hint_list *list) {
     enum { WIDTH = 100 };
     size_t column = WIDTH;
     for (size_t i = 0; i < list->count; i++) {
@@ -232,8 +220,8 @@ static void add_hints(struct table *lines, const char *title, const struct log_h
 }
 
 // Hints that were `shown` last are not repeated.
-static void add_mpi_use(struct table *lines, struct log *log, const struct mpi_use *use, const struct log_hints **shown)
-{
+static void add_mpi_use(struct table *lines, struct log *log, const struct mpi_use *use,
+                        const struct log_hints **shown) {
     const struct log_hints *hints = use->first;
     switch (use->kind) {
     case MPI_USE_HINTS:
@@ -260,8 +248,7 @@ static void add_mpi_use(struct table *lines, struct log *log, const struct mpi_u
 }
 
 static int print_mpi_file(FILE *out, const struct summary *summary, const struct log_file *file, bool all,
-                          const struct log_hints **shown)
-{
+                          const struct log_hints **shown) {
     enum { FEW = 3 };
     static const char *const nouns[] = {"way", "set", "view"};
     static const struct table_column columns[] = {{"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
@@ -284,8 +271,7 @@ static int print_mpi_file(FILE *out, const struct summary *summary, const struct
     return table_end(&lines);
 }
 
-static int print_mpi_files(const struct summary *summary, bool all, FILE *out)
-{
+static int print_mpi_files(const struct summary *summary, bool all, FILE *out) {
     const struct log_hints *shown_hints = NULL;
     size_t files = 0, shown = 0;
     for (size_t i = 0; i < summary->file_count; i++)
@@ -303,8 +289,7 @@ static int print_mpi_files(const struct summary *summary, bool all, FILE *out)
 
 // --- devices
 
-static int print_devices(const struct log *log, FILE *out)
-{
+static int print_devices(const struct log *log, FILE *out) {
     static const struct table_column columns[] = {
         {"READ", TABLE_UNIT},      {"WRITTEN", TABLE_UNIT}, {"BUSY", TABLE_UNIT},   {"QUEUE", TABLE_NUMBER},
         {"SAMPLES", TABLE_NUMBER}, {"TIME", TABLE_UNIT},    {"DEVICE", TABLE_NAME}, {0}};
@@ -331,8 +316,7 @@ static int print_devices(const struct log *log, FILE *out)
 
 // --- how far the log can be trusted
 
-static const char *loss_noun(unsigned reason)
-{
+static const char *loss_noun(unsigned reason) {
     switch (reason) {
     case LOSS_NO_SPILL: return "process";
     case LOSS_SANDBOX: return "thread";
@@ -342,8 +326,7 @@ static const char *loss_noun(unsigned reason)
 }
 
 // One line per reason, whatever the number of processes.
-static void print_losses(const struct summary *summary, FILE *out)
-{
+static void print_losses(const struct summary *summary, FILE *out) {
     enum { REASONS = 16 };
     uint64_t count[REASONS] = {0};
     uint64_t bytes[REASONS] = {0};
@@ -369,8 +352,7 @@ static void print_losses(const struct summary *summary, FILE *out)
     if (damaged) fprintf(out, "  %s in blocks of this log that cannot be read\n", human_count(damaged, "event").text);
 }
 
-static void print_events(const struct summary *summary, FILE *out)
-{
+static void print_events(const struct summary *summary, FILE *out) {
     const char *separator = "";
     fputs("\nLayers     ", out);
     for (unsigned layer = 1; layer < LAYER_COUNT; layer++) {
@@ -388,8 +370,7 @@ static void print_events(const struct summary *summary, FILE *out)
     print_losses(summary, out);
 }
 
-static int print_coverage(const struct summary *summary, FILE *out)
-{
+static int print_coverage(const struct summary *summary, FILE *out) {
     static const struct table_column columns[] = {
         {"", TABLE_TEXT}, {"", TABLE_UNIT}, {"", TABLE_TEXT}, {"", TABLE_TEXT}, {0}};
     static const char *const directions[] = {"read", "written"}, *const kinds[] = {"recorded", "left out", "unseen"};
@@ -419,8 +400,7 @@ static int print_coverage(const struct summary *summary, FILE *out)
     return table_end(&table);
 }
 
-static void print_log(const struct summary *summary, FILE *out)
-{
+static void print_log(const struct summary *summary, FILE *out) {
     fprintf(out, "Log        %s", human_bytes(log_size_bytes(summary->log)).text);
     if (summary->source.from_spills) fputs(", made from the job's spill files", out);
     if (!log_job(summary->log)->complete) fputs(", incomplete: the end of the command was not seen", out);
@@ -432,8 +412,7 @@ static void print_log(const struct summary *summary, FILE *out)
     fputc('\n', out);
 }
 
-int info_text(const struct summary *summary, bool all, FILE *out)
-{
+int info_text(const struct summary *summary, bool all, FILE *out) {
     FORWARD(print_job(summary, out));
     FORWARD(print_processes(summary, all, out));
     FORWARD(print_ranks(summary, all, out));

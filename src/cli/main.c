@@ -13,23 +13,20 @@ static const struct verb *const verbs[] = {
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], MAX_OPTIONS = 64 };
 
-static const struct verb *verb_find(const char *name)
-{
+static const struct verb *verb_find(const char *name) {
     for (size_t i = 0; i < VERB_COUNT; i++) {
         if (!strcmp(verbs[i]->name, name)) return verbs[i];
     }
     return NULL;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
-{
+static size_t smallest(size_t a, size_t b, size_t c) {
     size_t least = a < b ? a : b;
     return least < c ? least : c;
 }
 
 // The number of bytes to insert, drop or change to turn one word into the other; long words count as far apart.
-static size_t word_distance(const char *a, const char *b)
-{
+static size_t word_distance(const char *a, const char *b) {
     enum { LONGEST = 31 };
     size_t row[LONGEST + 1];
     size_t a_len = strlen(a);
@@ -48,8 +45,7 @@ static size_t word_distance(const char *a, const char *b)
     return row[b_len];
 }
 
-static enum status unknown_verb(const char *name)
-{
+static enum status unknown_verb(const char *name) {
     const struct verb *nearest = NULL;
     size_t least = 3; // a word with three wrong letters is hardly a slip
     for (size_t i = 0; i < VERB_COUNT; i++) {
@@ -68,8 +64,7 @@ static enum status unknown_verb(const char *name)
     return STATUS_USAGE;
 }
 
-static void print_help(FILE *out)
-{
+static void print_help(FILE *out) {
     fprintf(out, "Usage: ioseer VERB [OPTION]... [ARGUMENT]...\n"
                  "Records and analyses the file I/O of programs.\n\nVerbs:\n");
     for (size_t i = 0; i < VERB_COUNT; i++) fprintf(out, "  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
@@ -78,8 +73,7 @@ static void print_help(FILE *out)
                  "\nTry:\n  ioseer record -o run.ioseer -- cp big copy\n  ioseer info run.ioseer\n");
 }
 
-static void print_usage(const struct verb *verb, FILE *out)
-{
+static void print_usage(const struct verb *verb, FILE *out) {
     const char *form = verb->usage, *before = "Usage:";
     for (size_t len; *form; form += len + (form[len] == '\n')) {
         len = strcspn(form, "\n");
@@ -89,16 +83,14 @@ static void print_usage(const struct verb *verb, FILE *out)
 }
 
 // The verb's rows and --help, which every verb has.
-static void rows_with_help(const struct verb *verb, struct option_row rows[MAX_OPTIONS], bool *help)
-{
+static void rows_with_help(const struct verb *verb, struct option_row rows[MAX_OPTIONS], bool *help) {
     size_t count = 0;
     for (; verb->options[count].name && count + 2 < MAX_OPTIONS; count++) rows[count] = verb->options[count];
     rows[count++] = (struct option_row){"help", 0, OPTION_FLAG, help, NULL, "print this text"};
     rows[count] = (struct option_row){0};
 }
 
-static enum status show_verb_help(const struct verb *verb)
-{
+static enum status show_verb_help(const struct verb *verb) {
     struct option_row rows[MAX_OPTIONS];
     bool help;
     struct output output;
@@ -110,8 +102,7 @@ static enum status show_verb_help(const struct verb *verb)
     return output_close(&output, false);
 }
 
-static void verb_json(const struct verb *verb, struct json_out *json)
-{
+static void verb_json(const struct verb *verb, struct json_out *json) {
     struct option_row rows[MAX_OPTIONS];
     bool help;
     rows_with_help(verb, rows, &help);
@@ -129,8 +120,7 @@ static void verb_json(const struct verb *verb, struct json_out *json)
 }
 
 // All that the man pages and the tests of usage need to know.
-static void help_json(struct json_out *json)
-{
+static void help_json(struct json_out *json) {
     json_object(json);
     key_text(json, "version", IOSEER_VERSION);
     key_array(json, "verbs");
@@ -139,8 +129,7 @@ static void help_json(struct json_out *json)
     json_close(json);
 }
 
-static enum status show_help(const char *word)
-{
+static enum status show_help(const char *word) {
     bool as_json = word && !strcmp(word, "--json");
     if (word && !as_json) {
         const struct verb *verb = verb_find(word);
@@ -155,16 +144,14 @@ static enum status show_help(const char *word)
     return output_close(&output, false);
 }
 
-static enum status show_version(void)
-{
+static enum status show_version(void) {
     struct output output;
     output_open(&output, "version", NULL);
     fprintf(output.out, "ioseer %s\n", IOSEER_VERSION);
     return output_close(&output, false);
 }
 
-static enum status run_verb(const struct verb *verb, int argc, char **argv)
-{
+static enum status run_verb(const struct verb *verb, int argc, char **argv) {
     struct option_row rows[MAX_OPTIONS];
     bool help = false;
     char problem[256];
@@ -177,8 +164,7 @@ static enum status run_verb(const struct verb *verb, int argc, char **argv)
     return help ? show_verb_help(verb) : verb->run(left, argv);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return STATUS_USAGE;

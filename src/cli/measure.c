@@ -39,8 +39,7 @@ static const struct option_row rows[] = {
 
 // --- the table
 
-static void print_storage(const struct system *system, FILE *out)
-{
+static void print_storage(const struct system *system, FILE *out) {
     const struct storage *storage = &system->storage;
     fprintf(out, "%s: %s on %s%s%s%s, %s free of %s; %s of memory, %u processors\n", storage->directory,
             *storage->file_system ? storage->file_system : "a file system", *storage->source ? storage->source : "?",
@@ -54,8 +53,7 @@ static void print_storage(const struct system *system, FILE *out)
                                                      : "could not be avoided");
 }
 
-static int print_points(const struct system *system, FILE *out)
-{
+static int print_points(const struct system *system, FILE *out) {
     static const struct table_column columns[] = {
         {"OP", TABLE_TEXT},      {"REQUEST", TABLE_UNIT}, {"MODE", TABLE_TEXT},      {"NP", TABLE_NUMBER},
         {"FILE", TABLE_TEXT},    {"CACHE", TABLE_TEXT},   {"BANDWIDTH", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER},
@@ -80,8 +78,7 @@ static int print_points(const struct system *system, FILE *out)
     return table_end(&table);
 }
 
-static int print_table(const struct system *system, FILE *out)
-{
+static int print_table(const struct system *system, FILE *out) {
     const struct system_metadata *names = &system->metadata;
     const struct system_messages *messages = &system->messages;
     print_storage(system, out);
@@ -97,8 +94,7 @@ static int print_table(const struct system *system, FILE *out)
     return 0;
 }
 
-static enum status write_output(const struct system *system, const char *path, bool as_json)
-{
+static enum status write_output(const struct system *system, const char *path, bool as_json) {
     struct output output;
     enum status status = output_open(&output, "measure", path);
     if (status != STATUS_OK) return status;
@@ -109,8 +105,7 @@ enum { SIZES_MOST = 32 };
 static const uint64_t LARGEST_SIZE = UINT64_C(1) << 30;
 
 // The sizes of --sizes; direct I/O needs multiples of 512.
-static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
-{
+static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count) {
     for (const char *at = options.sizes; at && *at;) {
         char word[32];
         size_t length = strcspn(at, ",");
@@ -127,8 +122,7 @@ static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count)
 }
 
 // Reads the profiles of --node: once before anything is measured, with NULL, and once to add them to the result.
-static enum status add_nodes(struct system *result)
-{
+static enum status add_nodes(struct system *result) {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < options.nodes.count && status == STATUS_OK; i++) {
         const char *path = options.nodes.item[i];
@@ -143,8 +137,7 @@ static enum status add_nodes(struct system *result)
     return status;
 }
 
-static void show_progress(const struct measure_progress *at)
-{
+static void show_progress(const struct measure_progress *at) {
     bool on_terminal = isatty(STDERR_FILENO);
     if (on_terminal) fputs("\r\033[K", stderr);
     if (at->step == MEASURE_FIRST_LOOK && on_terminal) fprintf(stderr, "measure: first round, %zu points", at->points);
@@ -155,8 +148,7 @@ static void show_progress(const struct measure_progress *at)
         fprintf(stderr, "measure: round %u, %zu of %zu points left", at->round, at->uncertain, at->points);
 }
 
-static enum status measure_verb(int argc, char **argv)
-{
+static enum status measure_verb(int argc, char **argv) {
     uint64_t size[SIZES_MOST];
     size_t sizes = 0;
     if (argc != 2) return cli_usage("measure", "DIR", argc < 2 ? "is missing" : "give only one");

@@ -48,8 +48,7 @@ struct shown {
 };
 
 // The name of a member of a file set; NULL without a file.
-static int name_of(struct expanding *e, unsigned which, uint32_t file, int64_t member, const char **name)
-{
+static int name_of(struct expanding *e, unsigned which, uint32_t file, int64_t member, const char **name) {
     *name = NULL;
     if (file == OP_NO_SET) return 0;
     const struct file_set *set = e->model->file[file].set;
@@ -61,8 +60,7 @@ static int name_of(struct expanding *e, unsigned which, uint32_t file, int64_t m
     return 0;
 }
 
-static int describe(struct expanding *e, const struct model_step *step, struct shown *shown)
-{
+static int describe(struct expanding *e, const struct model_step *step, struct shown *shown) {
     const struct op_kind *kind = step->kind;
     const int64_t *at = step->op->at;
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE, seeks = kind->class == CLASS_SEEK;
@@ -80,8 +78,7 @@ static int describe(struct expanding *e, const struct model_step *step, struct s
 
 // --- JSON
 
-static void print_json(struct expanding *e, const struct model_step *step, const struct shown *shown)
-{
+static void print_json(struct expanding *e, const struct model_step *step, const struct shown *shown) {
     const struct op_kind *kind = step->kind;
     struct json_out *json = e->output->json;
     json_object(json);
@@ -106,13 +103,9 @@ static void print_json(struct expanding *e, const struct model_step *step, const
 
 // --- text
 
-static void add_signed(struct table *table, bool known, int64_t value)
-{
-    dump_result(table, 0, known, value);
-}
+static void add_signed(struct table *table, bool known, int64_t value) { dump_result(table, 0, known, value); }
 
-static void print_text(struct expanding *e, const struct model_step *step, const struct shown *shown)
-{
+static void print_text(struct expanding *e, const struct model_step *step, const struct shown *shown) {
     struct table *table = &e->table;
     table_number(table, e->program);
     table_number(table, e->rank);
@@ -129,8 +122,7 @@ static void print_text(struct expanding *e, const struct model_step *step, const
 
 // --- all of them
 
-static int print_step(const struct model_step *step, void *context)
-{
+static int print_step(const struct model_step *step, void *context) {
     struct expanding *e = context;
     struct shown shown;
     FORWARD(describe(e, step, &shown));
@@ -141,8 +133,7 @@ static int print_step(const struct model_step *step, void *context)
     return output_failed(e->output) ? e->output->error : 0;
 }
 
-static int expand_processes(struct expanding *e)
-{
+static int expand_processes(struct expanding *e) {
     const struct model *model = e->model;
     for (e->program = 0; e->program < model->programs; e->program++) {
         uint32_t threads = model_threads(model, e->program);
@@ -156,8 +147,7 @@ static int expand_processes(struct expanding *e)
     return 0;
 }
 
-static int print_operations(const struct model *model, struct output *output)
-{
+static int print_operations(const struct model *model, struct output *output) {
     static const struct table_column columns[] = {{"PROGRAM", TABLE_NUMBER}, {"RANK", TABLE_NUMBER},
                                                   {"THREAD", TABLE_NUMBER},  {"PHASE", TABLE_NUMBER},
                                                   {"OP", TABLE_TEXT},        {"OFFSET", TABLE_NUMBER},
@@ -186,23 +176,20 @@ static const struct format {
     int (*write)(const struct model *model, FILE *out);
 } formats[] = {{"model", model_write}, {"fio", job_write_fio}, {"ior", job_write_ior}};
 
-static const struct format *find_format(void)
-{
+static const struct format *find_format(void) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (!options.format || !strcmp(options.format, formats[i].name)) return &formats[i];
     }
     return NULL;
 }
 
-static int print(const struct argument *argument, struct output *output)
-{
+static int print(const struct argument *argument, struct output *output) {
     const struct model *model = &argument->model;
     if (!options.expand) return find_format()->write(model, output->out);
     return print_operations(model, output);
 }
 
-static enum status model_run(int argc, char **argv)
-{
+static enum status model_run(int argc, char **argv) {
     if (options.rank != UINT64_MAX && !options.expand) return cli_usage("model", "--rank", "needs --expand");
     if (!find_format()) return cli_usage("model", options.format, "must be model, fio or ior");
     if (options.expand && options.format) return cli_usage("model", "--format", "cannot be combined with --expand");

@@ -4,9 +4,7 @@
 #include "base/options.h"
 
 #define ROW(...)                                                                                                       \
-    {                                                                                                                  \
-        __VA_ARGS__                                                                                                    \
-    }
+    { __VA_ARGS__ }
 #define ROW_JSON(target) ROW("json", 0, OPTION_FLAG, target, NULL, "print JSON")
 #define ROW_OUTPUT(target) ROW("output", 'o', OPTION_TEXT, target, "FILE", "write to FILE instead of standard output")
 #define ROW_QUIET(target, help) ROW("quiet", 'q', OPTION_FLAG, target, NULL, help)

@@ -10,27 +10,23 @@
 #include "base/err.h"
 #include "cli/verb.h"
 
-enum status cli_fail(const char *verb, const char *what, int code)
-{
+enum status cli_fail(const char *verb, const char *what, int code) {
     fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, err_text(code));
     return STATUS_FAILURE;
 }
 
-enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error)
-{
+enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error) {
     if (!error->line) return cli_fail(verb, path, code);
     fprintf(stderr, "ioseer %s: %s:%u: %s\n", verb, path, error->line, error->message);
     return STATUS_FAILURE;
 }
 
-enum status cli_usage(const char *verb, const char *what, const char *why)
-{
+enum status cli_usage(const char *verb, const char *what, const char *why) {
     fprintf(stderr, "ioseer %s: %s: %s\n", verb, what, why);
     return STATUS_USAGE;
 }
 
-enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code)
-{
+enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code) {
     if (problem->signal) return STATUS_SIGNAL + (enum status)problem->signal;
     if (*problem->why) what = problem->what;
     fprintf(stderr, "ioseer %s: %s%s%s\n", verb, what, *what ? ": " : "",
@@ -39,14 +35,12 @@ enum status cli_problem(const char *verb, const char *what, const struct problem
 }
 
 // A device or a pipe cannot be replaced by renaming.
-static bool is_special(const char *path)
-{
+static bool is_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static int file_open(struct output *o)
-{
+static int file_open(struct output *o) {
     const char *name = o->path;
     int flags = O_WRONLY | O_CLOEXEC;
     if (!is_special(o->path)) {
@@ -64,8 +58,7 @@ static int file_open(struct output *o)
     return code;
 }
 
-enum status output_open(struct output *o, const char *verb, const char *path)
-{
+enum status output_open(struct output *o, const char *verb, const char *path) {
     *o = (struct output){.verb = verb, .path = path, .out = stdout};
     // A write to a pipe without a reader, or past the limit for files, must fail with an error, not kill the process.
     signal(SIGPIPE, SIG_IGN);
@@ -77,8 +70,7 @@ enum status output_open(struct output *o, const char *verb, const char *path)
     return cli_fail(verb, path, code);
 }
 
-enum status output_check(const char *verb, const char *path)
-{
+enum status output_check(const char *verb, const char *path) {
     struct output o;
     struct stat st;
     if (!path || is_special(path)) return STATUS_OK;
@@ -88,8 +80,7 @@ enum status output_check(const char *verb, const char *path)
     return status;
 }
 
-struct json_out *output_json(struct output *o, unsigned unfold)
-{
+struct json_out *output_json(struct output *o, unsigned unfold) {
     o->json = json_out_begin(o->out, unfold);
     if (o->json) return o->json;
     cli_fail(o->verb, "memory", -ENOMEM);
@@ -97,15 +88,13 @@ struct json_out *output_json(struct output *o, unsigned unfold)
     exit(STATUS_FAILURE);
 }
 
-bool output_failed(struct output *o)
-{
+bool output_failed(struct output *o) {
     if (o->json && o->json->error && !o->error) o->error = o->json->error;
     if (ferror(o->out) && !o->error) o->error = errno ? -errno : -EIO;
     return o->error;
 }
 
-enum status output_close(struct output *o, bool verb_failed)
-{
+enum status output_close(struct output *o, bool verb_failed) {
     errno = 0;
     int written = o->json ? json_out_end(o->json) : 0;
     o->json = NULL;
@@ -124,8 +113,7 @@ enum status output_close(struct output *o, bool verb_failed)
     return cli_fail(o->verb, o->path ? o->path : "standard output", o->error);
 }
 
-enum status output_end(struct output *o, const char *what, int code)
-{
+enum status output_end(struct output *o, const char *what, int code) {
     if (code < 0 && ferror(o->out) && !o->error) o->error = code; // errno may be another's by now
     bool failed = code < 0 && !output_failed(o);
     if (failed) cli_fail(o->verb, what, code);

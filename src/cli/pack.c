@@ -25,16 +25,14 @@ static const struct option_row rows[] = {
 };
 
 // Checked first, so that a later failure is about the log.
-static int check_directory(const char *spill_dir)
-{
+static int check_directory(const char *spill_dir) {
     int fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
     close(fd);
     return 0;
 }
 
-static enum status run(int argc, char **argv)
-{
+static enum status run(int argc, char **argv) {
     enum status status = argument_count("pack", "DIR", argc, argv);
     if (status != STATUS_OK) return status;
     if (!options.output) return cli_usage("pack", "-o LOG", "is missing");

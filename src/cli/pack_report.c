@@ -11,8 +11,7 @@ static struct {
     double shown; // 0: never
 } progress;
 
-static void show_progress(void *context, uint64_t done_bytes, uint64_t all_bytes)
-{
+static void show_progress(void *context, uint64_t done_bytes, uint64_t all_bytes) {
     const double patience_seconds = 2, interval_seconds = 0.2;
     double now = clock_seconds();
     (void)context;
@@ -23,18 +22,15 @@ static void show_progress(void *context, uint64_t done_bytes, uint64_t all_bytes
     fprintf(stderr, "\rioseer: packing, %.0f %%", percent < 100 ? percent : 100);
 }
 
-void pack_report_progress(struct pack_options *options, bool quiet)
-{
+void pack_report_progress(struct pack_options *options, bool quiet) {
     if (!quiet && isatty(STDERR_FILENO)) options->progress = show_progress;
 }
 
-void pack_report_clear(void)
-{
+void pack_report_clear(void) {
     if (progress.shown > 0) fprintf(stderr, "\r\033[K");
 }
 
-void pack_report_result(const char *log_path, const char *program, const struct pack_result *result)
-{
+void pack_report_result(const char *log_path, const char *program, const struct pack_result *result) {
     if (!result->processes && !result->unrecorded && !result->damaged_bytes) {
         fprintf(stderr, "ioseer: %s: nothing recorded: the recorder was not loaded; see 'ioseer doctor %s'\n", log_path,
                 program);

@@ -19,8 +19,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static void add_ranks(struct table *table, const uint32_t *rank, size_t count)
-{
+static void add_ranks(struct table *table, const uint32_t *rank, size_t count) {
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && rank[end] == rank[end - 1] + 1;) end++;
         table_append(table, "%s%" PRIu32, i ? "," : "ranks ", rank[i]);
@@ -28,8 +27,7 @@ static void add_ranks(struct table *table, const uint32_t *rank, size_t count)
     }
 }
 
-static const char *offset_text(const struct op_summary *row)
-{
+static const char *offset_text(const struct op_summary *row) {
     const struct model_value *value = &row->item->at[AT_OFFSET];
     if (row->item->type == LOOPS_LIST) return row->mode;
     if (!row->kind->has_offset) return "-";
@@ -37,8 +35,7 @@ static const char *offset_text(const struct op_summary *row)
     return value->text ? value->text : "(table)";
 }
 
-static void add_row(struct table *table, const struct op_summary *row)
-{
+static void add_row(struct table *table, const struct op_summary *row) {
     table_printf(table, "%zu %s%s", row->part->ranks, row->kind->collective ? "collective " : "",
                  call_class_name(row->class));
     table_text(table, offset_text(row));
@@ -48,8 +45,7 @@ static void add_row(struct table *table, const struct op_summary *row)
 }
 
 // Time, bandwidth, share and file, which the first line of a run has. Returns whether a file is named.
-static bool add_totals(struct table *table, const struct phase_run *run, int64_t all_ns)
-{
+static bool add_totals(struct table *table, const struct phase_run *run, int64_t all_ns) {
     uint64_t weight = run->family->weight * (run->end - run->first);
     table_duration(table, run->ns);
     table_bandwidth(table, run->ns > 0 ? (double)weight / ((double)run->ns / 1e9) : 0);
@@ -59,8 +55,7 @@ static bool add_totals(struct table *table, const struct phase_run *run, int64_t
     return run->main_file != OP_NO_SET;
 }
 
-static void add_run(struct table *table, const struct phase_run *run, int64_t all_ns)
-{
+static void add_run(struct table *table, const struct phase_run *run, int64_t all_ns) {
     const struct op_summary *row = run->op;
     uint32_t np = run->model->program[run->family->program].np;
     for (size_t i = 0; i < run->ops || !i; i++) {
@@ -82,8 +77,7 @@ static void add_run(struct table *table, const struct phase_run *run, int64_t al
     }
 }
 
-static int add_phases(struct table *table, const struct model *model)
-{
+static int add_phases(struct table *table, const struct model *model) {
     struct phase_run run = {.model = model};
     int64_t all_ns = 0;
     int code;
@@ -93,8 +87,7 @@ static int add_phases(struct table *table, const struct model *model)
     return code;
 }
 
-static void print_periods(FILE *out, const struct model *model)
-{
+static void print_periods(FILE *out, const struct model *model) {
     for (size_t i = 0; i < model->families; i++) {
         const struct model_family *family = &model->family[i];
         if (!family->has_period) continue;
@@ -105,13 +98,11 @@ static void print_periods(FILE *out, const struct model *model)
     }
 }
 
-static void print_unphased(FILE *out, uint64_t bytes, const char *why)
-{
+static void print_unphased(FILE *out, uint64_t bytes, const char *why) {
     if (bytes) fprintf(out, "\n%s in no phase: %s\n", human_bytes(bytes).text, why);
 }
 
-static void print_rule(FILE *out, const struct model *model)
-{
+static void print_rule(FILE *out, const struct model *model) {
     bool has_mpi = false, has_others = false;
     for (size_t i = 0; i < model->programs; i++) {
         if (model->program[i].first == model->program[i].end) continue;
@@ -124,8 +115,7 @@ static void print_rule(FILE *out, const struct model *model)
     }
 }
 
-static int print_text(const struct model *model, FILE *out)
-{
+static int print_text(const struct model *model, FILE *out) {
     static const struct table_column columns[] = {{"PHASE", TABLE_TEXT},
                                                   {"OPERATIONS", TABLE_TEXT},
                                                   {"INITIAL OFFSET", TABLE_TEXT},
@@ -148,14 +138,12 @@ static int print_text(const struct model *model, FILE *out)
     return 0;
 }
 
-static int print(const struct argument *argument, struct output *output)
-{
+static int print(const struct argument *argument, struct output *output) {
     const struct model *model = &argument->model;
     return options.print.json ? phases_json(model, output_json(output, 4), SIZE_MAX) : print_text(model, output->out);
 }
 
-static enum status phases_run(int argc, char **argv)
-{
+static enum status phases_run(int argc, char **argv) {
     return argument_print("phases", argc, argv, &options.print, &options.model, print);
 }
 

@@ -44,8 +44,7 @@ static const struct option_row rows[] = {
 
 // --- output
 
-static int print_targets(const struct prediction *prediction, FILE *out)
-{
+static int print_targets(const struct prediction *prediction, FILE *out) {
     static const struct table_column columns[] = {{"TARGET", TABLE_NAME},
                                                   {"METHOD", TABLE_TEXT},
                                                   {"I/O TIME", TABLE_UNIT},
@@ -77,8 +76,7 @@ static int print_targets(const struct prediction *prediction, FILE *out)
 }
 
 // One column per target and method; of long names only the end.
-static int print_phases(const struct prediction *prediction, FILE *out)
-{
+static int print_phases(const struct prediction *prediction, FILE *out) {
     struct table_column *column = calloc(prediction->targets + 2, sizeof *column);
     RETURN_IF(!column, -ENOMEM);
     column[0] = (struct table_column){"PHASE", TABLE_TEXT};
@@ -104,8 +102,7 @@ static int print_phases(const struct prediction *prediction, FILE *out)
     return code;
 }
 
-static void print_points(const struct prediction *prediction, FILE *out)
-{
+static void print_points(const struct prediction *prediction, FILE *out) {
     for (size_t i = 0; i < prediction->targets; i++) {
         const struct predicted_target *target = &prediction->target[i];
         if (strcmp(target->method, "analytic")) continue;
@@ -121,14 +118,12 @@ static void print_points(const struct prediction *prediction, FILE *out)
     }
 }
 
-static double relative_half(const struct interval *interval)
-{
+static double relative_half(const struct interval *interval) {
     return interval->middle > 0 ? (interval->high - interval->low) / 2 / interval->middle : 0;
 }
 
 // "A: 2.3 +- 0.1 times faster than B"
-static void print_ratio(const struct predicted_target *quick, const struct predicted_target *slow, FILE *out)
-{
+static void print_ratio(const struct predicted_target *quick, const struct predicted_target *slow, FILE *out) {
     if (quick->total.middle <= 0) return;
     double ratio = slow->total.middle / quick->total.middle;
     double half = ratio * hypot(relative_half(&quick->total), relative_half(&slow->total));
@@ -136,8 +131,7 @@ static void print_ratio(const struct predicted_target *quick, const struct predi
             half < 0.095 ? 2 : 1, half, slow->name);
 }
 
-static void print_choice(const struct prediction *prediction, FILE *out)
-{
+static void print_choice(const struct prediction *prediction, FILE *out) {
     const struct predicted_target *best = prediction_best(prediction), *next = NULL;
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
@@ -158,8 +152,7 @@ static void print_choice(const struct prediction *prediction, FILE *out)
     }
 }
 
-static int print_text(const struct model *model, const struct prediction *prediction, FILE *out)
-{
+static int print_text(const struct model *model, const struct prediction *prediction, FILE *out) {
     argument_print_program(out, model, replay_main_program(model), "predicted");
     FORWARD(print_targets(prediction, out));
     fputc('\n', out);
@@ -171,18 +164,13 @@ static int print_text(const struct model *model, const struct prediction *predic
 
 // --- the verb
 
-static unsigned runs(void)
-{
-    return options.repeat ? (unsigned)options.repeat : options.quick ? QUICK_RUNS : RUNS;
-}
+static unsigned runs(void) { return options.repeat ? (unsigned)options.repeat : options.quick ? QUICK_RUNS : RUNS; }
 
-static void show_progress(unsigned run, const char *target, const char *method)
-{
+static void show_progress(unsigned run, const char *target, const char *method) {
     fprintf(stderr, "\r\033[Kpredict: run %u of %u on %s (%s)", run, runs(), target, method);
 }
 
-static enum status predict_model(const struct model *model, const char *name, uint32_t cache)
-{
+static enum status predict_model(const struct model *model, const char *name, uint32_t cache) {
     struct prediction prediction;
     struct problem problem = {0};
     struct output output;
@@ -212,8 +200,7 @@ static enum status predict_model(const struct model *model, const char *name, ui
     return status;
 }
 
-static enum status predict_verb(int argc, char **argv)
-{
+static enum status predict_verb(int argc, char **argv) {
     struct argument argument;
     struct problem problem = {0};
     uint32_t cache;

@@ -41,8 +41,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static void print_result(const struct record_job *job, const struct record_result *result)
-{
+static void print_result(const struct record_job *job, const struct record_result *result) {
     pack_report_clear();
     if (!result->packed || quiet) return;
     if (result->pack_code < 0) {
@@ -54,8 +53,7 @@ static void print_result(const struct record_job *job, const struct record_resul
     if (result->remove_code < 0) cli_fail("record", job->spill_dir, result->remove_code);
 }
 
-static enum status exit_status(const char *command, const struct record_result *result, int code)
-{
+static enum status exit_status(const char *command, const struct record_result *result, int code) {
     if (code < 0) return cli_fail("record", command, code);
     if (result->is_guard) return STATUS_OK;
     if (result->exec_error) {
@@ -66,8 +64,7 @@ static enum status exit_status(const char *command, const struct record_result *
     return WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static enum status run(int argc, char **argv)
-{
+static enum status run(int argc, char **argv) {
     if (argc < 2) return cli_usage("record", "COMMAND", "is missing");
     char **command = argv + 1, name[256];
     struct record_job job;

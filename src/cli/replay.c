@@ -53,8 +53,7 @@ struct printing {
 
 enum value { PHASE_TIME, PHASE_OTHERS, TOTAL_TIME };
 
-static struct interval median_of(const struct printing *p, enum value value, size_t phase)
-{
+static struct interval median_of(const struct printing *p, enum value value, size_t phase) {
     double seconds[REPLAY_MOST_RUNS];
     for (size_t i = 0; i < p->outcome->runs; i++) {
         const struct replay_result *run = &p->outcome->run[i];
@@ -65,13 +64,9 @@ static struct interval median_of(const struct printing *p, enum value value, siz
     return statistics_median(seconds, p->outcome->runs);
 }
 
-static double share(uint64_t part, uint64_t all)
-{
-    return all ? (double)part / (double)all : 1;
-}
+static double share(uint64_t part, uint64_t all) { return all ? (double)part / (double)all : 1; }
 
-static void write_phases(const struct printing *p, struct json_out *json)
-{
+static void write_phases(const struct printing *p, struct json_out *json) {
     const struct model_program *program = &p->model->program[p->outcome->program];
     key_array(json, "phases");
     for (size_t i = program->first; i < program->end; i++) {
@@ -88,8 +83,7 @@ static void write_phases(const struct printing *p, struct json_out *json)
     json_close(json);
 }
 
-static void print_json(const struct printing *p, struct json_out *json)
-{
+static void print_json(const struct printing *p, struct json_out *json) {
     const struct replay_outcome *o = p->outcome;
     const struct model_program *program = &p->model->program[p->outcome->program];
     const struct similarity *similarity = &o->similarity;
@@ -107,8 +101,7 @@ static void print_json(const struct printing *p, struct json_out *json)
     json_close(json);
 }
 
-static int print_phases(const struct printing *p, FILE *out)
-{
+static int print_phases(const struct printing *p, FILE *out) {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_TEXT}, {"TIME", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER}, {"RECORDED", TABLE_UNIT}, {0}};
     const struct model_program *program = &p->model->program[p->outcome->program];
@@ -129,8 +122,7 @@ static int print_phases(const struct printing *p, FILE *out)
     return table_end(&table);
 }
 
-static int print_text(const struct printing *p, FILE *out)
-{
+static int print_text(const struct printing *p, FILE *out) {
     const struct similarity *similarity = &p->outcome->similarity;
     const struct replay_result *last = &p->outcome->run[p->outcome->runs - 1];
     argument_print_program(out, p->model, p->outcome->program, "replayed");
@@ -151,8 +143,7 @@ static int print_text(const struct printing *p, FILE *out)
     return 0;
 }
 
-static enum status print_outcome(const struct printing *p)
-{
+static enum status print_outcome(const struct printing *p) {
     struct output output;
     int code = 0, status = output_open(&output, "replay", options.output);
     if (status != STATUS_OK) return status;
@@ -165,15 +156,13 @@ static enum status print_outcome(const struct printing *p)
 
 // --- the verb
 
-static void show_progress(size_t run, unsigned phase, size_t phases)
-{
+static void show_progress(size_t run, unsigned phase, size_t phases) {
     fprintf(stderr, "\rreplay %zu of %zu: ", run, (size_t)options.repeat);
     fprintf(stderr, phase ? "phase %u of %zu\033[K" : "making files\033[K", phase, phases);
 }
 
 // --null NS or --null NS,RATE
-static bool parse_null(struct replay_job *job)
-{
+static bool parse_null(struct replay_job *job) {
     size_t digits = strspn(options.null, "0123456789");
     char *end = (char *)options.null + digits;
     double rate = 1;
@@ -183,8 +172,7 @@ static bool parse_null(struct replay_job *job)
     return digits && digits < 19 && !*end && rate > 0 && isfinite(rate);
 }
 
-static enum status check_options(int argc, struct replay_job *job)
-{
+static enum status check_options(int argc, struct replay_job *job) {
     struct problem problem = {0};
     if (!options.on) return cli_usage("replay", "--on DIR", "is missing");
     int code = replay_check_options(options.cache, options.repeat, options.np, &job->cache, &problem);
@@ -199,8 +187,7 @@ static enum status check_options(int argc, struct replay_job *job)
     return status == STATUS_OK ? output_check("replay", options.output) : status;
 }
 
-static enum status replay_model(const struct replay_settings *settings, struct model *model, const char *name)
-{
+static enum status replay_model(const struct replay_settings *settings, struct model *model, const char *name) {
     struct replay_outcome outcome;
     struct problem problem = {0};
     int code = replay_repeat(*settings, model, name, &outcome, &problem);
@@ -212,8 +199,7 @@ static enum status replay_model(const struct replay_settings *settings, struct m
     return status;
 }
 
-static enum status replay_verb(int argc, char **argv)
-{
+static enum status replay_verb(int argc, char **argv) {
     struct argument argument;
     struct replay_settings settings = {.target = options.on,
                                        .launcher = options.launcher,

@@ -33,8 +33,7 @@ static const struct format {
     {"html", ".html", page_html}, {"json", ".json", page_json}, {"text", ".txt", page_text}, // the default
 };
 
-static const struct format *chosen_format(void)
-{
+static const struct format *chosen_format(void) {
     size_t len = options.output ? strlen(options.output) : 0;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         const struct format *format = &formats[i];
@@ -46,8 +45,7 @@ static const struct format *chosen_format(void)
     return options.format ? NULL : &formats[sizeof formats / sizeof formats[0] - 1];
 }
 
-static enum status add_predictions(struct page *page)
-{
+static enum status add_predictions(struct page *page) {
     for (size_t i = 0; i < options.predictions.count; i++) {
         int code = page_add_prediction(page, options.predictions.item[i]);
         if (code < 0) return cli_fail("report", options.predictions.item[i], code);
@@ -56,8 +54,7 @@ static enum status add_predictions(struct page *page)
     return code < 0 ? cli_fail("report", page->source.path, code) : STATUS_OK;
 }
 
-static enum status write_report(struct page *page, const struct argument *argument, const struct format *format)
-{
+static enum status write_report(struct page *page, const struct argument *argument, const struct format *format) {
     struct output output;
     enum status status = add_predictions(page);
     if (status == STATUS_OK) status = argument_output(argument, &output, options.output);
@@ -65,8 +62,7 @@ static enum status write_report(struct page *page, const struct argument *argume
     return output_end(&output, argument->path, format->write(page, output.out));
 }
 
-static enum status report_run(int argc, char **argv)
-{
+static enum status report_run(int argc, char **argv) {
     if (options.json && options.format) return cli_usage("report", "--json", "cannot be combined with --format");
     if (options.json) options.format = "json";
     const struct format *format = chosen_format();

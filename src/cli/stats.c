@@ -33,8 +33,7 @@ struct printer {
     struct table table; // of that layer
 };
 
-static int print_record_json(const struct log_stats_record *record, void *context)
-{
+static int print_record_json(const struct log_stats_record *record, void *context) {
     struct printer *printer = context;
     struct json_out *json = printer->output->json;
     json_object(json);
@@ -51,8 +50,7 @@ static int print_record_json(const struct log_stats_record *record, void *contex
 static const char *const darshan_modules[LAYER_COUNT] = {
     [LAYER_POSIX] = "POSIX", [LAYER_STDIO] = "STDIO", [LAYER_MPIIO] = "MPI-IO"};
 
-static void darshan_time(FILE *out, const char *name, uint64_t ns)
-{
+static void darshan_time(FILE *out, const char *name, uint64_t ns) {
     time_t seconds = (time_t)(ns / 1000000000);
     struct tm local;
     char text[64] = "";
@@ -61,8 +59,7 @@ static void darshan_time(FILE *out, const char *name, uint64_t ns)
 }
 
 // Without MPI all processes count as one rank.
-static uint64_t rank_count(const struct log *log)
-{
+static uint64_t rank_count(const struct log *log) {
     uint64_t most = 1;
     for (size_t i = 0; i < log_world_count(log); i++) {
         const struct log_world *world = log_world_at(log, i);
@@ -73,8 +70,7 @@ static uint64_t rank_count(const struct log *log)
 }
 
 // Each mount point once; jobs that use more than a few are rare, and the table is for information only.
-static void darshan_mounts(const struct log *log, FILE *out)
-{
+static void darshan_mounts(const struct log *log, FILE *out) {
     enum { MOST = 64 };
     const char *named[MOST];
     size_t count = 0;
@@ -93,8 +89,7 @@ static void darshan_mounts(const struct log *log, FILE *out)
     }
 }
 
-static void darshan_header(const struct log *log, FILE *out)
-{
+static void darshan_header(const struct log *log, FILE *out) {
     const struct log_job *job = log_job(log);
     uint64_t end_ns = job->start_ns + (uint64_t)log_run_ns(log);
     fprintf(out, "# ioseer version: %s\n# exe:", IOSEER_VERSION);
@@ -111,8 +106,7 @@ static void darshan_header(const struct log *log, FILE *out)
     darshan_mounts(log, out);
 }
 
-static int print_record_darshan(const struct log_stats_record *record, void *context)
-{
+static int print_record_darshan(const struct log_stats_record *record, void *context) {
     struct printer *printer = context;
     FILE *out = printer->output->out;
     const char *module = darshan_modules[record->layer];
@@ -146,13 +140,11 @@ static int print_record_darshan(const struct log_stats_record *record, void *con
     return output_failed(printer->output) ? ERR_LIMIT : 0;
 }
 
-static void print_layer_end(struct printer *printer)
-{
+static void print_layer_end(struct printer *printer) {
     if (printer->layer) table_end(&printer->table);
 }
 
-static void print_layer_begin(struct printer *printer, unsigned layer)
-{
+static void print_layer_begin(struct printer *printer, unsigned layer) {
     static struct table_column columns[] = {{"", TABLE_TEXT},
                                             {"OPENS", TABLE_NUMBER},
                                             {"READS", TABLE_NUMBER},
@@ -170,8 +162,7 @@ static void print_layer_begin(struct printer *printer, unsigned layer)
     printer->table = table_begin(printer->output->out, columns);
 }
 
-static int print_record_text(const struct log_stats_record *record, void *context)
-{
+static int print_record_text(const struct log_stats_record *record, void *context) {
     struct printer *printer = context;
     struct table *table = &printer->table;
     const uint64_t *value = record->counters.value;
@@ -196,8 +187,7 @@ static int print_record_text(const struct log_stats_record *record, void *contex
     return output_failed(printer->output) ? ERR_LIMIT : table->error;
 }
 
-static int print_json(struct printer *printer)
-{
+static int print_json(struct printer *printer) {
     struct json_out *json = output_json(printer->output, 2);
     json_object(json);
     key_array(json, "records");
@@ -207,8 +197,7 @@ static int print_json(struct printer *printer)
     return code;
 }
 
-static int print(const struct argument *argument, struct output *output)
-{
+static int print(const struct argument *argument, struct output *output) {
     struct log *log = argument->log;
     struct printer printer = {.log = log, .output = output};
     if (options.print.json) return print_json(&printer);
@@ -221,8 +210,7 @@ static int print(const struct argument *argument, struct output *output)
     return code;
 }
 
-static enum status stats_run(int argc, char **argv)
-{
+static enum status stats_run(int argc, char **argv) {
     if (options.print.json && options.darshan) return cli_usage("stats", "--json", "cannot be combined with --darshan");
     return argument_print("stats", argc, argv, &options.print, NULL, print);
 }

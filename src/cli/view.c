@@ -26,8 +26,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static enum status open_source(struct summary_source *source, char *path)
-{
+static enum status open_source(struct summary_source *source, char *path) {
     struct argument argument;
     enum status status = argument_open_log(&argument, "view", path);
     if (status == STATUS_OK) *source = (struct summary_source){argument.log, argument.path, argument.is_directory};
@@ -35,8 +34,7 @@ static enum status open_source(struct summary_source *source, char *path)
 }
 
 // Prints what is wrong; returns an exit status.
-static enum status open_sources(struct view_source **sources, char **paths, size_t count)
-{
+static enum status open_sources(struct view_source **sources, char **paths, size_t count) {
     *sources = calloc(count, sizeof **sources);
     if (!*sources) return cli_fail("view", paths[0], -ENOMEM);
     enum status status = STATUS_OK;
@@ -48,8 +46,7 @@ static enum status open_sources(struct view_source **sources, char **paths, size
 }
 
 // Serves until a signal comes. All signals are blocked before any thread starts, so that only this one gets them.
-static enum status serve(struct view_http *http, const struct view_source *sources, size_t count)
-{
+static enum status serve(struct view_http *http, const struct view_source *sources, size_t count) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -71,8 +68,7 @@ static enum status serve(struct view_http *http, const struct view_source *sourc
     return STATUS_OK;
 }
 
-static enum status view_run(int argc, char **argv)
-{
+static enum status view_run(int argc, char **argv) {
     struct view_http http = {.port = (uint16_t)options.port};
     const char *address = options.address ? options.address : "127.0.0.1";
     if (argc < 2) return cli_usage("view", "LOG", "is missing");

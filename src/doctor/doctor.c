@@ -5,31 +5,27 @@
 
 #include "doctor/checks.h"
 
-static void set_result(struct doctor_check *check, const char *fix, const char *format, va_list list)
-{
+static void set_result(struct doctor_check *check, const char *fix, const char *format, va_list list) {
     vsnprintf(check->detail, sizeof check->detail, format, list);
     check->ok = !fix;
     check->fix = fix;
 }
 
-void doctor_pass(struct doctor_check *check, const char *format, ...)
-{
+void doctor_pass(struct doctor_check *check, const char *format, ...) {
     va_list list;
     va_start(list, format);
     set_result(check, NULL, format, list);
     va_end(list);
 }
 
-void doctor_fail(struct doctor_check *check, const char *fix, const char *format, ...)
-{
+void doctor_fail(struct doctor_check *check, const char *fix, const char *format, ...) {
     va_list list;
     va_start(list, format);
     set_result(check, fix, format, list);
     va_end(list);
 }
 
-size_t doctor_run(struct doctor_check checks[DOCTOR_MAX_CHECKS], const char *program)
-{
+size_t doctor_run(struct doctor_check checks[DOCTOR_MAX_CHECKS], const char *program) {
     static const struct {
         const char *name;
         void (*run)(struct doctor_check *check);

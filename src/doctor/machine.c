@@ -23,8 +23,7 @@
 #endif
 
 // Whether the CPU's counter runs at one rate in all states and on all cores.
-static bool counter_is_invariant(void)
-{
+static bool counter_is_invariant(void) {
 #if defined(__x86_64__)
     unsigned eax, ebx, ecx, edx;
     return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && edx & 1u << 8;
@@ -33,15 +32,13 @@ static bool counter_is_invariant(void)
 #endif
 }
 
-void doctor_clock(struct doctor_check *check)
-{
+void doctor_clock(struct doctor_check *check) {
     doctor_pass(check, counter_is_invariant()
                            ? "the CPU's counter, which runs at a constant rate"
                            : "clock_gettime: the CPU has no counter of constant rate; a little slower");
 }
 
-void doctor_spill(struct doctor_check *check)
-{
+void doctor_spill(struct doctor_check *check) {
     const char *given = getenv(SETTING_SPILL);
     const char *folder = given && *given ? given : ".";
     const char *fix = "set IOSEER_SPILL to a directory with room, or put the log there with -o";
@@ -60,8 +57,7 @@ void doctor_spill(struct doctor_check *check)
 }
 
 // `record` reads the counts of a child that has ended but is not yet reaped.
-void doctor_byte_counts(struct doctor_check *check)
-{
+void doctor_byte_counts(struct doctor_check *check) {
     siginfo_t ended;
     uint64_t chars[2];
     pid_t pid = fork();
@@ -80,8 +76,7 @@ void doctor_byte_counts(struct doctor_check *check)
     }
 }
 
-void doctor_kernel(struct doctor_check *check)
-{
+void doctor_kernel(struct doctor_check *check) {
     struct utsname name;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *memory = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -93,8 +88,7 @@ void doctor_kernel(struct doctor_check *check)
                           : "without MADV_POPULATE_WRITE (5.14): recording costs some page faults more");
 }
 
-void doctor_source_lines(struct doctor_check *check)
-{
+void doctor_source_lines(struct doctor_check *check) {
 #ifdef HAVE_LIBDW
     doctor_pass(check, "built with libdw: --callsites gives source lines");
 #else

@@ -2,8 +2,7 @@
 // file that is its only argument.
 #include <mpi.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static char block[12345];
     MPI_File file;
     MPI_Init(&argc, &argv);

@@ -22,8 +22,7 @@ enum { OWN_MACHINE = EM_AARCH64 };
 enum { OWN_MACHINE = EM_NONE };
 #endif
 
-static ssize_t read_head(const char *path, char head[HEAD_BYTES + 1])
-{
+static ssize_t read_head(const char *path, char head[HEAD_BYTES + 1]) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -errno;
     ssize_t got = pread(fd, head, HEAD_BYTES, 0);
@@ -34,8 +33,7 @@ static ssize_t read_head(const char *path, char head[HEAD_BYTES + 1])
 }
 
 // The loader ignores LD_PRELOAD for programs that gain rights when they start, unless there is nothing to gain.
-static bool gains_rights(const char *path)
-{
+static bool gains_rights(const char *path) {
     struct stat st;
     if (stat(path, &st)) return false;
     if ((st.st_mode & S_ISUID) && st.st_uid != geteuid()) return true;
@@ -43,8 +41,7 @@ static bool gains_rights(const char *path)
     return geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-static bool has_interpreter(const char *head, size_t len)
-{
+static bool has_interpreter(const char *head, size_t len) {
     Elf64_Ehdr elf;
     memcpy(&elf, head, sizeof elf);
     for (size_t i = 0; i < elf.e_phnum; i++) {
@@ -57,8 +54,7 @@ static bool has_interpreter(const char *head, size_t len)
     return false;
 }
 
-static void check_elf(struct doctor_check *check, const char *path, const char *head, size_t len)
-{
+static void check_elf(struct doctor_check *check, const char *path, const char *head, size_t len) {
     const char *own_build = "use a build of it for this machine";
     Elf64_Ehdr elf;
     if (len < sizeof elf || head[EI_CLASS] != ELFCLASS64) {
@@ -78,8 +74,7 @@ static void check_elf(struct doctor_check *check, const char *path, const char *
     }
 }
 
-void doctor_program(struct doctor_check *check, const char *program)
-{
+void doctor_program(struct doctor_check *check, const char *program) {
     char head[HEAD_BYTES + 1], path[PATH_MAX];
     if (!path_search(program, path)) {
         doctor_fail(check, "check its name and rights", "%s: no such program", program);

@@ -32,8 +32,7 @@ struct trial {
     char messages[PATH_MAX + 16];
 };
 
-static int trial_prepare(struct trial *trial)
-{
+static int trial_prepare(struct trial *trial) {
     const char *base = getenv("TMPDIR");
     char pattern[PATH_MAX];
     int len = snprintf(pattern, sizeof pattern, "%s/ioseer-doctor-XXXXXX", base && *base ? base : "/tmp");
@@ -48,8 +47,7 @@ static int trial_prepare(struct trial *trial)
     return 0;
 }
 
-static void trial_remove(const struct trial *trial)
-{
+static void trial_remove(const struct trial *trial) {
     unlink(trial->log);
     unlink(trial->file);
     unlink(trial->messages);
@@ -57,8 +55,7 @@ static void trial_remove(const struct trial *trial)
 }
 
 // Returns the wait status of a command, or -errno.
-static int wait_for(pid_t pid)
-{
+static int wait_for(pid_t pid) {
     const double grace_seconds = 2;
     const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     double start = clock_seconds();
@@ -75,8 +72,7 @@ static int wait_for(pid_t pid)
 }
 
 // Runs a command with its messages in the trial's file; returns its wait status or -errno.
-static int run_command(const struct trial *trial, char **arguments, char **environment)
-{
+static int run_command(const struct trial *trial, char **arguments, char **environment) {
     pid_t pid = fork();
     RETURN_IF(pid < 0, -errno);
     if (pid == 0) {
@@ -92,8 +88,7 @@ static int run_command(const struct trial *trial, char **arguments, char **envir
 }
 
 // The bytes that calls of a layer, or of all (LAYER_NONE), wrote into the trial's file.
-static int count_written(const struct trial *trial, unsigned layer, uint64_t *bytes, uint64_t *events)
-{
+static int count_written(const struct trial *trial, unsigned layer, uint64_t *bytes, uint64_t *events) {
     struct log *log;
     struct log_iter *iter;
     const struct log_filter filter = {0};
@@ -115,15 +110,13 @@ static int count_written(const struct trial *trial, unsigned layer, uint64_t *by
 }
 
 // The first line that the trial's command printed.
-static void first_message(const struct trial *trial, char line[256])
-{
+static void first_message(const struct trial *trial, char line[256]) {
     if (!io_first_line(trial->messages, line, 256)) strcpy(line, "no message");
 }
 
 // Runs a command that records a program, and compares what the program wrote with what calls of a layer, or of all
 // (LAYER_NONE), wrote by the log.
-static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, unsigned layer)
-{
+static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, unsigned layer) {
     bool is_mpi = layer == LAYER_MPIIO;
     const char *with = is_mpi ? " with MPI-IO" : "";
     const char *fix = is_mpi ? "start an MPI program with mpiexec and see what it says"
@@ -152,8 +145,7 @@ static void judge(struct doctor_check *check, const struct trial *trial, char **
     }
 }
 
-static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX])
-{
+static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX]) {
     char file[64];
     snprintf(file, sizeof file, "%s%s", prefix, name);
     int code = private_file_path(file, path);
@@ -161,8 +153,7 @@ static bool is_installed(struct doctor_check *check, const char *prefix, const c
     return code == 0;
 }
 
-static bool prepare_or_fail(struct doctor_check *check, struct trial *trial)
-{
+static bool prepare_or_fail(struct doctor_check *check, struct trial *trial) {
     int code = trial_prepare(trial);
     if (code == 0) return true;
     doctor_fail(check, "set TMPDIR to a directory that can be written", "no room for a trial: %s", err_text(code));
@@ -170,8 +161,7 @@ static bool prepare_or_fail(struct doctor_check *check, struct trial *trial)
 }
 
 // The loader says on standard error what it cannot preload, and goes on without.
-void doctor_library(struct doctor_check *check)
-{
+void doctor_library(struct doctor_check *check) {
     struct trial trial;
     char path[PATH_MAX], preload[PATH_MAX + 16], line[256];
     if (!is_installed(check, "libioseer", ".so", path) || !prepare_or_fail(check, &trial)) return;
@@ -188,8 +178,7 @@ void doctor_library(struct doctor_check *check)
 }
 
 // ioseer records itself as it writes the list of calls to a file.
-void doctor_recording(struct doctor_check *check)
-{
+void doctor_recording(struct doctor_check *check) {
     struct trial trial;
     if (!prepare_or_fail(check, &trial)) return;
     char *arguments[] = {trial.ioseer, "record", "-q",      "-o", trial.log,  "--",
@@ -198,22 +187,19 @@ void doctor_recording(struct doctor_check *check)
     trial_remove(&trial);
 }
 
-void doctor_replay(struct doctor_check *check)
-{
+void doctor_replay(struct doctor_check *check) {
     char path[PATH_MAX];
     if (is_installed(check, "ioseer-replay-", "serial", path)) doctor_pass(check, "%s is there", path);
 }
 
 // Open MPI refuses to start programs for root, and more of them than cores, unless told that it may.
-static void allow_any_launch(void)
-{
+static void allow_any_launch(void) {
     static const char *const names[] = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                                         "OMPI_MCA_rmaps_base_oversubscribe"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) setenv(names[i], "1", 0);
 }
 
-static void try_mpi(struct doctor_check *check, char *launcher, char *program)
-{
+static void try_mpi(struct doctor_check *check, char *launcher, char *program) {
     struct trial trial;
     if (!prepare_or_fail(check, &trial)) return;
     allow_any_launch();
@@ -223,8 +209,7 @@ static void try_mpi(struct doctor_check *check, char *launcher, char *program)
     trial_remove(&trial);
 }
 
-static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built, const char *rebuild)
-{
+static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built, const char *rebuild) {
     char name[32], plugin[32], launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
     snprintf(name, sizeof name, "mpiexec.%s", mpi);
     snprintf(plugin, sizeof plugin, "%s.so", mpi);
@@ -240,13 +225,11 @@ static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built
     }
 }
 
-void doctor_mpich(struct doctor_check *check)
-{
+void doctor_mpich(struct doctor_check *check) {
     check_mpi(check, "mpich", BUILT_WITH_MPICH, "install MPICH's headers (libmpich-dev) and build ioseer again");
 }
 
-void doctor_openmpi(struct doctor_check *check)
-{
+void doctor_openmpi(struct doctor_check *check) {
     check_mpi(check, "openmpi", BUILT_WITH_OPENMPI,
               "install Open MPI's headers (libopenmpi-dev) and build ioseer again");
 }

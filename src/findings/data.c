@@ -2,8 +2,7 @@
 #include "findings/find.h"
 
 // The file with the most time spent on bytes that had been moved before.
-static const struct facts_file *most_again(const struct facts *facts, unsigned direction, double *ns)
-{
+static const struct facts_file *most_again(const struct facts *facts, unsigned direction, double *ns) {
     const struct facts_file *best = NULL;
     *ns = 0;
     for (size_t i = 0; i < facts->files; i++) {
@@ -23,8 +22,7 @@ static const struct facts_file *most_again(const struct facts *facts, unsigned d
 
 // A process can read for others only what they read, too.
 static const char *advice_on_reads(const struct facts *facts, const struct facts_file *file, uint64_t once,
-                                   const char *usual)
-{
+                                   const char *usual) {
     uint64_t again = file->again[FACTS_READ], own = file->read_by_itself < again ? file->read_by_itself : again;
     if (file->processes[FACTS_READ] > 1 && file->read_by_unknown)
         return "Keep in memory what is needed again. What several processes need, let one read and send to the others.";
@@ -38,8 +36,7 @@ static const char *advice_on_reads(const struct facts *facts, const struct facts
 // Fills in what reads and writes share. Returns the file and the bytes that it would have been enough to move; NULL if
 // there is none.
 static const struct facts_file *moved_again(struct findings *findings, struct finding *finding, unsigned direction,
-                                            uint64_t *once)
-{
+                                            uint64_t *once) {
     double ns;
     const struct facts_file *file = most_again(findings->facts, direction, &ns);
     if (!file) return NULL;
@@ -58,22 +55,19 @@ static const struct facts_file *moved_again(struct findings *findings, struct fi
     return file;
 }
 
-int find_read_again(struct findings *findings, struct finding *finding)
-{
+int find_read_again(struct findings *findings, struct finding *finding) {
     uint64_t once;
     const struct facts_file *file = moved_again(findings, finding, FACTS_READ, &once);
     if (file) finding->advice = advice_on_reads(findings->facts, file, once, finding->advice);
     return file != NULL;
 }
 
-int find_written_again(struct findings *findings, struct finding *finding)
-{
+int find_written_again(struct findings *findings, struct finding *finding) {
     uint64_t once;
     return moved_again(findings, finding, FACTS_WRITE, &once) != NULL;
 }
 
-int find_cache(struct findings *findings, struct finding *finding)
-{
+int find_cache(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     struct facts_sum remembered = {0}, fetched = {0};
     const struct facts_file *most = NULL;

@@ -7,8 +7,7 @@
 #include "base/err.h"
 
 // The first extent that ends at `start` or later.
-static size_t find(const struct extents *extents, uint64_t start)
-{
+static size_t find(const struct extents *extents, uint64_t start) {
     size_t low = 0, high = extents->count;
     // Most files are written and read from the front to the back.
     if (high && extents->extent[high - 1].end < start) return high;
@@ -24,22 +23,19 @@ static size_t find(const struct extents *extents, uint64_t start)
     return low;
 }
 
-static uint64_t common(const struct extent *extent, uint64_t start, uint64_t end)
-{
+static uint64_t common(const struct extent *extent, uint64_t start, uint64_t end) {
     uint64_t low = extent->start > start ? extent->start : start, high = extent->end < end ? extent->end : end;
     return high > low ? high - low : 0;
 }
 
-uint64_t extents_overlap(const struct extents *extents, uint64_t start, uint64_t bytes)
-{
+uint64_t extents_overlap(const struct extents *extents, uint64_t start, uint64_t bytes) {
     uint64_t end = bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes, sum = 0;
     for (size_t i = find(extents, start); i < extents->count && extents->extent[i].start < end; i++)
         sum += common(&extents->extent[i], start, end);
     return sum;
 }
 
-static int insert(struct extents *extents, size_t at, struct extent extent)
-{
+static int insert(struct extents *extents, size_t at, struct extent extent) {
     if (extents->count >= EXTENTS_MOST) {
         extents->given_up = true;
         extents->count = 0;
@@ -52,8 +48,7 @@ static int insert(struct extents *extents, size_t at, struct extent extent)
     return 0;
 }
 
-int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_t *before)
-{
+int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_t *before) {
     struct extent new = {start, bytes > UINT64_MAX - start ? UINT64_MAX : start + bytes};
     *before = 0;
     if (extents->given_up || new.end == new.start) return 0;
@@ -70,8 +65,7 @@ int extents_add(struct extents *extents, uint64_t start, uint64_t bytes, uint64_
     return 0;
 }
 
-void extents_free(struct extents *extents)
-{
+void extents_free(struct extents *extents) {
     free(extents->extent);
     *extents = (struct extents){0};
 }

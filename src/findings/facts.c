@@ -9,31 +9,27 @@
 
 // --- small computations
 
-unsigned facts_size(uint64_t bytes)
-{
+unsigned facts_size(uint64_t bytes) {
     unsigned bits = bytes ? 63u - (unsigned)__builtin_clzll(bytes) : 0;
     return bits / 2 < FACTS_SIZES ? bits / 2 : FACTS_SIZES - 1;
 }
 
 // Four bins per power of two of nanoseconds.
-static unsigned duration_bin(int64_t ns)
-{
+static unsigned duration_bin(int64_t ns) {
     if (ns < 4) return 0;
     unsigned bits = 63u - (unsigned)__builtin_clzll((uint64_t)ns);
     unsigned bin = bits * 4 + (unsigned)((uint64_t)ns >> (bits - 2) & 3);
     return bin < FACTS_DURATIONS ? bin : FACTS_DURATIONS - 1;
 }
 
-void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns)
-{
+void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns) {
     unsigned bin = duration_bin(ns);
     facts_sum_add(&cell->sum, bytes, ns);
     cell->duration[bin].calls++;
     cell->duration[bin].ns += ns;
 }
 
-int64_t facts_typical_ns(const struct facts_cell *cell)
-{
+int64_t facts_typical_ns(const struct facts_cell *cell) {
     uint64_t wanted = cell->sum.calls - cell->sum.calls / 20, seen = 0;
     double sum_ns = 0;
     for (unsigned bin = 0; bin < FACTS_DURATIONS && seen < wanted; bin++) {
@@ -46,19 +42,16 @@ int64_t facts_typical_ns(const struct facts_cell *cell)
     return seen ? (int64_t)(sum_ns / (double)seen) : 0;
 }
 
-int64_t facts_memory_ns(uint64_t bytes)
-{
+int64_t facts_memory_ns(uint64_t bytes) {
     enum { CALL_NS = 5000 };
     return CALL_NS + (int64_t)(bytes < INT64_MAX / 2 ? bytes : INT64_MAX / 2); // one gigabyte per second
 }
 
-bool facts_at_memory_speed(const struct facts_sum *sum)
-{
+bool facts_at_memory_speed(const struct facts_sum *sum) {
     return !sum->calls || sum->ns / (int64_t)sum->calls <= facts_memory_ns(sum->bytes / sum->calls);
 }
 
-bool facts_is_memory(const struct log_file *file)
-{
+bool facts_is_memory(const struct log_file *file) {
     static const char *const names[] = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"};
     for (size_t i = 0; file->fs_name && i < sizeof names / sizeof names[0]; i++) {
         if (!strcmp(file->fs_name, names[i])) return true;
@@ -68,8 +61,7 @@ bool facts_is_memory(const struct log_file *file)
 
 // --- set-up
 
-int facts_init(struct facts *facts, struct log *log)
-{
+int facts_init(struct facts *facts, struct log *log) {
     memset(facts, 0, sizeof *facts);
     facts->log = log;
     facts->processes = log_process_count(log);
@@ -91,8 +83,7 @@ int facts_init(struct facts *facts, struct log *log)
     return 0;
 }
 
-void facts_free(struct facts *facts)
-{
+void facts_free(struct facts *facts) {
     for (size_t i = 0; facts->file && i < facts->files; i++) {
         if (!facts->file[i]) continue;
         extents_free(&facts->file[i]->extents[FACTS_READ]);
@@ -109,8 +100,7 @@ void facts_free(struct facts *facts)
 
 // --- the file and process of an event
 
-static int lookup_file(struct facts *facts, const struct log_file *file, struct facts_file **out)
-{
+static int lookup_file(struct facts *facts, const struct log_file *file, struct facts_file **out) {
     struct facts_file **place = &facts->file[log_file_index(facts->log, file)];
     if (!*place) {
         *place = calloc(1, sizeof **place);
@@ -123,8 +113,7 @@ static int lookup_file(struct facts *facts, const struct log_file *file, struct 
 
 // *out is NULL beyond the limit.
 static int lookup_use(struct facts *facts, const struct log_event *event, struct facts_file *file,
-                      struct facts_use **out)
-{
+                      struct facts_use **out) {
     uint32_t process = (uint32_t)log_process_index(facts->log, event->process);
     uint32_t number = (uint32_t)log_file_index(facts->log, event->file);
     struct facts_process *own = &facts->process[process];
@@ -148,8 +137,7 @@ static int lookup_use(struct facts *facts, const struct log_event *event, struct
     return 0;
 }
 
-static void add_line(struct facts *facts, const struct log_event *event)
-{
+static void add_line(struct facts *facts, const struct log_event *event) {
     if (!event->line) return;
     size_t at = ((size_t)event->line >> 3 ^ event->call->class) % FACTS_LINES;
     for (size_t i = 0; i < FACTS_LINES; i++, at = (at + 1) % FACTS_LINES) {
@@ -167,16 +155,14 @@ static void add_line(struct facts *facts, const struct log_event *event)
 
 // --- requests
 
-static enum facts_order order_of(const struct facts_use *use, unsigned direction, uint64_t start)
-{
+static enum facts_order order_of(const struct facts_use *use, unsigned direction, uint64_t start) {
     enum { A_LITTLE = 1 << 20 };
     if (!use->begun[direction] || start == use->end[direction]) return FACTS_NEXT;
     if ((int64_t)(start - use->start[direction]) == use->displacement[direction]) return FACTS_STRIDED;
     return start > use->end[direction] && start - use->end[direction] < A_LITTLE ? FACTS_STRIDED : FACTS_RANDOM;
 }
 
-static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t bytes)
-{
+static void move_on(struct facts_use *use, unsigned direction, uint64_t start, uint64_t bytes) {
     if (use->begun[direction]) use->displacement[direction] = (int64_t)(start - use->start[direction]);
     use->begun[direction] = true;
     use->start[direction] = start;
@@ -184,15 +170,13 @@ static void move_on(struct facts_use *use, unsigned direction, uint64_t start, u
     use->last = (uint8_t)(direction + 1);
 }
 
-static void end_together(struct facts_together *together)
-{
+static void end_together(struct facts_together *together) {
     const struct facts_sum sum = {together->calls, together->bytes, together->until_ns - together->start_ns};
     facts_sum_join(&together->sum[together->several], &sum);
     together->process = 0;
 }
 
-static void add_together(struct facts_together *together, const struct log_event *event, uint32_t process)
-{
+static void add_together(struct facts_together *together, const struct log_event *event, uint32_t process) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (together->process && event->start_ns >= together->until_ns) end_together(together);
     if (!together->process) {
@@ -208,8 +192,7 @@ static void add_together(struct facts_together *together, const struct log_event
     if (end_ns > together->until_ns) together->until_ns = end_ns;
 }
 
-static int add_extent(struct facts_file *file, unsigned direction, const struct log_event *event)
-{
+static int add_extent(struct facts_file *file, unsigned direction, const struct log_event *event) {
     uint64_t bytes = log_event_bytes(event), offset = event->raw.offset, before;
     if (direction == FACTS_READ) {
         bool known = extents_overlap(&file->extents[FACTS_READ], offset, bytes) == bytes ||
@@ -225,8 +208,7 @@ static int add_extent(struct facts_file *file, unsigned direction, const struct 
 
 // Records whether a process reads its own bytes again, or bytes that another process has read.
 static int add_own_extent(struct facts *facts, struct facts_file *file, struct facts_use *use,
-                          const struct log_event *event)
-{
+                          const struct log_event *event) {
     uint64_t before;
     size_t room = array_capacity(use->read.count);
     if (facts->use_extents > FACTS_MOST_EXTENTS) use->read.given_up = true;
@@ -238,14 +220,12 @@ static int add_own_extent(struct facts *facts, struct facts_file *file, struct f
 }
 
 // Whether the call was made by a call of MPI-IO.
-static bool is_below_mpi(const struct log_event *event)
-{
+static bool is_below_mpi(const struct log_event *event) {
     return event->has_parent && event->around && event->around->layer == LAYER_MPIIO &&
            log_class_moves(event->around->class);
 }
 
-static bool is_unaligned(const struct log_event *event)
-{
+static bool is_unaligned(const struct log_event *event) {
     uint64_t block = event->file->block_size ? event->file->block_size : 4096,
              both = event->raw.offset | event->raw.size;
     if (!(block & (block - 1))) return both & (block - 1); // saves the divisions
@@ -253,8 +233,7 @@ static bool is_unaligned(const struct log_event *event)
 }
 
 static void sum_request(struct facts *facts, const struct log_event *event, struct facts_file *file,
-                        enum facts_order order, bool switched)
-{
+                        enum facts_order order, bool switched) {
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     unsigned direction = event->call->class == CLASS_WRITE, size = facts_size(event->raw.size);
     uint64_t bytes = log_event_bytes(event);
@@ -284,8 +263,7 @@ static void sum_request(struct facts *facts, const struct log_event *event, stru
     facts_sum_add(&file->below[collective], bytes, ns);
 }
 
-static int add_request(struct facts *facts, const struct log_event *event, struct facts_file *file)
-{
+static int add_request(struct facts *facts, const struct log_event *event, struct facts_file *file) {
     unsigned direction = event->call->class == CLASS_WRITE;
     struct facts_use *use;
     FORWARD(lookup_use(facts, event, file, &use));
@@ -306,8 +284,7 @@ static int add_request(struct facts *facts, const struct log_event *event, struc
 
 // --- MPI-IO
 
-static uint64_t count_pieces(const struct datatype_item *item, uint32_t count)
-{
+static uint64_t count_pieces(const struct datatype_item *item, uint32_t count) {
     uint64_t pieces = 0;
     for (uint32_t i = 0; i < count; i += item[i].span) {
         uint64_t inside = datatype_is_loop(&item[i]) ? count_pieces(&item[i] + 1, item[i].span - 1) : 1;
@@ -318,8 +295,7 @@ static uint64_t count_pieces(const struct datatype_item *item, uint32_t count)
     return pieces;
 }
 
-static int add_view(struct facts *facts, const struct log_event *event, struct facts_use *use)
-{
+static int add_view(struct facts *facts, const struct log_event *event, struct facts_use *use) {
     const struct datatype *flat;
     use->view_bytes = use->view_pieces = 0;
     FORWARD(log_datatype_flat(facts->log, event->filetype, &flat));
@@ -329,8 +305,7 @@ static int add_view(struct facts *facts, const struct log_event *event, struct f
     return 0;
 }
 
-static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file)
-{
+static int add_mpi(struct facts *facts, const struct log_event *event, struct facts_file *file) {
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_use *use;
     FORWARD(lookup_use(facts, event, file, &use));
@@ -348,13 +323,11 @@ static int add_mpi(struct facts *facts, const struct log_event *event, struct fa
 
 // --- other calls
 
-static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns)
-{
+static void add_again(struct facts_sum *again, uint32_t *count, int64_t ns) {
     if ((*count)++) facts_sum_add(again, 0, ns);
 }
 
-static int add_other(struct facts *facts, const struct log_event *event, struct facts_file *file)
-{
+static int add_other(struct facts *facts, const struct log_event *event, struct facts_file *file) {
     const struct log_call *call = event->call;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     int64_t ns = log_event_busy_ns(event);
@@ -379,8 +352,7 @@ static int add_other(struct facts *facts, const struct log_event *event, struct 
     return 0;
 }
 
-int facts_add(struct facts *facts, const struct log_event *event)
-{
+int facts_add(struct facts *facts, const struct log_event *event) {
     const struct log_call *call = event->call;
     struct facts_process *process = &facts->process[log_process_index(facts->log, event->process)];
     struct facts_file *file = NULL;
@@ -396,15 +368,13 @@ int facts_add(struct facts *facts, const struct log_event *event)
     return 0;
 }
 
-static int begin(void *context, const struct log_process *process, void **state)
-{
+static int begin(void *context, const struct log_process *process, void **state) {
     struct facts *facts = context;
     *state = &facts->process[log_process_index(facts->log, process)];
     return 0;
 }
 
-static int add_comm(void *state, const struct log_comm *comm, size_t count)
-{
+static int add_comm(void *state, const struct log_comm *comm, size_t count) {
     struct facts_process *process = state;
     for (size_t i = 0; i < count; i++) {
         const struct facts_sum sum = {comm[i].count, comm[i].bytes, comm[i].time_ns};
@@ -413,13 +383,11 @@ static int add_comm(void *state, const struct log_comm *comm, size_t count)
     return 0;
 }
 
-struct log_consumer facts_consumer(struct facts *facts)
-{
+struct log_consumer facts_consumer(struct facts *facts) {
     return (struct log_consumer){.context = facts, .begin = begin, .comm = facts->ranks ? add_comm : NULL};
 }
 
-void facts_finish(struct facts *facts)
-{
+void facts_finish(struct facts *facts) {
     for (size_t i = 0; i < facts->files; i++) {
         struct facts_file *file = facts->file[i];
         for (unsigned direction = 0; file && direction < FACTS_DIRECTIONS; direction++) {

@@ -163,15 +163,13 @@ bool facts_is_memory(const struct log_file *file); // the file system is in memo
 // On average these took no longer than in memory, so differences between them do not come from the storage.
 bool facts_at_memory_speed(const struct facts_sum *sum);
 
-static inline void facts_sum_add(struct facts_sum *sum, uint64_t bytes, int64_t ns)
-{
+static inline void facts_sum_add(struct facts_sum *sum, uint64_t bytes, int64_t ns) {
     sum->calls++;
     sum->bytes += bytes;
     sum->ns += ns;
 }
 
-static inline void facts_sum_join(struct facts_sum *sum, const struct facts_sum *more)
-{
+static inline void facts_sum_join(struct facts_sum *sum, const struct facts_sum *more) {
     sum->calls += more->calls;
     sum->bytes += more->bytes;
     sum->ns += more->ns;

@@ -9,14 +9,10 @@ enum { ENOUGH = 4, PEERS = 4 };
 
 // --- a file that is slower than its peers
 
-static double byte_ns(const struct facts_sum *sum)
-{
-    return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0;
-}
+static double byte_ns(const struct facts_sum *sum) { return sum->bytes ? (double)sum->ns / (double)sum->bytes : 0; }
 
 // The median time per byte of files with requests of this size; 0 if there are too few of them.
-static double peers_ns(const struct facts *facts, unsigned direction, unsigned size, double *cost)
-{
+static double peers_ns(const struct facts *facts, unsigned direction, unsigned size, double *cost) {
     size_t count = 0;
     for (size_t i = 0; i < facts->files; i++) {
         const struct facts_file *file = facts->file[i];
@@ -36,8 +32,7 @@ struct slow {
     double stake_ns;
 };
 
-static void look_for_slow(const struct facts *facts, unsigned direction, double *cost, struct slow *slow)
-{
+static void look_for_slow(const struct facts *facts, unsigned direction, double *cost, struct slow *slow) {
     double peers[FACTS_SIZES];
     for (unsigned size = 0; size < FACTS_SIZES; size++) peers[size] = peers_ns(facts, direction, size, cost);
     for (size_t i = 0; i < facts->files; i++) {
@@ -52,8 +47,7 @@ static void look_for_slow(const struct facts *facts, unsigned direction, double 
     }
 }
 
-int find_slow_file(struct findings *findings, struct finding *finding)
-{
+int find_slow_file(struct findings *findings, struct finding *finding) {
     struct slow slow = {0};
     double *cost = malloc((findings->facts->files + 1) * sizeof *cost);
     RETURN_IF(!cost, -ENOMEM);
@@ -82,13 +76,9 @@ struct shared {
     double together;
 };
 
-static double rate(const struct facts_sum *sum)
-{
-    return sum->ns > 0 ? (double)sum->bytes / (double)sum->ns : 0;
-}
+static double rate(const struct facts_sum *sum) { return sum->ns > 0 ? (double)sum->bytes / (double)sum->ns : 0; }
 
-static void look_at_shared(const struct facts_file *file, unsigned direction, struct shared *shared)
-{
+static void look_at_shared(const struct facts_file *file, unsigned direction, struct shared *shared) {
     const struct facts_sum *alone = &file->together[direction].sum[0], *together = &file->together[direction].sum[1];
     if (alone->calls < ENOUGH || together->calls < ENOUGH || facts_at_memory_speed(&file->request[direction])) return;
     // Requests of different sizes cannot be compared.
@@ -98,8 +88,7 @@ static void look_at_shared(const struct facts_file *file, unsigned direction, st
     if (stake > shared->stake_ns) *shared = (struct shared){file, direction, stake, rate(alone), rate(together)};
 }
 
-int find_contention(struct findings *findings, struct finding *finding)
-{
+int find_contention(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     struct shared shared = {0};
     for (size_t i = 0; i < facts->files; i++) {

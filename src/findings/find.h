@@ -55,30 +55,21 @@ struct find_most find_most_at(const struct facts *facts, size_t offset);
 const struct facts_file *find_file_at(const struct facts *facts, size_t offset);
 
 // The part of the whole that the process with the most time has.
-static inline int64_t find_part_ns(const struct find_most *most, double whole_ns)
-{
+static inline int64_t find_part_ns(const struct find_most *most, double whole_ns) {
     return most->all.ns > 0 ? (int64_t)(whole_ns * ((double)most->ns / (double)most->all.ns)) : 0;
 }
 
 // Time of calls without data beyond the time in memory.
-static inline int64_t find_beyond_ns(const struct facts_sum *sum)
-{
+static inline int64_t find_beyond_ns(const struct facts_sum *sum) {
     int64_t ns = sum->ns - (int64_t)sum->calls * facts_memory_ns(0);
     return ns > 0 ? ns : 0;
 }
 
-static inline uint64_t find_mean(const struct facts_sum *sum)
-{
-    return sum->calls ? sum->bytes / sum->calls : 0;
-}
+static inline uint64_t find_mean(const struct facts_sum *sum) { return sum->calls ? sum->bytes / sum->calls : 0; }
 
 // Mean time of one of these calls.
-static inline struct human find_each(const struct facts_sum *sum)
-{
+static inline struct human find_each(const struct facts_sum *sum) {
     return human_seconds(sum->ns / (int64_t)sum->calls);
 }
 
-static inline const char *find_verb(unsigned direction)
-{
-    return direction == FACTS_WRITE ? "write" : "read";
-}
+static inline const char *find_verb(unsigned direction) { return direction == FACTS_WRITE ? "write" : "read"; }

@@ -125,23 +125,20 @@ static const struct row {
 // A smaller part of the run time is not worth a finding.
 #define LEAST_SHARE 0.005
 
-const char *finding_severity_name(enum finding_severity severity)
-{
+const char *finding_severity_name(enum finding_severity severity) {
     static const char *const names[] = {"low", "medium", "high"};
     return names[severity];
 }
 
 // --- shared by the functions
 
-static const char *make_text(struct findings *findings, const char *format, va_list arguments)
-{
+static const char *make_text(struct findings *findings, const char *format, va_list arguments) {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0) text = NULL;
     return text_list_take(&findings->texts, text) < 0 ? NULL : text;
 }
 
-const char *find_text(struct findings *findings, const char *format, ...)
-{
+const char *find_text(struct findings *findings, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const char *text = make_text(findings, format, arguments);
@@ -149,8 +146,8 @@ const char *find_text(struct findings *findings, const char *format, ...)
     return text;
 }
 
-void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format, ...)
-{
+void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format,
+                   ...) {
     size_t at = finding->evidences < FINDING_EVIDENCE ? finding->evidences++ : FINDING_EVIDENCE - 1;
     struct finding_evidence *evidence = &finding->evidence[at];
     *evidence = (struct finding_evidence){.phase = place.phase, .line = place.line};
@@ -163,8 +160,7 @@ void find_evidence(struct findings *findings, struct finding *finding, struct fi
     va_end(arguments);
 }
 
-uint32_t find_phase(const struct findings *findings, unsigned direction)
-{
+uint32_t find_phase(const struct findings *findings, unsigned direction) {
     const struct finding_phase *best = NULL;
     for (size_t i = 0; i < findings->phases; i++) {
         const struct finding_phase *phase = &findings->phase[i];
@@ -173,8 +169,7 @@ uint32_t find_phase(const struct findings *findings, unsigned direction)
     return best ? best->id : 0;
 }
 
-const char *find_line(const struct findings *findings, unsigned class)
-{
+const char *find_line(const struct findings *findings, unsigned class) {
     const struct facts_line *best = NULL;
     for (size_t i = 0; i < FACTS_LINES; i++) {
         const struct facts_line *line = &findings->facts->line[i];
@@ -183,19 +178,16 @@ const char *find_line(const struct findings *findings, unsigned class)
     return best ? best->line : NULL;
 }
 
-struct find_place find_transfers(const struct findings *findings, unsigned direction)
-{
+struct find_place find_transfers(const struct findings *findings, unsigned direction) {
     return (struct find_place){.phase = find_phase(findings, direction),
                                .line = find_line(findings, direction ? CLASS_WRITE : CLASS_READ)};
 }
 
-static const struct facts_sum *sum_at(const void *object, size_t offset)
-{
+static const struct facts_sum *sum_at(const void *object, size_t offset) {
     return (const struct facts_sum *)((const char *)object + offset);
 }
 
-struct find_most find_most_at(const struct facts *facts, size_t offset)
-{
+struct find_most find_most_at(const struct facts *facts, size_t offset) {
     struct find_most most = {.ns = -1};
     for (size_t i = 0; i < facts->processes; i++) {
         const struct facts_sum *sum = sum_at(&facts->process[i], offset);
@@ -208,8 +200,7 @@ struct find_most find_most_at(const struct facts *facts, size_t offset)
     return most;
 }
 
-const struct facts_file *find_file_at(const struct facts *facts, size_t offset)
-{
+const struct facts_file *find_file_at(const struct facts *facts, size_t offset) {
     const struct facts_file *best = NULL;
     int64_t most_ns = 0;
     for (size_t i = 0; i < facts->files; i++) {
@@ -223,8 +214,7 @@ const struct facts_file *find_file_at(const struct facts *facts, size_t offset)
 
 // --- phases
 
-static int add_phase(struct findings *findings, const struct model *model, uint32_t place)
-{
+static int add_phase(struct findings *findings, const struct model *model, uint32_t place) {
     const struct model_phase *phase = &model->phase[place];
     struct finding_phase *own = &findings->phase[findings->phases++];
     *own = (struct finding_phase){.id = place + 1, .ns = phase->duration_ns};
@@ -237,8 +227,7 @@ static int add_phase(struct findings *findings, const struct model *model, uint3
 }
 
 // Evidence is about phases that take long: the longest ones are enough.
-static int choose_phases(struct findings *findings, const struct model *model)
-{
+static int choose_phases(struct findings *findings, const struct model *model) {
     enum { MOST = 32 };
     uint32_t longest[MOST];
     size_t count = 0;
@@ -258,14 +247,12 @@ static int choose_phases(struct findings *findings, const struct model *model)
 
 // --- all findings
 
-static int compare(const void *a, const void *b)
-{
+static int compare(const void *a, const void *b) {
     const struct finding *left = a, *right = b;
     return left->ns > right->ns ? -1 : left->ns < right->ns;
 }
 
-static int try_row(struct findings *findings, const struct row *row, const char *log_path)
-{
+static int try_row(struct findings *findings, const struct row *row, const char *log_path) {
     FORWARD(array_room(findings->finding, findings->count));
     struct finding *finding = &findings->finding[findings->count];
     *finding = (struct finding){
@@ -284,8 +271,8 @@ static int try_row(struct findings *findings, const struct row *row, const char 
     return 0;
 }
 
-int findings_make(struct findings *findings, const struct facts *facts, const struct model *model, const char *log_path)
-{
+int findings_make(struct findings *findings, const struct facts *facts, const struct model *model,
+                  const char *log_path) {
     *findings = (struct findings){.facts = facts};
     if (model) FORWARD(choose_phases(findings, model));
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) FORWARD(try_row(findings, &table[i], log_path));
@@ -293,8 +280,7 @@ int findings_make(struct findings *findings, const struct facts *facts, const st
     return 0;
 }
 
-void findings_free(struct findings *findings)
-{
+void findings_free(struct findings *findings) {
     free(findings->finding);
     free(findings->phase);
     text_list_free(&findings->texts);

@@ -3,8 +3,7 @@
 
 enum { MANY = 16 }; // fewer calls are not a pattern
 
-static int64_t first_time_ns(const struct facts_process *process)
-{
+static int64_t first_time_ns(const struct facts_process *process) {
     struct facts_sum sum = {0};
     for (unsigned kind = 0; kind < FACTS_METAS; kind++) facts_sum_join(&sum, &process->meta[kind]);
     sum.calls -= process->opened_again.calls + process->stat_again.calls;
@@ -12,8 +11,7 @@ static int64_t first_time_ns(const struct facts_process *process)
     return find_beyond_ns(&sum);
 }
 
-int find_metadata(struct findings *findings, struct finding *finding)
-{
+int find_metadata(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most = NULL;
     struct facts_sum all = {0}, failed = {0};
@@ -55,8 +53,7 @@ int find_metadata(struct findings *findings, struct finding *finding)
 
 // Adds evidence: the process and file with the largest value of this counter (a member of struct facts_use).
 static void show_use(struct findings *findings, struct finding *finding, size_t counter, unsigned class,
-                     const char *what)
-{
+                     const char *what) {
     const struct facts *facts = findings->facts;
     const struct facts_use *use = NULL;
     uint32_t most = 0;
@@ -73,8 +70,7 @@ static void show_use(struct findings *findings, struct finding *finding, size_t 
                   "one process %s %s", what, human_count(most, "time").text);
 }
 
-int find_opens(struct findings *findings, struct finding *finding)
-{
+int find_opens(struct findings *findings, struct finding *finding) {
     struct find_most most = find_most_of(findings->facts, opened_again);
     if (!most.process || most.all.calls < MANY) return 0;
     // Each open needs a close, which takes time, too.
@@ -87,8 +83,7 @@ int find_opens(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-int find_stats(struct findings *findings, struct finding *finding)
-{
+int find_stats(struct findings *findings, struct finding *finding) {
     struct find_most most = find_most_of(findings->facts, stat_again);
     if (!most.process || most.all.calls < MANY) return 0;
     finding->ns = find_beyond_ns(&most.process->stat_again);
@@ -98,8 +93,7 @@ int find_stats(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-int find_syncs(struct findings *findings, struct finding *finding)
-{
+int find_syncs(struct findings *findings, struct finding *finding) {
     struct find_most most = find_most_of(findings->facts, sync_again);
     const struct facts_file *file = find_file_of(findings->facts, sync);
     if (!most.process || !file || most.all.calls < MANY) return 0;

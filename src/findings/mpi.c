@@ -6,8 +6,7 @@
 enum { EXCHANGES = 2, PIECE_NS = 300, COPY_NS_PER_KIB = 1500, LEAST_EXCHANGE_NS = 20000, BUFFER_BYTES = 4 << 20 };
 
 // Time of one communication call in this job, taken from the rank that waits least in them.
-static double exchange_ns(const struct facts *facts)
-{
+static double exchange_ns(const struct facts *facts) {
     double least = 0;
     for (size_t i = 0; i < facts->processes; i++) {
         struct facts_sum sum = facts->process[i].comm[COMM_SYNCHRONISING];
@@ -21,8 +20,7 @@ static double exchange_ns(const struct facts *facts)
 // --- independent calls with many pieces
 
 // Typical time of requests that have the mean size of this sum, whatever their other properties.
-static int64_t typical_ns(const struct facts *facts, unsigned direction, const struct facts_sum *sum)
-{
+static int64_t typical_ns(const struct facts *facts, unsigned direction, const struct facts_sum *sum) {
     static const struct facts_cell empty;
     const struct facts_cell *most = &empty;
     unsigned size = facts_size(find_mean(sum));
@@ -38,16 +36,14 @@ static int64_t typical_ns(const struct facts *facts, unsigned direction, const s
 // Time that the process would need with collective calls: the exchange, and its share of large requests that take as
 // long as one does now.
 static double collective_ns(const struct facts *facts, const struct facts_process *process, unsigned direction,
-                            int64_t request_ns)
-{
+                            int64_t request_ns) {
     const struct facts_sum *own = &process->mpi[direction][0], *below = &process->below[direction][direction][0];
     double large = (double)(own->bytes / BUFFER_BYTES) + (double)own->calls;
     return (double)own->calls * EXCHANGES * exchange_ns(facts) + (double)own->bytes / 1024 * COPY_NS_PER_KIB +
            (double)below->calls * PIECE_NS + large * (double)request_ns;
 }
 
-int find_independent(struct findings *findings, struct finding *finding)
-{
+int find_independent(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     unsigned direction = FACTS_WRITE;
     struct find_most most = find_most_of(facts, below[FACTS_WRITE][FACTS_WRITE][0]);
@@ -81,8 +77,7 @@ int find_independent(struct findings *findings, struct finding *finding)
 
 // --- collective calls that cost more than they save
 
-static int64_t least_collective_ns(const struct facts *facts, unsigned direction, const struct facts_process **least)
-{
+static int64_t least_collective_ns(const struct facts *facts, unsigned direction, const struct facts_process **least) {
     uint64_t most_calls = 0;
     *least = NULL;
     for (size_t i = 0; i < facts->processes; i++) {
@@ -97,8 +92,7 @@ static int64_t least_collective_ns(const struct facts *facts, unsigned direction
     return *least ? (*least)->mpi[direction][1].ns : 0;
 }
 
-static struct facts_sum below_collective(const struct facts *facts, unsigned direction)
-{
+static struct facts_sum below_collective(const struct facts *facts, unsigned direction) {
     struct facts_sum sum = {0};
     for (size_t i = 0; i < facts->processes; i++)
         facts_sum_join(&sum, &facts->process[i].below[direction][direction][1]);
@@ -108,8 +102,7 @@ static struct facts_sum below_collective(const struct facts *facts, unsigned dir
 // Time that the process would need alone. Requests at about memory speed would be as fast when small. For slower ones
 // it is unknown how much of their time is latency, so all of it counts as latency.
 static double alone_ns(const struct facts *facts, const struct facts_process *process, unsigned direction,
-                       const struct facts_sum *below)
-{
+                       const struct facts_sum *below) {
     const struct facts_sum *own = &process->mpi[direction][1];
     double pieces = (double)process->pieces[direction][1];
     int64_t each_ns = typical_ns(facts, direction, below);
@@ -119,8 +112,7 @@ static double alone_ns(const struct facts *facts, const struct facts_process *pr
     return pieces * way + (double)own->bytes * by_bytes;
 }
 
-int find_collective(struct findings *findings, struct finding *finding)
-{
+int find_collective(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *least[FACTS_DIRECTIONS];
     int64_t ns[FACTS_DIRECTIONS] = {least_collective_ns(facts, FACTS_READ, &least[FACTS_READ]),
@@ -148,8 +140,7 @@ int find_collective(struct findings *findings, struct finding *finding)
 
 // --- data sieving
 
-int find_sieving(struct findings *findings, struct finding *finding)
-{
+int find_sieving(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most = NULL;
     int64_t most_ns = -1;

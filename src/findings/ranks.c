@@ -4,18 +4,15 @@
 
 #include "findings/find.h"
 
-static int64_t request_ns(const struct facts_process *process)
-{
+static int64_t request_ns(const struct facts_process *process) {
     return process->request[FACTS_READ].ns + process->request[FACTS_WRITE].ns;
 }
 
-static uint64_t own_bytes(const struct facts_process *process)
-{
+static uint64_t own_bytes(const struct facts_process *process) {
     return process->own[FACTS_READ].bytes + process->own[FACTS_WRITE].bytes;
 }
 
-int find_one_rank(struct findings *findings, struct finding *finding)
-{
+int find_one_rank(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *most = NULL;
     uint64_t all = 0;
@@ -48,15 +45,13 @@ struct rank_time {
     uint64_t bytes;
 };
 
-static int compare_times(const void *a, const void *b)
-{
+static int compare_times(const void *a, const void *b) {
     const struct rank_time *left = a, *right = b;
     return left->ns < right->ns ? -1 : left->ns > right->ns;
 }
 
 // Ranks with requests, sorted by their time.
-static struct rank_time *ranks_by_time(const struct facts *facts, size_t *count)
-{
+static struct rank_time *ranks_by_time(const struct facts *facts, size_t *count) {
     struct rank_time *time = malloc((facts->processes + 1) * sizeof *time);
     *count = 0;
     for (size_t i = 0; time && i < facts->processes; i++) {
@@ -70,8 +65,7 @@ static struct rank_time *ranks_by_time(const struct facts *facts, size_t *count)
 }
 
 static int say_slow_rank(struct findings *findings, struct finding *finding, const struct rank_time *slowest,
-                         const struct rank_time *middle)
-{
+                         const struct rank_time *middle) {
     const struct log_process *process = slowest->process->process;
     finding->ns = slowest->ns - middle->ns;
     double times = (double)slowest->ns / (double)middle->ns;
@@ -85,8 +79,7 @@ static int say_slow_rank(struct findings *findings, struct finding *finding, con
     return 1;
 }
 
-int find_slow_rank(struct findings *findings, struct finding *finding)
-{
+int find_slow_rank(struct findings *findings, struct finding *finding) {
     size_t count;
     struct rank_time *time = ranks_by_time(findings->facts, &count);
     RETURN_IF(!time, -ENOMEM);
@@ -105,8 +98,7 @@ int find_slow_rank(struct findings *findings, struct finding *finding)
 
 // --- waiting
 
-int find_waiting(struct findings *findings, struct finding *finding)
-{
+int find_waiting(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     const struct facts_process *busiest = NULL, *waits = NULL;
     double wait_ns = 0, io_ns = 0, ranks = 0;

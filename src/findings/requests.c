@@ -5,8 +5,7 @@
 enum { ENOUGH = 8 }; // calls needed for a comparison
 
 // Nanoseconds per byte in large requests of this direction; 0 if there are too few.
-static double byte_ns(const struct facts *facts, unsigned direction)
-{
+static double byte_ns(const struct facts *facts, unsigned direction) {
     double best = 0;
     for (unsigned size = FACTS_SMALL_SIZE; size < FACTS_SIZES; size++) {
         for (unsigned order = 0; order < FACTS_ORDERS; order++) {
@@ -22,8 +21,7 @@ static double byte_ns(const struct facts *facts, unsigned direction)
 }
 
 // Time of the requests in a cell beyond what their bytes take in large requests, or in memory.
-static double excess_ns(const struct facts_cell *cell, double each_byte_ns)
-{
+static double excess_ns(const struct facts_cell *cell, double each_byte_ns) {
     uint64_t mean = find_mean(&cell->sum);
     double least = (double)facts_memory_ns(mean), by_bytes = (double)mean * each_byte_ns;
     double more = (double)facts_typical_ns(cell) - (by_bytes > least ? by_bytes : least);
@@ -31,8 +29,7 @@ static double excess_ns(const struct facts_cell *cell, double each_byte_ns)
 }
 
 // Time that requests lost because they took longer than similar ones.
-static double against(const struct facts_cell *cell, const struct facts_cell *other)
-{
+static double against(const struct facts_cell *cell, const struct facts_cell *other) {
     if (cell->sum.calls < ENOUGH || other->sum.calls < ENOUGH) return 0;
     double more = (double)(facts_typical_ns(cell) - facts_typical_ns(other));
     return more > 0 ? more * (double)cell->sum.calls : 0;
@@ -47,15 +44,13 @@ struct place {
     double each_byte_ns; // in large requests
 };
 
-static double small_ns(cells of, const struct place *at)
-{
+static double small_ns(cells of, const struct place *at) {
     if (at->size >= FACTS_SMALL_SIZE || at->order == FACTS_RANDOM) return 0;
     return excess_ns(&of[at->order][at->unaligned][at->switched], at->each_byte_ns);
 }
 
 // Compared with requests of the same size in order; if there are none, with large ones and memory.
-static double random_ns(cells of, const struct place *at)
-{
+static double random_ns(cells of, const struct place *at) {
     const struct facts_cell *cell = &of[FACTS_RANDOM][at->unaligned][at->switched];
     const struct facts_cell *in_order = &of[FACTS_NEXT][at->unaligned][at->switched];
     if (at->order != FACTS_RANDOM || cell->sum.calls < ENOUGH) return 0;
@@ -63,13 +58,11 @@ static double random_ns(cells of, const struct place *at)
     return at->size < FACTS_SMALL_SIZE ? excess_ns(cell, at->each_byte_ns) : 0;
 }
 
-static double unaligned_ns(cells of, const struct place *at)
-{
+static double unaligned_ns(cells of, const struct place *at) {
     return at->unaligned ? against(&of[at->order][1][at->switched], &of[at->order][0][at->switched]) : 0;
 }
 
-static double switched_ns(cells of, const struct place *at)
-{
+static double switched_ns(cells of, const struct place *at) {
     return at->switched ? against(&of[at->order][at->unaligned][1], &of[at->order][at->unaligned][0]) : 0;
 }
 
@@ -78,13 +71,9 @@ struct pattern {
     size_t process, file; // offsets of the sums of these requests, by direction
 };
 #define PATTERN(name)                                                                                                  \
-    (struct pattern)                                                                                                   \
-    {                                                                                                                  \
-        name##_ns, offsetof(struct facts_process, name), offsetof(struct facts_file, name)                             \
-    }
+    (struct pattern) { name##_ns, offsetof(struct facts_process, name), offsetof(struct facts_file, name) }
 
-static double lost_ns(const struct facts *facts, const struct pattern *pattern, unsigned direction)
-{
+static double lost_ns(const struct facts *facts, const struct pattern *pattern, unsigned direction) {
     struct place at = {.each_byte_ns = byte_ns(facts, direction)};
     double sum = 0;
     for (at.size = 0; at.size < FACTS_SIZES; at.size++) {
@@ -107,8 +96,7 @@ struct loss {
     const struct facts_file *file;
 };
 
-static bool find_loss(const struct facts *facts, struct finding *finding, struct pattern pattern, struct loss *loss)
-{
+static bool find_loss(const struct facts *facts, struct finding *finding, struct pattern pattern, struct loss *loss) {
     for (unsigned i = 0; i < FACTS_DIRECTIONS; i++) loss->ns[i] = lost_ns(facts, &pattern, i);
     loss->direction = loss->ns[FACTS_WRITE] >= loss->ns[FACTS_READ];
     size_t offset = loss->direction * sizeof(struct facts_sum);
@@ -121,8 +109,7 @@ static bool find_loss(const struct facts *facts, struct finding *finding, struct
 // --- small requests in order
 
 // The MPI-IO calls that made these requests.
-static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction, struct facts_sum *below)
-{
+static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction, struct facts_sum *below) {
     struct facts_sum calls = {0};
     for (size_t i = 0; i < facts->processes; i++) {
         for (unsigned collective = 0; collective < 2; collective++) {
@@ -134,8 +121,7 @@ static struct facts_sum mpi_calls(const struct facts *facts, unsigned direction,
 }
 
 static void say_small(struct findings *findings, struct finding *finding, unsigned direction,
-                      const struct find_most *most)
-{
+                      const struct find_most *most) {
     struct facts_sum below = {0}, calls = mpi_calls(findings->facts, direction, &below);
     if (!calls.calls || below.calls < 4 * calls.calls || below.calls * 2 < most->all.calls) {
         finding->title = find_text(findings, "%s of %s on average, one after the other",
@@ -155,8 +141,7 @@ static void say_small(struct findings *findings, struct finding *finding, unsign
                   human_count(below.calls, find_verb(direction)).text, human_bytes(find_mean(&below)).text);
 }
 
-static void show_small(struct findings *findings, struct finding *finding, unsigned direction)
-{
+static void show_small(struct findings *findings, struct finding *finding, unsigned direction) {
     struct find_place place = find_transfers(findings, direction);
     place.file = find_file_of(findings->facts, small[direction]);
     if (!place.file) return;
@@ -165,8 +150,7 @@ static void show_small(struct findings *findings, struct finding *finding, unsig
                   human_bytes(find_mean(sum)).text, find_each(sum).text);
 }
 
-int find_small_requests(struct findings *findings, struct finding *finding)
-{
+int find_small_requests(struct findings *findings, struct finding *finding) {
     const struct facts *facts = findings->facts;
     struct loss loss;
     if (!find_loss(facts, finding, PATTERN(small), &loss)) return 0;
@@ -183,8 +167,7 @@ int find_small_requests(struct findings *findings, struct finding *finding)
 
 // --- the others
 
-int find_random(struct findings *findings, struct finding *finding)
-{
+int find_random(struct findings *findings, struct finding *finding) {
     struct loss loss;
     if (!find_loss(findings->facts, finding, PATTERN(random), &loss)) return 0;
     struct find_place place = find_transfers(findings, loss.direction);
@@ -199,8 +182,7 @@ int find_random(struct findings *findings, struct finding *finding)
 }
 
 // The number of aligned calls that are faster than unaligned ones.
-static uint64_t aligned_calls(const struct facts *facts, unsigned direction)
-{
+static uint64_t aligned_calls(const struct facts *facts, unsigned direction) {
     uint64_t calls = 0;
     for (unsigned size = 0; size < FACTS_SIZES; size++) {
         for (unsigned rest = 0; rest < 2 * FACTS_ORDERS; rest++) {
@@ -211,8 +193,7 @@ static uint64_t aligned_calls(const struct facts *facts, unsigned direction)
     return calls;
 }
 
-int find_unaligned(struct findings *findings, struct finding *finding)
-{
+int find_unaligned(struct findings *findings, struct finding *finding) {
     struct loss loss;
     if (!find_loss(findings->facts, finding, PATTERN(unaligned), &loss)) return 0;
     const struct facts_file *file = loss.file;
@@ -228,8 +209,7 @@ int find_unaligned(struct findings *findings, struct finding *finding)
     return 1;
 }
 
-int find_switching(struct findings *findings, struct finding *finding)
-{
+int find_switching(struct findings *findings, struct finding *finding) {
     struct loss loss;
     if (!find_loss(findings->facts, finding, PATTERN(switched), &loss)) return 0;
     finding->title =

@@ -5,8 +5,7 @@
 
 #include "findings/find.h"
 
-static bool is_control(const char *text)
-{
+static bool is_control(const char *text) {
     for (; *text; text++) {
         if ((unsigned char)*text < 0x20 || *text == 0x7f) return true;
     }
@@ -14,8 +13,7 @@ static bool is_control(const char *text)
 }
 
 // Control characters need the quotes of bash, because no terminal should get them.
-static void put_quoted(FILE *out, const char *text)
-{
+static void put_quoted(FILE *out, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     bool control = is_control(text);
     if (*text && !text[strspn(text, plain)]) {
@@ -39,8 +37,7 @@ static void put_quoted(FILE *out, const char *text)
 }
 
 // --file expects a pattern.
-static char *as_pattern(const char *name)
-{
+static char *as_pattern(const char *name) {
     char *pattern = malloc(2 * strlen(name) + 1), *at = pattern;
     for (; pattern && *name; *at++ = *name++) {
         if (strchr("*?[\\", *name)) *at++ = '\\';
@@ -49,16 +46,14 @@ static char *as_pattern(const char *name)
     return pattern;
 }
 
-static char *known_file(const struct finding *finding)
-{
+static char *known_file(const struct finding *finding) {
     for (size_t i = 0; i < finding->evidences; i++) {
         if (finding->evidence[i].file) return as_pattern(finding->evidence[i].file->name);
     }
     return strdup("FILE");
 }
 
-const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path)
-{
+const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path) {
     char *text = NULL, *file = known_file(finding);
     size_t len;
     FILE *out = file ? open_memstream(&text, &len) : NULL;

@@ -21,30 +21,23 @@ enum {
 
 enum { CODEC_NONE = 0, CODEC_ZSTD = 1, KNOWN_FEATURES = FEATURE_MPI };
 
-static void put_uint(uint8_t *out, uint64_t value, unsigned len)
-{
+static void put_uint(uint8_t *out, uint64_t value, unsigned len) {
     for (unsigned i = 0; i < len; i++) out[i] = (uint8_t)(value >> 8 * i);
 }
 
-static uint64_t get_uint(const uint8_t *in, unsigned len)
-{
+static uint64_t get_uint(const uint8_t *in, unsigned len) {
     uint64_t value = 0;
     for (unsigned i = 0; i < len; i++) value |= (uint64_t)in[i] << 8 * i;
     return value;
 }
 
-static void put_hash(uint8_t *out, const uint8_t *data, size_t len)
-{
-    put_uint(out, XXH64(data, len, 0), 8);
-}
+static void put_hash(uint8_t *out, const uint8_t *data, size_t len) { put_uint(out, XXH64(data, len, 0), 8); }
 
-static bool hash_matches(const uint8_t *in, const uint8_t *data, size_t len)
-{
+static bool hash_matches(const uint8_t *in, const uint8_t *data, size_t len) {
     return get_uint(in, 8) == XXH64(data, len, 0);
 }
 
-void log_header_put(uint8_t out[LOG_HEADER_BYTES], const struct log_header *header)
-{
+void log_header_put(uint8_t out[LOG_HEADER_BYTES], const struct log_header *header) {
     memset(out, 0, LOG_HEADER_BYTES);
     memcpy(out, header_magic, 8);
     put_uint(out + 8, header->version, 2);
@@ -56,8 +49,7 @@ void log_header_put(uint8_t out[LOG_HEADER_BYTES], const struct log_header *head
     put_hash(out + 56, out, 56);
 }
 
-int log_header_get(const uint8_t in[LOG_HEADER_BYTES], struct log_header *header)
-{
+int log_header_get(const uint8_t in[LOG_HEADER_BYTES], struct log_header *header) {
     RETURN_IF(memcmp(in, header_magic, 8) != 0, ERR_FORMAT);
     RETURN_IF(!hash_matches(in + 56, in, 56), ERR_CHECKSUM);
     header->version = (uint16_t)get_uint(in + 8, 2);
@@ -71,8 +63,7 @@ int log_header_get(const uint8_t in[LOG_HEADER_BYTES], struct log_header *header
     return 0;
 }
 
-void log_block_put(uint8_t out[LOG_BLOCK_HEADER_BYTES], const struct log_block *block)
-{
+void log_block_put(uint8_t out[LOG_BLOCK_HEADER_BYTES], const struct log_block *block) {
     memset(out, 0, LOG_BLOCK_HEADER_BYTES);
     memcpy(out, block_magic, 8);
     put_uint(out + 8, block->type, 2);
@@ -92,8 +83,7 @@ void log_block_put(uint8_t out[LOG_BLOCK_HEADER_BYTES], const struct log_block *
     put_hash(out + 88, out, 88);
 }
 
-int log_block_get(const uint8_t in[LOG_BLOCK_HEADER_BYTES], struct log_block *block)
-{
+int log_block_get(const uint8_t in[LOG_BLOCK_HEADER_BYTES], struct log_block *block) {
     RETURN_IF(memcmp(in, block_magic, 8) != 0, ERR_FORMAT);
     RETURN_IF(!hash_matches(in + 88, in, 88), ERR_CHECKSUM);
     block->type = (uint16_t)get_uint(in + 8, 2);
@@ -114,16 +104,14 @@ int log_block_get(const uint8_t in[LOG_BLOCK_HEADER_BYTES], struct log_block *bl
     return 0;
 }
 
-void log_trailer_put(uint8_t out[LOG_TRAILER_BYTES], uint64_t index_offset)
-{
+void log_trailer_put(uint8_t out[LOG_TRAILER_BYTES], uint64_t index_offset) {
     memset(out, 0, LOG_TRAILER_BYTES);
     put_uint(out, index_offset, 8);
     put_hash(out + 16, out, 16);
     memcpy(out + 24, trailer_magic, 8);
 }
 
-int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
-{
+int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset) {
     RETURN_IF(memcmp(in + 24, trailer_magic, 8) != 0, ERR_FORMAT);
     RETURN_IF(!hash_matches(in + 16, in, 16), ERR_CHECKSUM);
     *index_offset = get_uint(in, 8);
@@ -131,8 +119,7 @@ int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
 }
 
 // Data that does not shrink is stored as it is, so that stored_len never exceeds raw_len.
-int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out)
-{
+int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out) {
     RETURN_IF(len > LOG_BLOCK_MAX_RAW, ERR_LIMIT);
     size_t room = ZSTD_compressBound(len);
     uint8_t *stored = bytes_reserve(out, room);
@@ -152,8 +139,7 @@ int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, str
     return 0;
 }
 
-int log_block_load(const struct log_block *block, const uint8_t *stored, struct bytes *raw)
-{
+int log_block_load(const struct log_block *block, const uint8_t *stored, struct bytes *raw) {
     raw->len = 0;
     RETURN_IF(block->raw_len > LOG_BLOCK_MAX_RAW || block->stored_len > block->raw_len, ERR_FORMAT);
     RETURN_IF(XXH64(stored, block->stored_len, 0) != block->payload_hash, ERR_CHECKSUM);

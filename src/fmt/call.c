@@ -18,41 +18,26 @@ static const char *const class_names[CLASS_COUNT] = {
     [CLASS_SYNC] = "sync", [CLASS_SEEK] = "seek",   [CLASS_META] = "meta",
 };
 
-static int find(const char *const *names, unsigned count, const char *name)
-{
+static int find(const char *const *names, unsigned count, const char *name) {
     for (unsigned i = 0; i < count; i++) {
         if (names[i] && strcmp(names[i], name) == 0) return (int)i;
     }
     return ERR_NOTHING;
 }
 
-const char *call_layer_name(unsigned layer)
-{
-    return layer < LAYER_COUNT ? layer_names[layer] : NULL;
-}
+const char *call_layer_name(unsigned layer) { return layer < LAYER_COUNT ? layer_names[layer] : NULL; }
 
-const char *call_class_name(unsigned class)
-{
-    return class < CLASS_COUNT ? class_names[class] : NULL;
-}
+const char *call_class_name(unsigned class) { return class < CLASS_COUNT ? class_names[class] : NULL; }
 
-int call_layer_find(const char *name)
-{
-    return find(layer_names, LAYER_COUNT, name);
-}
+int call_layer_find(const char *name) { return find(layer_names, LAYER_COUNT, name); }
 
-int call_class_find(const char *name)
-{
-    return find(class_names, CLASS_COUNT, name);
-}
+int call_class_find(const char *name) { return find(class_names, CLASS_COUNT, name); }
 
-static bool has_name(unsigned id, const char *name)
-{
+static bool has_name(unsigned id, const char *name) {
     return id < call_table_len && call_table[id].name && strcmp(call_table[id].name, name) == 0;
 }
 
-uint16_t call_find(const char *name, unsigned hint)
-{
+uint16_t call_find(const char *name, unsigned hint) {
     if (has_name(hint, name)) return (uint16_t)hint;
     for (unsigned id = 1; id < call_table_len; id++) {
         if (has_name(id, name)) return (uint16_t)id;

@@ -37,15 +37,14 @@ _Static_assert(SOURCE_END <= UINT8_MAX, "a row's source fits");
 _Static_assert(sizeof posix_rows / sizeof *posix_rows <= COUNTERS_MAX_VALUES, "the longest list fits");
 
 // Frequent values come first, smaller ones first among equals.
-static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b)
-{
+static bool ranks_before(const struct counters_common *common, unsigned a, unsigned b) {
     if (common->count[a] != common->count[b]) return common->count[a] > common->count[b];
     return common->value[a] < common->value[b];
 }
 
 // The most frequent values and their counts; 0 and 0 if there are fewer.
-static void select_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP], uint64_t count[COUNTERS_TOP])
-{
+static void select_top(const struct counters_common *common, uint64_t value[COUNTERS_TOP],
+                       uint64_t count[COUNTERS_TOP]) {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
     for (unsigned i = 0; i < used; i++) {
         unsigned place = 0; // how many values rank before it
@@ -56,8 +55,7 @@ static void select_top(const struct counters_common *common, uint64_t value[COUN
     }
 }
 
-static void set_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE_END])
-{
+static void set_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE_END]) {
     values[SOURCE_FASTEST_RANK] = (uint64_t)ranks->fastest.rank;
     values[SOURCE_FASTEST_RANK_BYTES] = ranks->fastest.bytes;
     values[SOURCE_FASTEST_RANK_TIME] = ranks->fastest.time;
@@ -66,15 +64,13 @@ static void set_ranks(const struct counters_ranks *ranks, uint64_t values[SOURCE
     values[SOURCE_SLOWEST_RANK_TIME] = ranks->slowest.time;
 }
 
-static bool is_time(unsigned source)
-{
+static bool is_time(unsigned source) {
     return source == SOURCE_FASTEST_RANK_TIME || source == SOURCE_SLOWEST_RANK_TIME || counter_is_moment(source) ||
            counter_is_span(source);
 }
 
 static struct counters_value list_value(const struct value_row *row, const uint64_t values[SOURCE_END],
-                                        const struct counters_ranks *ranks)
-{
+                                        const struct counters_ranks *ranks) {
     struct counters_value value = {.name = row->name, .is_real = true};
     switch (row->source) {
     case SOURCE_VARIANCE_RANK_TIME: value.real = ranks ? ranks->variance_time : 0; break;
@@ -90,8 +86,7 @@ static struct counters_value list_value(const struct value_row *row, const uint6
 }
 
 size_t counters_list(const struct counters *c, const struct counters_ranks *ranks, unsigned layer,
-                     struct counters_value out[COUNTERS_MAX_VALUES])
-{
+                     struct counters_value out[COUNTERS_MAX_VALUES]) {
     if (layer >= LAYER_COUNT) return 0;
     uint64_t values[SOURCE_END] = {[SOURCE_MEM_ALIGNMENT] = 8};
     memcpy(values, c->value, sizeof c->value);

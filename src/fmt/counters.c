@@ -12,16 +12,14 @@ enum { READING, WRITING };
 // The sums of time: offsets from COUNTER_READ_TIME, COUNTER_READ_BUSY_UNTIL and so on.
 enum time_sum { TIME_READ, TIME_WRITE, TIME_META };
 
-static enum call_count count_of(uint32_t call, uint32_t flags)
-{
+static enum call_count count_of(uint32_t call, uint32_t flags) {
     if (call >= call_table_len) return COUNT_NONE;
     enum call_count count = call_table[call].count;
     if (count != COUNT_FCNTL) return count;
     return flags == F_DUPFD || flags == F_DUPFD_CLOEXEC ? COUNT_DUP : COUNT_NONE;
 }
 
-unsigned counters_layer(uint32_t call, uint32_t flags)
-{
+unsigned counters_layer(uint32_t call, uint32_t flags) {
     enum call_count count = count_of(call, flags);
     if (count == COUNT_NONE) return LAYER_NONE;
     if (count == COUNT_FILENO) return LAYER_POSIX;
@@ -29,13 +27,9 @@ unsigned counters_layer(uint32_t call, uint32_t flags)
     return layer == LAYER_POSIX || layer == LAYER_STDIO || layer == LAYER_MPIIO ? layer : LAYER_NONE;
 }
 
-bool counters_has_target(uint32_t call)
-{
-    return count_of(call, 0) == COUNT_RENAME;
-}
+bool counters_has_target(uint32_t call) { return count_of(call, 0) == COUNT_RENAME; }
 
-bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count)
-{
+bool counters_common_add(struct counters_common *common, uint64_t value, uint64_t count) {
     unsigned used = common->used < COUNTERS_CANDIDATES ? (unsigned)common->used : COUNTERS_CANDIDATES;
     const uint64_t *at = common->value;
     unsigned i = 0;
@@ -52,16 +46,14 @@ bool counters_common_add(struct counters_common *common, uint64_t value, uint64_
     return true;
 }
 
-static void add_moments(uint64_t *first, uint64_t *last, uint64_t start, uint64_t end)
-{
+static void add_moments(uint64_t *first, uint64_t *last, uint64_t start, uint64_t end) {
     if (start == 0) start = 1; // 0 means never
     if (*first == 0 || start < *first) *first = start;
     if (end > *last) *last = end;
 }
 
 // Adds the part of a call that lies after the end of the last call of its kind.
-static void add_time(uint64_t *v, enum time_sum sum, uint64_t start, uint64_t end)
-{
+static void add_time(uint64_t *v, enum time_sum sum, uint64_t start, uint64_t end) {
     uint64_t *busy_until = &v[COUNTER_READ_BUSY_UNTIL + sum];
     if (!v[COUNTER_READ_FIRST_END + sum]) {
         v[COUNTER_READ_FIRST_START + sum] = start;
@@ -72,8 +64,7 @@ static void add_time(uint64_t *v, enum time_sum sum, uint64_t start, uint64_t en
     *busy_until = end;
 }
 
-static unsigned size_bin(uint64_t size)
-{
+static unsigned size_bin(uint64_t size) {
     static const uint64_t upper[COUNTERS_BINS - 1] = {
         100, 1 << 10, 10 << 10, 100 << 10, 1 << 20, 4 << 20, 10 << 20, 100 << 20, 1 << 30,
     };
@@ -82,16 +73,14 @@ static unsigned size_bin(uint64_t size)
     return bin;
 }
 
-static bool is_multiple(uint64_t offset, uint32_t of)
-{
+static bool is_multiple(uint64_t offset, uint32_t of) {
     if ((of & (of - 1)) == 0) return (offset & (of - 1)) == 0; // saves the division
     return offset % of == 0;
 }
 
 // Compares the offset of an access with the last byte of the access before it, and returns the gap between them. The
 // offsets are signed: an empty access at the start of a file ends at -1.
-static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int64_t offset)
-{
+static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int64_t offset) {
     if (offset > last) v[COUNTER_SEQ_READS + kind]++;
     if (offset - 1 == last) v[COUNTER_CONSEC_READS + kind]++;
     return offset > last && last != 0 ? (uint64_t)offset - (uint64_t)last - 1 : 0;
@@ -104,16 +93,14 @@ struct stride_run {
     struct counters_left_out *missed;
 };
 
-static void end_stride_run(struct counters *c, struct stride_run *run)
-{
+static void end_stride_run(struct counters *c, struct stride_run *run) {
     if (!run->count || counters_common_add(&c->strides, run->stride, run->count)) return;
     run->missed->stride[run->missed->strides] = run->stride;
     run->missed->stride_count[run->missed->strides++] = run->count;
 }
 
 static void add_positions(struct counters *c, const struct counters_input *in, unsigned kind,
-                          const struct counters_access *access, unsigned count, struct counters_left_out *missed)
-{
+                          const struct counters_access *access, unsigned count, struct counters_left_out *missed) {
     uint64_t *v = c->value, bytes = (uint64_t)in->result;
     struct stride_run run = {.missed = missed};
     int64_t last = (int64_t)v[COUNTER_LAST_BYTE_READ + kind], most = (int64_t)v[COUNTER_MAX_BYTE_READ + kind];
@@ -141,15 +128,13 @@ static void add_positions(struct counters *c, const struct counters_input *in, u
 }
 
 // The counter of reads; the one of writes is the next.
-static enum counter mpiio_access(const struct call_info *call)
-{
+static enum counter mpiio_access(const struct call_info *call) {
     static const uint8_t counter[] = {[FORM_NONBLOCKING] = COUNTER_NB_READS, [FORM_SPLIT] = COUNTER_SPLIT_READS};
     if (call->form != FORM_BLOCKING) return counter[call->form];
     return call->traits & CALL_COLLECTIVE ? COUNTER_COLL_READS : COUNTER_INDEP_READS;
 }
 
-static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct counters_access *access, unsigned count)
-{
+static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct counters_access *access, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         uint64_t start = access[i].start, end = start + access[i].duration;
         add_moments(&v[COUNTER_READ_START + kind], &v[COUNTER_READ_END + kind], start, end);
@@ -161,8 +146,7 @@ static void add_times(uint64_t *v, unsigned kind, uint64_t size, const struct co
 }
 
 void counters_add_run(struct counters *c, const struct counters_input *in, const struct counters_access *access,
-                      unsigned count, struct counters_left_out *missed)
-{
+                      unsigned count, struct counters_left_out *missed) {
     uint64_t *v = c->value;
     const struct call_info *call = &call_table[in->call];
     unsigned kind = call->count == COUNT_READ ? READING : WRITING;
@@ -186,22 +170,19 @@ void counters_add_run(struct counters *c, const struct counters_input *in, const
     }
 }
 
-bool counters_is_access(uint32_t call)
-{
+bool counters_is_access(uint32_t call) {
     enum call_count count = count_of(call, 0);
     return count == COUNT_READ || count == COUNT_WRITE;
 }
 
-static unsigned add_access(struct counters *c, const struct counters_input *in)
-{
+static unsigned add_access(struct counters *c, const struct counters_input *in) {
     const struct counters_access access = {in->offset, in->start, in->duration};
     struct counters_left_out missed;
     counters_add_run(c, in, &access, 1, &missed);
     return (missed.sizes ? MISSED_SIZE : 0) | (missed.strides ? MISSED_STRIDE : 0);
 }
 
-static void add_open(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
-{
+static void add_open(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end) {
     v[COUNTER_OPENS]++;
     if (count == COUNT_DUP) v[COUNTER_DUPS]++;
     if (count == COUNT_FILENO) v[COUNTER_FILENOS]++;
@@ -221,8 +202,7 @@ static void add_open(uint64_t *v, const struct counters_input *in, enum call_cou
     }
 }
 
-static void add_rename(uint64_t *v, const struct counters_input *in)
-{
+static void add_rename(uint64_t *v, const struct counters_input *in) {
     if (in->is_target) {
         v[COUNTER_RENAME_TARGETS]++;
         v[COUNTER_RENAMED_FROM] = in->renamed_from;
@@ -232,8 +212,7 @@ static void add_rename(uint64_t *v, const struct counters_input *in)
 }
 
 // As in Darshan, syncs count as time of writing, and the time of mappings does not count.
-static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end)
-{
+static void add_other(uint64_t *v, const struct counters_input *in, enum call_count count, uint64_t end) {
     static const uint8_t counter[] = {
         [COUNT_SEEK] = COUNTER_SEEKS,   [COUNT_STAT] = COUNTER_STATS,     [COUNT_MMAP] = COUNTER_MMAPS,
         [COUNT_FSYNC] = COUNTER_FSYNCS, [COUNT_FDSYNC] = COUNTER_FDSYNCS, [COUNT_FLUSH] = COUNTER_FLUSHES,
@@ -249,8 +228,7 @@ static void add_other(uint64_t *v, const struct counters_input *in, enum call_co
     if (count != COUNT_MMAP) add_time(v, durable ? TIME_WRITE : TIME_META, in->start, end);
 }
 
-unsigned counters_add(struct counters *c, const struct counters_input *in)
-{
+unsigned counters_add(struct counters *c, const struct counters_input *in) {
     enum call_count count = count_of(in->call, in->flags);
     uint64_t end = in->start + in->duration;
     if (in->block_size) c->value[COUNTER_FILE_ALIGNMENT] = in->block_size;
@@ -268,8 +246,7 @@ unsigned counters_add(struct counters *c, const struct counters_input *in)
 
 enum merge_rule { MERGE_SUM, MERGE_MOST, MERGE_EARLIEST, MERGE_LATER, MERGE_APART };
 
-static enum merge_rule merge_rule(unsigned counter)
-{
+static enum merge_rule merge_rule(unsigned counter) {
     if (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_START) return MERGE_EARLIEST;
     if (counter >= COUNTER_OPEN_END && counter <= COUNTER_CLOSE_END) return MERGE_MOST;
     switch (counter) {
@@ -286,8 +263,7 @@ static enum merge_rule merge_rule(unsigned counter)
     }
 }
 
-static uint64_t merge_value(enum merge_rule rule, uint64_t earlier, uint64_t later)
-{
+static uint64_t merge_value(enum merge_rule rule, uint64_t earlier, uint64_t later) {
     switch (rule) {
     case MERGE_SUM: return earlier + later;
     case MERGE_MOST: return earlier > later ? earlier : later;
@@ -299,8 +275,7 @@ static uint64_t merge_value(enum merge_rule rule, uint64_t earlier, uint64_t lat
 
 // The later part compared its first access with a last byte of 0. This compares it with the access that came before.
 // Returns the stride between the two, 0 if there is nothing to add.
-static uint64_t mend_position(const struct counters *c, struct counters *later, unsigned kind)
-{
+static uint64_t mend_position(const struct counters *c, struct counters *later, unsigned kind) {
     uint64_t *v = later->value;
     if (v[COUNTER_READ_SEAM + kind] != SEAM_ACCESS || c->value[COUNTER_READ_SEAM + kind] == SEAM_NONE) return 0;
     int64_t offset = (int64_t)(v[COUNTER_READ_SEAM_OFFSET + kind] & INT64_MAX);
@@ -313,8 +288,7 @@ static uint64_t mend_position(const struct counters *c, struct counters *later, 
     return stride;
 }
 
-static void mend_time(const struct counters *c, struct counters *later, enum time_sum sum)
-{
+static void mend_time(const struct counters *c, struct counters *later, enum time_sum sum) {
     uint64_t *v = later->value;
     uint64_t busy_until = c->value[COUNTER_READ_BUSY_UNTIL + sum];
     uint64_t start = v[COUNTER_READ_FIRST_START + sum], end = v[COUNTER_READ_FIRST_END + sum];
@@ -323,20 +297,18 @@ static void mend_time(const struct counters *c, struct counters *later, enum tim
     v[COUNTER_READ_TIME + sum] -= overlap < v[COUNTER_READ_TIME + sum] ? overlap : v[COUNTER_READ_TIME + sum];
 }
 
-static void merge_one(struct counters_common *common, uint64_t value, uint64_t count, struct counters_common *left_out)
-{
+static void merge_one(struct counters_common *common, uint64_t value, uint64_t count,
+                      struct counters_common *left_out) {
     if (count && !counters_common_add(common, value, count) && left_out) counters_common_add(left_out, value, count);
 }
 
 static void merge_common(struct counters_common *common, const struct counters_common *later,
-                         struct counters_common *left_out)
-{
+                         struct counters_common *left_out) {
     for (unsigned i = 0; i < COUNTERS_CANDIDATES && i < later->used; i++)
         merge_one(common, later->value[i], later->count[i], left_out);
 }
 
-static void merge_state(uint64_t *v, const uint64_t *later)
-{
+static void merge_state(uint64_t *v, const uint64_t *later) {
     for (unsigned kind = READING; kind <= WRITING; kind++) {
         if (later[COUNTER_MAX_READ_TIME + kind] > v[COUNTER_MAX_READ_TIME + kind]) {
             v[COUNTER_MAX_READ_TIME + kind] = later[COUNTER_MAX_READ_TIME + kind];
@@ -359,8 +331,7 @@ static void merge_state(uint64_t *v, const uint64_t *later)
     v[COUNTER_LAST_KIND] = merge_value(MERGE_LATER, v[COUNTER_LAST_KIND], later[COUNTER_LAST_KIND]);
 }
 
-void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2])
-{
+void counters_merge(struct counters *c, const struct counters *later, struct counters_common left_out[2]) {
     struct counters mended = *later;
     uint64_t stride[2];
     for (unsigned kind = READING; kind <= WRITING; kind++) stride[kind] = mend_position(c, &mended, kind);
@@ -377,8 +348,7 @@ void counters_merge(struct counters *c, const struct counters *later, struct cou
     merge_common(&c->strides, &mended.strides, left_strides);
 }
 
-void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2])
-{
+void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]) {
     struct counters beside = *other;
     beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
     beside.value[COUNTER_FIRST_KIND] = 0;
@@ -386,8 +356,7 @@ void counters_merge_rank(struct counters *c, const struct counters *other, struc
     counters_merge(c, &beside, left_out);
 }
 
-void counters_to_ns(struct counters *c, const struct clock_map *clock)
-{
+void counters_to_ns(struct counters *c, const struct clock_map *clock) {
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         if (c->value[i] == 0) continue;
         if (counter_is_span(i)) c->value[i] = (uint64_t)clock_map_scale(clock, (int64_t)c->value[i]);
@@ -420,8 +389,7 @@ static const struct {
 
 enum { TWINS = sizeof twins / sizeof *twins };
 
-static void put_common(struct fields_out *out, unsigned key, const struct counters_common *common)
-{
+static void put_common(struct fields_out *out, unsigned key, const struct counters_common *common) {
     uint8_t buffer[COUNTERS_CANDIDATES * 2 * VARINT_MAX_BYTES];
     uint8_t *at = buffer;
     for (unsigned i = 0; i < COUNTERS_CANDIDATES && i < common->used; i++) {
@@ -431,8 +399,7 @@ static void put_common(struct fields_out *out, unsigned key, const struct counte
     if (at > buffer) fields_bytes(out, key, buffer, (size_t)(at - buffer));
 }
 
-void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry)
-{
+void counters_put(struct fields_out *out, uint32_t process, const struct spill_counters *entry) {
     fields_begin(out, RECORD_COUNTERS);
     fields_number(out, COUNTERS_PROCESS, process);
     fields_number(out, COUNTERS_FILE, entry->file);
@@ -453,8 +420,7 @@ void counters_put(struct fields_out *out, uint32_t process, const struct spill_c
     fields_end(out);
 }
 
-static int get_common(const struct field *field, struct counters_common *common)
-{
+static int get_common(const struct field *field, struct counters_common *common) {
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
     const uint8_t *at = field->data, *end = field->data + field->len;
     while (at < end) {
@@ -467,8 +433,7 @@ static int get_common(const struct field *field, struct counters_common *common)
     return 0;
 }
 
-int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry)
-{
+int counters_get(struct fields_in body, uint32_t *process, struct spill_counters *entry) {
     struct field field;
     int more;
     uint64_t same = 0;

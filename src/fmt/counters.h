@@ -99,15 +99,13 @@ enum counter {
     COUNTER_COUNT
 };
 
-static inline bool counter_is_moment(unsigned counter)
-{
+static inline bool counter_is_moment(unsigned counter) {
     return (counter >= COUNTER_OPEN_START && counter <= COUNTER_CLOSE_END) ||
            (counter >= COUNTER_READ_BUSY_UNTIL && counter <= COUNTER_META_BUSY_UNTIL) ||
            (counter >= COUNTER_READ_FIRST_START && counter <= COUNTER_META_FIRST_END);
 }
 
-static inline bool counter_is_span(unsigned counter)
-{
+static inline bool counter_is_span(unsigned counter) {
     return counter >= COUNTER_READ_TIME && counter <= COUNTER_MAX_WRITE_TIME;
 }
 
@@ -193,21 +191,18 @@ void counters_merge(struct counters *c, const struct counters *later, struct cou
 void counters_merge_rank(struct counters *c, const struct counters *other, struct counters_common left_out[2]);
 
 // Read, write and metadata time, which determine the fastest and slowest rank.
-static inline uint64_t counters_time(const struct counters *c)
-{
+static inline uint64_t counters_time(const struct counters *c) {
     return c->value[COUNTER_READ_TIME] + c->value[COUNTER_WRITE_TIME] + c->value[COUNTER_META_TIME];
 }
 
 // Opens without fileno, dup and fdopen, which Darshan's counters of opens include.
-static inline uint64_t counters_true_opens(const struct counters *c, unsigned layer)
-{
+static inline uint64_t counters_true_opens(const struct counters *c, unsigned layer) {
     uint64_t derived =
         layer == LAYER_POSIX ? c->value[COUNTER_FILENOS] + c->value[COUNTER_DUPS] : c->value[COUNTER_FDOPENS];
     return c->value[COUNTER_OPENS] > derived ? c->value[COUNTER_OPENS] - derived : 0;
 }
 
-static inline uint64_t counters_bytes(const struct counters *c)
-{
+static inline uint64_t counters_bytes(const struct counters *c) {
     return c->value[COUNTER_BYTES_READ] + c->value[COUNTER_BYTES_WRITTEN];
 }
 

@@ -7,8 +7,7 @@
 #include "base/err.h"
 #include "base/varint.h"
 
-const char *datatype_combiner_name(unsigned combiner)
-{
+const char *datatype_combiner_name(unsigned combiner) {
     static const char *const names[DATATYPE_COMBINERS] = {
         [DATATYPE_OTHER] = "other",
         [DATATYPE_NAMED] = "named",
@@ -39,22 +38,19 @@ struct reach {
     uint32_t depth;
 };
 
-static bool widen(struct reach *reach, uint64_t bytes, int64_t low, int64_t high)
-{
+static bool widen(struct reach *reach, uint64_t bytes, int64_t low, int64_t high) {
     if (reach->bytes == 0 || low < reach->low) reach->low = low;
     if (reach->bytes == 0 || high > reach->high) reach->high = high;
     return !__builtin_add_overflow(reach->bytes, bytes, &reach->bytes) && reach->bytes <= INT64_MAX;
 }
 
-static bool add_piece(struct reach *reach, int64_t offset, uint64_t length)
-{
+static bool add_piece(struct reach *reach, int64_t offset, uint64_t length) {
     int64_t end;
     if (length > INT64_MAX || __builtin_add_overflow(offset, (int64_t)length, &end)) return false;
     return widen(reach, length, offset, end);
 }
 
-static bool add_loop(struct reach *reach, const struct datatype_item *loop, const struct reach *body)
-{
+static bool add_loop(struct reach *reach, const struct datatype_item *loop, const struct reach *body) {
     uint64_t bytes;
     int64_t far, low, high;
     if (loop->count > INT64_MAX || __builtin_mul_overflow(loop->count, body->bytes, &bytes)) return false;
@@ -68,8 +64,7 @@ static bool add_loop(struct reach *reach, const struct datatype_item *loop, cons
 }
 
 // Sets bytes and depth of each loop on the way.
-static bool measure(struct datatype_item *item, uint32_t items, struct reach *reach)
-{
+static bool measure(struct datatype_item *item, uint32_t items, struct reach *reach) {
     *reach = (struct reach){0};
     for (uint32_t i = 0; i < items; i += item[i].span) {
         struct datatype_item *own = &item[i];
@@ -88,8 +83,7 @@ static bool measure(struct datatype_item *item, uint32_t items, struct reach *re
     return true;
 }
 
-void datatype_seal(struct datatype *type)
-{
+void datatype_seal(struct datatype *type) {
     struct reach reach;
     if (!measure(type->item, type->items, &reach)) {
         type->cut = true;
@@ -101,8 +95,7 @@ void datatype_seal(struct datatype *type)
     type->high = reach.high;
 }
 
-bool datatype_is_contiguous(const struct datatype *type, int64_t extent)
-{
+bool datatype_is_contiguous(const struct datatype *type, int64_t extent) {
     const struct datatype_item *item = type->item;
     if (type->cut || type->items > 1) return false;
     return type->items == 0 || (item->offset == 0 && extent >= 0 && item->bytes == (uint64_t)extent);
@@ -110,21 +103,18 @@ bool datatype_is_contiguous(const struct datatype *type, int64_t extent)
 
 // --- building a type
 
-void datatype_free(struct datatype *type)
-{
+void datatype_free(struct datatype *type) {
     free(type->item);
     *type = (struct datatype){0};
 }
 
-static uint64_t fold(uint64_t hash, uint64_t value)
-{
+static uint64_t fold(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0xff51afd7ed558ccdu;
     return hash ^ hash >> 32;
 }
 
 // Makes room for more items; cuts the type at its limits.
-static int reserve(struct datatype *type, uint32_t more)
-{
+static int reserve(struct datatype *type, uint32_t more) {
     type->work += more;
     if (type->items + more > DATATYPE_MAX_ITEMS || type->work > DATATYPE_MAX_WORK) {
         type->cut = true;
@@ -141,8 +131,7 @@ static int reserve(struct datatype *type, uint32_t more)
 }
 
 // Whether two loops have the same body, wherever the loops lie; a piece has no body.
-static bool have_same_inside(const struct datatype_item *one, const struct datatype_item *other)
-{
+static bool have_same_inside(const struct datatype_item *one, const struct datatype_item *other) {
     if (one->span != other->span) return false;
     for (uint32_t i = 1; i < one->span; i++) {
         if (one[i].offset != other[i].offset || one[i].count != other[i].count || one[i].stride != other[i].stride ||
@@ -154,15 +143,13 @@ static bool have_same_inside(const struct datatype_item *one, const struct datat
 }
 
 // Whether two items are the same except for their offsets.
-static bool are_alike(const struct datatype_item *one, const struct datatype_item *other)
-{
+static bool are_alike(const struct datatype_item *one, const struct datatype_item *other) {
     return one->bytes == other->bytes && one->count == other->count && one->stride == other->stride &&
            have_same_inside(one, other);
 }
 
 // The number of rounds that an item adds to the loop before it; 0 if it does not continue the loop.
-static uint64_t rounds_of(const struct datatype_item *loop, const struct datatype_item *item)
-{
+static uint64_t rounds_of(const struct datatype_item *loop, const struct datatype_item *item) {
     int64_t next;
     if (!datatype_is_loop(loop) || __builtin_mul_overflow((int64_t)loop->count, loop->stride, &next)) return 0;
     if (__builtin_add_overflow(next, loop->offset, &next) || next != item->offset) return 0;
@@ -170,15 +157,13 @@ static uint64_t rounds_of(const struct datatype_item *loop, const struct datatyp
     return item->stride == loop->stride && have_same_inside(loop, item) ? item->count : 0;
 }
 
-static void drop_last(struct datatype *type)
-{
+static void drop_last(struct datatype *type) {
     type->items = type->last;
     type->last -= type->item[type->last].back;
 }
 
 // Three equal items at equal distances become a loop.
-static void make_loop(struct datatype *type)
-{
+static void make_loop(struct datatype *type) {
     struct datatype_item *last = &type->item[type->last];
     if (!last->back) return;
     struct datatype_item *second = last - last->back;
@@ -205,8 +190,7 @@ static void make_loop(struct datatype *type)
 }
 
 // Joins the last item with the one before it, if possible.
-static void join(struct datatype *type)
-{
+static void join(struct datatype *type) {
     struct datatype_item *last = &type->item[type->last];
     if (!last->back) return;
     struct datatype_item *before = last - last->back;
@@ -224,8 +208,7 @@ static void join(struct datatype *type)
 }
 
 // Appends an item and what is inside it.
-static int push(struct datatype *type, const struct datatype_item *head, const struct datatype_item *inside)
-{
+static int push(struct datatype *type, const struct datatype_item *head, const struct datatype_item *inside) {
     if (type->cut) return 0;
     FORWARD(reserve(type, head->span));
     if (type->cut) return 0;
@@ -239,15 +222,13 @@ static int push(struct datatype *type, const struct datatype_item *head, const s
     return 0;
 }
 
-int datatype_add_piece(struct datatype *type, int64_t offset, uint64_t length)
-{
+int datatype_add_piece(struct datatype *type, int64_t offset, uint64_t length) {
     type->hash = fold(fold(type->hash, (uint64_t)offset), length);
     struct datatype_item piece = {.offset = offset, .count = 1, .bytes = length, .span = 1};
     return length ? push(type, &piece, NULL) : 0;
 }
 
-static int push_at(struct datatype *type, const struct datatype_item *item, int64_t offset)
-{
+static int push_at(struct datatype *type, const struct datatype_item *item, int64_t offset) {
     struct datatype_item head = *item;
     if (__builtin_add_overflow(offset, item->offset, &head.offset)) {
         type->cut = true;
@@ -257,16 +238,14 @@ static int push_at(struct datatype *type, const struct datatype_item *item, int6
 }
 
 // Adds one instance; if it is cut, the type is cut, too.
-static int add_once(struct datatype *type, const struct datatype *body, int64_t offset)
-{
+static int add_once(struct datatype *type, const struct datatype *body, int64_t offset) {
     for (uint32_t i = 0; i < body->items; i += body->item[i].span) FORWARD(push_at(type, &body->item[i], offset));
     if (body->cut) type->cut = true;
     return 0;
 }
 
 // Whether the only item of the body, repeated, is one item again; changes it to that.
-static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t stride, struct datatype_item *item)
-{
+static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t stride, struct datatype_item *item) {
     int64_t round;
     if (body->items != item->span) return false;
     if (!datatype_is_loop(item)) {
@@ -278,8 +257,8 @@ static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t
 }
 
 // The offset of the body's first item moves to the loop, so that equal bodies compare equal.
-static int push_loop(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride, int64_t offset)
-{
+static int push_loop(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride,
+                     int64_t offset) {
     int64_t first = body->item[0].offset;
     struct datatype_item head = {.count = count, .stride = stride, .bytes = body->bytes, .span = body->items + 1};
     struct datatype_item *inside = malloc(body->items * sizeof *inside);
@@ -303,8 +282,7 @@ static int push_loop(struct datatype *type, const struct datatype *body, uint64_
     return code;
 }
 
-int datatype_add(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride, int64_t offset)
-{
+int datatype_add(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride, int64_t offset) {
     type->hash = fold(fold(fold(fold(type->hash, body->hash), count), (uint64_t)stride), (uint64_t)offset);
     if (type->cut || count == 0) return 0;
     if (count == 1 || body->cut || body->items == 0) return add_once(type, body, offset);
@@ -324,24 +302,21 @@ struct output {
     uint8_t *end;
 };
 
-static bool put_number(struct output *out, uint64_t value)
-{
+static bool put_number(struct output *out, uint64_t value) {
     if (out->end - out->at < VARINT_MAX_BYTES) return false;
     out->at = varint_put(out->at, value);
     return true;
 }
 
 // Intermediate sums may wrap; the end of a loop fits 64 bits.
-static uint64_t end_of(const struct datatype_item *item)
-{
+static uint64_t end_of(const struct datatype_item *item) {
     uint64_t len = datatype_is_loop(item) ? item->count * (uint64_t)item->stride : item->bytes;
     return (uint64_t)item->offset + len;
 }
 
 static bool put_items(struct output *out, const struct datatype_item *item, uint32_t items);
 
-static bool put_item(struct output *out, const struct datatype_item *item, uint64_t place)
-{
+static bool put_item(struct output *out, const struct datatype_item *item, uint64_t place) {
     uint64_t gap = varint_fold((int64_t)((uint64_t)item->offset - place));
     if (!datatype_is_loop(item)) return put_number(out, item->bytes << 1) && put_number(out, gap);
     return put_number(out, item->count << 1 | 1) && put_number(out, gap) &&
@@ -349,8 +324,7 @@ static bool put_item(struct output *out, const struct datatype_item *item, uint6
            put_items(out, item + 1, item->span - 1);
 }
 
-static bool put_items(struct output *out, const struct datatype_item *item, uint32_t items)
-{
+static bool put_items(struct output *out, const struct datatype_item *item, uint32_t items) {
     uint64_t place = 0;
     for (uint32_t i = 0; i < items; i += item[i].span) {
         if (!put_item(out, &item[i], place)) return false;
@@ -359,8 +333,7 @@ static bool put_items(struct output *out, const struct datatype_item *item, uint
     return true;
 }
 
-size_t datatype_put(const struct datatype *type, uint8_t *out, size_t room, bool *whole)
-{
+size_t datatype_put(const struct datatype *type, uint8_t *out, size_t room, bool *whole) {
     struct output output = {out, out + room};
     uint64_t place = 0;
     *whole = !type->cut;
@@ -380,8 +353,7 @@ struct input {
     const uint8_t *end;
 };
 
-static uint64_t get_number(struct input *in)
-{
+static uint64_t get_number(struct input *in) {
     uint64_t value = 0;
     if (in->at) in->at = varint_get(in->at, in->end, &value);
     return value;
@@ -389,8 +361,7 @@ static uint64_t get_number(struct input *in)
 
 static int get_items(struct datatype *type, struct input *in, uint32_t items, uint32_t depth);
 
-static int get_item(struct datatype *type, struct input *in, uint64_t place, uint32_t depth)
-{
+static int get_item(struct datatype *type, struct input *in, uint64_t place, uint32_t depth) {
     RETURN_IF(type->items == type->capacity, ERR_LIMIT);
     struct datatype_item *item = &type->item[type->items++];
     uint64_t head = get_number(in);
@@ -410,8 +381,7 @@ static int get_item(struct datatype *type, struct input *in, uint64_t place, uin
 }
 
 // Reads `items` items; UINT32_MAX: all.
-static int get_items(struct datatype *type, struct input *in, uint32_t items, uint32_t depth)
-{
+static int get_items(struct datatype *type, struct input *in, uint32_t items, uint32_t depth) {
     uint32_t first = type->items;
     uint64_t place = 0;
     bool after_piece = false;
@@ -429,8 +399,7 @@ static int get_items(struct datatype *type, struct input *in, uint32_t items, ui
 }
 
 // An item has at least two bytes, so the number of items is bounded before the first is read.
-int datatype_get(struct datatype *type, const uint8_t *form, size_t len)
-{
+int datatype_get(struct datatype *type, const uint8_t *form, size_t len) {
     struct input in = {form, len ? form + len : form};
     uint32_t most = len / 2 < DATATYPE_MAX_ITEMS ? (uint32_t)(len / 2) : DATATYPE_MAX_ITEMS;
     struct reach reach;

@@ -70,10 +70,7 @@ struct datatype {
     uint64_t hash;  // of everything that was added, even after the cut
 };
 
-static inline bool datatype_is_loop(const struct datatype_item *item)
-{
-    return item->span > 1;
-}
+static inline bool datatype_is_loop(const struct datatype_item *item) { return item->span > 1; }
 
 // --- building a type. Both return 0 or -ENOMEM; a type that gets too large is cut.
 

@@ -46,14 +46,12 @@ int device_samples_next(struct device_samples_in *in, struct device_sample *samp
 int device_samples_sum(struct device_samples_in in, size_t *count, struct device_sample *sum);
 
 // At most 1: the kernel's ticks are coarser than the clock, so the busy time may exceed the span.
-static inline double device_utilisation(const struct device_sample *sample)
-{
+static inline double device_utilisation(const struct device_sample *sample) {
     double busy_ns = (double)sample->count[DEVICE_BUSY_MS] * 1e6, span_ns = (double)sample->span_ns;
     return busy_ns < span_ns ? busy_ns / span_ns : busy_ns > 0;
 }
 
 // Requests under way, on average.
-static inline double device_queue(const struct device_sample *sample)
-{
+static inline double device_queue(const struct device_sample *sample) {
     return sample->span_ns ? (double)sample->count[DEVICE_QUEUE_MS] * 1e6 / (double)sample->span_ns : 0;
 }

@@ -5,15 +5,13 @@
 #include "base/err.h"
 #include "base/varint.h"
 
-static bool has_room(struct fields_out *out, size_t len)
-{
+static bool has_room(struct fields_out *out, size_t len) {
     if (!out->overflow && (size_t)(out->end - out->at) >= len) return true;
     out->overflow = true;
     return false;
 }
 
-static void put_varint(struct fields_out *out, uint64_t value)
-{
+static void put_varint(struct fields_out *out, uint64_t value) {
     uint8_t buffer[VARINT_MAX_BYTES];
     size_t len = (size_t)(varint_put(buffer, value) - buffer);
     if (!has_room(out, len)) return;
@@ -22,34 +20,27 @@ static void put_varint(struct fields_out *out, uint64_t value)
 }
 
 // Reserves one byte for the length, enough for most records; fields_end() makes room for more.
-void fields_begin(struct fields_out *out, unsigned kind)
-{
+void fields_begin(struct fields_out *out, unsigned kind) {
     out->record = out->at;
     put_varint(out, kind);
     if (has_room(out, 1)) out->at++;
     out->body = out->at;
 }
 
-void fields_number(struct fields_out *out, unsigned key, uint64_t value)
-{
+void fields_number(struct fields_out *out, unsigned key, uint64_t value) {
     put_varint(out, (uint64_t)key << 1);
     put_varint(out, value);
 }
 
-void fields_signed(struct fields_out *out, unsigned key, int64_t value)
-{
-    fields_number(out, key, varint_fold(value));
-}
+void fields_signed(struct fields_out *out, unsigned key, int64_t value) { fields_number(out, key, varint_fold(value)); }
 
-void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values, unsigned count)
-{
+void fields_indexed(struct fields_out *out, unsigned key, const uint64_t *values, unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         if (values[i]) fields_number(out, key, values[i] << 4 | i);
     }
 }
 
-void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len)
-{
+void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t len) {
     put_varint(out, (uint64_t)key << 1 | 1);
     put_varint(out, len);
     if (!has_room(out, len)) return;
@@ -57,13 +48,11 @@ void fields_bytes(struct fields_out *out, unsigned key, const void *data, size_t
     out->at += len;
 }
 
-void fields_string(struct fields_out *out, unsigned key, const char *text)
-{
+void fields_string(struct fields_out *out, unsigned key, const char *text) {
     fields_bytes(out, key, text, strlen(text));
 }
 
-void fields_end(struct fields_out *out)
-{
+void fields_end(struct fields_out *out) {
     uint8_t length[VARINT_MAX_BYTES];
     size_t body_len = out->overflow ? 0 : (size_t)(out->at - out->body);
     size_t length_len = (size_t)(varint_put(length, body_len) - length);
@@ -77,8 +66,7 @@ void fields_end(struct fields_out *out)
 }
 
 // Reads a varint length and checks that as many bytes follow.
-static const uint8_t *get_length(const uint8_t *at, const uint8_t *end, size_t *len)
-{
+static const uint8_t *get_length(const uint8_t *at, const uint8_t *end, size_t *len) {
     uint64_t value;
     at = varint_get(at, end, &value);
     if (!at || value > (uint64_t)(end - at)) return NULL;
@@ -86,8 +74,7 @@ static const uint8_t *get_length(const uint8_t *at, const uint8_t *end, size_t *
     return at;
 }
 
-int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body)
-{
+int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body) {
     if (in->at == in->end) return 0;
     uint64_t number;
     size_t len;
@@ -101,8 +88,7 @@ int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *b
     return 1;
 }
 
-int fields_next(struct fields_in *body, struct field *field)
-{
+int fields_next(struct fields_in *body, struct field *field) {
     if (body->at == body->end) return 0;
     uint64_t tag;
     const uint8_t *at = varint_get(body->at, body->end, &tag);
@@ -121,8 +107,7 @@ int fields_next(struct fields_in *body, struct field *field)
     return 1;
 }
 
-int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys)
-{
+int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys) {
     struct field field;
     int more;
     memset(by_key, 0, keys * sizeof *by_key);
@@ -132,8 +117,7 @@ int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys)
     return more;
 }
 
-void fields_copy(struct fields_out *out, struct fields_in body)
-{
+void fields_copy(struct fields_out *out, struct fields_in body) {
     struct field field;
     while (fields_next(&body, &field) > 0) {
         if (field.is_bytes) {

@@ -38,8 +38,7 @@ struct fields_in {
 };
 
 // All of the bytes. Without bytes `data` may be NULL, which C does not allow in arithmetic.
-static inline struct fields_in fields_of(const struct bytes *bytes)
-{
+static inline struct fields_in fields_of(const struct bytes *bytes) {
     return (struct fields_in){.at = bytes->data, .end = bytes->len ? bytes->data + bytes->len : bytes->data};
 }
 

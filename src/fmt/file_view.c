@@ -3,13 +3,9 @@
 #include "base/err.h"
 #include "fmt/datatype.h"
 
-static const struct datatype_item *item_of(const struct datatype_map *map)
-{
-    return &map->tiling.type->item[map->at];
-}
+static const struct datatype_item *item_of(const struct datatype_map *map) { return &map->tiling.type->item[map->at]; }
 
-static int start_tile(struct datatype_map *map, uint64_t number)
-{
+static int start_tile(struct datatype_map *map, uint64_t number) {
     const struct datatype_tiling *tiling = &map->tiling;
     int64_t tile, low, high;
     RETURN_IF(number > INT64_MAX || __builtin_mul_overflow((int64_t)number, tiling->extent, &tile), ERR_LIMIT);
@@ -24,8 +20,7 @@ static int start_tile(struct datatype_map *map, uint64_t number)
     return 0;
 }
 
-static void enter_loop(struct datatype_map *map, uint64_t round)
-{
+static void enter_loop(struct datatype_map *map, uint64_t round) {
     const struct datatype_item *loop = item_of(map);
     map->frame[map->depth].loop = map->at;
     map->frame[map->depth].end = map->end;
@@ -38,8 +33,7 @@ static void enter_loop(struct datatype_map *map, uint64_t round)
 }
 
 // Goes to the byte at `position` of the instance, which exists.
-static void seek(struct datatype_map *map, uint64_t position)
-{
+static void seek(struct datatype_map *map, uint64_t position) {
     for (;;) {
         const struct datatype_item *item = item_of(map);
         if (position >= item->count * item->bytes) {
@@ -56,8 +50,7 @@ static void seek(struct datatype_map *map, uint64_t position)
 }
 
 // Goes to the next item: into the next round of the loop around it, or out of that loop.
-static void step(struct datatype_map *map)
-{
+static void step(struct datatype_map *map) {
     map->at++;
     while (map->depth && map->at == map->end) {
         map->depth--;
@@ -73,8 +66,7 @@ static void step(struct datatype_map *map)
 }
 
 int datatype_map_start(struct datatype_map *map, const struct datatype_tiling *tiling, uint64_t position,
-                       uint64_t bytes)
-{
+                       uint64_t bytes) {
     const struct datatype *type = tiling->type;
     *map = (struct datatype_map){.tiling = *tiling, .left = bytes};
     if (bytes == 0) return 0;
@@ -94,8 +86,7 @@ int datatype_map_start(struct datatype_map *map, const struct datatype_tiling *t
     return 0;
 }
 
-static int next_unjoined(struct datatype_map *map, struct datatype_piece *piece)
-{
+static int next_unjoined(struct datatype_map *map, struct datatype_piece *piece) {
     if (map->left == 0) return 0;
     if (map->at == map->end) {
         RETURN_IF(map->tiling.type->cut, ERR_LIMIT);
@@ -111,8 +102,7 @@ static int next_unjoined(struct datatype_map *map, struct datatype_piece *piece)
     return 1;
 }
 
-int datatype_map_next(struct datatype_map *map, struct datatype_piece *piece)
-{
+int datatype_map_next(struct datatype_map *map, struct datatype_piece *piece) {
     struct datatype_piece next;
     int more;
     while ((more = next_unjoined(map, &next)) > 0) {

@@ -144,8 +144,7 @@ enum loss_reason {
 };
 
 // Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
-static inline bool loss_is_of_events(unsigned reason)
-{
+static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
            reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL;
 }

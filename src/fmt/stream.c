@@ -4,8 +4,7 @@
 #include "base/varint.h"
 #include "fmt/call.h"
 
-void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len)
-{
+void stream_decoder_init(struct stream_decoder *d, const struct stream_start *start, const uint8_t *data, size_t len) {
     d->at = data;
     d->end = data + len;
     d->traits = start->traits;
@@ -22,8 +21,7 @@ void stream_decoder_init(struct stream_decoder *d, const struct stream_start *st
     for (unsigned i = 0; i < STREAM_SLOTS; i++) d->slot[i].defined = false;
 }
 
-static uint8_t call_traits(const struct stream_decoder *d, uint32_t call)
-{
+static uint8_t call_traits(const struct stream_decoder *d, uint32_t call) {
     if (d->traits) return call < d->traits_len ? d->traits[call] : 0;
     return call < call_table_len ? call_table[call].traits : 0;
 }
@@ -34,22 +32,19 @@ struct values {
     const uint8_t *end;
 };
 
-static inline uint64_t next_value(struct values *values)
-{
+static inline uint64_t next_value(struct values *values) {
     uint64_t value = 0;
     if (values->at) values->at = varint_get(values->at, values->end, &value);
     return value;
 }
 
-static inline uint32_t next_small(struct values *values)
-{
+static inline uint32_t next_small(struct values *values) {
     uint64_t value = next_value(values);
     if (value > UINT32_MAX) values->at = NULL;
     return (uint32_t)value;
 }
 
-static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct values *values)
-{
+static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot, struct values *values) {
     struct stream_slot_state fresh = {.defined = true};
     fresh.call = next_small(values);
     fresh.file = next_small(values);
@@ -63,16 +58,14 @@ static int define_slot(struct stream_decoder *d, struct stream_slot_state *slot,
     return 0;
 }
 
-static int open_call(struct stream_decoder *d, uint64_t number)
-{
+static int open_call(struct stream_decoder *d, uint64_t number) {
     RETURN_IF(d->depth == STREAM_MAX_DEPTH, ERR_FORMAT);
     d->open_numbers[d->depth++] = number;
     return 0;
 }
 
 // Adds up until the next event: two such records may follow each other.
-static int decode_comm(struct stream_decoder *d, struct values *values)
-{
+static int decode_comm(struct stream_decoder *d, struct values *values) {
     d->tick += next_value(values);
     uint64_t mask = next_value(values);
     RETURN_IF(mask >> STREAM_COMM_KINDS, ERR_FORMAT);
@@ -87,16 +80,14 @@ static int decode_comm(struct stream_decoder *d, struct values *values)
     return 0;
 }
 
-static void attach_comm(struct stream_decoder *d, struct stream_event *event)
-{
+static void attach_comm(struct stream_decoder *d, struct stream_event *event) {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) event->comm[kind] = d->comm[kind];
     event->comm_number = d->comm_number;
     d->comm_mask = 0;
     d->comm_number = STREAM_NO_PARENT;
 }
 
-static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct values *values)
-{
+static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind, struct values *values) {
     switch (kind) {
     case KIND_SLOT: return define_slot(d, &d->slot[slot], values);
     case KIND_THREAD: d->tid = next_small(values); return 0;
@@ -119,8 +110,7 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
 
 // Fills in what the slot says; the forms then change what they carry.
 static inline void start_event(struct stream_decoder *d, const struct stream_slot_state *slot,
-                               struct stream_event *event)
-{
+                               struct stream_event *event) {
     event->tid = d->tid;
     event->call = slot->call;
     event->file = slot->file;
@@ -136,20 +126,17 @@ static inline void start_event(struct stream_decoder *d, const struct stream_slo
     if (d->comm_mask) attach_comm(d, event);
 }
 
-static inline void set_parent(const struct stream_decoder *d, struct stream_event *event)
-{
+static inline void set_parent(const struct stream_decoder *d, struct stream_event *event) {
     event->stream = event->parent_stream = d->stream;
     event->parent_number = d->depth ? d->open_numbers[d->depth - 1] : STREAM_NO_PARENT;
 }
 
-static inline int64_t expected_result(const struct stream_slot_state *slot, const struct stream_event *event)
-{
+static inline int64_t expected_result(const struct stream_slot_state *slot, const struct stream_event *event) {
     if (slot->traits & CALL_TRANSFERS) return (int64_t)event->size;
     return slot->traits & CALL_RESULT_IS_OFFSET ? (int64_t)event->offset : 0;
 }
 
-static int decode_attributes(struct values *values, struct stream_event *event)
-{
+static int decode_attributes(struct values *values, struct stream_event *event) {
     uint64_t count = next_value(values);
     RETURN_IF(count > ATTRIBUTE_LIMIT, ERR_FORMAT);
     for (uint64_t i = 0; i < count; i++) {
@@ -162,8 +149,7 @@ static int decode_attributes(struct values *values, struct stream_event *event)
 }
 
 static void decode_offset_and_size(struct values *values, uint64_t flags, struct stream_slot_state *slot,
-                                   struct stream_event *event)
-{
+                                   struct stream_event *event) {
     int64_t moved = slot->displacement;
     if (flags & EVENT_OFFSET) moved = varint_unfold(next_value(values));
     if (flags & EVENT_SIZE) slot->size = next_value(values);
@@ -179,8 +165,7 @@ static void decode_offset_and_size(struct values *values, uint64_t flags, struct
 }
 
 static void decode_result(struct values *values, uint64_t flags, const struct stream_slot_state *slot,
-                          struct stream_event *event)
-{
+                          struct stream_event *event) {
     event->result = expected_result(slot, event);
     if (flags & EVENT_RESULT) event->result = varint_unfold(next_value(values));
     if (flags & EVENT_ERROR) {
@@ -190,13 +175,11 @@ static void decode_result(struct values *values, uint64_t flags, const struct st
     event->has_result = !(flags & EVENT_NO_RESULT);
 }
 
-static inline bool has_attribute(const struct stream_event *event, enum event_attribute id)
-{
+static inline bool has_attribute(const struct stream_event *event, enum event_attribute id) {
     return event->attribute_mask & 1u << id;
 }
 
-static int set_number(struct stream_decoder *d, uint64_t flags, struct stream_event *event)
-{
+static int set_number(struct stream_decoder *d, uint64_t flags, struct stream_event *event) {
     if (flags & EVENT_ENDS_BEGUN) {
         RETURN_IF(d->depth == 0, ERR_FORMAT);
         event->number = d->open_numbers[--d->depth];
@@ -208,8 +191,7 @@ static int set_number(struct stream_decoder *d, uint64_t flags, struct stream_ev
 }
 
 // Attributes about the event's place in the call tree override what follows from the stream.
-static void set_place(struct stream_event *event)
-{
+static void set_place(struct stream_event *event) {
     if (has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
         event->number = event->attribute[ATTRIBUTE_OWN_NUMBER];
         if (has_attribute(event, ATTRIBUTE_OWN_STREAM))
@@ -226,8 +208,7 @@ static void set_place(struct stream_event *event)
 
 // KIND_EVENT without its times.
 static int decode_extended(struct stream_decoder *d, struct stream_slot_state *slot, uint64_t flags,
-                           struct values *values, struct stream_event *event)
-{
+                           struct values *values, struct stream_event *event) {
     RETURN_IF(!slot->defined || flags >= EVENT_NO_RESULT << 1, ERR_FORMAT);
     start_event(d, slot, event);
     decode_offset_and_size(values, flags, slot, event);
@@ -239,8 +220,7 @@ static int decode_extended(struct stream_decoder *d, struct stream_slot_state *s
 }
 
 static inline int decode_times(struct stream_decoder *d, struct values *values, bool negative,
-                               struct stream_event *event)
-{
+                               struct stream_event *event) {
     uint64_t gap = next_value(values);
     uint64_t duration = next_value(values);
     RETURN_IF(!values->at, ERR_FORMAT);
@@ -252,8 +232,7 @@ static inline int decode_times(struct stream_decoder *d, struct values *values, 
 }
 
 // The first three forms: a transfer that went as expected.
-static inline int decode_plain(struct stream_decoder *d, unsigned head, struct stream_event *event)
-{
+static inline int decode_plain(struct stream_decoder *d, unsigned head, struct stream_event *event) {
     struct values values = {d->at + 1, d->end};
     struct stream_slot_state *slot = &d->slot[head >> 2];
     unsigned form = head & 3;
@@ -273,8 +252,7 @@ static inline int decode_plain(struct stream_decoder *d, unsigned head, struct s
     return decode_times(d, &values, false, event);
 }
 
-int stream_decode(struct stream_decoder *d, struct stream_event *event)
-{
+int stream_decode(struct stream_decoder *d, struct stream_event *event) {
     while (d->at < d->end) {
         unsigned head = *d->at;
         if ((head & 3) != FORM_EXTENDED) return decode_plain(d, head, event);

@@ -186,8 +186,7 @@ struct stream_plain {
 // The fast path of stream_decode for callers that use the slot's state. Returns 1 with an event, whose offset and size
 // are the slot's `last` and `size`. Returns 0, and does nothing, if another kind of record follows, or if the event
 // carries communication or has a parent.
-static inline int stream_decode_plain(struct stream_decoder *d, struct stream_plain *plain)
-{
+static inline int stream_decode_plain(struct stream_decoder *d, struct stream_plain *plain) {
     enum { LONGEST = 1 + 4 * VARINT_MAX_BYTES };
     if (d->end - d->at < LONGEST || (*d->at & 3) == FORM_EXTENDED || d->comm_mask || d->depth) return 0;
     const uint8_t *at = d->at;

@@ -38,24 +38,21 @@ struct stream_put_extra {
     } attribute[8];
 };
 
-static inline void stream_put_attribute(struct stream_put_extra *extra, uint32_t id, uint64_t value)
-{
+static inline void stream_put_attribute(struct stream_put_extra *extra, uint32_t id, uint64_t value) {
     extra->attribute[extra->attributes].id = id;
     extra->attribute[extra->attributes].value = value;
     extra->attributes++;
     if (id == ATTRIBUTE_OWN_NUMBER) extra->numbered = true;
 }
 
-static inline void stream_put_commit(struct stream_writer *w, uint8_t *at)
-{
+static inline void stream_put_commit(struct stream_writer *w, uint8_t *at) {
     w->at = at;
     atomic_store_explicit(w->used, (uint32_t)(at - w->payload), memory_order_release);
 }
 
 // Starts a chunk and clears all slots, so that the chunk can be read by itself.
 static inline void stream_put_start(struct stream_writer *w, uint8_t *payload, uint32_t len, _Atomic uint32_t *used,
-                                    uint64_t base)
-{
+                                    uint64_t base) {
     w->at = w->payload = payload;
     w->limit = payload + len - STREAM_MAX_RECORD;
     w->used = used;
@@ -63,21 +60,16 @@ static inline void stream_put_start(struct stream_writer *w, uint8_t *payload, u
     for (unsigned i = 0; i < STREAM_SLOTS; i++) w->slot[i].key = 0;
 }
 
-static inline int stream_put_full(const struct stream_writer *w)
-{
-    return w->at > w->limit;
-}
+static inline int stream_put_full(const struct stream_writer *w) { return w->at > w->limit; }
 
-static inline uint8_t *stream_put_kind(uint8_t *at, unsigned slot, enum stream_kind kind)
-{
+static inline uint8_t *stream_put_kind(uint8_t *at, unsigned slot, enum stream_kind kind) {
     *at++ = (uint8_t)(slot << 2 | FORM_EXTENDED);
     *at++ = (uint8_t)kind;
     return at;
 }
 
 static inline void stream_put_slot(struct stream_writer *w, unsigned slot, uint64_t key, uint32_t call, uint32_t file,
-                                   uint32_t handle, uint32_t flags, uint32_t callsite)
-{
+                                   uint32_t handle, uint32_t flags, uint32_t callsite) {
     w->slot[slot] = (struct stream_put_slot){.key = key};
     uint8_t *at = stream_put_kind(w->at, slot, KIND_SLOT);
     at = varint_put(at, call);
@@ -89,8 +81,7 @@ static inline void stream_put_slot(struct stream_writer *w, unsigned slot, uint6
 }
 
 static inline void stream_put_control(struct stream_writer *w, enum stream_kind kind, const uint64_t *values,
-                                      unsigned count)
-{
+                                      unsigned count) {
     uint8_t *at = stream_put_kind(w->at, 0, kind);
     for (unsigned i = 0; i < count; i++) at = varint_put(at, values[i]);
     stream_put_commit(w, at);
@@ -100,23 +91,20 @@ enum { STREAM_BEGIN_BYTES = 2 };
 
 // Announces the call under way and returns its number. The announcement becomes visible to readers with the next
 // record; until then it can be withdrawn.
-static inline uint64_t stream_put_begin(struct stream_writer *w)
-{
+static inline uint64_t stream_put_begin(struct stream_writer *w) {
     w->at = stream_put_kind(w->at, 0, KIND_BEGIN);
     return w->next_number++;
 }
 
 // The tick alone, without communication. It becomes visible with the next record, like an announcement.
-static inline void stream_put_tick(struct stream_writer *w, uint64_t advance)
-{
+static inline void stream_put_tick(struct stream_writer *w, uint64_t advance) {
     uint8_t *at = varint_put(stream_put_kind(w->at, 0, KIND_COMM), advance);
     *at = 0;
     w->at = at + 1;
 }
 
 // Both, for a call that moves the tick by one: six bytes in one store, which writes two more.
-static inline uint64_t stream_put_next(struct stream_writer *w)
-{
+static inline uint64_t stream_put_next(struct stream_writer *w) {
     const uint64_t record =
         FORM_EXTENDED | KIND_COMM << 8 | 1 << 16 | (uint64_t)FORM_EXTENDED << 32 | (uint64_t)KIND_BEGIN << 40;
     memcpy(w->at, &(uint64_t){htole64(record)}, sizeof record);
@@ -125,22 +113,19 @@ static inline uint64_t stream_put_next(struct stream_writer *w)
 }
 
 // The same for a call that already has a number.
-static inline void stream_put_reopen(struct stream_writer *w, uint64_t number)
-{
+static inline void stream_put_reopen(struct stream_writer *w, uint64_t number) {
     w->at = varint_put(stream_put_kind(w->at, 0, KIND_REOPEN), number);
 }
 
 // Times over two bytes are rare. Out of line, and equally fast for any length.
 uint8_t *stream_put_long_time(uint8_t *at, uint64_t units);
 
-static inline uint8_t *stream_put_time(uint8_t *at, uint64_t units)
-{
+static inline uint8_t *stream_put_time(uint8_t *at, uint64_t units) {
     return __builtin_expect(units < 0x4000, 1) ? varint_put(at, units) : stream_put_long_time(at, units);
 }
 
 static inline uint8_t *stream_put_times(struct stream_writer *w, uint8_t *at, uint64_t gap, uint64_t start,
-                                        uint64_t end)
-{
+                                        uint64_t end) {
     at = stream_put_time(at, gap);
     at = stream_put_time(at, end - start);
     w->clock = end;
@@ -153,8 +138,7 @@ uint8_t *stream_put_moved(struct stream_put_slot *s, unsigned slot, uint8_t *at,
 
 // An event with its expected result: the size for transfers, 0 for the others. `start` must not lie before w->clock.
 static inline __attribute__((always_inline)) void
-stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size, uint64_t start, uint64_t end)
-{
+stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size, uint64_t start, uint64_t end) {
     struct stream_put_slot *s = &w->slot[slot];
     uint8_t *at = w->at;
     if (__builtin_expect(offset == s->expected && size == s->size, 1)) {
@@ -171,8 +155,7 @@ stream_put_plain(struct stream_writer *w, unsigned slot, uint64_t offset, uint64
 // An event that ends the innermost announced call, with its slot's size, its expected result, and one attribute or none
 // (ATTRIBUTE_LIMIT).
 static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t start, uint64_t end,
-                                  enum event_attribute attribute, uint64_t value)
-{
+                                  enum event_attribute attribute, uint64_t value) {
     struct stream_put_slot *s = &w->slot[slot];
     uint64_t gap = start - w->clock;
     uint32_t flags = EVENT_ENDS_BEGUN;
@@ -198,8 +181,7 @@ static inline void stream_put_end(struct stream_writer *w, unsigned slot, uint64
 
 // Any other event.
 static inline void stream_put_extended(struct stream_writer *w, unsigned slot, uint64_t offset, uint64_t size,
-                                       uint64_t start, uint64_t end, const struct stream_put_extra *extra)
-{
+                                       uint64_t start, uint64_t end, const struct stream_put_extra *extra) {
     struct stream_put_slot *s = &w->slot[slot];
     uint32_t flags = extra->flags;
     int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);

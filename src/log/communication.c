@@ -6,8 +6,7 @@
 enum { COMM_BATCH = 256 };
 
 static int read_streams(struct log_source *source, const struct log_filter *filter, log_comm_callback *callback,
-                        void *context)
-{
+                        void *context) {
     struct log_batch batch;
     int more = log_batch_init(&batch, COMM_BATCH);
     while (more >= 0 && (more = log_source_fill(source, &batch)) > 0) {
@@ -25,8 +24,7 @@ static int read_streams(struct log_source *source, const struct log_filter *filt
 
 // Blocks are not selected by time: the communication at the end of a block may belong to a later event.
 static int read_all_streams(struct log *log, const struct log_filter *filter, log_comm_callback *callback,
-                            void *context)
-{
+                            void *context) {
     const struct log_matcher matcher = {.filter = {.has_rank = filter->has_rank,
                                                    .rank = filter->rank,
                                                    .has_pid = filter->has_pid,
@@ -42,8 +40,7 @@ static int read_all_streams(struct log *log, const struct log_filter *filter, lo
     return code;
 }
 
-int log_comm_untraced(const struct log_process *process, log_comm_callback *callback, void *context)
-{
+int log_comm_untraced(const struct log_process *process, log_comm_callback *callback, void *context) {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         const struct log_comm_sum *sum = &process->comm[kind];
         if (!sum->count) continue;
@@ -59,8 +56,7 @@ int log_comm_untraced(const struct log_process *process, log_comm_callback *call
     return 0;
 }
 
-int log_comm(struct log *log, const struct log_filter *filter, log_comm_callback *callback, void *context)
-{
+int log_comm(struct log *log, const struct log_filter *filter, log_comm_callback *callback, void *context) {
     static const struct log_filter everything;
     if (!filter) filter = &everything;
     FORWARD(read_all_streams(log, filter, callback, context));

@@ -19,16 +19,14 @@ struct log_sort_key {
     size_t offset; // in `events`
 };
 
-static const struct log_file *second_file(const struct log_cursor *cursor)
-{
+static const struct log_file *second_file(const struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     if (!(raw->attribute_mask & 1u << ATTRIBUTE_FILE2)) return NULL;
     return log_process_file(cursor->log, cursor->place->process, (uint32_t)raw->attribute[ATTRIBUTE_FILE2]);
 }
 
 // Most calls go to a few files.
-static inline const struct log_file *first_file(struct log_cursor *cursor, uint32_t local)
-{
+static inline const struct log_file *first_file(struct log_cursor *cursor, uint32_t local) {
     unsigned at = local % CURSOR_RECENT_FILES;
     if (local != cursor->recent[at].local) {
         cursor->recent[at].local = local;
@@ -37,21 +35,18 @@ static inline const struct log_file *first_file(struct log_cursor *cursor, uint3
     return cursor->recent[at].file;
 }
 
-static inline int64_t ns_of(const struct log_cursor *cursor, uint64_t units)
-{
+static inline int64_t ns_of(const struct log_cursor *cursor, uint64_t units) {
     return clock_map_ns_at(&cursor->place->process->clock, cursor->clock_rate, units);
 }
 
-static bool time_passes(const struct log_cursor *cursor, const struct stream_event *raw)
-{
+static bool time_passes(const struct log_cursor *cursor, const struct stream_event *raw) {
     const struct log_filter *filter = &cursor->matcher->filter;
     int64_t start_ns = ns_of(cursor, raw->start), last_ns = start_ns;
     if (filter->under_way) last_ns = ns_of(cursor, raw->start + raw->duration);
     return (!filter->has_from || last_ns >= filter->from_ns) && (!filter->has_to || start_ns <= filter->to_ns);
 }
 
-static bool passes(struct log_cursor *cursor)
-{
+static bool passes(struct log_cursor *cursor) {
     const struct log_matcher *matcher = cursor->matcher;
     const struct stream_event *raw = &cursor->raw_event;
     if (matcher->calls && !(raw->call < matcher->call_ids && matcher->calls[raw->call])) return false;
@@ -64,8 +59,7 @@ static bool passes(struct log_cursor *cursor)
 // --- numbers of the log
 
 // The log's number of the stream that has this number in its process. Returns false if it is unknown.
-static bool lookup_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream)
-{
+static bool lookup_stream(const struct log_cursor *cursor, uint64_t local, uint32_t *stream) {
     const struct log *log = cursor->log;
     uint64_t key = lookup_pair(cursor->place->process->id, (uint32_t)local);
     uint32_t at = local > UINT32_MAX ? LOOKUP_NONE : lookup_find(&log->stream_by_local, key);
@@ -74,8 +68,7 @@ static bool lookup_stream(const struct log_cursor *cursor, uint64_t local, uint3
     return true;
 }
 
-static inline uint64_t id_of(const struct log_cursor *cursor)
-{
+static inline uint64_t id_of(const struct log_cursor *cursor) {
     const uint32_t own = 1u << ATTRIBUTE_OWN_STREAM | 1u << ATTRIBUTE_OWN_NUMBER;
     const struct stream_event *raw = &cursor->raw_event;
     uint32_t stream = cursor->stream;
@@ -85,8 +78,7 @@ static inline uint64_t id_of(const struct log_cursor *cursor)
 
 // --- communication
 
-static int note_comm(struct log_cursor *cursor)
-{
+static int note_comm(struct log_cursor *cursor) {
     struct log_comm_notes *notes = cursor->comm;
     const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(notes->note, notes->count));
@@ -103,8 +95,7 @@ static int note_comm(struct log_cursor *cursor)
     return 0;
 }
 
-static void note_behind(struct log_cursor *cursor)
-{
+static void note_behind(struct log_cursor *cursor) {
     const struct stream_decoder *decoder = &cursor->decoder;
     struct log_comm_notes *notes = cursor->comm;
     notes->behind = (struct log_comm_note){
@@ -115,15 +106,13 @@ static void note_behind(struct log_cursor *cursor)
 
 // --- decoding
 
-static void note_call(struct log *log, uint32_t call)
-{
+static void note_call(struct log *log, uint32_t call) {
     if (call < log->call_ids && !__atomic_load_n(&log->call_seen[call], __ATOMIC_RELAXED))
         __atomic_store_n(&log->call_seen[call], true, __ATOMIC_RELAXED);
 }
 
 // Decodes up to the next event that passes the filter. After damage, counts the remaining events as lost.
-static int decode_next(struct log_cursor *cursor)
-{
+static int decode_next(struct log_cursor *cursor) {
     struct stream_event *raw = &cursor->raw_event;
     int more = 0;
     cursor->plain_made = 0; // slots may be defined anew
@@ -142,8 +131,7 @@ static int decode_next(struct log_cursor *cursor)
     return 0;
 }
 
-static int keep_event(struct log_cursor *cursor)
-{
+static int keep_event(struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     FORWARD(array_room(cursor->key, cursor->key_count));
     cursor->key[cursor->key_count++] = (struct log_sort_key){raw->start, raw->number, cursor->events.len};
@@ -155,8 +143,7 @@ static int keep_event(struct log_cursor *cursor)
     return 0;
 }
 
-static void restore_event(struct log_cursor *cursor, size_t offset)
-{
+static void restore_event(struct log_cursor *cursor, size_t offset) {
     struct stream_event *raw = &cursor->raw_event;
     const uint8_t *at = cursor->events.data + offset;
     memcpy(raw, at, EVENT_HEAD_BYTES);
@@ -166,15 +153,13 @@ static void restore_event(struct log_cursor *cursor, size_t offset)
 }
 
 // At the same start time the lower id comes first: a parent has a lower id than its children.
-static int compare_keys(const void *a, const void *b)
-{
+static int compare_keys(const void *a, const void *b) {
     const struct log_sort_key *left = a, *right = b;
     if (left->start != right->start) return left->start < right->start ? -1 : 1;
     return left->number < right->number ? -1 : left->number > right->number;
 }
 
-static int sort_more(struct log_cursor *cursor)
-{
+static int sort_more(struct log_cursor *cursor) {
     int more = 1;
     cursor->events.len = 0;
     cursor->key_count = cursor->key_at = 0;
@@ -184,8 +169,7 @@ static int sort_more(struct log_cursor *cursor)
     return 0;
 }
 
-int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, struct log_comm_notes *comm)
-{
+int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, struct log_comm_notes *comm) {
     struct log_block block;
     FORWARD(log_read_events(cursor->log, place, &block, &cursor->stored, &cursor->raw, &cursor->decoder));
     cursor->place = place;
@@ -203,8 +187,7 @@ int log_cursor_start(struct log_cursor *cursor, const struct log_place *place, s
     return 0;
 }
 
-void log_cursor_free(struct log_cursor *cursor)
-{
+void log_cursor_free(struct log_cursor *cursor) {
     bytes_free(&cursor->stored);
     bytes_free(&cursor->raw);
     bytes_free(&cursor->events);
@@ -213,8 +196,7 @@ void log_cursor_free(struct log_cursor *cursor)
 
 // --- fields that the log adds to those of the stream
 
-static inline void complete_parent(struct log_cursor *cursor)
-{
+static inline void complete_parent(struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     struct log_event *event = &cursor->event;
     event->has_parent = raw->parent_number != STREAM_NO_PARENT;
@@ -225,15 +207,13 @@ static inline void complete_parent(struct log_cursor *cursor)
     event->parent = lookup_pair(stream, (uint32_t)raw->parent_number);
 }
 
-static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute)
-{
+static const struct log_datatype *datatype_of(const struct log_cursor *cursor, enum event_attribute attribute) {
     const struct stream_event *raw = &cursor->raw_event;
     if (!(raw->attribute_mask & 1u << attribute)) return NULL;
     return log_process_datatype(cursor->log, cursor->place->process, raw->attribute[attribute]);
 }
 
-static void complete_attributes(struct log_cursor *cursor)
-{
+static void complete_attributes(struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     const struct log_process *process = cursor->place->process;
     struct log_event *event = &cursor->event;
@@ -247,8 +227,7 @@ static void complete_attributes(struct log_cursor *cursor)
         event->call_time_ns = clock_map_scale(&process->clock, (int64_t)raw->attribute[ATTRIBUTE_CALL_TIME]);
 }
 
-static void complete_event(struct log_cursor *cursor)
-{
+static void complete_event(struct log_cursor *cursor) {
     const struct stream_event *raw = &cursor->raw_event;
     const struct log_process *process = cursor->place->process;
     int64_t start_ns = ns_of(cursor, raw->start), duration_ns = ns_of(cursor, raw->start + raw->duration) - start_ns;
@@ -278,8 +257,7 @@ static void complete_event(struct log_cursor *cursor)
     if (raw->attribute_mask) complete_attributes(cursor);
 }
 
-int log_cursor_next(struct log_cursor *cursor)
-{
+int log_cursor_next(struct log_cursor *cursor) {
     if (cursor->sorted) {
         int more = decode_next(cursor);
         if (more <= 0) return more;
@@ -294,14 +272,13 @@ int log_cursor_next(struct log_cursor *cursor)
 
 // --- plain events
 
-static bool is_of_slot(const struct stream_slot_state *a, const struct stream_slot_state *b)
-{
+static bool is_of_slot(const struct stream_slot_state *a, const struct stream_slot_state *b) {
     return a->call == b->call && a->file == b->file && a->handle == b->handle && a->callsite == b->callsite &&
            a->unaligned == b->unaligned && a->defined;
 }
 
-static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain, const struct stream_slot_state *slot)
-{
+static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain,
+                       const struct stream_slot_state *slot) {
     const struct log_process *process = cursor->place->process;
     note_call(cursor->log, slot->call);
     plain->slot = *slot;
@@ -318,14 +295,12 @@ static void make_plain(struct log_cursor *cursor, struct log_cursor_plain *plain
     plain->event.moves = log_class_moves(plain->event.call->class);
 }
 
-static inline uint64_t plain_id(const struct log_cursor *cursor)
-{
+static inline uint64_t plain_id(const struct log_cursor *cursor) {
     return lookup_pair(cursor->stream, (uint32_t)(cursor->decoder.next_number - 1));
 }
 
 static inline void put_plain(struct log_cursor *cursor, const struct stream_plain *found, int64_t start_ns,
-                             struct log_event *event)
-{
+                             struct log_event *event) {
     const struct stream_decoder *d = &cursor->decoder;
     const struct stream_slot_state *slot = &d->slot[found->slot];
     struct log_cursor_plain *plain = &cursor->plain[found->slot];
@@ -350,8 +325,7 @@ static inline void put_plain(struct log_cursor *cursor, const struct stream_plai
 }
 
 size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
-                      bool *has_current)
-{
+                      bool *has_current) {
     const struct log_matcher *matcher = cursor->matcher;
     struct stream_plain found;
     size_t count = 0;
@@ -372,8 +346,7 @@ size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t
     return count;
 }
 
-void log_cursor_put(struct log_cursor *cursor, struct log_event *event)
-{
+void log_cursor_put(struct log_cursor *cursor, struct log_event *event) {
     if (cursor->is_plain) {
         put_plain(cursor, &cursor->found, cursor->event.start_ns, event);
         cursor->is_plain = false;

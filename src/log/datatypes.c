@@ -7,16 +7,14 @@
 #include "log/private.h"
 
 // The form must agree with the other fields of the record.
-static int check_form(struct log *log, const struct log_datatype *type)
-{
+static int check_form(struct log *log, const struct log_datatype *type) {
     struct datatype *flat = &log->scratch;
     FORWARD(datatype_get(flat, type->form, type->form_len));
     RETURN_IF(type->cut ? flat->bytes > type->bytes : flat->bytes != type->bytes, ERR_FORMAT);
     return 0;
 }
 
-int log_parse_datatype(struct log *log, struct fields_in body)
-{
+int log_parse_datatype(struct log *log, struct fields_in body) {
     struct field f[DATATYPE_HASH + 1];
     const char *form = NULL;
     FORWARD(fields_by_key(body, f, DATATYPE_HASH + 1));
@@ -38,8 +36,7 @@ int log_parse_datatype(struct log *log, struct fields_in body)
 }
 
 // "name", a zero byte, "value".
-static int parse_hint(struct log *log, const struct field *field, struct log_hint_list *list)
-{
+static int parse_hint(struct log *log, const struct field *field, struct log_hint_list *list) {
     const char *text;
     FORWARD(log_parse_text(log, field, &text));
     size_t name_len = strlen(text);
@@ -55,8 +52,7 @@ static int parse_hint(struct log *log, const struct field *field, struct log_hin
     return 0;
 }
 
-int log_parse_hints(struct log *log, struct fields_in body)
-{
+int log_parse_hints(struct log *log, struct fields_in body) {
     struct log_hints hints = {0};
     struct field field;
     int more;
@@ -69,27 +65,23 @@ int log_parse_hints(struct log *log, struct fields_in body)
     return log_put_row(&log->hints, &log->hints_by_id, hints.id, &hints, sizeof hints);
 }
 
-static uint32_t lookup_local(const struct lookup *by_local, const struct log_process *process, uint64_t local)
-{
+static uint32_t lookup_local(const struct lookup *by_local, const struct log_process *process, uint64_t local) {
     if (local == 0 || local > UINT32_MAX) return LOOKUP_NONE;
     return lookup_find(by_local, lookup_pair(process->id, (uint32_t)local));
 }
 
 const struct log_datatype *log_process_datatype(const struct log *log, const struct log_process *process,
-                                                uint64_t local)
-{
+                                                uint64_t local) {
     uint32_t at = lookup_local(&log->datatype_by_local, process, local);
     return at == LOOKUP_NONE ? NULL : log_datatype_at(log, at);
 }
 
-const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local)
-{
+const struct log_hints *log_process_hints(const struct log *log, const struct log_process *process, uint64_t local) {
     uint32_t at = lookup_local(&log->hints_by_local, process, local);
     return at == LOOKUP_NONE ? NULL : log_hints_at(log, at);
 }
 
-int log_datatype_flat(struct log *log, const struct log_datatype *type, const struct datatype **flat)
-{
+int log_datatype_flat(struct log *log, const struct log_datatype *type, const struct datatype **flat) {
     if (!type->flat) {
         struct log_datatype *own = (struct log_datatype *)log->datatypes.item + (type - log_datatype_at(log, 0));
         struct datatype *made = arena_alloc(&log->arena, sizeof *made);
@@ -107,8 +99,7 @@ int log_datatype_flat(struct log *log, const struct log_datatype *type, const st
 }
 
 int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_t displacement,
-                        struct datatype_tiling *tiling)
-{
+                        struct datatype_tiling *tiling) {
     *tiling = (struct datatype_tiling){.bytes = type->bytes, .extent = type->extent, .displacement = displacement};
     return log_datatype_flat(log, type, &tiling->type);
 }

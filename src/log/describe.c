@@ -4,8 +4,7 @@
 
 #include "fmt/records.h"
 
-struct human describe_exit(const struct log_process *process)
-{
+struct human describe_exit(const struct log_process *process) {
     static const char *const texts[] = {
         [EXIT_UNKNOWN] = "vanished", [EXIT_CLEAN] = "clean",   [EXIT_UNDERSCORE] = "_exit",
         [EXIT_EXEC] = "exec",        [EXIT_SIGNAL] = "signal", [EXIT_RUNNING] = "running"};
@@ -17,8 +16,7 @@ struct human describe_exit(const struct log_process *process)
     return words;
 }
 
-const char *describe_loss(unsigned reason)
-{
+const char *describe_loss(unsigned reason) {
     static const char *const texts[] = {
         [LOSS_SIGNAL] = "made by signal handlers while the recorder was writing",
         [LOSS_TRACE_CAP] = "past the trace cap: in the counters only",
@@ -38,15 +36,13 @@ const char *describe_loss(unsigned reason)
     return text ? text : "for an unknown reason";
 }
 
-const char *describe_left_out(unsigned reason)
-{
+const char *describe_left_out(unsigned reason) {
     static const char *const texts[LEFT_OUT_COUNT] = {"others",    "system and excluded files", "pipes", "sockets",
                                                       "terminals", "devices and memory files"};
     return texts[reason < LEFT_OUT_COUNT ? reason : LEFT_OUT_NONE];
 }
 
-const char *describe_file_system(const struct log_file *file)
-{
+const char *describe_file_system(const struct log_file *file) {
     if (file->fs_name) return file->fs_name;
     static const struct {
         uint32_t type;
@@ -65,8 +61,7 @@ const char *describe_file_system(const struct log_file *file)
     return "UNKNOWN";
 }
 
-int describe_health(FILE *out, const struct log_health *health)
-{
+int describe_health(FILE *out, const struct log_health *health) {
     int parts = 0;
     if (health->truncated) {
         fprintf(out, "its end is missing (cut off, or not finished)");

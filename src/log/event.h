@@ -76,25 +76,19 @@ struct log_comm {
     int64_t time_ns;
 };
 
-static inline bool log_class_moves(unsigned class)
-{
-    return class == CLASS_READ || class == CLASS_WRITE;
-}
+static inline bool log_class_moves(unsigned class) { return class == CLASS_READ || class == CLASS_WRITE; }
 
 // Bytes that the event moved.
-static inline uint64_t log_event_bytes(const struct log_event *event)
-{
+static inline uint64_t log_event_bytes(const struct log_event *event) {
     return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
 }
 
 // Time inside the call as recorded, or its duration.
-static inline int64_t log_event_call_ns(const struct log_event *event)
-{
+static inline int64_t log_event_call_ns(const struct log_event *event) {
     return event->raw.attribute_mask & 1u << ATTRIBUTE_CALL_TIME ? event->call_time_ns : event->duration_ns;
 }
 
 // Time inside calls. An asynchronous request takes less than its duration.
-static inline int64_t log_event_busy_ns(const struct log_event *event)
-{
+static inline int64_t log_event_busy_ns(const struct log_event *event) {
     return event->call->traits & CALL_ASYNC ? log_event_call_ns(event) : event->duration_ns;
 }

@@ -5,20 +5,17 @@
 #include "base/glob.h"
 #include "log/cursor.h"
 
-static bool call_passes(const struct log_filter *filter, const struct log_call *call)
-{
+static bool call_passes(const struct log_filter *filter, const struct log_call *call) {
     return (!filter->layers || filter->layers >> call->layer & 1) &&
            (!filter->classes || filter->classes >> call->class & 1);
 }
 
-bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process)
-{
+bool log_filter_has_process(const struct log_filter *filter, const struct log_process *process) {
     return (!filter->process || filter->process == process) && (!filter->has_pid || filter->pid == process->pid) &&
            (!filter->has_rank || (process->has_rank && process->rank == filter->rank));
 }
 
-int log_matcher_init(struct log_matcher *matcher, const struct log *log, const struct log_filter *filter)
-{
+int log_matcher_init(struct log_matcher *matcher, const struct log *log, const struct log_filter *filter) {
     *matcher = (struct log_matcher){0};
     if (filter) matcher->filter = *filter;
     matcher->has_time = matcher->filter.has_from || matcher->filter.has_to;
@@ -36,14 +33,12 @@ int log_matcher_init(struct log_matcher *matcher, const struct log *log, const s
     return 0;
 }
 
-void log_matcher_free(struct log_matcher *matcher)
-{
+void log_matcher_free(struct log_matcher *matcher) {
     free(matcher->calls);
     free(matcher->files);
 }
 
-bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_place *place)
-{
+bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_place *place) {
     const struct log_filter *filter = &matcher->filter;
     const struct log_process *process = place->process;
     if (place->type != BLOCK_EVENTS || !process || !log_filter_has_process(filter, process)) return false;
@@ -55,8 +50,7 @@ bool log_matcher_has_place(const struct log_matcher *matcher, const struct log_p
 enum file_match { MATCH_UNKNOWN, MATCH_PASSES, MATCH_FAILS };
 
 // Several threads may evaluate the same file at the same time.
-bool log_matcher_has_file(const struct log_matcher *matcher, const struct log *log, const struct log_file *file)
-{
+bool log_matcher_has_file(const struct log_matcher *matcher, const struct log *log, const struct log_file *file) {
     if (!file) return false;
     uint8_t *known = &matcher->files[log_file_index(log, file)], match = __atomic_load_n(known, __ATOMIC_RELAXED);
     if (match == MATCH_UNKNOWN) {

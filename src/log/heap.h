@@ -17,13 +17,11 @@ struct log_heap {          // all zero is empty
 };
 
 // Both numbers as one, so that a comparison needs no branch.
-static inline unsigned __int128 log_turn_key(const struct log_turn *turn)
-{
+static inline unsigned __int128 log_turn_key(const struct log_turn *turn) {
     return (unsigned __int128)((uint64_t)turn->start_ns ^ UINT64_C(1) << 63) << 64 | turn->id;
 }
 
-static inline bool log_turn_before(const struct log_turn *a, const struct log_turn *b)
-{
+static inline bool log_turn_before(const struct log_turn *a, const struct log_turn *b) {
     return log_turn_key(a) < log_turn_key(b);
 }
 

@@ -5,16 +5,14 @@
 #include "base/err.h"
 #include "log/private.h"
 
-static int add_class_sum(uint64_t sums[CLASS_COUNT], uint64_t packed)
-{
+static int add_class_sum(uint64_t sums[CLASS_COUNT], uint64_t packed) {
     unsigned class = packed & 15;
     RETURN_IF(class >= CLASS_COUNT, ERR_FORMAT);
     sums[class] = packed >> 4;
     return 0;
 }
 
-static int parse_place_field(struct log_place *place, const struct field *field)
-{
+static int parse_place_field(struct log_place *place, const struct field *field) {
     switch (field->key) {
     case INDEX_OFFSET: place->offset = field->number; return 0;
     case INDEX_TYPE: place->type = (uint16_t)field->number; return 0;
@@ -30,8 +28,7 @@ static int parse_place_field(struct log_place *place, const struct field *field)
     }
 }
 
-static int parse_place(struct log *log, struct fields_in body)
-{
+static int parse_place(struct log *log, struct fields_in body) {
     struct log_place *place = table_add(&log->places, sizeof *place);
     struct field field;
     int more;
@@ -41,8 +38,7 @@ static int parse_place(struct log *log, struct fields_in body)
     return more;
 }
 
-static int parse_index_block(struct log *log, const struct bytes *raw)
-{
+static int parse_index_block(struct log *log, const struct bytes *raw) {
     struct fields_in in = fields_of(raw);
     struct fields_in body;
     unsigned kind;
@@ -54,8 +50,7 @@ static int parse_index_block(struct log *log, const struct bytes *raw)
 }
 
 // A long index consists of several adjacent blocks before the trailer. Moves `end` to the start of the trailer.
-static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, uint64_t *end)
-{
+static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, uint64_t *end) {
     uint8_t trailer[LOG_TRAILER_BYTES];
     uint64_t offset;
     RETURN_IF(log->size < LOG_HEADER_BYTES + LOG_TRAILER_BYTES, ERR_TRUNCATED);
@@ -72,8 +67,7 @@ static int read_index(struct log *log, struct bytes *stored, struct bytes *raw, 
     return offset == *end ? 0 : ERR_FORMAT;
 }
 
-static int add_found(struct log *log, const struct log_block *block, uint64_t offset)
-{
+static int add_found(struct log *log, const struct log_block *block, uint64_t offset) {
     struct log_place *place = table_add(&log->places, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
     place->offset = offset;
@@ -87,8 +81,7 @@ static int add_found(struct log *log, const struct log_block *block, uint64_t of
 }
 
 // Moves `offset` to the next mark of a block, or to the end.
-static int search_mark(const struct log *log, uint64_t end, uint64_t *offset)
-{
+static int search_mark(const struct log *log, uint64_t end, uint64_t *offset) {
     enum { WINDOW_BYTES = 16 << 10 };
     uint8_t window[WINDOW_BYTES], mark[LOG_BLOCK_HEADER_BYTES];
     const struct log_block any = {.type = BLOCK_RECORDS};
@@ -108,8 +101,7 @@ static int search_mark(const struct log *log, uint64_t end, uint64_t *offset)
 }
 
 // One step of the search: adds a good block, or skips everything up to the next mark.
-static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
-{
+static int scan_one(struct log *log, uint64_t end, uint64_t *offset) {
     uint8_t header[LOG_BLOCK_HEADER_BYTES];
     struct log_block block;
     uint64_t payload = *offset + sizeof header;
@@ -129,8 +121,7 @@ static int scan_one(struct log *log, uint64_t end, uint64_t *offset)
     return 0;
 }
 
-int log_find_blocks(struct log *log)
-{
+int log_find_blocks(struct log *log) {
     struct bytes stored = {0}, raw = {0};
     uint64_t end = log->size;
     int code = read_index(log, &stored, &raw, &end);

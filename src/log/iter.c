@@ -15,8 +15,7 @@ struct log_iter {
     size_t at; // index of the next event in the batch
 };
 
-static int open_iter(struct log_iter *iter, struct log *log, const struct log_filter *filter)
-{
+static int open_iter(struct log_iter *iter, struct log *log, const struct log_filter *filter) {
     const struct log_place *const *places;
     FORWARD(log_matcher_init(&iter->matcher, log, filter));
     FORWARD(log_batch_init(&iter->batch, ITER_EVENTS));
@@ -24,8 +23,7 @@ static int open_iter(struct log_iter *iter, struct log *log, const struct log_fi
     return log_source_open(&iter->source, log, &iter->matcher, places, count, (struct log_source_options){0});
 }
 
-int log_iter_open(struct log_iter **out, struct log *log, const struct log_filter *filter)
-{
+int log_iter_open(struct log_iter **out, struct log *log, const struct log_filter *filter) {
     struct log_iter *iter = calloc(1, sizeof *iter);
     *out = NULL;
     RETURN_IF(!iter, -ENOMEM);
@@ -38,8 +36,7 @@ int log_iter_open(struct log_iter **out, struct log *log, const struct log_filte
     return 0;
 }
 
-int log_iter_next(struct log_iter *iter, const struct log_event **event)
-{
+int log_iter_next(struct log_iter *iter, const struct log_event **event) {
     if (iter->at == iter->batch.count) {
         int more = log_source_fill(&iter->source, &iter->batch);
         if (more <= 0) return more;
@@ -49,8 +46,7 @@ int log_iter_next(struct log_iter *iter, const struct log_event **event)
     return 1;
 }
 
-void log_iter_close(struct log_iter *iter)
-{
+void log_iter_close(struct log_iter *iter) {
     if (!iter) return;
     log_source_close(&iter->source);
     log_batch_free(&iter->batch);

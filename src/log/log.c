@@ -10,16 +10,14 @@
 #include "base/err.h"
 #include "log/private.h"
 
-void *table_add(struct table *table, size_t item_bytes)
-{
+void *table_add(struct table *table, size_t item_bytes) {
     if (array_grow(&table->item, table->count, item_bytes)) return NULL;
     void *added = (uint8_t *)table->item + table->count++ * item_bytes;
     memset(added, 0, item_bytes);
     return added;
 }
 
-int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset)
-{
+int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset) {
     RETURN_IF(offset > log->size || len > log->size - offset, ERR_TRUNCATED);
     uint8_t *at = out;
     while (len > 0) {
@@ -35,8 +33,7 @@ int log_read_at(const struct log *log, void *out, size_t len, uint64_t offset)
 }
 
 int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *block, struct bytes *stored,
-                      struct bytes *raw)
-{
+                      struct bytes *raw) {
     uint8_t header[LOG_BLOCK_HEADER_BYTES];
     FORWARD(log_read_at(log, header, sizeof header, offset));
     FORWARD(log_block_get(header, block));
@@ -47,8 +44,7 @@ int log_read_block_at(const struct log *log, uint64_t offset, struct log_block *
     return log_block_load(block, bytes, raw);
 }
 
-static void note_damage(struct log *log, const struct log_place *place, uint64_t bytes, uint64_t events)
-{
+static void note_damage(struct log *log, const struct log_place *place, uint64_t bytes, uint64_t events) {
     struct log_place *own = (struct log_place *)log->places.item + (place - log_place_at(log, 0));
     pthread_mutex_lock(&log->damage);
     if (!own->damaged) {
@@ -60,13 +56,11 @@ static void note_damage(struct log *log, const struct log_place *place, uint64_t
     pthread_mutex_unlock(&log->damage);
 }
 
-void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left)
-{
+void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left) {
     note_damage(log, place, 0, events_left);
 }
 
-bool log_place_is_damaged(struct log *log, const struct log_place *place)
-{
+bool log_place_is_damaged(struct log *log, const struct log_place *place) {
     pthread_mutex_lock(&log->damage);
     bool damaged = place->damaged;
     pthread_mutex_unlock(&log->damage);
@@ -74,8 +68,7 @@ bool log_place_is_damaged(struct log *log, const struct log_place *place)
 }
 
 static int read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
-                      struct bytes *raw)
-{
+                      struct bytes *raw) {
     int code = log_read_block_at(log, place->offset, block, stored, raw);
     if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
     if (code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED)
@@ -83,8 +76,7 @@ static int read_block(struct log *log, const struct log_place *place, struct log
     return code;
 }
 
-int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw)
-{
+int log_read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *raw) {
     struct bytes stored = {0};
     int code = read_block(log, place, block, &stored, raw);
     bytes_free(&stored);
@@ -92,8 +84,7 @@ int log_read_block(struct log *log, const struct log_place *place, struct log_bl
 }
 
 int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
-                    struct bytes *raw, struct stream_decoder *decoder)
-{
+                    struct bytes *raw, struct stream_decoder *decoder) {
     FORWARD(read_block(log, place, block, stored, raw));
     const struct stream_start start = {
         .stream = block->stream,
@@ -109,8 +100,7 @@ int log_read_events(struct log *log, const struct log_place *place, struct log_b
 }
 
 // A header with a wrong checksum is ignored: each block has everything that is needed to read it.
-static int read_header(struct log *log)
-{
+static int read_header(struct log *log) {
     uint8_t header[LOG_HEADER_BYTES] = {0};
     bool is_short = log->size < sizeof header;
     FORWARD(log_read_at(log, header, is_short ? log->size : sizeof header, 0));
@@ -122,8 +112,7 @@ static int read_header(struct log *log)
     return code == ERR_CHECKSUM ? 0 : code;
 }
 
-static int read_records(struct log *log)
-{
+static int read_records(struct log *log) {
     struct bytes raw = {0};
     int code = 0;
     for (size_t i = 0; i < log->places.count && code == 0; i++) {
@@ -138,8 +127,7 @@ static int read_records(struct log *log)
     return code;
 }
 
-static int open_file(struct log *log, const char *path)
-{
+static int open_file(struct log *log, const char *path) {
     struct stat status;
     log->fd =
         open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); // O_NONBLOCK: do not wait for the writer of a pipe
@@ -151,8 +139,7 @@ static int open_file(struct log *log, const char *path)
     return 0;
 }
 
-static int read_log(struct log *log, const char *path)
-{
+static int read_log(struct log *log, const char *path) {
     FORWARD(open_file(log, path));
     FORWARD(read_header(log));
     FORWARD(log_find_blocks(log));
@@ -160,8 +147,7 @@ static int read_log(struct log *log, const char *path)
     return log_link(log);
 }
 
-int log_open(struct log **out, const char *path)
-{
+int log_open(struct log **out, const char *path) {
     struct log *log = calloc(1, sizeof *log);
     RETURN_IF(!log, -ENOMEM);
     log->fd = -1;
@@ -175,8 +161,7 @@ int log_open(struct log **out, const char *path)
     return code;
 }
 
-void log_close(struct log *log)
-{
+void log_close(struct log *log) {
     if (!log) return;
     struct table *tables[] = {
         &log->processes,      &log->worlds,    &log->files,  &log->calls,         &log->losses,
@@ -201,18 +186,11 @@ void log_close(struct log *log)
     free(log);
 }
 
-const struct log_header *log_header(const struct log *log)
-{
-    return &log->header;
-}
+const struct log_header *log_header(const struct log *log) { return &log->header; }
 
-const struct log_job *log_job(const struct log *log)
-{
-    return &log->job;
-}
+const struct log_job *log_job(const struct log *log) { return &log->job; }
 
-int64_t log_run_ns(const struct log *log)
-{
+int64_t log_run_ns(const struct log *log) {
     const struct log_job *job = log_job(log);
     int64_t run_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
     if (job->complete && run_ns) return run_ns;
@@ -228,18 +206,11 @@ int64_t log_run_ns(const struct log *log)
     return run_ns;
 }
 
-const struct log_health *log_health(const struct log *log)
-{
-    return &log->health;
-}
+const struct log_health *log_health(const struct log *log) { return &log->health; }
 
-uint64_t log_size_bytes(const struct log *log)
-{
-    return log->size;
-}
+uint64_t log_size_bytes(const struct log *log) { return log->size; }
 
-uint64_t log_events(const struct log *log)
-{
+uint64_t log_events(const struct log *log) {
     const struct log_place *places = log->places.item;
     uint64_t sum = 0;
     for (size_t i = 0; i < log->places.count; i++) {
@@ -248,164 +219,112 @@ uint64_t log_events(const struct log *log)
     return sum;
 }
 
-size_t log_process_count(const struct log *log)
-{
-    return log->processes.count;
-}
+size_t log_process_count(const struct log *log) { return log->processes.count; }
 
-const struct log_process *log_process_at(const struct log *log, size_t i)
-{
+const struct log_process *log_process_at(const struct log *log, size_t i) {
     return (const struct log_process *)log->processes.item + i;
 }
 
-size_t log_world_count(const struct log *log)
-{
-    return log->worlds.count;
-}
+size_t log_world_count(const struct log *log) { return log->worlds.count; }
 
-const struct log_world *log_world_at(const struct log *log, size_t i)
-{
+const struct log_world *log_world_at(const struct log *log, size_t i) {
     return (const struct log_world *)log->worlds.item + i;
 }
 
-size_t log_file_count(const struct log *log)
-{
-    return log->files.count;
-}
+size_t log_file_count(const struct log *log) { return log->files.count; }
 
-const struct log_file *log_file_at(const struct log *log, size_t i)
-{
+const struct log_file *log_file_at(const struct log *log, size_t i) {
     return (const struct log_file *)log->files.item + i;
 }
 
-size_t log_call_count(const struct log *log)
-{
-    return log->calls.count;
-}
+size_t log_call_count(const struct log *log) { return log->calls.count; }
 
-const struct log_call *log_call_at(const struct log *log, size_t i)
-{
+const struct log_call *log_call_at(const struct log *log, size_t i) {
     return (const struct log_call *)log->calls.item + i;
 }
 
-size_t log_datatype_count(const struct log *log)
-{
-    return log->datatypes.count;
-}
+size_t log_datatype_count(const struct log *log) { return log->datatypes.count; }
 
-const struct log_datatype *log_datatype_at(const struct log *log, size_t i)
-{
+const struct log_datatype *log_datatype_at(const struct log *log, size_t i) {
     return (const struct log_datatype *)log->datatypes.item + i;
 }
 
-size_t log_hints_count(const struct log *log)
-{
-    return log->hints.count;
-}
+size_t log_hints_count(const struct log *log) { return log->hints.count; }
 
-const struct log_hints *log_hints_at(const struct log *log, size_t i)
-{
+const struct log_hints *log_hints_at(const struct log *log, size_t i) {
     return (const struct log_hints *)log->hints.item + i;
 }
 
-size_t log_device_count(const struct log *log)
-{
-    return log->devices.count;
-}
+size_t log_device_count(const struct log *log) { return log->devices.count; }
 
-const struct log_device *log_device_at(const struct log *log, size_t i)
-{
+const struct log_device *log_device_at(const struct log *log, size_t i) {
     return (const struct log_device *)log->devices.item + i;
 }
 
-size_t log_loss_count(const struct log *log)
-{
-    return log->losses.count;
-}
+size_t log_loss_count(const struct log *log) { return log->losses.count; }
 
-const struct log_loss *log_loss_at(const struct log *log, size_t i)
-{
+const struct log_loss *log_loss_at(const struct log *log, size_t i) {
     return (const struct log_loss *)log->losses.item + i;
 }
 
-size_t log_setting_count(const struct log *log)
-{
-    return log->settings.count;
-}
+size_t log_setting_count(const struct log *log) { return log->settings.count; }
 
-const struct log_setting *log_setting_at(const struct log *log, size_t i)
-{
+const struct log_setting *log_setting_at(const struct log *log, size_t i) {
     return (const struct log_setting *)log->settings.item + i;
 }
 
-size_t log_place_count(const struct log *log)
-{
-    return log->places.count;
-}
+size_t log_place_count(const struct log *log) { return log->places.count; }
 
-const struct log_place *log_place_at(const struct log *log, size_t i)
-{
+const struct log_place *log_place_at(const struct log *log, size_t i) {
     return (const struct log_place *)log->places.item + i;
 }
 
-const struct log_process *log_process_find(const struct log *log, uint32_t id)
-{
+const struct log_process *log_process_find(const struct log *log, uint32_t id) {
     uint32_t at = lookup_find(&log->process_by_id, id);
     return at == LOOKUP_NONE ? NULL : log_process_at(log, at);
 }
 
-const struct log_file *log_file_find(const struct log *log, uint32_t id)
-{
+const struct log_file *log_file_find(const struct log *log, uint32_t id) {
     uint32_t at = lookup_find(&log->file_by_id, id);
     return at == LOOKUP_NONE ? NULL : log_file_at(log, at);
 }
 
-const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local)
-{
+const struct log_file *log_process_file(const struct log *log, const struct log_process *process, uint32_t local) {
     if (local == 0) return NULL;
     uint32_t at = lookup_find(&log->file_by_local, lookup_pair(process->id, local));
     return at == LOOKUP_NONE ? NULL : log_file_at(log, at);
 }
 
 size_t log_event_places(const struct log *log, const struct log_process *process,
-                        const struct log_place *const **places)
-{
+                        const struct log_place *const **places) {
     size_t first = process ? log_process_index(log, process) : 0;
     size_t after = process ? first + 1 : log->processes.count;
     *places = log->event_places + log->process_places[first];
     return log->process_places[after] - log->process_places[first];
 }
 
-const struct log_call *log_call_of(const struct log *log, uint32_t id)
-{
+const struct log_call *log_call_of(const struct log *log, uint32_t id) {
     return id < log->call_ids ? log->call_by_id[id] : &log->unknown_call;
 }
 
-const struct log_call *log_call_find(const struct log *log, uint32_t id)
-{
+const struct log_call *log_call_find(const struct log *log, uint32_t id) {
     const struct log_call *call = log_call_of(log, id);
     return call == &log->unknown_call ? NULL : call;
 }
 
-const struct log_call *log_call_seen(const struct log *log, uint32_t id)
-{
+const struct log_call *log_call_seen(const struct log *log, uint32_t id) {
     return id < log->call_ids && log->call_seen[id] ? log_call_of(log, id) : NULL;
 }
 
-uint32_t log_call_ids(const struct log *log)
-{
-    return log->call_ids;
-}
+uint32_t log_call_ids(const struct log *log) { return log->call_ids; }
 
-const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id)
-{
+const char *log_callsite(const struct log *log, const struct log_process *process, uint32_t id) {
     if (id == 0) return NULL;
     uint32_t at = lookup_find(&log->callsite_by_id, lookup_pair(process->id, id));
     return at == LOOKUP_NONE ? NULL : ((const struct callsite_row *)log->callsites.item)[at].line;
 }
 
-int log_process_compare(const struct log_process *left, const struct log_process *right)
-{
+int log_process_compare(const struct log_process *left, const struct log_process *right) {
     if (left->world != right->world) return left->world < right->world ? -1 : 1;
     return left->has_rank ? (left->rank > right->rank) - (left->rank < right->rank) : 0;
 }

@@ -258,14 +258,12 @@ int log_datatype_tiling(struct log *log, const struct log_datatype *type, int64_
                         struct datatype_tiling *tiling);
 
 // Indices in the tables, for arrays parallel to them.
-static inline size_t log_file_index(const struct log *log, const struct log_file *file)
-{
+static inline size_t log_file_index(const struct log *log, const struct log_file *file) {
     (void)log;
     return file->index;
 }
 
-static inline size_t log_process_index(const struct log *log, const struct log_process *process)
-{
+static inline size_t log_process_index(const struct log *log, const struct log_process *process) {
     (void)log;
     return process->index;
 }

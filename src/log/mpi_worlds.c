@@ -27,18 +27,13 @@ struct search {
     struct table members;
 };
 
-static struct log_process *process_at(const struct search *search, size_t i)
-{
+static struct log_process *process_at(const struct search *search, size_t i) {
     return (struct log_process *)search->log->processes.item + i;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
 
-static bool is_launcher(const struct log_process *process)
-{
+static bool is_launcher(const struct log_process *process) {
     static const char *const starts[] = {"mpiexec", "mpirun", "hydra_", "orte", "prte", "srun", "slurmstepd"};
     static const char *const names[] = {"orted", "prted", "prun"};
     const char *name = process->exe ? process->exe : process->args.count ? process->args.word[0] : "";
@@ -53,16 +48,14 @@ static bool is_launcher(const struct log_process *process)
     return false;
 }
 
-static int compare_pids(const void *a, const void *b)
-{
+static int compare_pids(const void *a, const void *b) {
     const struct log_process *left = *(struct log_process *const *)a, *right = *(struct log_process *const *)b;
     if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
+static int compare_starts(const void *a, const void *b) {
     const struct log_process *left = *(struct log_process *const *)a, *right = *(struct log_process *const *)b;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
@@ -70,8 +63,7 @@ static int compare_starts(const void *a, const void *b)
 
 // The kernel reuses process ids, and an exec makes a new image with the same id: the parent is the latest image that
 // existed when the child began.
-static const struct log_process *lookup_parent(const struct search *search, const struct log_process *child)
-{
+static const struct log_process *lookup_parent(const struct search *search, const struct log_process *child) {
     const struct log_process *parent = NULL;
     size_t low = 0, high = search->log->processes.count;
     while (low < high) {
@@ -88,8 +80,7 @@ static const struct log_process *lookup_parent(const struct search *search, cons
     return parent;
 }
 
-static const struct log_process *nearest_launcher(const struct search *search, const struct log_process *process)
-{
+static const struct log_process *nearest_launcher(const struct search *search, const struct log_process *process) {
     const struct log_process *ancestor = lookup_parent(search, process);
     for (unsigned i = 0; ancestor && i < MOST_ANCESTORS; i++) {
         if (ancestor->is_launcher) return ancestor;
@@ -100,8 +91,7 @@ static const struct log_process *nearest_launcher(const struct search *search, c
 
 // Whether the world has another launcher on that host. `known`: it has this one.
 static bool has_other_launcher(const struct search *search, uint32_t world, const struct log_process *launcher,
-                               bool *known)
-{
+                               bool *known) {
     const struct member *members = search->members.item;
     *known = false;
     for (size_t i = 0; launcher && i < search->members.count; i++) {
@@ -112,8 +102,7 @@ static bool has_other_launcher(const struct search *search, uint32_t world, cons
     return false;
 }
 
-static int join(struct search *search, struct log_process *process)
-{
+static int join(struct search *search, struct log_process *process) {
     struct log *log = search->log;
     const struct log_process *launcher = nearest_launcher(search, process);
     uint32_t number = 0;
@@ -141,8 +130,7 @@ static int join(struct search *search, struct log_process *process)
     return lookup_set(&search->taken, lookup_pair(number, (uint32_t)process->rank), number);
 }
 
-static int assign_worlds(struct search *search)
-{
+static int assign_worlds(struct search *search) {
     size_t count = search->log->processes.count;
     search->by_pid = malloc((count + 1) * sizeof *search->by_pid);
     search->by_start = malloc((count + 1) * sizeof *search->by_start);
@@ -160,8 +148,7 @@ static int assign_worlds(struct search *search)
     return 0;
 }
 
-int log_assign_worlds(struct log *log)
-{
+int log_assign_worlds(struct log *log) {
     struct search search = {.log = log};
     int code = assign_worlds(&search);
     free(search.by_pid);

@@ -6,8 +6,7 @@
 #include "base/array.h"
 #include "base/err.h"
 
-int log_record_store_add(struct log_record_store *list, const struct log_stats_record *record)
-{
+int log_record_store_add(struct log_record_store *list, const struct log_stats_record *record) {
     struct spill_counters entry = {.layer = record->layer, .counters = record->counters};
     FORWARD(array_push(list->stored, list->count,
                        (struct log_stored_record){record->process, record->file, record->layer, list->data.len}));
@@ -21,8 +20,7 @@ int log_record_store_add(struct log_record_store *list, const struct log_stats_r
 }
 
 int log_record_store_get(const struct log_record_store *list, const struct log_stored_record *stored,
-                         struct counters *counters, struct fields_in *behind)
-{
+                         struct counters *counters, struct fields_in *behind) {
     struct fields_in in = {list->data.data + stored->at, list->data.data + list->data.len}, body;
     struct spill_counters entry;
     uint32_t process;
@@ -34,8 +32,7 @@ int log_record_store_get(const struct log_record_store *list, const struct log_s
     return 0;
 }
 
-void log_record_store_free(struct log_record_store *list)
-{
+void log_record_store_free(struct log_record_store *list) {
     free(list->stored);
     bytes_free(&list->data);
 }

@@ -10,8 +10,7 @@
 #include "log/private.h"
 
 // A text of its own, ended by a 0 byte. Stays as it is where the record has no such field.
-int log_parse_text(struct log *log, const struct field *field, const char **text)
-{
+int log_parse_text(struct log *log, const struct field *field, const char **text) {
     if (!field->key) return 0;
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
     char *copy = arena_alloc(&log->arena, field->len + 1);
@@ -23,8 +22,7 @@ int log_parse_text(struct log *log, const struct field *field, const char **text
 }
 
 // The capacity is a power of two: the list is full when its length is one.
-static int parse_word(struct log *log, const struct field *field, struct log_strings *words)
-{
+static int parse_word(struct log *log, const struct field *field, struct log_strings *words) {
     if ((words->count & (words->count - 1)) == 0) {
         size_t room = words->count ? words->count * 2 : 1;
         const char **bigger = arena_alloc(&log->arena, room * sizeof *bigger);
@@ -38,8 +36,7 @@ static int parse_word(struct log *log, const struct field *field, struct log_str
 }
 
 // All words of a key.
-static int parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words)
-{
+static int parse_words(struct log *log, struct fields_in body, unsigned key, struct log_strings *words) {
     struct field field;
     while (fields_next(&body, &field) > 0) {
         if (field.key == key) FORWARD(parse_word(log, &field, words));
@@ -48,15 +45,13 @@ static int parse_words(struct log *log, struct fields_in body, unsigned key, str
 }
 
 // Larger times mean damage. The limit keeps sums of times in range.
-int64_t log_limit_ns(int64_t ns)
-{
+int64_t log_limit_ns(int64_t ns) {
     const int64_t limit = INT64_MAX / 4;
     if (ns > limit) return limit;
     return ns < -limit ? -limit : ns;
 }
 
-static int parse_job(struct log *log, struct fields_in body)
-{
+static int parse_job(struct log *log, struct fields_in body) {
     struct field f[JOB_COMPLETE + 1];
     FORWARD(fields_by_key(body, f, JOB_COMPLETE + 1));
     log->job = (struct log_job){
@@ -78,8 +73,7 @@ static int parse_job(struct log *log, struct fields_in body)
     return parse_words(log, body, JOB_COMMAND, &log->job.command);
 }
 
-int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes)
-{
+int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes) {
     uint32_t at = lookup ? lookup_find(lookup, key) : LOOKUP_NONE;
     if (lookup && at == LOOKUP_NONE) FORWARD(lookup_set(lookup, key, (uint32_t)table->count));
     void *own = at == LOOKUP_NONE ? table_add(table, bytes) : (uint8_t *)table->item + at * bytes;
@@ -89,8 +83,7 @@ int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const 
 }
 
 // Numbers whose low four bits say which item of an array they belong to.
-static void parse_indexed(struct log_process *process, const struct field *field)
-{
+static void parse_indexed(struct log_process *process, const struct field *field) {
     unsigned index = field->number & 15;
     uint64_t value = field->number >> 4;
     if (index < LEFT_OUT_COUNT) {
@@ -104,8 +97,7 @@ static void parse_indexed(struct log_process *process, const struct field *field
     }
 }
 
-static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
-{
+static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1]) {
     return (struct log_process){
         .id = (uint32_t)f[PROCESS_ID].number,
         .pid = (uint32_t)f[PROCESS_PID].number,
@@ -139,8 +131,7 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1])
     };
 }
 
-static int parse_process(struct log *log, struct fields_in body)
-{
+static int parse_process(struct log *log, struct fields_in body) {
     struct field f[PROCESS_IO_NS + 1], field;
     FORWARD(fields_by_key(body, f, PROCESS_IO_NS + 1));
     struct log_process process = process_of(f);
@@ -154,8 +145,7 @@ static int parse_process(struct log *log, struct fields_in body)
     return log_put_row(&log->processes, &log->process_by_id, process.id, &process, sizeof process);
 }
 
-static int parse_file(struct log *log, struct fields_in body)
-{
+static int parse_file(struct log *log, struct fields_in body) {
     struct field f[FILE_FS_NAME + 1];
     FORWARD(fields_by_key(body, f, FILE_FS_NAME + 1));
     struct log_file file = {
@@ -174,8 +164,7 @@ static int parse_file(struct log *log, struct fields_in body)
     return log_put_row(&log->files, &log->file_by_id, file.id, &file, sizeof file);
 }
 
-static int parse_call(struct log *log, struct fields_in body)
-{
+static int parse_call(struct log *log, struct fields_in body) {
     struct field f[CALL_TRAITS + 1];
     FORWARD(fields_by_key(body, f, CALL_TRAITS + 1));
     RETURN_IF(f[CALL_ID].number >= LOG_MAX_CALL_ID, ERR_FORMAT);
@@ -192,8 +181,7 @@ static int parse_call(struct log *log, struct fields_in body)
     return log_put_row(&log->calls, NULL, 0, &call, sizeof call);
 }
 
-static int parse_loss(struct log *log, struct fields_in body)
-{
+static int parse_loss(struct log *log, struct fields_in body) {
     struct field f[LOSS_TEXT + 1];
     FORWARD(fields_by_key(body, f, LOSS_TEXT + 1));
     uint32_t process = f[LOSS_PROCESS].key ? (uint32_t)f[LOSS_PROCESS].number + 1 : 0;
@@ -207,8 +195,7 @@ static int parse_loss(struct log *log, struct fields_in body)
     return log_put_row(&log->loss_processes, NULL, 0, &process, sizeof process);
 }
 
-static int parse_setting(struct log *log, struct fields_in body)
-{
+static int parse_setting(struct log *log, struct fields_in body) {
     struct log_setting setting = {0};
     struct field f[SETTING_VALUE + 1];
     FORWARD(fields_by_key(body, f, SETTING_VALUE + 1));
@@ -218,8 +205,7 @@ static int parse_setting(struct log *log, struct fields_in body)
     return log_put_row(&log->settings, NULL, 0, &setting, sizeof setting);
 }
 
-static int parse_stream(struct log *log, struct fields_in body)
-{
+static int parse_stream(struct log *log, struct fields_in body) {
     struct field f[STREAM_LOCAL + 1];
     FORWARD(fields_by_key(body, f, STREAM_LOCAL + 1));
     struct stream_row row = {
@@ -230,8 +216,7 @@ static int parse_stream(struct log *log, struct fields_in body)
     return log_put_row(&log->streams, &log->stream_by_id, row.id, &row, sizeof row);
 }
 
-static int parse_link(struct table *links, struct fields_in body)
-{
+static int parse_link(struct table *links, struct fields_in body) {
     struct field f[LINK_GLOBAL + 1];
     FORWARD(fields_by_key(body, f, LINK_GLOBAL + 1));
     struct link_row row = {
@@ -242,8 +227,7 @@ static int parse_link(struct table *links, struct fields_in body)
     return log_put_row(links, NULL, 0, &row, sizeof row);
 }
 
-static int parse_callsite(struct log *log, struct fields_in body)
-{
+static int parse_callsite(struct log *log, struct fields_in body) {
     struct field f[CALLSITE_PROCESS + 1];
     FORWARD(fields_by_key(body, f, CALLSITE_PROCESS + 1));
     struct callsite_row row = {(uint32_t)f[CALLSITE_PROCESS].number, (uint32_t)f[CALLSITE_ID].number, NULL};
@@ -252,8 +236,7 @@ static int parse_callsite(struct log *log, struct fields_in body)
     return log_put_row(&log->callsites, &log->callsite_by_id, key, &row, sizeof row);
 }
 
-static int parse_counters(struct log *log, struct fields_in body)
-{
+static int parse_counters(struct log *log, struct fields_in body) {
     struct field f[COUNTERS_PROCESS + 1];
     size_t len = (size_t)(body.end - body.at);
     FORWARD(fields_by_key(body, f, COUNTERS_PROCESS + 1));
@@ -267,8 +250,7 @@ static int parse_counters(struct log *log, struct fields_in body)
     return log_put_row(&log->counters, NULL, 0, &row, sizeof row);
 }
 
-static int parse_device(struct log *log, struct fields_in body)
-{
+static int parse_device(struct log *log, struct fields_in body) {
     struct field f[DEVICE_SAMPLES + 1];
     const char *samples = NULL;
     FORWARD(fields_by_key(body, f, DEVICE_SAMPLES + 1));
@@ -289,8 +271,7 @@ static int parse_device(struct log *log, struct fields_in body)
     return log_put_row(&log->devices, &log->device_by_id, device.id, &device, sizeof device);
 }
 
-static int parse_record(struct log *log, unsigned kind, struct fields_in body)
-{
+static int parse_record(struct log *log, unsigned kind, struct fields_in body) {
     switch (kind) {
     case RECORD_JOB: return parse_job(log, body);
     case RECORD_PROCESS: return parse_process(log, body);
@@ -311,8 +292,7 @@ static int parse_record(struct log *log, unsigned kind, struct fields_in body)
     }
 }
 
-int log_parse_records(struct log *log, const struct bytes *raw)
-{
+int log_parse_records(struct log *log, const struct bytes *raw) {
     struct fields_in in = fields_of(raw);
     struct fields_in body;
     unsigned kind;
@@ -329,8 +309,7 @@ int log_parse_records(struct log *log, const struct bytes *raw)
 }
 
 // By id. What the log does not say comes from this build's table, because ids never change.
-static int link_calls(struct log *log)
-{
+static int link_calls(struct log *log) {
     struct log_call *calls = log->calls.item;
     log->unknown_call = (struct log_call){.name = "unknown"};
     log->call_ids = call_table_len;
@@ -358,8 +337,7 @@ static int link_calls(struct log *log)
 }
 
 // Maps the numbers of a process to indices in the log's table.
-static int link_locals(const struct table *links, const struct lookup *by_id, struct lookup *by_local)
-{
+static int link_locals(const struct table *links, const struct lookup *by_id, struct lookup *by_local) {
     const struct link_row *rows = links->item;
     for (size_t i = 0; i < links->count; i++) {
         uint32_t at = lookup_find(by_id, rows[i].global);
@@ -369,8 +347,7 @@ static int link_locals(const struct table *links, const struct lookup *by_id, st
     return 0;
 }
 
-static int link_streams(struct log *log)
-{
+static int link_streams(struct log *log) {
     const struct stream_row *rows = log->streams.item;
     for (size_t i = 0; i < log->streams.count; i++)
         FORWARD(lookup_set(&log->stream_by_local, lookup_pair(rows[i].process, rows[i].local), (uint32_t)i));
@@ -384,14 +361,10 @@ static int link_streams(struct log *log)
     return 0;
 }
 
-static bool has_events(const struct log_place *place)
-{
-    return place->type == BLOCK_EVENTS && place->process;
-}
+static bool has_events(const struct log_place *place) { return place->type == BLOCK_EVENTS && place->process; }
 
 // Groups the blocks by process, so that reading one process does not scan the blocks of all others.
-static int sort_places(struct log *log)
-{
+static int sort_places(struct log *log) {
     const struct log_place *places = log->places.item;
     size_t processes = log->processes.count;
     log->event_places = malloc((log->places.count + 1) * sizeof *log->event_places);
@@ -410,15 +383,13 @@ static int sort_places(struct log *log)
     return 0;
 }
 
-static int compare_counters(const void *a, const void *b)
-{
+static int compare_counters(const void *a, const void *b) {
     const struct counters_row *left = a, *right = b;
     if (left->process != right->process) return left->process < right->process ? -1 : 1;
     return left->number < right->number ? -1 : 1;
 }
 
-int log_link(struct log *log)
-{
+int log_link(struct log *log) {
     for (size_t i = 0; i < log->processes.count; i++)
         ((struct log_process *)log->processes.item)[i].index = (uint32_t)i;
     for (size_t i = 0; i < log->files.count; i++) ((struct log_file *)log->files.item)[i].index = (uint32_t)i;

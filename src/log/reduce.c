@@ -21,8 +21,7 @@ struct reduction {
 
 // --- storing
 
-static int store_counts(struct reduction *reduction, const struct log_value_counts *counts)
-{
+static int store_counts(struct reduction *reduction, const struct log_value_counts *counts) {
     uint32_t count = counts->count < reduction->value_budget ? counts->count : reduction->value_budget;
     reduction->value_budget -= count;
     FORWARD(bytes_append_varint(&reduction->list.data, count));
@@ -33,8 +32,7 @@ static int store_counts(struct reduction *reduction, const struct log_value_coun
     return 0;
 }
 
-static int store(struct log_stats_slot *slot, void *context)
-{
+static int store(struct log_stats_slot *slot, void *context) {
     struct reduction *reduction = context;
     FORWARD(log_record_store_add(&reduction->list, &slot->record));
     FORWARD(store_counts(reduction, &slot->sizes));
@@ -44,8 +42,7 @@ static int store(struct log_stats_slot *slot, void *context)
 // --- joining
 
 static int add_values(struct log_value_counts *counts, struct counters_common *common,
-                      const struct counters_common *values, uint32_t *budget)
-{
+                      const struct counters_common *values, uint32_t *budget) {
     for (unsigned i = 0; i < values->used; i++) {
         if (!counters_common_add(common, values->value[i], values->count[i]))
             FORWARD(log_value_counts_add(counts, values->value[i], values->count[i], budget));
@@ -54,8 +51,7 @@ static int add_values(struct log_value_counts *counts, struct counters_common *c
 }
 
 static int add_stored_counts(struct log_value_counts *counts, struct counters_common *common, const uint8_t **at,
-                             const uint8_t *end, uint32_t *budget)
-{
+                             const uint8_t *end, uint32_t *budget) {
     uint64_t count, value, times;
     *at = varint_get(*at, end, &count);
     for (uint64_t i = 0; *at && i < count; i++) {
@@ -68,8 +64,7 @@ static int add_stored_counts(struct log_value_counts *counts, struct counters_co
 }
 
 // Processes without a rank count as one rank. Their calls may overlap and do not follow each other.
-static void merge_process(struct counters *c, const struct counters *other, struct counters_common left_out[2])
-{
+static void merge_process(struct counters *c, const struct counters *other, struct counters_common left_out[2]) {
     struct counters beside = *other;
     beside.value[COUNTER_READ_SEAM] = beside.value[COUNTER_WRITE_SEAM] = SEAM_NONE;
     beside.value[COUNTER_FIRST_KIND] = 0;
@@ -78,8 +73,7 @@ static void merge_process(struct counters *c, const struct counters *other, stru
 
 // Adds a stored record to the slot, and returns the record.
 static int add_stored(const struct reduction *reduction, const struct log_stored_record *stored, bool is_first,
-                      struct log_stats_slot *slot, struct counters *own)
-{
+                      struct log_stats_slot *slot, struct counters *own) {
     struct counters *sum = &slot->record.counters;
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     struct fields_in in;
@@ -104,16 +98,14 @@ struct spread {
     double squares;
 };
 
-static void spread_add(struct spread *spread, double value, size_t count)
-{
+static void spread_add(struct spread *spread, double value, size_t count) {
     double from_old = value - spread->mean;
     spread->mean += from_old / (double)count;
     spread->squares += from_old * (value - spread->mean);
 }
 
 // Ranks come in ascending order; of equal ones the first stays.
-static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first)
-{
+static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first) {
     uint64_t time = counters_time(own), bytes = counters_bytes(own);
     if (is_first || time < ranks->fastest.time) {
         ranks->fastest.rank = rank;
@@ -128,8 +120,7 @@ static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struc
 }
 
 static int join(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
-                struct log_stats_slot *slot)
-{
+                struct log_stats_slot *slot) {
     struct log_stats_record *record = &slot->record;
     struct spread time = {0}, bytes = {0};
     struct counters own;
@@ -145,8 +136,7 @@ static int join(const struct reduction *reduction, const struct log_stored_recor
 }
 
 static int hand_on(const struct reduction *reduction, const struct log_stored_record *stored, size_t count,
-                   bool is_reduced)
-{
+                   bool is_reduced) {
     const struct log_process *process = stored->process;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
     RETURN_IF(!slot, -ENOMEM);
@@ -167,8 +157,7 @@ static int hand_on(const struct reduction *reduction, const struct log_stored_re
 // --- order of the output
 
 // Files and processes are in arrays, so their addresses have the log's order.
-static int compare_stored(const void *a, const void *b)
-{
+static int compare_stored(const void *a, const void *b) {
     const struct log_stored_record *left = a, *right = b;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     if (left->file != right->file) return left->file < right->file ? -1 : 1;
@@ -178,8 +167,7 @@ static int compare_stored(const void *a, const void *b)
     return l < r ? -1 : l > r;
 }
 
-static size_t group_len(const struct log_stored_record *stored, size_t rest)
-{
+static size_t group_len(const struct log_stored_record *stored, size_t rest) {
     size_t len = 1;
     while (len < rest && stored[len].layer == stored->layer && stored[len].file == stored->file &&
            stored[len].process->world == stored->process->world)
@@ -187,15 +175,13 @@ static size_t group_len(const struct log_stored_record *stored, size_t rest)
     return len;
 }
 
-static bool has_every_rank(const struct log *log, const struct log_stored_record *stored, size_t count)
-{
+static bool has_every_rank(const struct log *log, const struct log_stored_record *stored, size_t count) {
     if (!stored->process->has_rank) return false;
     const struct log_world *world = log_world_at(log, stored->process->world);
     return count == (world->size ? world->size : world->ranks);
 }
 
-static int hand_on_all(const struct reduction *reduction, bool apart)
-{
+static int hand_on_all(const struct reduction *reduction, bool apart) {
     const struct log_stored_record *stored = reduction->list.stored;
     size_t count = reduction->list.count;
     for (size_t i = 0, len; i < count; i += len) {
@@ -211,8 +197,7 @@ static int hand_on_all(const struct reduction *reduction, bool apart)
 }
 
 int log_reduce(struct log *log, const struct log_filter *filter, bool apart, log_stats_callback *callback,
-               void *context)
-{
+               void *context) {
     struct reduction reduction = {.log = log, .value_budget = VALUE_BUDGET, .callback = callback, .context = context};
     int code = log_stats_visit(
         &(struct log_stats_request){.log = log, .filter = filter, .slot_callback = store, .context = &reduction});

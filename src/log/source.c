@@ -29,16 +29,14 @@ struct log_stream_comm {
 
 enum { CACHE_LINE = 64 }; // bytes
 
-int log_batch_init(struct log_batch *batch, size_t events)
-{
+int log_batch_init(struct log_batch *batch, size_t events) {
     *batch = (struct log_batch){.room = events};
     batch->event = aligned_alloc(CACHE_LINE, events * sizeof *batch->event);
     if (batch->event) memset(batch->event, 0, events * sizeof *batch->event);
     return batch->event ? 0 : -ENOMEM;
 }
 
-void log_batch_free(struct log_batch *batch)
-{
+void log_batch_free(struct log_batch *batch) {
     free(batch->event);
     free(batch->attribute);
     free(batch->comm);
@@ -46,8 +44,7 @@ void log_batch_free(struct log_batch *batch)
 
 // --- communication
 
-static void add_comm(struct log_comm_note *sum, const struct log_comm_note *more)
-{
+static void add_comm(struct log_comm_note *sum, const struct log_comm_note *more) {
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         if (!(more->mask & 1u << kind)) continue;
         if (!(sum->mask & 1u << kind)) sum->comm[kind] = (struct stream_comm){0};
@@ -59,8 +56,7 @@ static void add_comm(struct log_comm_note *sum, const struct log_comm_note *more
 }
 
 static int give_comm(struct log_batch *batch, const struct log_place *place, const struct log_comm_note *note,
-                     bool has_event)
-{
+                     bool has_event) {
     const struct clock_map *clock = &place->process->clock;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         if (!(note->mask & 1u << kind)) continue;
@@ -82,8 +78,7 @@ static int give_comm(struct log_batch *batch, const struct log_place *place, con
     return 0;
 }
 
-static int join_block(struct log_stream_comm *stream, struct log_block_due *block, struct log_batch *batch)
-{
+static int join_block(struct log_stream_comm *stream, struct log_block_due *block, struct log_batch *batch) {
     struct log_comm_notes *notes = &block->comm;
     if (notes->count && stream->behind.mask) {
         if (stream->announced != STREAM_NO_PARENT)
@@ -102,8 +97,7 @@ static int join_block(struct log_stream_comm *stream, struct log_block_due *bloc
 }
 
 // Called when a block has been read: passes on the communication that is complete now.
-static int give_stream_comm(struct log_source *source, size_t at, struct log_batch *batch)
-{
+static int give_stream_comm(struct log_source *source, size_t at, struct log_batch *batch) {
     struct log_stream_comm *stream = &source->stream[at];
     for (; stream->at < stream->end && source->due[stream->order[stream->at]].is_done; stream->at++) {
         struct log_block_due *block = &source->due[stream->order[stream->at]];
@@ -121,35 +115,30 @@ static int give_stream_comm(struct log_source *source, size_t at, struct log_bat
 
 // --- blocks
 
-static int64_t start_of(const struct log_block_due *block)
-{
+static int64_t start_of(const struct log_block_due *block) {
     return block->place->start_ns > INT64_MAX ? INT64_MAX : (int64_t)block->place->start_ns;
 }
 
-static int compare_streams(const void *a, const void *b)
-{
+static int compare_streams(const void *a, const void *b) {
     const struct log_place *left = ((const struct log_block_due *)a)->place;
     const struct log_place *right = ((const struct log_block_due *)b)->place;
     if (left->stream != right->stream) return left->stream < right->stream ? -1 : 1;
     return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
+static int compare_starts(const void *a, const void *b) {
     const struct log_place *left = ((const struct log_block_due *)a)->place;
     const struct log_place *right = ((const struct log_block_due *)b)->place;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-static int end_block(struct log_source *source, struct log_block_due *block, struct log_batch *batch)
-{
+static int end_block(struct log_source *source, struct log_block_due *block, struct log_batch *batch) {
     block->is_done = true;
     return source->options.has_comm ? give_stream_comm(source, block->stream, batch) : 0;
 }
 
-static struct log_cursor *make_cursor(struct log_source *source)
-{
+static struct log_cursor *make_cursor(struct log_source *source) {
     if (source->idle_count) return source->idle[--source->idle_count];
     struct log_cursor *cursor = calloc(1, sizeof *cursor);
     if (!cursor) return NULL;
@@ -158,14 +147,12 @@ static struct log_cursor *make_cursor(struct log_source *source)
     return cursor;
 }
 
-static void free_cursor(struct log_cursor *cursor)
-{
+static void free_cursor(struct log_cursor *cursor) {
     log_cursor_free(cursor);
     free(cursor);
 }
 
-static int retire(struct log_source *source, struct log_cursor *cursor)
-{
+static int retire(struct log_source *source, struct log_cursor *cursor) {
     if (array_room(source->idle, source->idle_count)) {
         free_cursor(cursor);
         return -ENOMEM;
@@ -174,14 +161,12 @@ static int retire(struct log_source *source, struct log_cursor *cursor)
     return 0;
 }
 
-static struct log_turn turn_of(struct log_cursor *cursor)
-{
+static struct log_turn turn_of(struct log_cursor *cursor) {
     return (struct log_turn){cursor->event.start_ns, cursor->event.id, cursor};
 }
 
 // A damaged block counts as one without events.
-static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor)
-{
+static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor) {
     int code = log_cursor_start(cursor, block->place, source->options.has_comm ? &block->comm : NULL);
     if (code < 0) return log_place_is_damaged(source->log, block->place) ? 0 : code;
     block->is_good = true;
@@ -191,8 +176,7 @@ static int start_block(struct log_source *source, struct log_block_due *block, s
 }
 
 // Opens the next block. A block without matching events is closed at once.
-static int activate_next(struct log_source *source, struct log_batch *batch)
-{
+static int activate_next(struct log_source *source, struct log_batch *batch) {
     struct log_block_due *block = &source->due[source->due_at++];
     struct log_cursor *cursor = make_cursor(source);
     RETURN_IF(!cursor, -ENOMEM);
@@ -209,8 +193,7 @@ static int activate_next(struct log_source *source, struct log_batch *batch)
 }
 
 // Returns 1, or 0 if there are no more events.
-static int choose_front(struct log_source *source, struct log_batch *batch)
-{
+static int choose_front(struct log_source *source, struct log_batch *batch) {
     const struct log_heap *heap = &source->heap;
     while (source->due_at < source->due_count &&
            (!heap->count || start_of(&source->due[source->due_at]) <= heap->turn[0].start_ns))
@@ -228,22 +211,17 @@ static int choose_front(struct log_source *source, struct log_batch *batch)
 
 // --- relations
 
-static size_t place_of(uint64_t id)
-{
-    return (size_t)(id ^ id >> 32) % SOURCE_AROUND;
-}
+static size_t place_of(uint64_t id) { return (size_t)(id ^ id >> 32) % SOURCE_AROUND; }
 
 // Calls that are frequent and never contain others would displace the rest.
-static inline bool may_be_parent(const struct log_event *event)
-{
+static inline bool may_be_parent(const struct log_event *event) {
     const struct log_call *call = event->call;
     if (call->layer > LAYER_STDIO) return true;
     return !event->has_parent && !log_class_moves(call->class) && call->class != CLASS_SEEK;
 }
 
 // Most streams have one thread.
-static int number_thread(struct log_source *source, uint32_t tid, uint32_t *thread)
-{
+static int number_thread(struct log_source *source, uint32_t tid, uint32_t *thread) {
     struct log_cursor *front = source->front;
     if (!front->last_thread || front->last_tid != tid) {
         uint32_t known = lookup_find(&source->thread_of, tid);
@@ -258,8 +236,7 @@ static int number_thread(struct log_source *source, uint32_t tid, uint32_t *thre
     return 0;
 }
 
-static int remember(struct log_source *source, const struct log_event *event)
-{
+static int remember(struct log_source *source, const struct log_event *event) {
     if (!source->around) source->around = calloc(SOURCE_AROUND, sizeof *source->around);
     RETURN_IF(!source->around, -ENOMEM);
     source->around[place_of(event->id)] = (struct log_around){event->id, event->call, event->has_parent};
@@ -267,8 +244,7 @@ static int remember(struct log_source *source, const struct log_event *event)
 }
 
 // A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
-static void set_parent(const struct log_source *source, struct log_event *event)
-{
+static void set_parent(const struct log_source *source, struct log_event *event) {
     const struct log_around *around = source->around ? &source->around[place_of(event->parent)] : NULL;
     if (around && (!around->call || around->id != event->parent)) around = NULL;
     if (around) event->around = around->call;
@@ -277,8 +253,7 @@ static void set_parent(const struct log_source *source, struct log_event *event)
 }
 
 // For one event of any kind and the plain events after it in the same thread.
-static int add_relations(struct log_source *source, struct log_event *event, size_t count)
-{
+static int add_relations(struct log_source *source, struct log_event *event, size_t count) {
     uint32_t thread;
     FORWARD(number_thread(source, event->raw.tid, &thread));
     event->moves = log_class_moves(event->call->class) && !event->raw.error;
@@ -293,8 +268,7 @@ static int add_relations(struct log_source *source, struct log_event *event, siz
 // --- batches of a source
 
 // Until here the attributes belong to the cursor.
-static int keep_attributes(struct log_batch *batch, struct log_event *event)
-{
+static int keep_attributes(struct log_batch *batch, struct log_event *event) {
     if (!batch->attribute) batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
     RETURN_IF(!batch->attribute, -ENOMEM);
     uint64_t *own = batch->attribute + (size_t)(event - batch->event) * ATTRIBUTE_LIMIT;
@@ -305,8 +279,7 @@ static int keep_attributes(struct log_batch *batch, struct log_event *event)
 }
 
 // Adds the front's event and the plain events after it. Returns 1 if the front then has another event ready.
-static int put_front(struct log_source *source, struct log_batch *batch)
-{
+static int put_front(struct log_source *source, struct log_batch *batch) {
     struct log_event *event = &batch->event[batch->count++];
     bool has_current;
     log_cursor_put(source->front, event);
@@ -318,8 +291,7 @@ static int put_front(struct log_source *source, struct log_batch *batch)
     return has_current;
 }
 
-static int advance_front(struct log_source *source, struct log_batch *batch, bool has_current)
-{
+static int advance_front(struct log_source *source, struct log_batch *batch, bool has_current) {
     struct log_cursor *front = source->front;
     int more = has_current ? 1 : log_cursor_next(front);
     if (more > 0 && front->event.start_ns < source->front_until_ns) return 0;
@@ -335,8 +307,7 @@ static int advance_front(struct log_source *source, struct log_batch *batch, boo
     return end_block(source, block, batch);
 }
 
-static int fill_by_start(struct log_source *source, struct log_batch *batch)
-{
+static int fill_by_start(struct log_source *source, struct log_batch *batch) {
     while (batch->count < batch->room && batch->comms < batch->room) {
         int more = source->front ? 1 : choose_front(source, batch);
         if (more <= 0) return more;
@@ -347,8 +318,7 @@ static int fill_by_start(struct log_source *source, struct log_batch *batch)
     return 0;
 }
 
-static int fill_by_stream(struct log_source *source, struct log_batch *batch)
-{
+static int fill_by_stream(struct log_source *source, struct log_batch *batch) {
     while (source->due_at < source->due_count && batch->comms < batch->room) {
         struct log_block_due *block = &source->due[source->due_at++];
         struct log_cursor *cursor = make_cursor(source);
@@ -362,8 +332,7 @@ static int fill_by_stream(struct log_source *source, struct log_batch *batch)
     return 0;
 }
 
-int log_source_fill(struct log_source *source, struct log_batch *batch)
-{
+int log_source_fill(struct log_source *source, struct log_batch *batch) {
     batch->count = batch->comms = 0;
     FORWARD(source->options.order == SOURCE_BY_START ? fill_by_start(source, batch) : fill_by_stream(source, batch));
     return batch->count || batch->comms;
@@ -372,8 +341,7 @@ int log_source_fill(struct log_source *source, struct log_batch *batch)
 // --- opening
 
 // `due` is sorted by stream here; `order` is filled when `due` has its final order.
-static int group_by_stream(struct log_source *source)
-{
+static int group_by_stream(struct log_source *source) {
     struct log_block_due *due = source->due;
     source->stream = calloc(source->due_count + 1, sizeof *source->stream);
     RETURN_IF(!source->stream, -ENOMEM);
@@ -391,15 +359,13 @@ static int group_by_stream(struct log_source *source)
     return 0;
 }
 
-static int compare_offsets(const void *a, const void *b, void *context)
-{
+static int compare_offsets(const void *a, const void *b, void *context) {
     const struct log_block_due *due = context;
     const struct log_place *left = due[*(const size_t *)a].place, *right = due[*(const size_t *)b].place;
     return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-static void order_streams(struct log_source *source)
-{
+static void order_streams(struct log_source *source) {
     for (size_t i = 0; i < source->due_count; i++) {
         struct log_stream_comm *stream = &source->stream[source->due[i].stream];
         stream->order[stream->at++] = i;
@@ -412,8 +378,7 @@ static void order_streams(struct log_source *source)
 }
 
 int log_source_open(struct log_source *source, struct log *log, const struct log_matcher *matcher,
-                    const struct log_place *const *places, size_t count, struct log_source_options options)
-{
+                    const struct log_place *const *places, size_t count, struct log_source_options options) {
     *source = (struct log_source){.log = log, .matcher = matcher, .options = options};
     source->due = calloc(count + 1, sizeof *source->due);
     RETURN_IF(!source->due, -ENOMEM);
@@ -428,13 +393,11 @@ int log_source_open(struct log_source *source, struct log *log, const struct log
     return 0;
 }
 
-int64_t log_source_start_ns(const struct log_source *source)
-{
+int64_t log_source_start_ns(const struct log_source *source) {
     return source->due_count ? start_of(&source->due[0]) : INT64_MAX;
 }
 
-void log_source_close(struct log_source *source)
-{
+void log_source_close(struct log_source *source) {
     for (size_t i = 0; i < source->heap.count; i++) free_cursor(source->heap.turn[i].owner);
     for (size_t i = 0; i < source->idle_count; i++) free_cursor(source->idle[i]);
     for (size_t i = 0; i < source->streams; i++) free(source->stream[i].order);

@@ -36,8 +36,7 @@ struct stats {
     uint32_t value_budget;
 };
 
-static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key)
-{
+static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key) {
     if (array_room(stats->slot, stats->count)) return NULL;
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
     if (!slot) return NULL;
@@ -56,8 +55,7 @@ static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, cons
     return slot;
 }
 
-static struct log_stats_slot *lookup_slot(struct stats *stats, unsigned layer, const struct log_file *file)
-{
+static struct log_stats_slot *lookup_slot(struct stats *stats, unsigned layer, const struct log_file *file) {
     uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
     uint32_t at = lookup_find(&stats->by_key, key);
     return at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
@@ -65,8 +63,7 @@ static struct log_stats_slot *lookup_slot(struct stats *stats, unsigned layer, c
 
 // --- calls that differ only in offset and time are counted together
 
-static int end_run(struct stats *stats, struct run *run)
-{
+static int end_run(struct stats *stats, struct run *run) {
     struct log_stats_slot *slot = run->slot;
     struct counters_left_out left_out;
     const struct counters_input in = {
@@ -88,22 +85,19 @@ static int end_run(struct stats *stats, struct run *run)
 }
 
 // Ends the run of the slot: the next call on its file is different.
-static int end_run_of(struct stats *stats, const struct log_stats_slot *slot)
-{
+static int end_run_of(struct stats *stats, const struct log_stats_slot *slot) {
     return slot->run ? end_run(stats, slot->run) : 0;
 }
 
 // Whether the run is open and a call without attributes is like the others in it.
-static inline bool continues(const struct run *run, const struct log_event *event)
-{
+static inline bool continues(const struct run *run, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     return run->call == event->call && run->file == event->file && run->count && run->count < COUNTERS_RUN &&
            run->result == raw->result && run->has_offset == raw->has_offset && run->unaligned == raw->unaligned;
 }
 
 // Begins a run in the given place. *place becomes NULL if the call does not count.
-static int begin_run(struct stats *stats, const struct log_event *event, struct run **place)
-{
+static int begin_run(struct stats *stats, const struct log_event *event, struct run **place) {
     struct run *run = *place;
     if (run->count) FORWARD(end_run(stats, run));
     if (run->call != event->call || run->file != event->file) {
@@ -124,8 +118,7 @@ static int begin_run(struct stats *stats, const struct log_event *event, struct 
     return 0;
 }
 
-static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in)
-{
+static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct counters_input *in) {
     FORWARD(end_run_of(stats, slot));
     in->block_size = slot->record.file->block_size;
     unsigned missed = counters_add(&slot->record.counters, in);
@@ -136,23 +129,20 @@ static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct 
     return 0;
 }
 
-static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in)
-{
+static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in) {
     struct log_stats_slot *slot = lookup_slot(stats, layer, file);
     RETURN_IF(!slot, -ENOMEM);
     return add_to_slot(stats, slot, in);
 }
 
 // An event with two files passes the filter if either does.
-static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file)
-{
+static bool wants_file(const struct stats *stats, const struct log_event *event, const struct log_file *file) {
     if (!file) return false;
     const char *glob = event->file2 ? stats->filter->file_glob : NULL;
     return !glob || glob_match(glob, file->name);
 }
 
-static struct counters_input input_of(const struct log_event *event)
-{
+static struct counters_input input_of(const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     return (struct counters_input){
         .call = event->call->build_id,
@@ -166,8 +156,7 @@ static struct counters_input input_of(const struct log_event *event)
 }
 
 // Most calls have only file, offset and size.
-static inline int add_plain(struct stats *stats, const struct log_event *event)
-{
+static inline int add_plain(struct stats *stats, const struct log_event *event) {
     struct run *run;
     if (!event->file) return 0;
     run = &stats->run[(event->call->id + event->file->index) % RUNS];
@@ -183,8 +172,7 @@ static inline int add_plain(struct stats *stats, const struct log_event *event)
     return add_to_slot(stats, run->slot, &in);
 }
 
-static int add_event(struct stats *stats, const struct log_event *event)
-{
+static int add_event(struct stats *stats, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     if (raw->error || !raw->has_result || raw->result < 0) return 0;
     if (!raw->attribute_mask) return add_plain(stats, event);
@@ -202,16 +190,14 @@ static int add_event(struct stats *stats, const struct log_event *event)
     return add_input(stats, layer, event->file2, &in);
 }
 
-static int add_events(void *state, const struct log_event *event, size_t count)
-{
+static int add_events(void *state, const struct log_event *event, size_t count) {
     for (size_t i = 0; i < count; i++) FORWARD(add_event(state, &event[i]));
     return 0;
 }
 
 // Decodes counters from after the trace cap. Returns 1, or 0 if there is nothing of use.
 static int read_stored(struct log *log, const struct log_process *process, const struct counters_row *row,
-                       struct spill_counters *entry, const struct log_file **file)
-{
+                       struct spill_counters *entry, const struct log_file **file) {
     uint32_t id;
     const struct fields_in body = {.at = row->body, .end = row->body + row->len};
     if (counters_get(body, &id, entry) < 0) {
@@ -225,8 +211,7 @@ static int read_stored(struct log *log, const struct log_process *process, const
 }
 
 // These calls come after the trace.
-static int add_stored(struct stats *stats, const struct counters_row *row)
-{
+static int add_stored(struct stats *stats, const struct counters_row *row) {
     struct spill_counters entry;
     const struct log_file *file;
     const struct log_filter *filter = stats->filter;
@@ -249,8 +234,7 @@ static int add_stored(struct stats *stats, const struct counters_row *row)
     return 0;
 }
 
-static int add_all_stored(struct stats *stats)
-{
+static int add_all_stored(struct stats *stats) {
     const struct log_filter *filter = stats->filter;
     if (filter->classes || filter->has_from || filter->has_to) return 0;
     const struct counters_row *rows = stats->log->counters.item;
@@ -268,16 +252,14 @@ static int add_all_stored(struct stats *stats)
 }
 
 // Files are in one array, so their addresses have the log's order.
-static int compare_slots(const void *a, const void *b)
-{
+static int compare_slots(const void *a, const void *b) {
     const struct log_stats_record *left = &(*(struct log_stats_slot *const *)a)->record;
     const struct log_stats_record *right = &(*(struct log_stats_slot *const *)b)->record;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     return left->file < right->file ? -1 : left->file > right->file;
 }
 
-static void discard(void *state)
-{
+static void discard(void *state) {
     struct stats *stats = state;
     for (size_t i = 0; i < stats->count; i++) {
         log_stats_slot_free(stats->slot[i]);
@@ -288,8 +270,7 @@ static void discard(void *state)
     free(stats);
 }
 
-static int begin(void *context, const struct log_process *process, void **state)
-{
+static int begin(void *context, const struct log_process *process, void **state) {
     static const struct log_filter everything;
     const struct log_stats_request *request = context;
     struct stats *stats = calloc(1, sizeof *stats);
@@ -302,8 +283,7 @@ static int begin(void *context, const struct log_process *process, void **state)
     return 0;
 }
 
-static int end(void *context, void *state)
-{
+static int end(void *context, void *state) {
     const struct log_stats_request *request = context;
     struct stats *stats = state;
     int code = 0;
@@ -322,39 +302,33 @@ static int end(void *context, void *state)
     return code;
 }
 
-struct log_consumer log_stats_consumer(struct log_stats_request *request)
-{
+struct log_consumer log_stats_consumer(struct log_stats_request *request) {
     return (struct log_consumer){
         .context = request, .begin = begin, .events = add_events, .end = end, .discard = discard};
 }
 
-int log_stats_visit(struct log_stats_request *request)
-{
+int log_stats_visit(struct log_stats_request *request) {
     const struct log_consumer consumer = log_stats_consumer(request);
     return log_visit(
         &(struct log_visit){.log = request->log, .filter = request->filter, .consumer = &consumer, .consumers = 1});
 }
 
-int log_stats_slot_finish(struct log_stats_slot *slot)
-{
+int log_stats_slot_finish(struct log_stats_slot *slot) {
     FORWARD(log_value_counts_finish(&slot->sizes, &slot->record.counters.sizes));
     return log_value_counts_finish(&slot->strides, &slot->record.counters.strides);
 }
 
-void log_stats_slot_free(struct log_stats_slot *slot)
-{
+void log_stats_slot_free(struct log_stats_slot *slot) {
     log_value_counts_free(&slot->sizes);
     log_value_counts_free(&slot->strides);
 }
 
-int log_stats(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context)
-{
+int log_stats(struct log *log, const struct log_filter *filter, log_stats_callback *callback, void *context) {
     return log_stats_visit(
         &(struct log_stats_request){.log = log, .filter = filter, .callback = callback, .context = context});
 }
 
-int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context)
-{
+int log_stats_untraced(struct log *log, log_stats_callback *callback, void *context) {
     const struct counters_row *rows = log->counters.item;
     for (size_t i = 0; i < log->counters.count; i++) {
         struct spill_counters entry;

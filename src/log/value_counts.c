@@ -7,8 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 
-int log_value_counts_add(struct log_value_counts *counts, uint64_t value, uint64_t times, uint32_t *budget)
-{
+int log_value_counts_add(struct log_value_counts *counts, uint64_t value, uint64_t times, uint32_t *budget) {
     uint32_t at = lookup_find(&counts->lookup, value);
     if (at != LOOKUP_NONE) {
         counts->item[at].count += times;
@@ -22,15 +21,13 @@ int log_value_counts_add(struct log_value_counts *counts, uint64_t value, uint64
     return 0;
 }
 
-static int compare_items(const void *a, const void *b)
-{
+static int compare_items(const void *a, const void *b) {
     const struct value_count *left = a, *right = b;
     if (left->count != right->count) return left->count > right->count ? -1 : 1;
     return left->value < right->value ? -1 : left->value > right->value;
 }
 
-int log_value_counts_finish(const struct log_value_counts *counts, struct counters_common *common)
-{
+int log_value_counts_finish(const struct log_value_counts *counts, struct counters_common *common) {
     if (counts->count == 0) return 0;
     size_t count = counts->count + COUNTERS_CANDIDATES;
     struct value_count *all = malloc(count * sizeof *all);
@@ -47,8 +44,7 @@ int log_value_counts_finish(const struct log_value_counts *counts, struct counte
     return 0;
 }
 
-void log_value_counts_free(struct log_value_counts *counts)
-{
+void log_value_counts_free(struct log_value_counts *counts) {
     lookup_free(&counts->lookup);
     free(counts->item);
 }

@@ -76,23 +76,19 @@ struct visit {
 
 // --- the queue; the caller holds the lock
 
-static bool can_fill(const struct unit *unit)
-{
+static bool can_fill(const struct unit *unit) {
     return unit->status == UNIT_OPEN && !unit->is_filling && !unit->is_at_end && unit->filled - unit->released < RING;
 }
 
-static bool can_consume(const struct unit *unit)
-{
+static bool can_consume(const struct unit *unit) {
     return unit->status == UNIT_OPEN && !unit->is_consuming && unit->consumed < unit->filled;
 }
 
-static void wake(struct visit *visit)
-{
+static void wake(struct visit *visit) {
     if (visit->waiting) pthread_cond_broadcast(&visit->changed);
 }
 
-static void enqueue(struct visit *visit, struct unit *unit)
-{
+static void enqueue(struct visit *visit, struct unit *unit) {
     if (unit->is_queued || !(can_fill(unit) || can_consume(unit))) return;
     unit->is_queued = true;
     unit->next = NULL;
@@ -107,8 +103,7 @@ static void enqueue(struct visit *visit, struct unit *unit)
     if (visit->queued * 2 >= visit->open || visit->queued >= WAKE_UNITS) wake(visit);
 }
 
-static struct unit *dequeue(struct visit *visit)
-{
+static struct unit *dequeue(struct visit *visit) {
     struct unit *unit = visit->first;
     if (!unit) return NULL;
     visit->first = unit->next;
@@ -118,23 +113,20 @@ static struct unit *dequeue(struct visit *visit)
     return unit;
 }
 
-static void wait_for_change(struct visit *visit)
-{
+static void wait_for_change(struct visit *visit) {
     visit->waiting++;
     pthread_cond_wait(&visit->changed, &visit->lock);
     visit->waiting--;
 }
 
-static void fail(struct visit *visit, int code)
-{
+static void fail(struct visit *visit, int code) {
     if (code < 0 && !visit->code) visit->code = code;
     if (visit->code) wake(visit);
 }
 
 // --- units
 
-static int open_unit(struct visit *visit, struct unit *unit)
-{
+static int open_unit(struct visit *visit, struct unit *unit) {
     const struct log_visit *job = visit->job;
     for (size_t i = 0; i < RING; i++) FORWARD(log_batch_init(&unit->batch[i], visit->batch_events));
     unit->state = calloc(job->consumers + 1, sizeof *unit->state);
@@ -146,8 +138,7 @@ static int open_unit(struct visit *visit, struct unit *unit)
     return 0;
 }
 
-static void close_unit(struct unit *unit)
-{
+static void close_unit(struct unit *unit) {
     log_source_close(&unit->source);
     for (size_t i = 0; i < RING; i++) log_batch_free(&unit->batch[i]);
     memset(unit->batch, 0, sizeof unit->batch);
@@ -155,8 +146,7 @@ static void close_unit(struct unit *unit)
     unit->thread_of = NULL;
 }
 
-static int pass_untraced(const struct log_comm *comm, void *context)
-{
+static int pass_untraced(const struct log_comm *comm, void *context) {
     struct unit *unit = context;
     struct log_batch *batch = &unit->batch[0];
     FORWARD(array_room(batch->comm, batch->comms));
@@ -164,8 +154,7 @@ static int pass_untraced(const struct log_comm *comm, void *context)
     return 0;
 }
 
-static int consume(const struct visit *visit, struct unit *unit, const struct log_batch *batch)
-{
+static int consume(const struct visit *visit, struct unit *unit, const struct log_batch *batch) {
     for (size_t i = 0; i < visit->job->consumers; i++) {
         const struct log_consumer *consumer = &visit->job->consumer[i];
         if (consumer->comm && batch->comms) FORWARD(consumer->comm(unit->state[i], batch->comm, batch->comms));
@@ -175,8 +164,7 @@ static int consume(const struct visit *visit, struct unit *unit, const struct lo
 }
 
 // After the last batch: passes on the communication that the process counted outside its events.
-static int finish_unit(struct visit *visit, struct unit *unit)
-{
+static int finish_unit(struct visit *visit, struct unit *unit) {
     int code = 0;
     if (visit->has_comm) {
         unit->batch[0].count = unit->batch[0].comms = 0;
@@ -187,8 +175,7 @@ static int finish_unit(struct visit *visit, struct unit *unit)
     return code;
 }
 
-static int end_unit(const struct visit *visit, struct unit *unit)
-{
+static int end_unit(const struct visit *visit, struct unit *unit) {
     int code = 0;
     for (size_t i = 0; i < visit->job->consumers; i++) {
         const struct log_consumer *consumer = &visit->job->consumer[i];
@@ -206,8 +193,7 @@ static int end_unit(const struct visit *visit, struct unit *unit)
 }
 
 // Ends the finished units in the order of the processes. The caller holds the lock; it is released during callbacks.
-static void end_units(struct visit *visit)
-{
+static void end_units(struct visit *visit) {
     while (!visit->is_ending && !visit->code && visit->ended < visit->units &&
            visit->unit[visit->ended].status == UNIT_DONE) {
         struct unit *unit = &visit->unit[visit->ended];
@@ -226,8 +212,7 @@ static void end_units(struct visit *visit)
 // --- steps; the caller holds the lock, which they release while they work
 
 // Without ordered callbacks, units are opened when a thread is free for them.
-static bool open_next(struct visit *visit)
-{
+static bool open_next(struct visit *visit) {
     size_t most = (size_t)visit->job->threads * AHEAD_UNITS;
     if (visit->opened == visit->units || visit->opened - visit->ended >= most) return false;
     struct unit *unit = visit->order[visit->opened++];
@@ -241,8 +226,7 @@ static bool open_next(struct visit *visit)
     return true;
 }
 
-static void check_done(struct visit *visit, struct unit *unit)
-{
+static void check_done(struct visit *visit, struct unit *unit) {
     if (unit->status != UNIT_OPEN || !unit->is_at_end || unit->released < unit->filled) return;
     unit->status = UNIT_DONE;
     visit->open--;
@@ -255,8 +239,7 @@ static void check_done(struct visit *visit, struct unit *unit)
     wake(visit);
 }
 
-static void fill_step(struct visit *visit, struct unit *unit)
-{
+static void fill_step(struct visit *visit, struct unit *unit) {
     struct log_batch *batch = &unit->batch[unit->filled % RING];
     unit->is_filling = true;
     enqueue(visit, unit); // another thread can do its other step
@@ -270,8 +253,7 @@ static void fill_step(struct visit *visit, struct unit *unit)
     check_done(visit, unit);
 }
 
-static void consume_step(struct visit *visit, struct unit *unit)
-{
+static void consume_step(struct visit *visit, struct unit *unit) {
     struct log_batch *batch = &unit->batch[unit->consumed % RING];
     unit->is_consuming = true;
     enqueue(visit, unit);
@@ -287,8 +269,7 @@ static void consume_step(struct visit *visit, struct unit *unit)
 }
 
 // A thread consumes at once what it has just filled, while it is in its cache.
-static void work_on(struct visit *visit, struct unit *unit)
-{
+static void work_on(struct visit *visit, struct unit *unit) {
     if (can_consume(unit)) {
         consume_step(visit, unit);
     } else if (can_fill(unit)) {
@@ -299,8 +280,7 @@ static void work_on(struct visit *visit, struct unit *unit)
 }
 
 // Does one step of any unit. Returns false if there is no work now.
-static bool work(struct visit *visit)
-{
+static bool work(struct visit *visit) {
     struct unit *unit = dequeue(visit);
     if (unit) {
         work_on(visit, unit);
@@ -309,8 +289,7 @@ static bool work(struct visit *visit)
     return !visit->is_ordered && open_next(visit);
 }
 
-static void *work_until_over(void *argument)
-{
+static void *work_until_over(void *argument) {
     struct visit *visit = argument;
     pthread_mutex_lock(&visit->lock);
     while (!visit->is_over && !visit->code) {
@@ -330,8 +309,7 @@ struct merge {
     size_t count;
 };
 
-static int flush(struct merge *merge)
-{
+static int flush(struct merge *merge) {
     const struct log_visit *job = merge->visit->job;
     for (size_t i = 0; i < job->consumers && merge->count; i++) {
         const struct log_consumer *consumer = &job->consumer[i];
@@ -343,8 +321,7 @@ static int flush(struct merge *merge)
 
 // Waits until the unit's next batch with events is ready, and works in the meantime. Returns 1, 0 at the end, or a
 // negative code.
-static int next_batch(struct visit *visit, struct unit *unit)
-{
+static int next_batch(struct visit *visit, struct unit *unit) {
     int more = 0;
     pthread_mutex_lock(&visit->lock);
     while (!visit->code) {
@@ -370,8 +347,7 @@ static int next_batch(struct visit *visit, struct unit *unit)
     return code ? code : more;
 }
 
-static int number_thread(struct visit *visit, struct unit *unit, struct log_event *event)
-{
+static int number_thread(struct visit *visit, struct unit *unit, struct log_event *event) {
     while (unit->threads <= event->thread) FORWARD(array_push(unit->thread_of, unit->threads, 0));
     uint32_t *number = &unit->thread_of[event->thread];
     if (!*number) *number = ++visit->threads_seen;
@@ -379,15 +355,13 @@ static int number_thread(struct visit *visit, struct unit *unit, struct log_even
     return 0;
 }
 
-static struct log_turn turn_of(struct unit *unit)
-{
+static struct log_turn turn_of(struct unit *unit) {
     const struct log_event *event = &unit->batch[unit->released % RING].event[unit->at];
     return (struct log_turn){event->start_ns, event->id, unit};
 }
 
 // Passes on the unit's events up to the time at which another unit may have one.
-static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns)
-{
+static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns) {
     struct log_batch *batch = &unit->batch[unit->released % RING];
     struct log_event *event = &batch->event[unit->at], *end = batch->event + batch->count;
     do {
@@ -401,8 +375,7 @@ static int pass_events(struct merge *merge, struct unit *unit, int64_t until_ns)
     return 0;
 }
 
-static int open_ordered(struct merge *merge, struct unit *unit)
-{
+static int open_ordered(struct merge *merge, struct unit *unit) {
     struct visit *visit = merge->visit;
     int more = next_batch(visit, unit);
     if (more <= 0) return more;
@@ -410,8 +383,7 @@ static int open_ordered(struct merge *merge, struct unit *unit)
 }
 
 // Opens units before their turn, so that other threads can fill them.
-static int open_ahead(struct visit *visit, size_t most)
-{
+static int open_ahead(struct visit *visit, size_t most) {
     int code = 0;
     for (; visit->opened < most && visit->opened < visit->units && code == 0; visit->opened++) {
         struct unit *unit = visit->order[visit->opened];
@@ -425,8 +397,7 @@ static int open_ahead(struct visit *visit, size_t most)
     return code;
 }
 
-static int end_turn(struct merge *merge, struct unit *unit)
-{
+static int end_turn(struct merge *merge, struct unit *unit) {
     struct visit *visit = merge->visit;
     if (unit->at < unit->batch[unit->released % RING].count) {
         log_heap_replace(&merge->heap, turn_of(unit));
@@ -447,13 +418,11 @@ static int end_turn(struct merge *merge, struct unit *unit)
     return 0;
 }
 
-static int64_t due_ns(const struct visit *visit, size_t at)
-{
+static int64_t due_ns(const struct visit *visit, size_t at) {
     return at < visit->units ? visit->order[at]->start_ns : INT64_MAX;
 }
 
-static int merge_all(struct merge *merge)
-{
+static int merge_all(struct merge *merge) {
     struct visit *visit = merge->visit;
     const struct log_heap *heap = &merge->heap;
     size_t begun = 0; // number of units that were added to the heap
@@ -473,8 +442,7 @@ static int merge_all(struct merge *merge)
     }
 }
 
-static int visit_ordered(struct visit *visit)
-{
+static int visit_ordered(struct visit *visit) {
     struct merge *merge = calloc(1, sizeof *merge);
     RETURN_IF(!merge, -ENOMEM);
     merge->visit = visit;
@@ -486,15 +454,13 @@ static int visit_ordered(struct visit *visit)
 
 // --- the whole visit
 
-static int compare_units(const void *a, const void *b)
-{
+static int compare_units(const void *a, const void *b) {
     const struct unit *left = *(struct unit *const *)a, *right = *(struct unit *const *)b;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left < right ? -1 : left > right;
 }
 
-static int make_unit(struct visit *visit, const struct log_process *process)
-{
+static int make_unit(struct visit *visit, const struct log_process *process) {
     struct unit *unit = &visit->unit[visit->units];
     const struct log_place *const *places = NULL;
     size_t count = visit->has_events || visit->has_comm ? log_event_places(visit->job->log, process, &places) : 0;
@@ -506,8 +472,7 @@ static int make_unit(struct visit *visit, const struct log_process *process)
     return 0;
 }
 
-static int make_units(struct visit *visit)
-{
+static int make_units(struct visit *visit) {
     struct log *log = visit->job->log;
     size_t count = log_process_count(log);
     visit->unit = calloc(count + 1, sizeof *visit->unit);
@@ -526,8 +491,7 @@ static int make_units(struct visit *visit)
     return 0;
 }
 
-static void free_units(struct visit *visit)
-{
+static void free_units(struct visit *visit) {
     for (size_t i = 0; i < visit->units; i++) {
         struct unit *unit = &visit->unit[i];
         close_unit(unit);
@@ -541,16 +505,14 @@ static void free_units(struct visit *visit)
     free(visit->order);
 }
 
-static unsigned thread_count(const struct log_visit *job)
-{
+static unsigned thread_count(const struct log_visit *job) {
     const char *text = getenv("IOSEER_THREADS");
     long count = job->threads ? (long)job->threads : text ? strtol(text, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
     return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (unsigned)count;
 }
 
 // The calling thread works, too. If no other thread can be started, it does all the work.
-static int run(struct visit *visit)
-{
+static int run(struct visit *visit) {
     pthread_t thread[MOST_THREADS];
     unsigned started = 0;
     while (started + 1 < visit->job->threads && !pthread_create(&thread[started], NULL, work_until_over, visit)) {
@@ -571,8 +533,7 @@ static int run(struct visit *visit)
     return visit->code;
 }
 
-int log_visit(const struct log_visit *asked)
-{
+int log_visit(const struct log_visit *asked) {
     struct log_visit job = *asked;
     struct visit visit = {.job = &job};
     job.threads = thread_count(asked);

@@ -37,15 +37,13 @@ struct making {
     uint32_t np;
 };
 
-static uint32_t kind_of(const struct making *m, enum action action)
-{
+static uint32_t kind_of(const struct making *m, enum action action) {
     return (uint32_t)(KIND_BARRIER + 1 + m->number * ACTIONS + action);
 }
 
 // --- files and kinds
 
-static int add_file(struct making *m)
-{
+static int add_file(struct making *m) {
     struct file_set *set = &m->b.model->sets.set[m->number];
     bool shared = m->benchmark->shared;
     m->b.model->sets.set_count = m->number + 1;
@@ -60,8 +58,7 @@ static int add_file(struct making *m)
     return builder_add_file(&m->b, set);
 }
 
-static int add_kind(struct making *m, enum action action)
-{
+static int add_kind(struct making *m, enum action action) {
     const struct benchmark *benchmark = m->benchmark;
     uint16_t id = benchmark->collective ? actions[action].collective
                   : benchmark->mpiio    ? actions[action].mpi
@@ -84,32 +81,29 @@ static int add_kind(struct making *m, enum action action)
 // --- operations
 
 // All coordinates are 0, except the member where each process has its own file.
-static int make_op(struct making *m, struct model_item *item, uint32_t kind)
-{
+static int make_op(struct making *m, struct model_item *item, uint32_t kind) {
     FORWARD(builder_make_op(&m->b, item, kind));
     for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(builder_set_number(&m->b, &item->at[c], 0));
     bool own = kind != KIND_BARRIER && !m->benchmark->shared;
     return own ? builder_set_expression(&m->b, &item->at[AT_MEMBER], "idP") : 0;
 }
 
-static int replace(struct making *m, struct model_value *value, const char *format, uint64_t number)
-{
+static int replace(struct making *m, struct model_value *value, const char *format, uint64_t number) {
     char text[64];
     snprintf(text, sizeof text, format, (unsigned long long)number);
     expr_free(value->expr);
     return builder_set_expression(&m->b, value, text);
 }
 
-static int make_other(struct making *m, struct model_items *items, uint32_t kind, unsigned coordinate, uint64_t number)
-{
+static int make_other(struct making *m, struct model_items *items, uint32_t kind, unsigned coordinate,
+                      uint64_t number) {
     struct model_item *item = &items->item[items->count++];
     FORWARD(make_op(m, item, kind));
     FORWARD(replace(m, &item->at[coordinate], "%llu", number));
     return builder_check_op(&m->b, item);
 }
 
-static int begin_loop(struct making *m, struct model_items *items, uint64_t count)
-{
+static int begin_loop(struct making *m, struct model_items *items, uint64_t count) {
     FORWARD(builder_make_items(&m->b, items, 1));
     FORWARD(builder_begin_loop(&m->b, count));
     items->item->type = LOOPS_LOOP;
@@ -117,14 +111,12 @@ static int begin_loop(struct making *m, struct model_items *items, uint64_t coun
     return 0;
 }
 
-static int end_loop(struct making *m, struct model_items *items)
-{
+static int end_loop(struct making *m, struct model_items *items) {
     builder_end_loop(&m->b);
     return builder_count_ops(&m->b, &items->item->body, items->item->count, &items->item->ops);
 }
 
-static int make_request(struct making *m, struct model_item *item, bool write)
-{
+static int make_request(struct making *m, struct model_item *item, bool write) {
     const struct benchmark *benchmark = m->benchmark;
     bool turns = benchmark->shared && benchmark->mode == MODE_STRIDED;
     FORWARD(make_op(m, item, kind_of(m, write ? DO_WRITE : DO_READ)));
@@ -138,8 +130,7 @@ static int make_request(struct making *m, struct model_item *item, bool write)
 }
 
 // A loop over requests. In a file of one process, strided requests go over it twice, each time every second one.
-static int make_loop(struct making *m, struct model_items *items, bool write)
-{
+static int make_loop(struct making *m, struct model_items *items, bool write) {
     const struct benchmark *benchmark = m->benchmark;
     bool twice = benchmark->mode == MODE_STRIDED && !benchmark->shared && benchmark->count % 2 == 0;
     struct model_items *inner = items;
@@ -155,8 +146,7 @@ static int make_loop(struct making *m, struct model_items *items, bool write)
 }
 
 // Puts the requests of a process in a random order, the same in each run.
-static void shuffle(uint64_t *order, uint64_t count, uint64_t seed)
-{
+static void shuffle(uint64_t *order, uint64_t count, uint64_t seed) {
     uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
     for (uint64_t i = 0; i < count; i++) order[i] = i;
     for (uint64_t i = count; i > 1; i--) {
@@ -167,8 +157,7 @@ static void shuffle(uint64_t *order, uint64_t count, uint64_t seed)
     }
 }
 
-static int make_list(struct making *m, struct model_items *items, bool write)
-{
+static int make_list(struct making *m, struct model_items *items, bool write) {
     const struct benchmark *benchmark = m->benchmark;
     uint64_t count = benchmark->count, *order = malloc(count * sizeof *order);
     struct op *ops = arena_alloc(&m->b.model->arena, (m->np * count + 1) * sizeof *ops);
@@ -193,8 +182,7 @@ static int make_list(struct making *m, struct model_items *items, bool write)
 // --- families: one phase each
 
 // Begins a part that all processes have.
-static int begin_part(struct making *m, struct model_part **parts, size_t *count, bool others)
-{
+static int begin_part(struct making *m, struct model_part **parts, size_t *count, bool others) {
     struct arena *arena = &m->b.model->arena;
     struct model_part *part = *parts = arena_alloc(arena, sizeof *part);
     RETURN_IF(!part, -ENOMEM);
@@ -210,8 +198,7 @@ static int begin_part(struct making *m, struct model_part **parts, size_t *count
     return 0;
 }
 
-static int make_pause(struct making *m, struct model_part *part, bool write)
-{
+static int make_pause(struct making *m, struct model_part *part, bool write) {
     double seconds = m->benchmark->pause[!write];
     struct model_leaves leaves = model_leaves(&part->items);
     if (seconds <= 0) return 0;
@@ -222,8 +209,7 @@ static int make_pause(struct making *m, struct model_part *part, bool write)
     return builder_set_pause(&m->b, model_next_leaf(&leaves), &pause);
 }
 
-static int add_family(struct making *m, bool write)
-{
+static int add_family(struct making *m, bool write) {
     enum { MOST_OTHERS = 4 };
     const struct benchmark *benchmark = m->benchmark;
     struct model_family to = {.count = 1,
@@ -246,8 +232,7 @@ static int add_family(struct making *m, bool write)
     return builder_end_family(&m->b);
 }
 
-static int add_all(struct making *m, const struct benchmark *benchmark, size_t count)
-{
+static int add_all(struct making *m, const struct benchmark *benchmark, size_t count) {
     struct model *model = m->b.model;
     model->sets.set = calloc(count + 1, sizeof *model->sets.set);
     model->hints = arena_alloc(&model->arena, sizeof *model->hints);
@@ -268,8 +253,7 @@ static int add_all(struct making *m, const struct benchmark *benchmark, size_t c
     return 0;
 }
 
-int benchmark_model(struct model *model, const struct benchmark *benchmark, size_t count, uint32_t np, bool is_mpi)
-{
+int benchmark_model(struct model *model, const struct benchmark *benchmark, size_t count, uint32_t np, bool is_mpi) {
     struct making m = {.np = np};
     *model = (struct model){.gap_ns = MODEL_GAP_NS};
     builder_begin(&m.b, model);

@@ -61,8 +61,7 @@ struct measuring {
 // --- what is measured
 
 // Whether the first look leaves most of the storage free and, for twice_memory, random requests can fill the memory.
-static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np)
-{
+static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np) {
     const struct storage *storage = &m->system->storage;
     if (size * np * PILOT_COUNT > storage->free_bytes / 4) return false;
     return !m->settings->twice_memory || mode != MODE_RANDOM ||
@@ -70,8 +69,7 @@ static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode
 }
 
 // Of the benchmark the caller gives size, mode, shared and collective.
-static int add_pair(struct measuring *m, struct pair pair)
-{
+static int add_pair(struct measuring *m, struct pair pair) {
     struct benchmark *b = &pair.benchmark;
     if (!fits(m, b->size, b->mode, pair.np)) return 0;
     FORWARD(array_room(m->pair, m->pairs));
@@ -84,8 +82,7 @@ static int add_pair(struct measuring *m, struct pair pair)
 }
 
 // Adds the last pair again, with pauses.
-static int add_rested(struct measuring *m)
-{
+static int add_rested(struct measuring *m) {
     FORWARD(array_room(m->pair, m->pairs));
     m->pair[m->pairs] = m->pair[m->pairs - 1];
     m->pair[m->pairs].rested = m->pairs;
@@ -93,8 +90,7 @@ static int add_rested(struct measuring *m)
     return 0;
 }
 
-static int add_modes(struct measuring *m, uint64_t size, uint32_t np, bool rested)
-{
+static int add_modes(struct measuring *m, uint64_t size, uint32_t np, bool rested) {
     for (unsigned mode = 0; mode < MODE_COUNT; mode++) {
         struct pair pair = {.np = np, .benchmark = {.size = size, .mode = mode}};
         if (np == 1 || mode == MODE_SEQUENTIAL || !m->settings->quick) {
@@ -110,8 +106,7 @@ static int add_modes(struct measuring *m, uint64_t size, uint32_t np, bool reste
     return 0;
 }
 
-static int choose_pairs(struct measuring *m)
-{
+static int choose_pairs(struct measuring *m) {
     static const uint64_t quick_sizes[] = {4 << 10, 64 << 10, 1 << 20, 4 << 20};
     static const uint64_t full_sizes[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
     const uint64_t *sizes = m->settings->quick ? quick_sizes : full_sizes;
@@ -140,8 +135,7 @@ static int choose_pairs(struct measuring *m)
 
 // Runs a model of benchmarks once.
 static int run_model(struct measuring *m, const struct benchmark *benchmark, size_t count, struct replay_job job,
-                     struct replay_result *result)
-{
+                     struct replay_result *result) {
     struct model model;
     struct replay_settings settings = {.target = m->settings->directory, .launcher = m->launcher, .job = job};
     settings.job.cache = CACHE_WARM;
@@ -154,8 +148,7 @@ static int run_model(struct measuring *m, const struct benchmark *benchmark, siz
 }
 
 // Runs the benchmarks of some pairs, all with one number of processes and one state of the page cache.
-static int run_group(struct measuring *m, struct pair *const *group, size_t count, struct replay_result *result)
-{
+static int run_group(struct measuring *m, struct pair *const *group, size_t count, struct replay_result *result) {
     struct replay_job job = {.np = group[0]->np, .drop = m->drop && !group[0]->warm};
     struct benchmark *benchmark = malloc(count * sizeof *benchmark);
     RETURN_IF(!benchmark, -ENOMEM);
@@ -165,8 +158,7 @@ static int run_group(struct measuring *m, struct pair *const *group, size_t coun
     return code;
 }
 
-static void add_times(struct pair *pair, const struct replay_phase phase[2])
-{
+static void add_times(struct pair *pair, const struct replay_phase phase[2]) {
     for (unsigned k = 0; k < 2; k++) {
         pair->seconds[k][pair->runs] = phase[k].time;
         // From the last run: quantiles of many requests vary little.
@@ -176,16 +168,14 @@ static void add_times(struct pair *pair, const struct replay_phase phase[2])
     pair->runs++;
 }
 
-static bool is_certain(const struct measuring *m, const struct pair *pair)
-{
+static bool is_certain(const struct measuring *m, const struct pair *pair) {
     if (pair->runs < RUNS_LEAST) return false;
     return statistics_uncertainty(pair->seconds[0], pair->runs) <= m->effort.uncertainty &&
            statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty;
 }
 
 // As many requests as fill the time that a phase should take, from the first look.
-static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2])
-{
+static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]) {
     struct benchmark *b = &pair->benchmark;
     double faster = fmin(phase[0].time, phase[1].time) / (double)b->count;
     double slower = fmax(phase[0].time, phase[1].time) / (double)b->count;
@@ -201,16 +191,14 @@ static void set_count(struct measuring *m, struct pair *pair, const struct repla
 }
 
 // Whether the pair needs another run. Those with pauses run once the pauses are known.
-static bool is_chosen(const struct measuring *m, const struct pair *pair, bool first_look)
-{
+static bool is_chosen(const struct measuring *m, const struct pair *pair, bool first_look) {
     if (first_look) return !pair->rested;
     return !is_certain(m, pair) && (!pair->rested || pair->benchmark.pause[0] > 0);
 }
 
 // Runs all pairs that need it, in groups with one number of processes and cache state that fit the storage. The first
 // look tells how many requests a benchmark should have, later rounds add times.
-static int run_round(struct measuring *m, bool first_look)
-{
+static int run_round(struct measuring *m, bool first_look) {
     uint64_t room = m->system->storage.free_bytes / 2 < GROUP_BYTES ? m->system->storage.free_bytes / 2 : GROUP_BYTES;
     struct pair **group = malloc((m->pairs + 1) * sizeof *group);
     int code = group ? 0 : -ENOMEM;
@@ -238,8 +226,7 @@ static int run_round(struct measuring *m, bool first_look)
 // --- the rounds
 
 // Pauses are as long as the requests take without them in the first round.
-static void set_pauses(struct measuring *m)
-{
+static void set_pauses(struct measuring *m) {
     for (size_t i = 0; i < m->pairs; i++) {
         struct pair *pair = &m->pair[i];
         if (!pair->rested) continue;
@@ -252,21 +239,18 @@ static void set_pauses(struct measuring *m)
     }
 }
 
-static size_t count_uncertain(const struct measuring *m)
-{
+static size_t count_uncertain(const struct measuring *m) {
     size_t count = 0;
     for (size_t i = 0; i < m->pairs; i++) count += !is_certain(m, &m->pair[i]);
     return count;
 }
 
-static void tell(const struct measuring *m, struct measure_progress progress)
-{
+static void tell(const struct measuring *m, struct measure_progress progress) {
     progress.points = 2 * m->pairs;
     if (m->settings->progress) m->settings->progress(&progress);
 }
 
-static int run_rounds(struct measuring *m)
-{
+static int run_rounds(struct measuring *m) {
     tell(m, (struct measure_progress){
                 .step = MEASURE_ESTIMATE, .least = m->estimate * RUNS_LEAST, .most = m->estimate * RUNS_MOST});
     for (unsigned round = 0; round < RUNS_MOST && count_uncertain(m); round++) {
@@ -282,8 +266,7 @@ static int run_rounds(struct measuring *m)
 
 // --- names and messages
 
-static int run_microbench(struct measuring *m)
-{
+static int run_microbench(struct measuring *m) {
     uint32_t np = m->pair[m->pairs - 1].np;
     struct benchmark any = {.size = 1, .count = 1};
     struct replay_result result = {0};
@@ -298,8 +281,7 @@ static int run_microbench(struct measuring *m)
 
 // --- the result
 
-static void add_point(struct measuring *m, struct pair *pair, bool write)
-{
+static void add_point(struct measuring *m, struct pair *pair, bool write) {
     struct benchmark *b = &pair->benchmark;
     double bytes = (double)(b->size * b->count) * pair->np, value[RUNS_MOST];
     for (unsigned i = 0; i < pair->runs; i++) value[i] = bytes / fmax(pair->seconds[!write][i], 1e-9);
@@ -322,8 +304,7 @@ static void add_point(struct measuring *m, struct pair *pair, bool write)
                                                                   .stable = uncertainty <= m->effort.uncertainty};
 }
 
-static int make_points(struct measuring *m)
-{
+static int make_points(struct measuring *m) {
     m->system->point = calloc(2 * m->pairs + 1, sizeof *m->system->point);
     RETURN_IF(!m->system->point, -ENOMEM);
     for (unsigned write = 0; write < 2; write++) {
@@ -333,8 +314,7 @@ static int make_points(struct measuring *m)
     return 0;
 }
 
-static void choose_cache(struct measuring *m)
-{
+static void choose_cache(struct measuring *m) {
     const char *type = m->system->storage.file_system;
     bool in_memory = !strcmp(type, "tmpfs") || !strcmp(type, "ramfs") || !strcmp(type, "hugetlbfs");
     m->direct = !m->settings->twice_memory && storage_has_direct(m->settings->directory);
@@ -346,15 +326,13 @@ static void choose_cache(struct measuring *m)
                                        : "none");
 }
 
-static int check_room(const struct measuring *m)
-{
+static int check_room(const struct measuring *m) {
     const struct storage *storage = &m->system->storage;
     bool fits_memory = !m->settings->twice_memory || storage->free_bytes / 5 * 2 > storage->memory_bytes;
     return m->pairs && fits_memory ? 0 : -ENOSPC;
 }
 
-static int measure(struct measuring *m)
-{
+static int measure(struct measuring *m) {
     struct system *system = m->system;
     FORWARD(storage_describe(m->settings->directory, &system->storage));
     RETURN_IF(access(m->settings->directory, W_OK) < 0, -errno);
@@ -371,8 +349,7 @@ static int measure(struct measuring *m)
     return make_points(m);
 }
 
-int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem)
-{
+int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem) {
     struct measuring m = {.settings = settings, .system = system, .start = clock_seconds(), .problem = problem};
     *system = (struct system){0};
     m.effort = settings->quick ? quick_effort : full_effort;

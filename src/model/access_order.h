@@ -17,8 +17,7 @@ struct access_order {
 };
 
 // Adds the next operation. The first one, for example of a process, follows none.
-static inline void access_order_follow(struct access_order *order, const struct op *op, bool is_first)
-{
+static inline void access_order_follow(struct access_order *order, const struct op *op, bool is_first) {
     int64_t offset = op->at[AT_OFFSET], end = offset + op->at[AT_SIZE] - op->at[AT_SHORT];
     if (!is_first && order->last_member == op->at[AT_MEMBER]) {
         if (!order->steps++) order->disp = offset - order->last_offset;
@@ -32,8 +31,7 @@ static inline void access_order_follow(struct access_order *order, const struct 
 }
 
 // Random: many steps go backwards, in no regular way.
-static inline const char *access_order_mode(const struct access_order *order)
-{
+static inline const char *access_order_mode(const struct access_order *order) {
     if (order->consecutive == order->steps) return "sequential";
     if (order->regular == order->steps) return "strided";
     uint64_t backward = order->steps - order->forward;

@@ -9,19 +9,16 @@
 #include "base/array.h"
 #include "base/err.h"
 
-void builder_begin(struct model_builder *b, struct model *model)
-{
+void builder_begin(struct model_builder *b, struct model *model) {
     *b = (struct model_builder){.model = model, .calls.arena = &model->arena};
 }
 
-void builder_end(struct model_builder *b)
-{
+void builder_end(struct model_builder *b) {
     string_table_free(&b->calls);
     free(b->added);
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(struct model_builder *b, int code, const char *format, ...)
-{
+__attribute__((format(printf, 3, 4))) static int refuse(struct model_builder *b, int code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(b->fault, sizeof b->fault, format, arguments);
@@ -31,20 +28,17 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct model_builder *b,
 
 // --- the tables of the model
 
-int builder_add_program(struct model_builder *b, bool is_mpi, uint32_t np)
-{
+int builder_add_program(struct model_builder *b, bool is_mpi, uint32_t np) {
     struct model *model = b->model;
     return array_push(model->program, model->programs, (struct model_program){.is_mpi = is_mpi, .np = np});
 }
 
-int builder_add_file(struct model_builder *b, const struct file_set *set)
-{
+int builder_add_file(struct model_builder *b, const struct file_set *set) {
     struct model *model = b->model;
     return array_push(model->file, model->files, (struct model_file){.set = set});
 }
 
-int builder_add_kind(struct model_builder *b, const struct op_kind *kind)
-{
+int builder_add_kind(struct model_builder *b, const struct op_kind *kind) {
     struct model *model = b->model;
     int code = string_table_add(&b->calls, kind->call);
     if (code && code != ERR_EXISTS) return code;
@@ -55,8 +49,7 @@ int builder_add_kind(struct model_builder *b, const struct op_kind *kind)
     return 0;
 }
 
-int builder_add_family(struct model_builder *b, const struct model_family *family)
-{
+int builder_add_family(struct model_builder *b, const struct model_family *family) {
     struct model *model = b->model;
     FORWARD(array_room(b->added, model->families));
     b->added[model->families] = 0;
@@ -64,8 +57,7 @@ int builder_add_family(struct model_builder *b, const struct model_family *famil
     return array_push(model->family, model->families, *family);
 }
 
-int builder_add_phase(struct model_builder *b, uint32_t family)
-{
+int builder_add_phase(struct model_builder *b, uint32_t family) {
     struct model *model = b->model;
     struct model_program *program = &model->program[model->family[family].program];
     if (program->first == program->end) program->first = model->phases;
@@ -74,8 +66,7 @@ int builder_add_phase(struct model_builder *b, uint32_t family)
     return 0;
 }
 
-int builder_check_phases(struct model_builder *b, uint32_t family)
-{
+int builder_check_phases(struct model_builder *b, uint32_t family) {
     uint32_t count = b->model->family[family].count;
     if (b->added[family] == count) return 0;
     return refuse(b, ERR_FORMAT, "family %" PRIu32 " has %" PRIu32 " phases, but is %" PRIu32 " times in the order",
@@ -84,8 +75,7 @@ int builder_check_phases(struct model_builder *b, uint32_t family)
 
 // --- parts
 
-void builder_begin_part(struct model_builder *b, const struct model_part *part, bool others)
-{
+void builder_begin_part(struct model_builder *b, const struct model_part *part, bool others) {
     b->family = &b->model->family[b->model->families - 1];
     b->part = part;
     b->others = others;
@@ -94,15 +84,13 @@ void builder_begin_part(struct model_builder *b, const struct model_part *part, 
     b->times = 1;
 }
 
-int builder_make_items(struct model_builder *b, struct model_items *items, size_t count)
-{
+int builder_make_items(struct model_builder *b, struct model_items *items, size_t count) {
     FORWARD(arena_array(&b->model->arena, items->item, count));
     items->count = count;
     return 0;
 }
 
-int builder_begin_loop(struct model_builder *b, uint64_t count)
-{
+int builder_begin_loop(struct model_builder *b, uint64_t count) {
     if (b->depth == LOOPS_MAX_DEPTH) {
         return refuse(b, ERR_FORMAT, "more than %d loops inside each other", LOOPS_MAX_DEPTH);
     }
@@ -115,19 +103,14 @@ int builder_begin_loop(struct model_builder *b, uint64_t count)
     return 0;
 }
 
-void builder_end_loop(struct model_builder *b)
-{
-    b->times /= b->loop[--b->depth];
-}
+void builder_end_loop(struct model_builder *b) { b->times /= b->loop[--b->depth]; }
 
-int builder_make_op(struct model_builder *b, struct model_item *item, uint32_t kind)
-{
+int builder_make_op(struct model_builder *b, struct model_item *item, uint32_t kind) {
     *item = (struct model_item){.type = LOOPS_OP, .kind = kind, .count = 1, .ops = 1, .steps = (uint8_t)b->depth};
     return arena_array(&b->model->arena, item->step, b->depth);
 }
 
-int builder_set_expression(struct model_builder *b, struct model_value *value, const char *text)
-{
+int builder_set_expression(struct model_builder *b, struct model_value *value, const char *text) {
     *value = (struct model_value){.text = arena_text(&b->model->arena, text)};
     RETURN_IF(!value->text, -ENOMEM);
     int code = expr_parse(text, &value->expr);
@@ -135,34 +118,27 @@ int builder_set_expression(struct model_builder *b, struct model_value *value, c
     return code;
 }
 
-int builder_set_number(struct model_builder *b, struct model_value *value, int64_t number)
-{
+int builder_set_number(struct model_builder *b, struct model_value *value, int64_t number) {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRId64, number);
     return builder_set_expression(b, value, digits);
 }
 
-int builder_make_list(struct model_builder *b, struct model_item *item, uint64_t count)
-{
+int builder_make_list(struct model_builder *b, struct model_item *item, uint64_t count) {
     *item = (struct model_item){.type = LOOPS_LIST, .count = count, .ops = count};
     return arena_array(&b->model->arena, item->list, b->tables);
 }
 
-int builder_set_pause(struct model_builder *b, struct model_item *item, const struct model_pause *pause)
-{
+int builder_set_pause(struct model_builder *b, struct model_item *item, const struct model_pause *pause) {
     item->think = arena_copy(&b->model->arena, pause, sizeof *pause);
     return item->think ? 0 : -ENOMEM;
 }
 
 // --- checks: whether the coordinates of operations are such that nothing goes wrong wherever the loops lead
 
-static bool transfers(const struct op_kind *kind)
-{
-    return kind->class == CLASS_READ || kind->class == CLASS_WRITE;
-}
+static bool transfers(const struct op_kind *kind) { return kind->class == CLASS_READ || kind->class == CLASS_WRITE; }
 
-int builder_check_kind(struct model_builder *b, uint32_t id)
-{
+int builder_check_kind(struct model_builder *b, uint32_t id) {
     const struct op_kind *kind = &b->model->kind[id];
     if (b->others || (transfers(kind) && !kind->error && kind->set != OP_NO_SET)) return 0;
     return refuse(b, ERR_FORMAT, "a %s among the transfers, which read or write a file without an error", kind->call);
@@ -176,23 +152,20 @@ struct span {
 // The checks of coordinates apply to the bytes that are moved as well: size less short.
 enum { AT_MOVED = AT_COUNT };
 
-static bool value_of(const int64_t at[AT_COUNT], unsigned c, int64_t *value)
-{
+static bool value_of(const int64_t at[AT_COUNT], unsigned c, int64_t *value) {
     if (c == AT_MOVED) return !__builtin_sub_overflow(at[AT_SIZE], at[AT_SHORT], value);
     *value = at[c];
     return true;
 }
 
-static bool widen(int64_t *end, int64_t step, uint64_t count)
-{
+static bool widen(int64_t *end, int64_t step, uint64_t count) {
     int64_t last;
     return !__builtin_mul_overflow(step, count - 1, &last) && !__builtin_add_overflow(*end, last, end);
 }
 
 // False where a value does not fit 64 bits.
 static bool spread(const struct model_builder *b, const int64_t at[AT_COUNT], const struct loops_step *step, unsigned c,
-                   struct span *span)
-{
+                   struct span *span) {
     if (!value_of(at, c, &span->low)) return false;
     span->high = span->low;
     for (unsigned s = 0; step && s < b->depth; s++) {
@@ -203,16 +176,14 @@ static bool spread(const struct model_builder *b, const int64_t at[AT_COUNT], co
     return true;
 }
 
-static bool is_member(const struct model_builder *b, uint32_t file, const struct span *span)
-{
+static bool is_member(const struct model_builder *b, uint32_t file, const struct span *span) {
     if (file == OP_NO_SET) return span->low == 0 && span->high == 0;
     return span->low >= 0 && (uint64_t)span->high < b->model->file[file].set->member_count;
 }
 
 // What is wrong with an operation and its repetitions, or NULL.
 static const char *fault_of(const struct model_builder *b, const struct op_kind *kind, const int64_t at[AT_COUNT],
-                            const struct loops_step *step)
-{
+                            const struct loops_step *step) {
     struct span span[AT_COUNT + 1];
     int64_t end;
     for (unsigned c = 0; c <= AT_MOVED; c++) {
@@ -239,8 +210,7 @@ static const char *fault_of(const struct model_builder *b, const struct op_kind 
 
 // Bytes that are moved in all repetitions: those of the first, as often as there are repetitions, and for each loop
 // half the way to its last. As none is negative or beyond 63 bits, neither is their mean, and the products fit.
-static __int128 bytes_moved(const struct model_builder *b, const int64_t at[AT_COUNT], const struct loops_step *step)
-{
+static __int128 bytes_moved(const struct model_builder *b, const int64_t at[AT_COUNT], const struct loops_step *step) {
     __int128 twice = 2 * ((__int128)at[AT_SIZE] - at[AT_SHORT]), times = b->times;
     for (unsigned s = 0; step && s < b->depth; s++) {
         twice += ((__int128)step[s].at[AT_SIZE] - step[s].at[AT_SHORT]) * (b->loop[b->depth - 1 - s] - 1);
@@ -250,8 +220,7 @@ static __int128 bytes_moved(const struct model_builder *b, const int64_t at[AT_C
 
 // One operation of one process in one phase, `tables` times.
 static int check(struct model_builder *b, const struct op_kind *kind, const int64_t at[AT_COUNT],
-                 const struct loops_step *step, uint64_t tables)
-{
+                 const struct loops_step *step, uint64_t tables) {
     const char *fault = fault_of(b, kind, at, step);
     if (fault) return refuse(b, ERR_FORMAT, "%s has %s", kind->call, fault);
     if (b->others) return 0;
@@ -263,13 +232,11 @@ static int check(struct model_builder *b, const struct op_kind *kind, const int6
     return 0;
 }
 
-static bool is_constant(const struct model_value *value)
-{
+static bool is_constant(const struct model_value *value) {
     return value->text && value->text[strspn(value->text, "-0123456789")] == '\0';
 }
 
-static int check_table(struct model_builder *b, const struct model_item *item, size_t index, uint64_t tables)
-{
+static int check_table(struct model_builder *b, const struct model_item *item, size_t index, uint64_t tables) {
     const struct model_part *part = b->part;
     int64_t at[AT_COUNT], logical;
     struct expr_variables variables = {.idp = part->rank[index % part->ranks],
@@ -289,8 +256,7 @@ static int check_table(struct model_builder *b, const struct model_item *item, s
     return check(b, &b->model->kind[item->kind], at, item->step, tables);
 }
 
-int builder_check_op(struct model_builder *b, const struct model_item *item)
-{
+int builder_check_op(struct model_builder *b, const struct model_item *item) {
     bool constant = !item->logical.text || is_constant(&item->logical);
     for (unsigned c = 0; c < AT_COUNT; c++) constant = constant && is_constant(&item->at[c]);
     FORWARD(builder_check_kind(b, item->kind));
@@ -300,8 +266,7 @@ int builder_check_op(struct model_builder *b, const struct model_item *item)
     return 0;
 }
 
-int builder_check_list(struct model_builder *b, const struct op *op, uint64_t count, uint64_t ranks_and_phases)
-{
+int builder_check_list(struct model_builder *b, const struct op *op, uint64_t count, uint64_t ranks_and_phases) {
     for (uint64_t i = 0; i < count; i++) {
         if (op[i].kind >= b->model->kinds) return refuse(b, ERR_FORMAT, "there is no such kind");
         FORWARD(builder_check_kind(b, op[i].kind));
@@ -310,8 +275,7 @@ int builder_check_list(struct model_builder *b, const struct op *op, uint64_t co
     return 0;
 }
 
-int builder_count_ops(struct model_builder *b, const struct model_items *items, uint64_t times, uint64_t *ops)
-{
+int builder_count_ops(struct model_builder *b, const struct model_items *items, uint64_t times, uint64_t *ops) {
     *ops = 0;
     for (size_t i = 0; i < items->count; i++) {
         uint64_t all;
@@ -322,8 +286,7 @@ int builder_count_ops(struct model_builder *b, const struct model_items *items, 
     return 0;
 }
 
-int builder_end_family(struct model_builder *b)
-{
+int builder_end_family(struct model_builder *b) {
     struct model *model = b->model;
     const struct model_family *family = &model->family[model->families - 1];
     if (b->bytes != (unsigned __int128)family->weight * family->count) {

@@ -8,13 +8,9 @@
 #include "base/err.h"
 #include "base/scoped.h"
 
-static int compare_int64(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
+static int compare_int64(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
-static int compare_items(const struct datatype_item *a, const struct datatype_item *b)
-{
+static int compare_items(const struct datatype_item *a, const struct datatype_item *b) {
     int order = compare_int64(a->span, b->span);
     if (!order) order = compare_int64((int64_t)a->count, (int64_t)b->count);
     if (!order) order = compare_int64(a->stride, b->stride);
@@ -22,8 +18,7 @@ static int compare_items(const struct datatype_item *a, const struct datatype_it
     return order ? order : compare_int64(a->offset, b->offset);
 }
 
-static int compare_types(const struct model_type *a, const struct model_type *b)
-{
+static int compare_types(const struct model_type *a, const struct model_type *b) {
     int order = compare_int64((int64_t)a->bytes, (int64_t)b->bytes);
     if (!order) order = compare_int64(a->extent, b->extent);
     if (!order) order = compare_int64(a->flat.items, b->flat.items);
@@ -31,8 +26,7 @@ static int compare_types(const struct model_type *a, const struct model_type *b)
     return order ? order : a->flat.hash < b->flat.hash ? -1 : a->flat.hash > b->flat.hash;
 }
 
-int types_intern(struct types *types, struct log *log, const struct log_datatype *from, uint32_t *place)
-{
+int types_intern(struct types *types, struct log *log, const struct log_datatype *from, uint32_t *place) {
     const struct datatype *flat;
     *place = lookup_find(&types->of, from->id);
     if (*place != LOOKUP_NONE) return 0;
@@ -48,16 +42,14 @@ int types_intern(struct types *types, struct log *log, const struct log_datatype
     return lookup_set(&types->of, from->id, *place);
 }
 
-static int by_type(const void *a, const void *b, void *context)
-{
+static int by_type(const void *a, const void *b, void *context) {
     const struct model_type *type = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int order = compare_types(&type[x], &type[y]);
     return order ? order : x < y ? -1 : x > y;
 }
 
-int types_sort(struct types *types, uint32_t *place_of)
-{
+int types_sort(struct types *types, uint32_t *place_of) {
     SCOPED_FREE uint32_t *order = malloc((types->count + 1) * sizeof *order);
     SCOPED_FREE struct model_type *sorted = malloc((types->count + 1) * sizeof *sorted);
     RETURN_IF(!order || !sorted, -ENOMEM);
@@ -72,8 +64,7 @@ int types_sort(struct types *types, uint32_t *place_of)
     return 0;
 }
 
-void types_free(struct types *types)
-{
+void types_free(struct types *types) {
     for (size_t i = 0; i < types->count; i++) datatype_free(&types->type[i].flat);
     free(types->type);
     lookup_free(&types->of);

@@ -34,19 +34,14 @@ struct parser {
 
 static int parse_sum(struct parser *p);
 
-static char peek(struct parser *p)
-{
+static char peek(struct parser *p) {
     while (*p->at == ' ') p->at++;
     return *p->at;
 }
 
-static void add_step(struct parser *p, struct step step)
-{
-    p->expr->step[p->expr->count++] = step;
-}
+static void add_step(struct parser *p, struct step step) { p->expr->step[p->expr->count++] = step; }
 
-static int parse_number(struct parser *p)
-{
+static int parse_number(struct parser *p) {
     int64_t number = 0;
     for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
         bool overflows =
@@ -57,13 +52,9 @@ static int parse_number(struct parser *p)
     return 0;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static int parse_variable(struct parser *p)
-{
+static int parse_variable(struct parser *p) {
     size_t len = 0;
     while (is_letter(p->at[len])) len++;
     for (unsigned i = 0; i < VARIABLES; i++) {
@@ -75,8 +66,7 @@ static int parse_variable(struct parser *p)
     return ERR_FORMAT;
 }
 
-static int parse_parentheses(struct parser *p)
-{
+static int parse_parentheses(struct parser *p) {
     RETURN_IF(p->nesting == EXPR_MAX_NESTING, ERR_LIMIT);
     p->nesting++;
     p->at++;
@@ -87,8 +77,7 @@ static int parse_parentheses(struct parser *p)
     return 0;
 }
 
-static int parse_factor(struct parser *p)
-{
+static int parse_factor(struct parser *p) {
     size_t minuses = 0;
     for (; peek(p) == '-'; p->at++) minuses++;
     if (*p->at >= '0' && *p->at <= '9') {
@@ -102,8 +91,7 @@ static int parse_factor(struct parser *p)
     return 0;
 }
 
-static int parse_product(struct parser *p)
-{
+static int parse_product(struct parser *p) {
     FORWARD(parse_factor(p));
     for (char sign = peek(p); sign == '*' || sign == '/' || sign == '%'; sign = peek(p)) {
         p->at++;
@@ -113,8 +101,7 @@ static int parse_product(struct parser *p)
     return 0;
 }
 
-static int parse_sum(struct parser *p)
-{
+static int parse_sum(struct parser *p) {
     FORWARD(parse_product(p));
     for (char sign = peek(p); sign == '+' || sign == '-'; sign = peek(p)) {
         p->at++;
@@ -124,8 +111,7 @@ static int parse_sum(struct parser *p)
     return 0;
 }
 
-int expr_parse(const char *text, struct expr **out)
-{
+int expr_parse(const char *text, struct expr **out) {
     size_t len = strnlen(text, EXPR_MAX_BYTES + 1);
     RETURN_IF(len > EXPR_MAX_BYTES, ERR_LIMIT);
     struct expr *expr = calloc(1, sizeof *expr + len * sizeof *expr->step);
@@ -142,8 +128,7 @@ int expr_parse(const char *text, struct expr **out)
 }
 
 // C rounds towards zero; this rounds down.
-static int divide(int64_t left, int64_t right, int64_t *quotient, int64_t *remainder)
-{
+static int divide(int64_t left, int64_t right, int64_t *quotient, int64_t *remainder) {
     RETURN_IF(right == 0, -EDOM);
     RETURN_IF(left == INT64_MIN && right == -1, -ERANGE);
     bool rounded_up = left % right != 0 && (left < 0) != (right < 0);
@@ -152,8 +137,7 @@ static int divide(int64_t left, int64_t right, int64_t *quotient, int64_t *remai
     return 0;
 }
 
-static int operate(char sign, int64_t left, int64_t right, int64_t *result)
-{
+static int operate(char sign, int64_t left, int64_t right, int64_t *result) {
     int64_t unused;
     switch (sign) {
     case '+': return __builtin_add_overflow(left, right, result) ? -ERANGE : 0;
@@ -164,8 +148,7 @@ static int operate(char sign, int64_t left, int64_t right, int64_t *result)
     }
 }
 
-int expr_eval(const struct expr *expr, const struct expr_variables *variables, int64_t *value)
-{
+int expr_eval(const struct expr *expr, const struct expr_variables *variables, int64_t *value) {
     const int64_t variable[VARIABLES] = {variables->idp, variables->np, variables->ph, variables->rs};
     int64_t stack[MAX_HEIGHT];
     size_t height = 0;
@@ -182,7 +165,4 @@ int expr_eval(const struct expr *expr, const struct expr_variables *variables, i
     return 0;
 }
 
-void expr_free(struct expr *expr)
-{
-    free(expr);
-}
+void expr_free(struct expr *expr) { free(expr); }

@@ -32,36 +32,31 @@ struct scratch {
     uint64_t *column; // one number of all members of a set
 };
 
-static size_t digits_at(const char *text)
-{
+static size_t digits_at(const char *text) {
     size_t len = 0;
     while (text[len] >= '0' && text[len] <= '9') len++;
     return len;
 }
 
 // Length of the number at `text`, or 0.
-static size_t number_at(const char *text)
-{
+static size_t number_at(const char *text) {
     size_t len = digits_at(text);
     return len <= FILE_SET_MAX_DIGITS ? len : 0;
 }
 
 // Length of the text before the next number, where no number begins.
-static size_t text_at(const char *text)
-{
+static size_t text_at(const char *text) {
     size_t len = digits_at(text);
     return len ? len : 1;
 }
 
-static struct digits digits_read(const char *text, size_t len)
-{
+static struct digits digits_read(const char *text, size_t len) {
     struct digits digits = {.width = (uint8_t)len, .padded = len > 1 && *text == '0'};
     for (size_t i = 0; i < len; i++) digits.value = digits.value * 10 + (uint64_t)(text[i] - '0');
     return digits;
 }
 
-static size_t count_numbers(const char *name)
-{
+static size_t count_numbers(const char *name) {
     size_t count = 0;
     while (*name) {
         size_t len = number_at(name);
@@ -72,8 +67,7 @@ static size_t count_numbers(const char *name)
 }
 
 // Fills in what `entry` points to. Returns the end of the skeleton, after its zero.
-static char *entry_read(struct entry *entry, char *skeleton, struct digits *number)
-{
+static char *entry_read(struct entry *entry, char *skeleton, struct digits *number) {
     const char *at = entry->name;
     entry->skeleton = skeleton;
     entry->number = number;
@@ -94,8 +88,7 @@ static char *entry_read(struct entry *entry, char *skeleton, struct digits *numb
     return skeleton;
 }
 
-static int scratch_make(struct scratch *scratch, struct arena *arena, const char *const *names, size_t count)
-{
+static int scratch_make(struct scratch *scratch, struct arena *arena, const char *const *names, size_t count) {
     size_t bytes = 0, numbers = 0;
     char *skeleton;
     struct digits *number;
@@ -117,23 +110,20 @@ static int scratch_make(struct scratch *scratch, struct arena *arena, const char
     return 0;
 }
 
-static int by_skeleton(const void *a, const void *b)
-{
+static int by_skeleton(const void *a, const void *b) {
     const struct entry *left = a;
     const struct entry *right = b;
     return strcmp(left->skeleton, right->skeleton);
 }
 
-static int compare_widths(const struct entry *left, const struct entry *right)
-{
+static int compare_widths(const struct entry *left, const struct entry *right) {
     for (size_t i = 0; i < left->number_count; i++) {
         if (left->number[i].width != right->number[i].width) return left->number[i].width - right->number[i].width;
     }
     return 0;
 }
 
-static int compare_values(const struct entry *left, const struct entry *right)
-{
+static int compare_values(const struct entry *left, const struct entry *right) {
     for (size_t i = 0; i < left->number_count; i++) {
         if (left->number[i].value != right->number[i].value) {
             return left->number[i].value < right->number[i].value ? -1 : 1;
@@ -143,8 +133,7 @@ static int compare_values(const struct entry *left, const struct entry *right)
 }
 
 // For names with the same skeleton.
-static int by_widths_and_values(const void *a, const void *b)
-{
+static int by_widths_and_values(const void *a, const void *b) {
     int order = compare_widths(a, b);
     return order ? order : compare_values(a, b);
 }
@@ -152,8 +141,7 @@ static int by_widths_and_values(const void *a, const void *b)
 // Sets the width of each number to the one that it is padded to, 1 for none, among names with the same skeleton. Zeros
 // in front show the width; 123 alone may be either. It joins the padded ones, unless another number without zeros
 // cannot: 1, 123 and 007 are {1, 123} and {007}.
-static void settle_widths(struct entry *entry, size_t count, size_t column)
-{
+static void settle_widths(struct entry *entry, size_t count, size_t column) {
     uint32_t padded = 0; // bit w: there are numbers padded to w digits
     unsigned shortest = FILE_SET_MAX_DIGITS;
     for (size_t i = 0; i < count; i++) {
@@ -174,8 +162,7 @@ static void settle_widths(struct entry *entry, size_t count, size_t column)
 }
 
 // Returns after how many members the number changes, if that is the same each time; else 1.
-static size_t count_every(const uint64_t *column, size_t count)
-{
+static size_t count_every(const uint64_t *column, size_t count) {
     size_t every = 1;
     while (every < count && column[every] == column[0]) every++;
     for (size_t i = 0; i < count; i++) {
@@ -185,8 +172,7 @@ static size_t count_every(const uint64_t *column, size_t count)
 }
 
 // Returns after how many numbers they repeat; all of them if they do not.
-static size_t period_of(const uint64_t *column, size_t count)
-{
+static size_t period_of(const uint64_t *column, size_t count) {
     size_t period = 1;
     while (period < count && column[period] != column[0]) period++;
     for (size_t i = period; i < count; i++) {
@@ -195,8 +181,7 @@ static size_t period_of(const uint64_t *column, size_t count)
     return period;
 }
 
-static bool is_regular(const uint64_t *column, size_t count)
-{
+static bool is_regular(const uint64_t *column, size_t count) {
     for (size_t i = 2; i < count; i++) {
         if (column[i] - column[i - 1] != column[1] - column[0]) return false;
     }
@@ -204,8 +189,7 @@ static bool is_regular(const uint64_t *column, size_t count)
 }
 
 // Describes numbers that are not all the same, in the order of the members. Overwrites `column`.
-static int describe(struct file_set_number *number, uint64_t *column, size_t count)
-{
+static int describe(struct file_set_number *number, uint64_t *column, size_t count) {
     number->every = count_every(column, count);
     size_t places = (count - 1) / number->every + 1;
     for (size_t i = 0; i < places; i++) column[i] = column[i * number->every];
@@ -222,24 +206,21 @@ static int describe(struct file_set_number *number, uint64_t *column, size_t cou
     return 0;
 }
 
-static bool varies(const struct entry *entry, size_t count, size_t column)
-{
+static bool varies(const struct entry *entry, size_t count, size_t column) {
     for (size_t i = 1; i < count; i++) {
         if (entry[i].number[column].value != entry[0].number[column].value) return true;
     }
     return false;
 }
 
-static int describe_column(struct file_set *set, const struct entry *entry, size_t column, uint64_t *scratch_column)
-{
+static int describe_column(struct file_set *set, const struct entry *entry, size_t column, uint64_t *scratch_column) {
     for (size_t i = 0; i < set->member_count; i++) scratch_column[i] = entry[i].number[column].value;
     struct file_set_number *number = &set->number[set->number_count++];
     number->width = entry->number[column].width;
     return describe(number, scratch_column, set->member_count);
 }
 
-static char *put_escaped(char *out, const char *text, size_t len)
-{
+static char *put_escaped(char *out, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {
         if (strchr("*?[\\", text[i])) *out++ = '\\';
         *out++ = text[i];
@@ -248,8 +229,7 @@ static char *put_escaped(char *out, const char *text, size_t len)
 }
 
 // Pattern and numbers of the set whose members are entry[0 … member_count), in order.
-static int describe_set(struct file_set *set, const struct entry *entry, uint64_t *scratch_column)
-{
+static int describe_set(struct file_set *set, const struct entry *entry, uint64_t *scratch_column) {
     const char *at = entry->name;
     set->pattern = malloc(2 * strlen(at) + 1);
     set->number = calloc(entry->number_count + 1, sizeof *set->number);
@@ -272,15 +252,13 @@ static int describe_set(struct file_set *set, const struct entry *entry, uint64_
     return 0;
 }
 
-static struct file_set *new_set(struct file_sets *sets)
-{
+static struct file_set *new_set(struct file_sets *sets) {
     struct file_set none = {0};
     return array_push(sets->set, sets->set_count, none) ? NULL : &sets->set[sets->set_count - 1];
 }
 
 // Moves the members to the front of `entry`; equal names are one member.
-static int add_set(struct file_sets *sets, struct entry *entry, size_t count, uint64_t *scratch_column)
-{
+static int add_set(struct file_sets *sets, struct entry *entry, size_t count, uint64_t *scratch_column) {
     struct file_set *set = new_set(sets);
     RETURN_IF(!set, -ENOMEM);
     size_t members = 0;
@@ -295,8 +273,7 @@ static int add_set(struct file_sets *sets, struct entry *entry, size_t count, ui
 }
 
 // The sets of the names with one skeleton.
-static int add_skeleton(struct file_sets *sets, struct entry *entry, size_t count, uint64_t *scratch_column)
-{
+static int add_skeleton(struct file_sets *sets, struct entry *entry, size_t count, uint64_t *scratch_column) {
     for (size_t column = 0; column < entry->number_count; column++) settle_widths(entry, count, column);
     qsort(entry, count, sizeof *entry, by_widths_and_values);
     for (size_t begin = 0, end; begin < count; begin = end) {
@@ -307,8 +284,7 @@ static int add_skeleton(struct file_sets *sets, struct entry *entry, size_t coun
     return 0;
 }
 
-static int add_all(struct file_sets *sets, const char *const *names, size_t count)
-{
+static int add_all(struct file_sets *sets, const char *const *names, size_t count) {
     SCOPED(arena_free) struct arena arena = {0};
     struct scratch scratch;
     FORWARD(scratch_make(&scratch, &arena, names, count));
@@ -324,8 +300,7 @@ static int add_all(struct file_sets *sets, const char *const *names, size_t coun
     return 0;
 }
 
-int file_sets_make(struct file_sets *sets, const char *const *names, size_t count)
-{
+int file_sets_make(struct file_sets *sets, const char *const *names, size_t count) {
     *sets = (struct file_sets){0};
     RETURN_IF(count > UINT32_MAX, ERR_LIMIT);
     int code = add_all(sets, names, count);
@@ -333,8 +308,7 @@ int file_sets_make(struct file_sets *sets, const char *const *names, size_t coun
     return code;
 }
 
-void file_sets_free(struct file_sets *sets)
-{
+void file_sets_free(struct file_sets *sets) {
     for (size_t i = 0; i < sets->set_count; i++) {
         struct file_set *set = &sets->set[i];
         for (size_t k = 0; k < set->number_count; k++) free(set->number[k].value);
@@ -346,8 +320,7 @@ void file_sets_free(struct file_sets *sets)
     *sets = (struct file_sets){0};
 }
 
-int file_set_check(const struct file_set *set)
-{
+int file_set_check(const struct file_set *set) {
     RETURN_IF(!set->pattern || set->member_count == 0, ERR_FORMAT);
     if (set->number_count == 0) return set->member_count == 1 ? 0 : ERR_FORMAT;
     size_t stars = 0;
@@ -365,8 +338,7 @@ int file_set_check(const struct file_set *set)
     return 0;
 }
 
-static uint64_t number_of(const struct file_set_number *number, size_t index)
-{
+static uint64_t number_of(const struct file_set_number *number, size_t index) {
     uint64_t place = index / number->every % number->count;
     return number->value ? number->value[place] : number->first + (uint64_t)number->step * place;
 }
@@ -377,14 +349,12 @@ struct name_out {
     size_t len;
 };
 
-static void put(struct name_out *out, char byte)
-{
+static void put(struct name_out *out, char byte) {
     if (out->len < out->size) out->name[out->len] = byte;
     out->len++;
 }
 
-static void put_number(struct name_out *out, uint64_t value, unsigned width)
-{
+static void put_number(struct name_out *out, uint64_t value, unsigned width) {
     char digits[20]; // of 2^64 - 1
     unsigned count = 0;
     do {
@@ -395,8 +365,7 @@ static void put_number(struct name_out *out, uint64_t value, unsigned width)
     while (count > 0) put(out, digits[--count]);
 }
 
-int file_set_member_name(const struct file_set *set, size_t index, char *name, size_t size)
-{
+int file_set_member_name(const struct file_set *set, size_t index, char *name, size_t size) {
     struct name_out out = {.name = name, .size = size};
     const struct file_set_number *number = set->number;
     for (const char *at = set->pattern; *at; at++) {

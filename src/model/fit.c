@@ -40,8 +40,7 @@ struct form {
     int chosen;                  // how many m and n were chosen to suit the values, not given by np
 };
 
-static int64_t term_value(const struct term *term, const struct fit_point *point, int64_t np)
-{
+static int64_t term_value(const struct term *term, const struct fit_point *point, int64_t np) {
     int64_t idp = point->idp;
     switch (term->kind) {
     case TERM_ONE: return 1;
@@ -57,10 +56,7 @@ static int64_t term_value(const struct term *term, const struct fit_point *point
     return 0;
 }
 
-static bool is_of_rank(const struct term *term)
-{
-    return term->kind != TERM_ONE && term->kind != TERM_PHASE;
-}
+static bool is_of_rank(const struct term *term) { return term->kind != TERM_ONE && term->kind != TERM_PHASE; }
 
 struct text {
     char *start;
@@ -68,8 +64,7 @@ struct text {
     bool overflows;
 };
 
-__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...)
-{
+__attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     size_t room = FIT_TEXT_BYTES - text->len;
@@ -83,8 +78,7 @@ __attribute__((format(printf, 2, 3))) static void append(struct text *text, cons
 }
 
 // A factor as a person would write it: 8*rs, np*rs, 1000.
-static void append_factor(struct text *text, int64_t factor, bool may_use_np, const struct fit_input *input)
-{
+static void append_factor(struct text *text, int64_t factor, bool may_use_np, const struct fit_input *input) {
     int64_t rs = input->rs;
     int64_t of_all; // what all processes move in a phase
     if (rs <= 1 || factor % rs != 0) {
@@ -98,8 +92,7 @@ static void append_factor(struct text *text, int64_t factor, bool may_use_np, co
     append(text, uses_np ? "np*rs" : "rs");
 }
 
-static void append_step(struct text *text, int64_t m, int64_t np)
-{
+static void append_step(struct text *text, int64_t m, int64_t np) {
     if (m == np - 1) {
         append(text, "((idP+1)/np)");
     } else {
@@ -107,8 +100,7 @@ static void append_step(struct text *text, int64_t m, int64_t np)
     }
 }
 
-static void append_rank(struct text *text, const struct term *term, int64_t np)
-{
+static void append_rank(struct text *text, const struct term *term, int64_t np) {
     switch (term->kind) {
     case TERM_QUOTIENT: append(text, "(idP/%" PRId64 ")", term->m); break;
     case TERM_MIDDLE: append(text, "(idP/%" PRId64 "%%%" PRId64 ")", term->m, term->n); break;
@@ -123,8 +115,7 @@ static void append_rank(struct text *text, const struct term *term, int64_t np)
 }
 
 // Writes rank, factor and phase, where they exist: idP*8*rs, 3*np*rs*(ph-1), idP*rs*(ph-1), 64.
-static void append_term(struct text *text, const struct term *term, int64_t factor, const struct fit_input *input)
-{
+static void append_term(struct text *text, const struct term *term, int64_t factor, const struct fit_input *input) {
     bool has_rank = is_of_rank(term);
     bool has_phase = term->kind == TERM_PHASE || term->kind == TERM_RANK_PHASE;
     bool has_factor = factor != 1 || term->kind == TERM_ONE;
@@ -136,8 +127,7 @@ static void append_term(struct text *text, const struct term *term, int64_t fact
 
 // Writes the positive terms first: `1000 - idP*8` rather than `-idP*8 + 1000`. The constant comes last.
 static int write_form(const struct form *form, const int64_t *coefficient, const struct fit_input *input,
-                      char buffer[FIT_TEXT_BYTES])
-{
+                      char buffer[FIT_TEXT_BYTES]) {
     struct text text = {.start = buffer};
     for (int negative = 0; negative <= 1; negative++) {
         for (unsigned i = 1; i <= form->count; i++) {
@@ -172,19 +162,12 @@ struct solve {
 
 #define PRIME 18446744073709551557u // 2^64 - 59
 
-static uint64_t multiplied(uint64_t a, uint64_t b)
-{
-    return (uint64_t)((unsigned __int128)a * b % PRIME);
-}
+static uint64_t multiplied(uint64_t a, uint64_t b) { return (uint64_t)((unsigned __int128)a * b % PRIME); }
 
-static uint64_t subtracted(uint64_t a, uint64_t b)
-{
-    return a >= b ? a - b : a + (PRIME - b);
-}
+static uint64_t subtracted(uint64_t a, uint64_t b) { return a >= b ? a - b : a + (PRIME - b); }
 
 // a^(PRIME - 2) is the inverse (Fermat).
-static uint64_t inverted(uint64_t a)
-{
+static uint64_t inverted(uint64_t a) {
     uint64_t result = 1;
     for (uint64_t power = PRIME - 2; power; power >>= 1) {
         if (power & 1) result = multiplied(result, a);
@@ -193,25 +176,17 @@ static uint64_t inverted(uint64_t a)
     return result;
 }
 
-static uint64_t from_signed(int64_t number)
-{
-    return number >= 0 ? (uint64_t)number : PRIME - (-(uint64_t)number);
-}
+static uint64_t from_signed(int64_t number) { return number >= 0 ? (uint64_t)number : PRIME - (-(uint64_t)number); }
 
-static int64_t to_signed(uint64_t number)
-{
-    return number <= PRIME / 2 ? (int64_t)number : -(int64_t)(PRIME - number);
-}
+static int64_t to_signed(uint64_t number) { return number <= PRIME / 2 ? (int64_t)number : -(int64_t)(PRIME - number); }
 
-static void solve_begin(struct solve *solve, unsigned unknowns)
-{
+static void solve_begin(struct solve *solve, unsigned unknowns) {
     memset(solve, 0, sizeof *solve);
     solve->unknowns = unknowns;
 }
 
 // Subtracts a multiple of the decided row so that the factor of this unknown becomes 0.
-static void eliminate(const struct solve *solve, unsigned unknown, struct solve_row *row)
-{
+static void eliminate(const struct solve *solve, unsigned unknown, struct solve_row *row) {
     const struct solve_row *decided = &solve->row[unknown];
     uint64_t mine = row->factor[unknown];
     uint64_t its = decided->factor[unknown];
@@ -221,8 +196,7 @@ static void eliminate(const struct solve *solve, unsigned unknown, struct solve_
     row->value = subtracted(multiplied(row->value, its), multiplied(decided->value, mine));
 }
 
-static bool solve_add(struct solve *solve, const int64_t *factor, int64_t value)
-{
+static bool solve_add(struct solve *solve, const int64_t *factor, int64_t value) {
     struct solve_row row = {.value = from_signed(value)};
     for (unsigned i = 0; i < solve->unknowns; i++) row.factor[i] = from_signed(factor[i]);
     for (unsigned i = 0; i < solve->unknowns; i++) {
@@ -237,8 +211,7 @@ static bool solve_add(struct solve *solve, const int64_t *factor, int64_t value)
     return row.value == 0;
 }
 
-static void solve_end(const struct solve *solve, int64_t *unknown)
-{
+static void solve_end(const struct solve *solve, int64_t *unknown) {
     uint64_t solution[MAX_TERMS] = {0};
     for (unsigned i = solve->unknowns; i-- > 0;) {
         const struct solve_row *row = &solve->row[i];
@@ -276,8 +249,7 @@ struct search {
     int64_t side[MAX_SIDES];
 };
 
-static int check_input(const struct fit_input *input)
-{
+static int check_input(const struct fit_input *input) {
     RETURN_IF(input->np < 1 || input->np > INT32_MAX || input->rs < 0, ERR_USAGE);
     for (size_t i = 0; i < input->count; i++) {
         const struct fit_point *point = &input->point[i];
@@ -287,8 +259,7 @@ static int check_input(const struct fit_input *input)
     return 0;
 }
 
-static void look_over(struct search *search)
-{
+static void look_over(struct search *search) {
     const struct fit_point *point = search->input->point;
     int64_t rank[ENOUGH_RANKS];
     for (size_t i = 0; i < search->input->count; i++) {
@@ -300,8 +271,7 @@ static void look_over(struct search *search)
     }
 }
 
-static size_t greatest_common_divisor(size_t a, size_t b)
-{
+static size_t greatest_common_divisor(size_t a, size_t b) {
     while (b) {
         size_t rest = a % b;
         a = b;
@@ -311,8 +281,7 @@ static size_t greatest_common_divisor(size_t a, size_t b)
 }
 
 // Chooses points from everywhere, with neighbours in the sample far apart, so that wrong forms fail early.
-static void choose_sample(struct search *search)
-{
+static void choose_sample(struct search *search) {
     size_t count = search->input->count;
     size_t stride = count / 8 * 5 + 1;
     while (greatest_common_divisor(stride, count) != 1) stride++;
@@ -323,8 +292,7 @@ static void choose_sample(struct search *search)
     }
 }
 
-static bool fits(const struct search *search, const struct form *form, const int64_t *coefficient, size_t at)
-{
+static bool fits(const struct search *search, const struct form *form, const int64_t *coefficient, size_t at) {
     const struct fit_point *point = &search->input->point[at];
     __int128 sum = 0;
     for (unsigned i = 0; i < form->count; i++) {
@@ -335,8 +303,7 @@ static bool fits(const struct search *search, const struct form *form, const int
 
 // False where no integers suit the sample.
 static bool solve_sample(const struct search *search, const struct form *form, struct solve *solve,
-                         int64_t *coefficient)
-{
+                         int64_t *coefficient) {
     solve_begin(solve, form->count);
     for (unsigned i = 0; i < search->sampled; i++) {
         const struct fit_point *point = &search->input->point[search->sample[i]];
@@ -354,8 +321,7 @@ static bool solve_sample(const struct search *search, const struct form *form, s
 }
 
 // The first point that does not fit joins the sample, at its front.
-static bool all_fit(struct search *search, const struct form *form, const int64_t *coefficient)
-{
+static bool all_fit(struct search *search, const struct form *form, const int64_t *coefficient) {
     search->scans_left--;
     for (size_t i = 0; i < search->input->count; i++) {
         if (fits(search, form, coefficient, i)) continue;
@@ -366,8 +332,7 @@ static bool all_fit(struct search *search, const struct form *form, const int64_
     return true;
 }
 
-static bool is_confirmed(const struct search *search, const struct form *form, const struct solve *solve)
-{
+static bool is_confirmed(const struct search *search, const struct form *form, const struct solve *solve) {
     int unknowns = form->chosen;
     for (unsigned i = 0; i < form->count; i++) {
         bool varies = form->term[i].kind == TERM_ONE || is_of_rank(&form->term[i]);
@@ -377,8 +342,7 @@ static bool is_confirmed(const struct search *search, const struct form *form, c
 }
 
 // Checks the text itself, as that is the result. It is wrong if an intermediate product is too large.
-static int check_text(const struct search *search)
-{
+static int check_text(const struct search *search) {
     const struct fit_input *input = search->input;
     struct expr *expr;
     FORWARD(expr_parse(search->text, &expr));
@@ -394,8 +358,7 @@ static int check_text(const struct search *search)
 }
 
 // Returns 1 if the form fits and is written, 0 if it does not fit. All functions below do the same.
-static int try_form(struct search *search, const struct form *form)
-{
+static int try_form(struct search *search, const struct form *form) {
     struct solve solve;
     int64_t coefficient[MAX_TERMS];
     do {
@@ -407,16 +370,14 @@ static int try_form(struct search *search, const struct form *form)
 }
 
 // Tries terms of ranks, with a constant before them and a term of the phase after them.
-static int try_ranks(struct search *search, const struct term *term, unsigned count, int chosen)
-{
+static int try_ranks(struct search *search, const struct term *term, unsigned count, int chosen) {
     struct form form = {.count = 1, .term = {{.kind = TERM_ONE}}, .needs_surplus = true, .chosen = chosen};
     for (unsigned i = 0; i < count; i++) form.term[form.count++] = term[i];
     if (search->has_phases) form.term[form.count++] = (struct term){.kind = TERM_PHASE};
     return try_form(search, &form);
 }
 
-static int try_linear(struct search *search)
-{
+static int try_linear(struct search *search) {
     static const struct form forms[] = {
         {.count = 1, .term = {{.kind = TERM_ONE}}},
         {.count = 2, .term = {{.kind = TERM_ONE}, {.kind = TERM_RANK}}},
@@ -433,8 +394,7 @@ static int try_linear(struct search *search)
 }
 
 // Lists divisors of np first, as programs use those.
-static void list_sides(struct search *search)
-{
+static void list_sides(struct search *search) {
     int64_t np = search->input->np;
     int64_t large[MAX_SIDES];
     unsigned larges = 0;
@@ -451,13 +411,11 @@ static void list_sides(struct search *search)
 
 // True if the ranks reach far enough for rows of this length. A length that does not divide np must occur more than
 // twice: two rows are more likely two blocks of ranks.
-static bool has_rows(const struct search *search, int64_t length)
-{
+static bool has_rows(const struct search *search, int64_t length) {
     return (search->input->np % length == 0 ? length : 2 * length) < search->end_rank;
 }
 
-static int try_grids_of_two(struct search *search, int chosen)
-{
+static int try_grids_of_two(struct search *search, int chosen) {
     for (unsigned i = 0; i < search->sides; i++) {
         int64_t m = search->side[i];
         if ((search->input->np % m != 0) != chosen || !has_rows(search, m)) continue;
@@ -468,8 +426,7 @@ static int try_grids_of_two(struct search *search, int chosen)
     return 0;
 }
 
-static int try_grids_of_three(struct search *search, int chosen)
-{
+static int try_grids_of_three(struct search *search, int chosen) {
     int64_t np = search->input->np;
     for (unsigned i = 0; i < search->sides; i++) {
         int64_t m = search->side[i];
@@ -490,15 +447,13 @@ static int try_grids_of_three(struct search *search, int chosen)
 }
 
 // Grids in two and three dimensions of which `chosen` lengths do not follow from np.
-static int try_grids(struct search *search, int chosen)
-{
+static int try_grids(struct search *search, int chosen) {
     int found = try_grids_of_two(search, chosen);
     return found ? found : try_grids_of_three(search, chosen);
 }
 
 // Rank 0 apart, the last rank apart, both.
-static int try_ends(struct search *search)
-{
+static int try_ends(struct search *search) {
     int64_t np = search->input->np;
     struct term first[] = {{.kind = TERM_RANK}, {.kind = TERM_STEP, .m = 1}, {.kind = TERM_STEP, .m = np - 1}};
     struct term last[] = {{.kind = TERM_RANK}, {.kind = TERM_STEP, .m = np - 1}};
@@ -510,8 +465,7 @@ static int try_ends(struct search *search)
 }
 
 // Within the phase of the first point: the two lowest ranks. False where there is only one.
-static bool lowest_two(const struct fit_input *input, struct fit_point lowest[2])
-{
+static bool lowest_two(const struct fit_input *input, struct fit_point lowest[2]) {
     const struct fit_point *point = input->point;
     lowest[0] = lowest[1] = (struct fit_point){.idp = INT64_MAX};
     for (size_t i = 0; i < input->count; i++) {
@@ -523,8 +477,7 @@ static bool lowest_two(const struct fit_input *input, struct fit_point lowest[2]
 }
 
 // Within the phase of the first point: the first rank that leaves the line through the lowest two, and the one before.
-static bool leaves_line(const struct fit_input *input, int64_t *leaves, int64_t *before)
-{
+static bool leaves_line(const struct fit_input *input, int64_t *leaves, int64_t *before) {
     const struct fit_point *point = input->point;
     struct fit_point lowest[2];
     if (!lowest_two(input, lowest)) return false;
@@ -545,8 +498,7 @@ static bool leaves_line(const struct fit_input *input, int64_t *leaves, int64_t 
     return *before < *leaves;
 }
 
-static int try_block(struct search *search, int64_t start, bool jumps, bool bends)
-{
+static int try_block(struct search *search, int64_t start, bool jumps, bool bends) {
     struct term terms[3] = {{.kind = TERM_RANK}};
     unsigned count = 1;
     if (jumps) terms[count++] = (struct term){.kind = TERM_STEP, .m = start};
@@ -556,8 +508,7 @@ static int try_block(struct search *search, int64_t start, bool jumps, bool bend
 
 // Two blocks of ranks. The second starts at the rank that leaves the line of the first, or one earlier: where the first
 // has one rank only, that line leads into the second, and where the values bend without a jump, one rank is on both.
-static int try_blocks(struct search *search)
-{
+static int try_blocks(struct search *search) {
     int64_t leaves, before;
     if (!leaves_line(search->input, &leaves, &before)) return 0;
     int found = try_block(search, leaves, true, false);
@@ -568,8 +519,7 @@ static int try_blocks(struct search *search)
     return found;
 }
 
-int fit_expression(const struct fit_input *input, char text[FIT_TEXT_BYTES])
-{
+int fit_expression(const struct fit_input *input, char text[FIT_TEXT_BYTES]) {
     RETURN_IF(input->count == 0, ERR_NOTHING);
     FORWARD(check_input(input));
     struct search search = {.input = input, .text = text, .scans_left = MAX_SCANS};

@@ -16,8 +16,7 @@ enum {
 
 // --- shapes and steps
 
-static uint64_t shape_of(struct loops *item)
-{
+static uint64_t shape_of(struct loops *item) {
     // A start value far from the counts that occur.
     uint64_t hash = hash_add(UINT64_C(0x6e65737400) + item->type, item->count);
     if (item->type == LOOPS_OP) {
@@ -33,34 +32,27 @@ static uint64_t shape_of(struct loops *item)
     return hash;
 }
 
-static struct loops_step step_between(const struct op *a, const struct op *b)
-{
+static struct loops_step step_between(const struct op *a, const struct op *b) {
     struct loops_step step;
     for (unsigned c = 0; c < AT_COUNT; c++) step.at[c] = (int64_t)((uint64_t)b->at[c] - (uint64_t)a->at[c]);
     return step;
 }
 
-static bool same_step(const struct loops_step *a, const struct loops_step *b)
-{
-    return !memcmp(a, b, sizeof *a);
-}
+static bool same_step(const struct loops_step *a, const struct loops_step *b) { return !memcmp(a, b, sizeof *a); }
 
-const struct op *loops_first(const struct loops *item)
-{
+const struct op *loops_first(const struct loops *item) {
     while (item->type == LOOPS_LOOP) item = item->body;
     return item->type == LOOPS_LIST ? item->list : &item->op;
 }
 
-static struct loops single(const struct op *op)
-{
+static struct loops single(const struct op *op) {
     struct loops item = {.type = LOOPS_OP, .count = 1, .ops = 1, .op = *op};
     item.shape = shape_of(&item);
     return item;
 }
 
 // True if the second operation begins where the first one ends, or the reverse, or both begin at one place.
-static bool touching(const struct loops_step *step, const struct op *op)
-{
+static bool touching(const struct loops_step *step, const struct op *op) {
     int64_t offset = step->at[AT_OFFSET];
     return step->at[AT_MEMBER] == 0 && step->at[AT_SIZE] == 0 && step->at[AT_SHORT] == 0 &&
            (offset == 0 || offset == op->at[AT_SIZE] || offset == -op->at[AT_SIZE]);
@@ -69,8 +61,7 @@ static bool touching(const struct loops_step *step, const struct op *op)
 // --- runs of single operations, straight from the input: most of what there is disappears here
 
 // Counts the operations from the first on that have a constant step.
-static size_t run_length(const struct op *ops, size_t count)
-{
+static size_t run_length(const struct op *ops, size_t count) {
     if (count < 2 || ops[1].kind != ops[0].kind) return 1;
     struct loops_step step = step_between(&ops[0], &ops[1]);
     size_t n = 2;
@@ -81,8 +72,7 @@ static size_t run_length(const struct op *ops, size_t count)
     return n;
 }
 
-static int make_run(const struct folding *f, const struct op *ops, size_t count, struct loops *item)
-{
+static int make_run(const struct folding *f, const struct op *ops, size_t count, struct loops *item) {
     struct loops_step step = step_between(&ops[0], &ops[1]);
     struct loops *body = arena_alloc(f->arena, sizeof *body);
     RETURN_IF(!body, -ENOMEM);
@@ -95,8 +85,7 @@ static int make_run(const struct folding *f, const struct op *ops, size_t count,
 }
 
 // If the last operation of a run begins a longer one, it belongs there.
-static int fold_runs(struct folding *f, const struct op *ops, size_t count)
-{
+static int fold_runs(struct folding *f, const struct op *ops, size_t count) {
     for (size_t i = 0, n; i < count; i += n) {
         n = run_length(ops + i, count - i);
         if (n > 1 && run_length(ops + i + n - 1, count - (i + n - 1)) > n) n--;
@@ -121,8 +110,7 @@ struct likeness {
 };
 
 // Items of equal shape at three repetitions of a body; the third may be missing.
-static bool compare(struct likeness *like, const struct loops *a, const struct loops *b, const struct loops *c)
-{
+static bool compare(struct likeness *like, const struct loops *a, const struct loops *b, const struct loops *c) {
     if (a->type == LOOPS_LIST) return false;
     for (uint32_t i = 0; a->type == LOOPS_LOOP && i < a->length; i++) {
         if (!compare(like, &a->body[i], &b->body[i], c ? &c->body[i] : NULL)) return false;
@@ -151,8 +139,7 @@ struct trying {
 // Compares the `period` items at `at` with the two repetitions after them. If they form no loop, it notes up to which
 // item none begins with this period, as the same pairs of items would fail again.
 static bool compare_bodies(const struct folding *f, const struct trying *t, size_t at, size_t period,
-                           struct likeness *like)
-{
+                           struct likeness *like) {
     const struct loops *a = f->item + at, *b = a + period, *c = b + period;
     size_t left = f->count - at, turn = at, unsteady = at;
     *like = (struct likeness){.alike = true, .steady = left >= 3 * period};
@@ -175,8 +162,7 @@ static bool compare_bodies(const struct folding *f, const struct trying *t, size
 }
 
 // True if the two items at `other` are as far apart as those at `at`.
-static bool is_pair_like(const struct folding *f, size_t at, size_t other, const struct likeness *like)
-{
+static bool is_pair_like(const struct folding *f, size_t at, size_t other, const struct likeness *like) {
     const struct loops *item = &f->item[other];
     if (other + 2 > f->count || item[0].shape != f->item[at].shape || item[1].shape != item[0].shape) return false;
     struct loops_step step = step_between(loops_first(&item[0]), loops_first(&item[1]));
@@ -184,8 +170,7 @@ static bool is_pair_like(const struct folding *f, size_t at, size_t other, const
 }
 
 // True if items that occur twice, without a constant step, are a loop of two.
-static bool is_twice(const struct folding *f, size_t at, size_t period, const struct likeness *like)
-{
+static bool is_twice(const struct folding *f, size_t at, size_t period, const struct likeness *like) {
     const struct loops *a = f->item + at;
     if (period > 1) return true;
     if (a->type == LOOPS_OP) return touching(&like->first, &a->op);
@@ -194,15 +179,11 @@ static bool is_twice(const struct folding *f, size_t at, size_t period, const st
 }
 
 // Unsigned, as offsets may use all 64 bits.
-static uint64_t offset_at(const struct folding *f, size_t at)
-{
-    return (uint64_t)f->item[at].op.at[AT_OFFSET];
-}
+static uint64_t offset_at(const struct folding *f, size_t at) { return (uint64_t)f->item[at].op.at[AT_OFFSET]; }
 
 // A cheap test for single operations, which most attempts fail: the first two do not move alike, and the first one does
 // not move by a constant step.
-static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
-{
+static bool cannot_repeat(const struct folding *f, size_t at, size_t period) {
     const struct loops *a = f->item + at;
     if (period < 2 || a[0].type != LOOPS_OP || a[1].type != LOOPS_OP || a[period].type != LOOPS_OP) return false;
     uint64_t step = offset_at(f, at + period) - offset_at(f, at);
@@ -212,8 +193,7 @@ static bool cannot_repeat(const struct folding *f, size_t at, size_t period)
 }
 
 // Returns how often the `period` items at `at` repeat, or 0 if they form no loop.
-static uint64_t repetitions(const struct folding *f, const struct trying *t, size_t at, size_t period)
-{
+static uint64_t repetitions(const struct folding *f, const struct trying *t, size_t at, size_t period) {
     struct likeness like;
     if (f->count - at < 2 * period || at < t->not_before[period] || cannot_repeat(f, at, period)) return 0;
     if (!compare_bodies(f, t, at, period, &like)) return 0;
@@ -235,8 +215,7 @@ static uint64_t repetitions(const struct folding *f, const struct trying *t, siz
 
 // --- building loops
 
-static int add_step(struct arena *arena, struct loops *item, const struct loops *next)
-{
+static int add_step(struct arena *arena, struct loops *item, const struct loops *next) {
     for (uint32_t i = 0; item->type == LOOPS_LOOP && i < item->length; i++) {
         FORWARD(add_step(arena, &item->body[i], &next->body[i]));
     }
@@ -249,8 +228,7 @@ static int add_step(struct arena *arena, struct loops *item, const struct loops 
     return 0;
 }
 
-int loops_make_loop(const struct folding *f, size_t at, size_t period, uint64_t count, struct loops *loop)
-{
+int loops_make_loop(const struct folding *f, size_t at, size_t period, uint64_t count, struct loops *loop) {
     *loop = (struct loops){.type = LOOPS_LOOP, .length = (uint32_t)period, .count = count};
     loop->body = arena_copy(f->arena, f->item + at, period * sizeof *loop->body);
     RETURN_IF(!loop->body, -ENOMEM);
@@ -281,8 +259,7 @@ struct links {
     unsigned octaves;        // bit n: some period from 2^n to 2^(n+1)-1 is worth trying
 };
 
-static uint64_t likeness_key(const struct folding *f, size_t at, enum reason reason)
-{
+static uint64_t likeness_key(const struct folding *f, size_t at, enum reason reason) {
     const struct loops *item = &f->item[at];
     if (reason == SAME_SHAPE) return item->shape;
     const struct op *op = loops_first(item);
@@ -295,13 +272,9 @@ static uint64_t likeness_key(const struct folding *f, size_t at, enum reason rea
     return hash_add(key, item[1].shape);
 }
 
-static unsigned octave_of(size_t period)
-{
-    return 63u - (unsigned)__builtin_clzll(period);
-}
+static unsigned octave_of(size_t period) { return 63u - (unsigned)__builtin_clzll(period); }
 
-static int link_items(const struct folding *f, struct links *links)
-{
+static int link_items(const struct folding *f, struct links *links) {
     SCOPED(lookup_free) struct lookup last = {0};
     links->octaves = 0;
     for (unsigned reason = 0; reason < REASONS; reason++) {
@@ -323,8 +296,7 @@ static int link_items(const struct folding *f, struct links *links)
 
 // Returns the shortest period of this octave that repeats the items at `from`.
 static size_t find_period(const struct folding *f, const struct links *links, const struct trying *t, unsigned octave,
-                          size_t from, uint64_t *count)
-{
+                          size_t from, uint64_t *count) {
     size_t found = 0;
     for (unsigned reason = 0; reason < REASONS; reason++) {
         size_t at = from;
@@ -345,16 +317,14 @@ static size_t find_period(const struct folding *f, const struct links *links, co
 
 // True if an operation continues the loop one repetition to the left: `r0 r1 w0 r2 w1` is two reads and a loop, not one
 // read and a loop.
-static bool precedes(const struct loops *before, const struct loops *body, const struct loops *next)
-{
+static bool precedes(const struct loops *before, const struct loops *body, const struct loops *next) {
     if (before->type != LOOPS_OP || body->type != LOOPS_OP || before->shape != body->shape) return false;
     struct loops_step step = step_between(&body->op, &next->op), to_body = step_between(&before->op, &body->op);
     return same_step(&step, &to_body);
 }
 
 // Makes one pass from left to right. Returns whether it folded anything.
-static int fold_pass(struct folding *f, const struct links *links, const struct trying *t, unsigned octave)
-{
+static int fold_pass(struct folding *f, const struct links *links, const struct trying *t, unsigned octave) {
     size_t from = 0, to = 0;
     struct loops loop;
     memset(t->not_before + (1u << octave), 0, (1u << octave) * sizeof *t->not_before);
@@ -379,8 +349,7 @@ static int fold_pass(struct folding *f, const struct links *links, const struct 
     return folded;
 }
 
-static int fold_octaves(struct folding *f, struct links *links, const struct trying *t)
-{
+static int fold_octaves(struct folding *f, struct links *links, const struct trying *t) {
     FORWARD(link_items(f, links));
     for (unsigned octave = 0; 1u << octave <= LOOPS_MAX_PERIOD;) {
         int folded = links->octaves >> octave & 1 ? fold_pass(f, links, t, octave) : 0;
@@ -391,8 +360,7 @@ static int fold_octaves(struct folding *f, struct links *links, const struct try
     return 0;
 }
 
-static int fold_loops(struct folding *f)
-{
+static int fold_loops(struct folding *f) {
     SCOPED_FREE uint32_t *next = malloc(REASONS * (f->count + 1) * sizeof *next);
     SCOPED_FREE size_t *not_before = malloc(2 * LOOPS_MAX_PERIOD * sizeof *not_before);
     struct links links = {0};
@@ -403,15 +371,13 @@ static int fold_loops(struct folding *f)
 
 // --- the whole
 
-static int check_one(const struct op *op, size_t leaf, void *context)
-{
+static int check_one(const struct op *op, size_t leaf, void *context) {
     const struct op **next = context, *expected = (*next)++;
     (void)leaf;
     return expected->kind != op->kind || memcmp(expected->at, op->at, sizeof op->at);
 }
 
-int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct loops_seq *out)
-{
+int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct loops_seq *out) {
     *out = (struct loops_seq){0};
     if (!count) return 0;
     RETURN_IF(count >= UINT32_MAX, ERR_LIMIT);
@@ -439,8 +405,7 @@ struct walk {
     uint64_t index[LOOPS_MAX_DEPTH]; // of the loops around, the outermost first
 };
 
-static int walk_op(struct walk *w, const struct loops *item)
-{
+static int walk_op(struct walk *w, const struct loops *item) {
     struct op op = item->op;
     for (unsigned s = 0; s < item->steps && s < w->depth; s++) {
         uint64_t index = w->index[w->depth - 1 - s];
@@ -453,8 +418,7 @@ static int walk_op(struct walk *w, const struct loops *item)
 
 static int walk_items(struct walk *w, const struct loops *items, size_t count);
 
-static int walk_loop(struct walk *w, const struct loops *loop)
-{
+static int walk_loop(struct walk *w, const struct loops *loop) {
     size_t leaf = w->leaf;
     int stop = 0;
     w->depth++;
@@ -467,8 +431,7 @@ static int walk_loop(struct walk *w, const struct loops *loop)
     return stop;
 }
 
-static int walk_items(struct walk *w, const struct loops *items, size_t count)
-{
+static int walk_items(struct walk *w, const struct loops *items, size_t count) {
     int stop = 0;
     for (size_t i = 0; i < count && !stop; i++) {
         const struct loops *item = &items[i];
@@ -484,8 +447,7 @@ static int walk_items(struct walk *w, const struct loops *items, size_t count)
     return stop;
 }
 
-int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context)
-{
+int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context) {
     struct walk w = {.callback = callback, .context = context};
     return walk_items(&w, seq->item, seq->count);
 }
@@ -499,8 +461,7 @@ struct visit {
     uint64_t count[LOOPS_MAX_DEPTH]; // of the loops around, from the end on
 };
 
-static void visit_items(struct visit *v, const struct loops *items, size_t count)
-{
+static void visit_items(struct visit *v, const struct loops *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const struct loops *item = &items[i];
         if (item->type == LOOPS_OP) {
@@ -515,8 +476,7 @@ static void visit_items(struct visit *v, const struct loops *items, size_t count
     }
 }
 
-void loops_visit(const struct loops_seq *seq, loops_see *see, void *context)
-{
+void loops_visit(const struct loops_seq *seq, loops_see *see, void *context) {
     struct visit v = {.see = see, .context = context};
     visit_items(&v, seq->item, seq->count);
 }

@@ -26,8 +26,7 @@ struct content {
     uint32_t kind;
 };
 
-static void add_leaf(struct content *content, const struct op *op)
-{
+static void add_leaf(struct content *content, const struct op *op) {
     const struct op *last = content->last;
     content->kinds |= op_bit(op->kind);
     if (!last) content->kind = op->kind;
@@ -38,15 +37,13 @@ static void add_leaf(struct content *content, const struct op *op)
     content->leaves++;
 }
 
-static const struct loops *first_leaf(const struct loops *item)
-{
+static const struct loops *first_leaf(const struct loops *item) {
     while (item->type == LOOPS_LOOP) item = item->body;
     return item;
 }
 
 // True if a loop of this level moves everything by one step.
-static bool is_alike(const struct loops *item, unsigned level, const struct loops_step *step)
-{
+static bool is_alike(const struct loops *item, unsigned level, const struct loops_step *step) {
     if (item->type == LOOPS_OP) {
         return item->steps > level && !memcmp(&item->step[item->steps - 1 - level], step, sizeof *step);
     }
@@ -56,8 +53,7 @@ static bool is_alike(const struct loops *item, unsigned level, const struct loop
     return true;
 }
 
-static void add_content(struct content *content, const struct loops *item, unsigned level)
-{
+static void add_content(struct content *content, const struct loops *item, unsigned level) {
     if (item->type == LOOPS_LIST) {
         for (uint64_t i = 0; i < item->count; i++) add_leaf(content, &item->list[i]);
         content->given += item->count;
@@ -74,22 +70,19 @@ static void add_content(struct content *content, const struct loops *item, unsig
     }
 }
 
-static struct content content_of(const struct loops *item)
-{
+static struct content content_of(const struct loops *item) {
     struct content content = {0};
     add_content(&content, item, 0);
     content.evidence += item->ops - content.given;
     return content;
 }
 
-static bool is_loose(const struct content *content)
-{
+static bool is_loose(const struct content *content) {
     return content->evidence < EVIDENCE_LEAST ||
            (content->evidence < EVIDENCE_MUCH && content->evidence <= content->given);
 }
 
-bool loops_is_loose(const struct loops *item)
-{
+bool loops_is_loose(const struct loops *item) {
     struct content content = content_of(item);
     return is_loose(&content);
 }
@@ -101,22 +94,19 @@ struct listing {
     size_t count;
 };
 
-static int append_op(const struct op *op, size_t leaf, void *context)
-{
+static int append_op(const struct op *op, size_t leaf, void *context) {
     struct listing *listing = context;
     (void)leaf;
     listing->ops[listing->count++] = *op;
     return 0;
 }
 
-static void set_list(struct loops *list, struct op *ops, size_t count)
-{
+static void set_list(struct loops *list, struct op *ops, size_t count) {
     *list = (struct loops){.type = LOOPS_LIST, .count = count, .ops = count, .list = ops};
     list->shape = hash_add(hash_add(LOOPS_LIST + 1, count), content_of(list).kinds);
 }
 
-static int make_list(struct folding *f, const struct loops *items, size_t count, uint64_t ops, struct loops *list)
-{
+static int make_list(struct folding *f, const struct loops *items, size_t count, uint64_t ops, struct loops *list) {
     struct listing listing = {.ops = arena_alloc(f->arena, ops * sizeof(struct op))};
     RETURN_IF(!listing.ops, -ENOMEM);
     struct loops_seq seq = {(struct loops *)items, count};
@@ -125,8 +115,7 @@ static int make_list(struct folding *f, const struct loops *items, size_t count,
     return 0;
 }
 
-int loops_list_all(struct folding *f, const struct op *ops, size_t count)
-{
+int loops_list_all(struct folding *f, const struct op *ops, size_t count) {
     struct op *copy = arena_copy(f->arena, ops, count * sizeof *ops);
     RETURN_IF(!copy, -ENOMEM);
     set_list(&f->item[0], copy, count);
@@ -149,8 +138,7 @@ struct group {
     uint32_t kind;
 };
 
-static struct group group_of(const struct loops *item, size_t at)
-{
+static struct group group_of(const struct loops *item, size_t at) {
     struct content content = content_of(item);
     return (struct group){.first = at,
                           .ops = item->ops,
@@ -162,8 +150,7 @@ static struct group group_of(const struct loops *item, size_t at)
                           .kind = content.kind};
 }
 
-static void join(struct group *group, const struct group *next)
-{
+static void join(struct group *group, const struct group *next) {
     group->ops += next->ops;
     group->given += next->given;
     group->evidence += next->evidence;
@@ -172,29 +159,25 @@ static void join(struct group *group, const struct group *next)
     group->is_list = true;
 }
 
-static bool same_kind(const struct group *a, const struct group *b)
-{
+static bool same_kind(const struct group *a, const struct group *b) {
     return a->is_of_kind && b->is_of_kind && a->kind == b->kind;
 }
 
-static size_t same_kinds_from(const struct group *group, size_t count)
-{
+static size_t same_kinds_from(const struct group *group, size_t count) {
     size_t n = 1;
     while (n < count && same_kind(&group[0], &group[n])) n++;
     return n;
 }
 
 // True if kinds change so often that runs of one kind mean nothing.
-static bool is_mixed(const struct group *group, size_t count)
-{
+static bool is_mixed(const struct group *group, size_t count) {
     size_t changes = 0;
     for (size_t i = 0; i < count; i += same_kinds_from(group + i, count - i)) changes++;
     return count >= LIST_OF_KINDS && changes * LIST_OF_KIND > count;
 }
 
 // Makes one group of the first ones if they are enough for a list. Returns how many groups are left of them.
-static size_t make_row(struct group *to, const struct group *from, size_t count, bool mixed)
-{
+static size_t make_row(struct group *to, const struct group *from, size_t count, bool mixed) {
     struct group row = *from;
     for (size_t i = 1; i < count; i++) join(&row, &from[i]);
     if (mixed || (row.is_of_kind && row.ops >= LIST_OF_KIND && row.evidence < row.given)) {
@@ -207,8 +190,7 @@ static size_t make_row(struct group *to, const struct group *from, size_t count,
 }
 
 // Long rows of loose items become lists. Returns the number of groups left.
-static size_t list_rows(struct group *group, size_t count)
-{
+static size_t list_rows(struct group *group, size_t count) {
     size_t to = 0;
     for (size_t from = 0, end; from < count; from = end) {
         for (end = from; end < count && group[end].is_loose;) end++;
@@ -225,21 +207,16 @@ static size_t list_rows(struct group *group, size_t count)
     return to;
 }
 
-static unsigned bits_of(uint64_t number)
-{
-    return number ? 64u - (unsigned)__builtin_clzll(number) : 0;
-}
+static unsigned bits_of(uint64_t number) { return number ? 64u - (unsigned)__builtin_clzll(number) : 0; }
 
 // Chance makes short loops, of the same kinds as the list.
-static bool takes_in(const struct group *list, const struct group *other)
-{
+static bool takes_in(const struct group *list, const struct group *other) {
     if (!list->is_list || other->kinds & ~list->kinds) return false;
     return other->is_list ? other->kinds == list->kinds || other->ops * LIST_OF_KIND <= list->ops
                           : other->evidence <= 2 + bits_of(list->ops);
 }
 
-static size_t absorb(struct group *group, size_t count)
-{
+static size_t absorb(struct group *group, size_t count) {
     size_t groups = 0;
     for (size_t i = 0; i < count; i++) {
         group[groups++] = group[i];
@@ -253,8 +230,7 @@ static size_t absorb(struct group *group, size_t count)
 }
 
 // Two similar operations without a third are a loop.
-static bool is_pair(const struct folding *f, const struct group *group, size_t count, size_t at)
-{
+static bool is_pair(const struct folding *f, const struct group *group, size_t count, size_t at) {
     const struct loops *items = f->item;
     for (size_t i = 0; i < 2; i++) {
         if (at + i >= count || group[at + i].is_list || items[group[at + i].first].type != LOOPS_OP) return false;
@@ -266,8 +242,7 @@ static bool is_pair(const struct folding *f, const struct group *group, size_t c
     return !after && !before;
 }
 
-static int make_groups(struct folding *f, const struct group *group, size_t count)
-{
+static int make_groups(struct folding *f, const struct group *group, size_t count) {
     size_t items = f->count, to = 0;
     for (size_t g = 0; g < count; g++, to++) {
         size_t first = group[g].first, end = g + 1 < count ? group[g + 1].first : items;
@@ -284,8 +259,7 @@ static int make_groups(struct folding *f, const struct group *group, size_t coun
     return 0;
 }
 
-int loops_list_loose(struct folding *f)
-{
+int loops_list_loose(struct folding *f) {
     SCOPED_FREE struct group *group = malloc((f->count + 1) * sizeof *group);
     RETURN_IF(!group, -ENOMEM);
     for (size_t i = 0; i < f->count; i++) group[i] = group_of(&f->item[i], i);

@@ -10,8 +10,7 @@
 
 // --- memory
 
-static void free_items(struct model_items *items)
-{
+static void free_items(struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         for (unsigned c = 0; c < AT_COUNT; c++) expr_free(item->at[c].expr);
@@ -19,8 +18,7 @@ static void free_items(struct model_items *items)
     }
 }
 
-void model_free(struct model *model)
-{
+void model_free(struct model *model) {
     for (size_t i = 0; i < model->families; i++) {
         struct model_family *family = &model->family[i];
         for (size_t k = 0; k < family->parts; k++) free_items(&family->part[k].items);
@@ -41,13 +39,11 @@ void model_free(struct model *model)
 
 // --- items
 
-struct model_leaves model_leaves(const struct model_items *items)
-{
+struct model_leaves model_leaves(const struct model_items *items) {
     return (struct model_leaves){.level[0] = {items, 0, 1}};
 }
 
-struct model_item *model_next_leaf(struct model_leaves *l)
-{
+struct model_item *model_next_leaf(struct model_leaves *l) {
     for (;;) {
         const struct model_items *items = l->level[l->depth].items;
         if (l->level[l->depth].next < items->count) {
@@ -64,15 +60,15 @@ struct model_item *model_next_leaf(struct model_leaves *l)
 
 // --- one process in one phase
 
-int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out)
-{
+int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index,
+                   int64_t *out) {
     if (value->expr) return expr_eval(value->expr, variables, out);
     *out = value->table ? value->table[index] : 0;
     return 0;
 }
 
-static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index, struct loops *to)
-{
+static int instance_op(const struct model_item *item, struct expr_variables *variables, size_t index,
+                       struct loops *to) {
     to->op.kind = item->kind;
     to->step = item->step;
     variables->rs = 0;
@@ -85,8 +81,7 @@ static int instance_op(const struct model_item *item, struct expr_variables *var
 }
 
 static int instance_items(struct arena *arena, const struct model_items *items, struct expr_variables *variables,
-                          size_t index, struct loops_seq *out)
-{
+                          size_t index, struct loops_seq *out) {
     out->count = items->count;
     FORWARD(arena_array(arena, out->item, items->count));
     for (size_t i = 0; i < items->count; i++) {
@@ -110,8 +105,7 @@ static int instance_items(struct arena *arena, const struct model_items *items, 
     return 0;
 }
 
-int model_walk(const struct model_process *process, loops_callback *callback, void *context)
-{
+int model_walk(const struct model_process *process, loops_callback *callback, void *context) {
     const struct model_part *part = process->part;
     struct expr_variables variables = {.idp = part->rank[process->rank_place],
                                        .np = process->model->program[process->family->program].np,
@@ -125,8 +119,7 @@ int model_walk(const struct model_process *process, loops_callback *callback, vo
     return stop;
 }
 
-size_t model_place(const uint32_t *sorted, size_t count, uint32_t value)
-{
+size_t model_place(const uint32_t *sorted, size_t count, uint32_t value) {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -152,8 +145,7 @@ struct expanding {
     void *context;
 };
 
-static int keep_op(const struct op *op, size_t leaf, void *context)
-{
+static int keep_op(const struct op *op, size_t leaf, void *context) {
     struct expanding *e = context;
     FORWARD(array_room(e->op, e->ops));
     FORWARD(array_room(e->from, e->ops));
@@ -162,8 +154,7 @@ static int keep_op(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static int list_leaves(struct expanding *e, const struct model_items *items)
-{
+static int list_leaves(struct expanding *e, const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     e->leaves = 0;
     for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
@@ -174,8 +165,7 @@ static int list_leaves(struct expanding *e, const struct model_items *items)
 
 // Appends the operations of the parts that this thread is in.
 static int expand_parts(struct expanding *e, const struct model_family *family, const struct model_part *parts,
-                        size_t count, uint32_t ph)
-{
+                        size_t count, uint32_t ph) {
     for (size_t i = 0; i < count; i++) {
         const struct model_part *part = &parts[i];
         size_t rank_place = model_place(part->rank, part->ranks, e->rank),
@@ -187,8 +177,7 @@ static int expand_parts(struct expanding *e, const struct model_family *family, 
     return 0;
 }
 
-static int give(const struct expanding *e, size_t i)
-{
+static int give(const struct expanding *e, size_t i) {
     struct model_step step = {.kind = &e->model->kind[e->op[i].kind],
                               .op = &e->op[i],
                               .phase = e->phase,
@@ -197,8 +186,7 @@ static int give(const struct expanding *e, size_t i)
     return e->callback(&step, e->context);
 }
 
-static int expand_phase(struct expanding *e, uint32_t id)
-{
+static int expand_phase(struct expanding *e, uint32_t id) {
     const struct model_phase *phase = &e->model->phase[id];
     const struct model_family *family = &e->model->family[phase->family];
     e->ops = 0;
@@ -217,8 +205,7 @@ static int expand_phase(struct expanding *e, uint32_t id)
     return stop;
 }
 
-static int end_expanding(struct expanding *e, int stop)
-{
+static int end_expanding(struct expanding *e, int stop) {
     free(e->op);
     free(e->from);
     free(e->leaf);
@@ -226,15 +213,13 @@ static int end_expanding(struct expanding *e, int stop)
 }
 
 int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank, uint32_t thread,
-                       model_callback *callback, void *context)
-{
+                       model_callback *callback, void *context) {
     struct expanding e = {.model = model, .rank = rank, .thread = thread, .callback = callback, .context = context};
     return end_expanding(&e, expand_phase(&e, phase));
 }
 
 int model_expand(const struct model *model, uint32_t program, uint32_t rank, uint32_t thread, model_callback *callback,
-                 void *context)
-{
+                 void *context) {
     struct expanding e = {.model = model, .rank = rank, .thread = thread, .callback = callback, .context = context};
     int stop = 0;
     for (size_t i = model->program[program].first; i < model->program[program].end && !stop; i++) {
@@ -243,8 +228,7 @@ int model_expand(const struct model *model, uint32_t program, uint32_t rank, uin
     return end_expanding(&e, stop);
 }
 
-uint32_t model_threads(const struct model *model, uint32_t program)
-{
+uint32_t model_threads(const struct model *model, uint32_t program) {
     uint32_t threads = 0;
     for (size_t i = 0; i < model->families; i++) {
         const struct model_family *family = &model->family[i];
@@ -256,8 +240,7 @@ uint32_t model_threads(const struct model *model, uint32_t program)
     return threads;
 }
 
-void model_plain_name(const struct model *model, uint32_t file, uint32_t member, char name[MODEL_PLAIN_NAME_BYTES])
-{
+void model_plain_name(const struct model *model, uint32_t file, uint32_t member, char name[MODEL_PLAIN_NAME_BYTES]) {
     char letters[8];
     unsigned used = 0;
     for (uint64_t left = (uint64_t)file + 1; left; left = (left - 1) / 26)

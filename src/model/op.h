@@ -40,8 +40,7 @@ struct op_kind {
 
 // One of 64 bits for a number, so that a set of kinds or sizes fits a word. Several numbers share a bit, and which ones
 // decides what lists and phases come out: this must not change from version to version.
-static inline uint64_t op_bit(uint64_t number)
-{
+static inline uint64_t op_bit(uint64_t number) {
     uint64_t hash = (number ^ 1) * UINT64_C(0x9e3779b97f4a7c15);
     return UINT64_C(1) << ((hash ^ hash >> 29) & 63);
 }

@@ -39,8 +39,7 @@ struct rows {
     int error;
 };
 
-static int list_leaves(struct rows *r, const struct model_items *items)
-{
+static int list_leaves(struct rows *r, const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     r->leaves = 0;
     for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
@@ -50,8 +49,7 @@ static int list_leaves(struct rows *r, const struct model_items *items)
 }
 
 static bool belongs(const struct rows *r, const struct op_summary *row, const struct op *op,
-                    const struct model_item *item)
-{
+                    const struct model_item *item) {
     const struct op_kind *kind = &r->model->kind[op->kind];
     if (row->class != kind->class || strcmp(row->kind->call, kind->call)) return false;
     if (r->detail < OF_CALL && row->kind->set != kind->set) return false;
@@ -60,8 +58,7 @@ static bool belongs(const struct rows *r, const struct op_summary *row, const st
     return row->size == (uint64_t)op->at[AT_SIZE];
 }
 
-static size_t row_of(struct rows *r, const struct op *op, const struct model_item *item)
-{
+static size_t row_of(struct rows *r, const struct op *op, const struct model_item *item) {
     const struct op_kind *kind = &r->model->kind[op->kind];
     for (size_t i = r->first; i < r->count; i++) {
         if (belongs(r, &r->row[i], op, item)) return i;
@@ -80,8 +77,7 @@ static size_t row_of(struct rows *r, const struct op *op, const struct model_ite
 }
 
 // Sizes may differ between processes: an operation is in the row of the first process.
-static int add_to_row(const struct op *op, size_t leaf, void *context)
-{
+static int add_to_row(const struct op *op, size_t leaf, void *context) {
     struct rows *r = context;
     struct leaf *from = &r->leaf[leaf];
     size_t at = from->row == NO_ROW ? row_of(r, op, from->item) : from->row;
@@ -99,22 +95,19 @@ static int add_to_row(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static const char *mode_of(const struct op_summary *row, const struct access_order *order)
-{
+static const char *mode_of(const struct op_summary *row, const struct access_order *order) {
     if (row->kind->has_view) return "strided";
     const char *mode = access_order_mode(order);
     bool is_random = !strcmp(mode, "random") || !strcmp(mode, "irregular");
     return is_random && row->item->type == LOOPS_OP && !row->has_more ? "strided" : mode; // a loop follows a rule
 }
 
-static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place)
-{
+static int walk_process(struct rows *r, const struct model_family *family, size_t rank_place) {
     r->is_first = rank_place == 0;
     return model_walk(&(struct model_process){r->model, family, r->part, 0, rank_place}, add_to_row, r);
 }
 
-static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part)
-{
+static int part_rows(struct rows *r, const struct model_family *family, const struct model_part *part) {
     r->part = part;
     r->first = r->count;
     FORWARD(list_leaves(r, &part->items));
@@ -136,8 +129,7 @@ static int part_rows(struct rows *r, const struct model_family *family, const st
 }
 
 int model_summarise_ops(const struct model *model, const struct model_family *family, struct op_summary **rows,
-                        size_t *count)
-{
+                        size_t *count) {
     struct rows r = {.model = model};
     int code = 0;
     for (size_t i = 0; i < family->parts && !code; i++) code = part_rows(&r, family, &family->part[i]);
@@ -154,8 +146,7 @@ int model_summarise_ops(const struct model *model, const struct model_family *fa
 
 // --- more about a family
 
-const char *model_pointer_name(const struct op_kind *kind)
-{
+const char *model_pointer_name(const struct op_kind *kind) {
     static const char *const names[] = {
         [POINTER_INDIVIDUAL] = "individual", [POINTER_EXPLICIT] = "explicit", [POINTER_SHARED] = "shared"};
     return names[call_table[kind->call_id].pointer];
@@ -166,8 +157,7 @@ struct counting {
     uint64_t *count;
 };
 
-static int count_other(const struct op *op, size_t leaf, void *context)
-{
+static int count_other(const struct op *op, size_t leaf, void *context) {
     struct counting *counting = context;
     (void)leaf;
     unsigned class = counting->model->kind[op->kind].class;
@@ -176,8 +166,7 @@ static int count_other(const struct op *op, size_t leaf, void *context)
 }
 
 int model_count_others(const struct model *model, const struct model_family *family, uint32_t ph,
-                       uint64_t count[CLASS_COUNT])
-{
+                       uint64_t count[CLASS_COUNT]) {
     struct counting counting = {model, count};
     for (size_t i = 0; i < family->others; i++) {
         const struct model_part *part = &family->other[i];
@@ -197,8 +186,7 @@ struct touching {
     struct model_file_use use;
 };
 
-static int touch(const struct op *op, size_t leaf, void *context)
-{
+static int touch(const struct op *op, size_t leaf, void *context) {
     struct touching *t = context;
     uint32_t set = t->model->kind[op->kind].set;
     (void)leaf;
@@ -211,8 +199,7 @@ static int touch(const struct op *op, size_t leaf, void *context)
     return lookup_set(t->by, key, t->rank);
 }
 
-int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use)
-{
+int model_count_files(const struct model *model, const struct model_family *family, struct model_file_use *use) {
     SCOPED(lookup_free) struct lookup by = {0};
     struct touching t = {.model = model, .by = &by};
     for (size_t i = 0; i < family->parts; i++) {
@@ -226,8 +213,7 @@ int model_count_files(const struct model *model, const struct model_family *fami
 }
 
 // The requested size says little if most of it was not there: `cat` asks for the largest possible size.
-uint64_t op_summary_size(const struct op_summary *row)
-{
+uint64_t op_summary_size(const struct op_summary *row) {
     uint64_t moved = row->bytes / (row->count ? row->count : 1);
     return row->has_size && moved > row->size / 2 ? row->size : moved;
 }

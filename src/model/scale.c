@@ -16,8 +16,7 @@ struct scaling {
 // --- ranks
 
 // True if the ranks are first, first + step, … up to the number of processes.
-static bool is_open_ended(const struct scaling *s, const struct model_part *part, uint32_t *step)
-{
+static bool is_open_ended(const struct scaling *s, const struct model_part *part, uint32_t *step) {
     *step = part->ranks > 1 ? part->rank[1] - part->rank[0] : s->from;
     for (size_t i = 1; i < part->ranks; i++) {
         if (part->rank[i] - part->rank[i - 1] != *step) return false;
@@ -32,15 +31,13 @@ struct ranks {
     size_t count;
 };
 
-static int add(struct ranks *ranks, uint32_t rank, size_t like)
-{
+static int add(struct ranks *ranks, uint32_t rank, size_t like) {
     ranks->rank[ranks->count] = rank;
     ranks->like[ranks->count++] = like;
     return 0;
 }
 
-static int scale_ranks(const struct scaling *s, const struct model_part *part, struct ranks *ranks)
-{
+static int scale_ranks(const struct scaling *s, const struct model_part *part, struct ranks *ranks) {
     struct arena *arena = &s->model->arena;
     uint32_t step;
     ranks->count = 0;
@@ -65,8 +62,7 @@ static int scale_ranks(const struct scaling *s, const struct model_part *part, s
 // --- values
 
 static int scale_value(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
-                       struct model_value *value, bool moves)
-{
+                       struct model_value *value, bool moves) {
     if (!value->table) return 0;
     size_t old = part->ranks, phs = part->phs;
     int64_t *table, low = INT64_MAX, high = 0;
@@ -87,8 +83,7 @@ static int scale_value(const struct scaling *s, const struct model_part *part, c
 }
 
 // Returns the end of the lists of all ranks: the next copy begins there.
-static int64_t reach_of(const struct model_item *item, size_t lists)
-{
+static int64_t reach_of(const struct model_item *item, size_t lists) {
     int64_t reach = 0;
     for (size_t i = 0; i < lists; i++) {
         for (uint64_t k = 0; k < item->count; k++) {
@@ -100,8 +95,7 @@ static int64_t reach_of(const struct model_item *item, size_t lists)
 }
 
 static int scale_list(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
-                      struct model_item *item)
-{
+                      struct model_item *item) {
     struct arena *arena = &s->model->arena;
     int64_t reach = reach_of(item, part->ranks * part->phs);
     struct op **lists;
@@ -123,8 +117,7 @@ static int scale_list(const struct scaling *s, const struct model_part *part, co
 // Makes file views for ranks that were not recorded. Types have numbers, not rules. Each further copy of the program
 // comes after the previous one in every tile of the file.
 static int scale_view(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
-                      struct model_item *item)
-{
+                      struct model_item *item) {
     struct arena *arena = &s->model->arena;
     size_t all = part->phs * ranks->count;
     struct model_value type = {0}, start = {0};
@@ -150,8 +143,7 @@ static int scale_view(const struct scaling *s, const struct model_part *part, co
 }
 
 // Copies the types with room in each tile for all copies of the program.
-static int widen_types(struct scaling *s)
-{
+static int widen_types(struct scaling *s) {
     struct types *types = &s->model->types;
     s->types = types->count;
     s->copies = (s->to + s->from - 1) / s->from;
@@ -169,8 +161,7 @@ static int widen_types(struct scaling *s)
 }
 
 static int scale_items(const struct scaling *s, const struct model_part *part, const struct ranks *ranks,
-                       struct model_items *items)
-{
+                       struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_LIST) FORWARD(scale_list(s, part, ranks, item));
@@ -186,8 +177,7 @@ static int scale_items(const struct scaling *s, const struct model_part *part, c
     return 0;
 }
 
-static int scale_parts(const struct scaling *s, struct model_part *parts, size_t count)
-{
+static int scale_parts(const struct scaling *s, struct model_part *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct ranks ranks;
         FORWARD(scale_ranks(s, &parts[i], &ranks));
@@ -199,8 +189,7 @@ static int scale_parts(const struct scaling *s, struct model_part *parts, size_t
 }
 
 // Drops the waits: ranks may do the work of others now, so it is not known which operations wait.
-static void drop_waits(struct model *model, uint32_t program)
-{
+static void drop_waits(struct model *model, uint32_t program) {
     size_t kept = 0;
     for (size_t i = 0; i < model->waits; i++) {
         if (model->wait[i].program != program) model->wait[kept++] = model->wait[i];
@@ -208,8 +197,7 @@ static void drop_waits(struct model *model, uint32_t program)
     model->waits = kept;
 }
 
-int model_scale(struct model *model, uint32_t program, uint32_t np)
-{
+int model_scale(struct model *model, uint32_t program, uint32_t np) {
     struct scaling s = {.model = model, .from = model->program[program].np, .to = np};
     RETURN_IF(!np, ERR_USAGE);
     if (s.from == s.to) return 0;

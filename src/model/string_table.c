@@ -10,22 +10,19 @@
 #include "base/hash.h"
 
 // Returns the number of the text; or LOOKUP_NONE, with the key to store it under.
-static uint32_t find(const struct string_table *table, const char *text, uint64_t *key)
-{
+static uint32_t find(const struct string_table *table, const char *text, uint64_t *key) {
     for (*key = hash_text(0, text);; ++*key) {
         uint32_t found = lookup_find(&table->place, *key);
         if (found == LOOKUP_NONE || !strcmp(table->text[found], text)) return found;
     }
 }
 
-uint32_t string_table_find(const struct string_table *table, const char *text)
-{
+uint32_t string_table_find(const struct string_table *table, const char *text) {
     uint64_t key;
     return find(table, text, &key);
 }
 
-int string_table_add(struct string_table *table, const char *text)
-{
+int string_table_add(struct string_table *table, const char *text) {
     uint64_t key;
     RETURN_IF(find(table, text, &key) != LOOKUP_NONE, ERR_EXISTS);
     RETURN_IF(table->count >= LOOKUP_NONE, ERR_LIMIT);
@@ -37,8 +34,7 @@ int string_table_add(struct string_table *table, const char *text)
     return 0;
 }
 
-int string_table_add_unique(struct string_table *table, const char *text)
-{
+int string_table_add_unique(struct string_table *table, const char *text) {
     int code = string_table_add(table, text);
     if (code != ERR_EXISTS) return code;
     uint32_t first = string_table_find(table, text), times = lookup_find(&table->same, first);
@@ -52,8 +48,7 @@ int string_table_add_unique(struct string_table *table, const char *text)
     return code ? code : lookup_set(&table->same, first, times);
 }
 
-void string_table_free(struct string_table *table)
-{
+void string_table_free(struct string_table *table) {
     free(table->text);
     lookup_free(&table->place);
     lookup_free(&table->same);

@@ -27,21 +27,18 @@ struct reference {
     struct span span;
 };
 
-static struct span span_between(const struct spill_moment *from, const struct spill_moment *to)
-{
+static struct span span_between(const struct spill_moment *from, const struct spill_moment *to) {
     if (to->units <= from->units || to->mono_ns <= from->mono_ns) return (struct span){0};
     return (struct span){.units = to->units - from->units, .ns = to->mono_ns - from->mono_ns};
 }
 
-bool pack_is_local(const struct pack *pack, const char *host, const struct spill_moment *moment)
-{
+bool pack_is_local(const struct pack *pack, const char *host, const struct spill_moment *moment) {
     uint64_t difference = (moment->epoch_ns - moment->mono_ns) - (pack->start_epoch_ns - pack->start_mono_ns);
     bool same_boot = difference < SAME_BOOT_NS || -difference < SAME_BOOT_NS;
     return same_boot && (!host[0] || !strcmp(host, pack->host));
 }
 
-static void find_start(struct pack *pack)
-{
+static void find_start(struct pack *pack) {
     if (pack->job) {
         pack->start_epoch_ns = pack->job->start.epoch_ns;
         pack->start_mono_ns = pack->job->start.mono_ns;
@@ -60,16 +57,14 @@ static void find_start(struct pack *pack)
     pack->start_mono_ns = start->mono_ns - (start->epoch_ns - pack->start_epoch_ns);
 }
 
-uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment)
-{
+uint64_t pack_since_start(const struct pack *pack, bool is_local, const struct spill_moment *moment) {
     uint64_t now = is_local ? moment->mono_ns : moment->epoch_ns;
     uint64_t start = is_local ? pack->start_mono_ns : pack->start_epoch_ns;
     return (int64_t)(now - start) > 0 ? now - start : 0;
 }
 
 static void keep_longer(struct reference *best, const struct spill_moment *from, const struct spill_moment *to,
-                        uint32_t shift)
-{
+                        uint32_t shift) {
     struct span span = span_between(from, to);
     if (span.ns <= best->span.ns || to->units > UINT64_MAX >> shift) return;
     *best = (struct reference){
@@ -80,8 +75,7 @@ static void keep_longer(struct reference *best, const struct spill_moment *from,
 }
 
 // The two readings on the job's host that are farthest apart.
-static struct reference best_reference(const struct pack *pack)
-{
+static struct reference best_reference(const struct pack *pack) {
     struct reference best = {0};
     if (pack->job && pack->job->complete) keep_longer(&best, &pack->job->start, &pack->job->end, 0);
     for (size_t i = 0; i < pack->process_count; i++) {
@@ -92,8 +86,7 @@ static struct reference best_reference(const struct pack *pack)
     return best;
 }
 
-static struct span rate_of(const struct pack_process *process, struct span reference)
-{
+static struct span rate_of(const struct pack_process *process, struct span reference) {
     const struct spill_header *header = &process->spill.header;
     struct span by_definition = {.units = 1, .ns = UINT64_C(1) << header->unit_shift};
     if (header->clock_is_ns) return by_definition;
@@ -105,15 +98,13 @@ static struct span rate_of(const struct pack_process *process, struct span refer
 }
 
 // Within the range of clock_map.h; only a damaged header is outside.
-static int64_t origin_ns(uint64_t start_ns, uint64_t job_start_ns)
-{
+static int64_t origin_ns(uint64_t start_ns, uint64_t job_start_ns) {
     int64_t ns = (int64_t)(start_ns - job_start_ns);
     if (ns > INT64_MAX / 4) return INT64_MAX / 4;
     return ns < -(INT64_MAX / 4) ? -(INT64_MAX / 4) : ns;
 }
 
-static bool agrees(const struct pack *pack, const struct clock_map *clock, const struct spill_moment *moment)
-{
+static bool agrees(const struct pack *pack, const struct clock_map *clock, const struct spill_moment *moment) {
     uint64_t expected = (uint64_t)origin_ns(moment->mono_ns, pack->start_mono_ns);
     uint64_t difference = (uint64_t)clock_map_ns(clock, moment->units) - expected;
     return difference < SAME_CLOCK_NS || -difference < SAME_CLOCK_NS;
@@ -121,8 +112,7 @@ static bool agrees(const struct pack *pack, const struct clock_map *clock, const
 
 // The clock of the job's host, for a process that ran there; false where the process's own readings differ from it.
 static bool host_clock(const struct pack *pack, const struct pack_process *process, const struct reference *reference,
-                       struct clock_map *clock)
-{
+                       struct clock_map *clock) {
     const struct spill_header *header = &process->spill.header;
     *clock = (struct clock_map){
         .origin_units = reference->units >> header->unit_shift,
@@ -134,8 +124,7 @@ static bool host_clock(const struct pack *pack, const struct pack_process *proce
            agrees(pack, clock, &header->latest);
 }
 
-static struct clock_map own_clock(const struct pack *pack, const struct pack_process *process, struct span reference)
-{
+static struct clock_map own_clock(const struct pack *pack, const struct pack_process *process, struct span reference) {
     const struct spill_moment *start = &process->spill.header.start;
     struct span rate = rate_of(process, reference);
     return (struct clock_map){
@@ -147,8 +136,7 @@ static struct clock_map own_clock(const struct pack *pack, const struct pack_pro
     };
 }
 
-void pack_align_clocks(struct pack *pack)
-{
+void pack_align_clocks(struct pack *pack) {
     find_start(pack);
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];

@@ -30,8 +30,7 @@ struct callsites_module {
 #endif
 };
 
-static const char *base_name(const char *path)
-{
+static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
@@ -45,8 +44,7 @@ static const Dwfl_Callbacks callbacks = {
 };
 
 // The path comes from a spill file: it may name anything, even a pipe.
-static int open_regular(const char *path)
-{
+static int open_regular(const char *path) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat status;
     if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
@@ -56,8 +54,7 @@ static int open_regular(const char *path)
     return fd;
 }
 
-static void open_object(struct callsites_module *module)
-{
+static void open_object(struct callsites_module *module) {
     int fd = open_regular(module->path);
     if (fd < 0) return;
     unsetenv("DEBUGINFOD_URLS"); // libdwfl would ask servers, which can take for ever
@@ -77,8 +74,7 @@ static void open_object(struct callsites_module *module)
 
 // Replaces `out` where the debug information or the symbols say more. A return address may belong to the next line: the
 // call itself is before it.
-static void describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES])
-{
+static void describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES]) {
     if (!module->object) return;
     GElf_Addr call = module->start + address - 1;
     Dwfl_Line *line = dwfl_module_getsrc(module->object, call);
@@ -96,8 +92,7 @@ static void describe(const struct callsites_module *module, uint64_t address, ch
 
 #endif
 
-int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len)
-{
+int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len) {
     uint32_t number;
     RETURN_IF(len == 0 || memchr(path, 0, len), ERR_FORMAT);
     FORWARD(intern_add(&sites->paths, path, len, &number));
@@ -109,8 +104,7 @@ int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t le
     return number - 1;
 }
 
-static int add_line(struct callsites *sites, struct callsites_module *module, uint64_t key, uint64_t address)
-{
+static int add_line(struct callsites *sites, struct callsites_module *module, uint64_t key, uint64_t address) {
     char line[MAX_LINE_BYTES];
     snprintf(line, sizeof line, "%s+0x%" PRIx64, base_name(module->path), address);
 #ifdef HAVE_LIBDW
@@ -124,8 +118,7 @@ static int add_line(struct callsites *sites, struct callsites_module *module, ui
     return lookup_set(&sites->known, key, (uint32_t)at);
 }
 
-const char *callsites_line(struct callsites *sites, size_t module, uint64_t address)
-{
+const char *callsites_line(struct callsites *sites, size_t module, uint64_t address) {
     const uint64_t place[2] = {module, address};
     uint64_t key = hash_bytes(0, place, sizeof place);
     bool known = lookup_find(&sites->known, key) != LOOKUP_NONE;
@@ -133,8 +126,7 @@ const char *callsites_line(struct callsites *sites, size_t module, uint64_t addr
     return (const char *)sites->text.data + lookup_find(&sites->known, key);
 }
 
-void callsites_free(struct callsites *sites)
-{
+void callsites_free(struct callsites *sites) {
     for (size_t i = 0; i < sites->count; i++) {
 #ifdef HAVE_LIBDW
         if (sites->module[i].dwfl) dwfl_end(sites->module[i].dwfl);

@@ -8,8 +8,7 @@
 
 enum { DEVICE_ROOM = 160, MAX_NAME_BYTES = 255, MAX_RECORD_BYTES = 1 << 20 };
 
-static size_t whole_records(const struct bytes *file)
-{
+static size_t whole_records(const struct bytes *file) {
     struct fields_in records = fields_of(file);
     struct fields_in body;
     unsigned kind;
@@ -18,8 +17,7 @@ static size_t whole_records(const struct bytes *file)
 }
 
 // Of a file that cannot be read, or whose writer was killed, only its own samples are lost.
-int pack_load_devices(struct pack *pack, const char *name)
-{
+int pack_load_devices(struct pack *pack, const char *name) {
     struct bytes file = {0};
     int code = pack_read_file(pack, name, &file);
     if (code == 0 && file.len) code = bytes_append(&pack->devices, file.data, whole_records(&file));
@@ -27,8 +25,7 @@ int pack_load_devices(struct pack *pack, const char *name)
     return code == -ENOMEM ? code : 0;
 }
 
-static bool is_good(const struct field *field)
-{
+static bool is_good(const struct field *field) {
     size_t count;
     struct device_sample sum;
     if (!field->is_bytes) return true;
@@ -40,8 +37,7 @@ static bool is_good(const struct field *field)
 
 // Copies what readers know of a device; the moment of its first sample becomes the time since the job's start. False
 // where the record is bad, or no file of the job lies on the device.
-static bool put_device(struct fields_out *out, const struct pack *pack, struct fields_in body)
-{
+static bool put_device(struct fields_out *out, const struct pack *pack, struct fields_in body) {
     struct field field;
     struct spill_moment start = {0};
     char host[MAX_NAME_BYTES + 1] = "";
@@ -66,8 +62,7 @@ static bool put_device(struct fields_out *out, const struct pack *pack, struct f
     return more == 0 && has_name && has_files;
 }
 
-void pack_write_devices(struct pack *pack)
-{
+void pack_write_devices(struct pack *pack) {
     struct fields_in records = fields_of(&pack->devices);
     struct fields_in body;
     unsigned kind;

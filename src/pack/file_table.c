@@ -14,8 +14,7 @@ struct file_row {
     uint64_t number[FILE_KEYS]; // by key; 0 is not known
 };
 
-int file_table_add(struct file_table *table, struct fields_in body, uint32_t *local, uint32_t *global)
-{
+int file_table_add(struct file_table *table, struct fields_in body, uint32_t *local, uint32_t *global) {
     struct field f[FILE_KEYS];
     const struct field *name = &f[FILE_NAME], *mount = &f[FILE_MOUNT];
     FORWARD(fields_by_key(body, f, FILE_KEYS));
@@ -32,8 +31,7 @@ int file_table_add(struct file_table *table, struct fields_in body, uint32_t *lo
     return intern_add(&table->texts, mount->data, mount->len, &row->mount);
 }
 
-int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
-{
+int file_table_set_mounts(struct file_table *table, const struct mounts *mounts) {
     for (size_t i = 0; i < table->count; i++) {
         struct file_row *row = &table->row[i];
         if (row->mount || !row->number[FILE_DEVICE]) continue;
@@ -47,21 +45,18 @@ int file_table_set_mounts(struct file_table *table, const struct mounts *mounts)
     return 0;
 }
 
-bool file_table_has_device(const struct file_table *table, uint64_t device)
-{
+bool file_table_has_device(const struct file_table *table, uint64_t device) {
     for (size_t i = 0; i < table->count; i++) {
         if (table->row[i].number[FILE_DEVICE] == device) return true;
     }
     return false;
 }
 
-static void put_text(struct fields_out *out, unsigned key, const struct intern *texts, uint32_t number)
-{
+static void put_text(struct fields_out *out, unsigned key, const struct intern *texts, uint32_t number) {
     if (number) fields_bytes(out, key, intern_data(texts, number), intern_len(texts, number));
 }
 
-void file_table_write(const struct file_table *table, struct log_writer *w)
-{
+void file_table_write(const struct file_table *table, struct log_writer *w) {
     for (uint32_t id = 1; id <= table->count; id++) {
         const struct file_row *row = &table->row[id - 1];
         size_t room = intern_len(&table->names, id) + intern_len(&table->texts, row->mount) +
@@ -78,8 +73,7 @@ void file_table_write(const struct file_table *table, struct log_writer *w)
     }
 }
 
-void file_table_free(struct file_table *table)
-{
+void file_table_free(struct file_table *table) {
     intern_free(&table->names);
     intern_free(&table->texts);
     free(table->row);

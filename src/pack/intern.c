@@ -6,8 +6,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-int intern_add(struct intern *strings, const void *data, size_t len, uint32_t *number)
-{
+int intern_add(struct intern *strings, const void *data, size_t len, uint32_t *number) {
     uint64_t key = hash_bytes(0, data, len);
     // Two strings may share a hash; the second then has the next free key.
     for (; (*number = lookup_find(&strings->by_hash, key)) != LOOKUP_NONE; key++) {
@@ -21,8 +20,7 @@ int intern_add(struct intern *strings, const void *data, size_t len, uint32_t *n
     return array_push(strings->span, strings->count, span);
 }
 
-void intern_free(struct intern *strings)
-{
+void intern_free(struct intern *strings) {
     free(strings->span);
     bytes_free(&strings->bytes);
     lookup_free(&strings->by_hash);

@@ -21,14 +21,12 @@ struct intern {
 
 int intern_add(struct intern *strings, const void *data, size_t len, uint32_t *number);
 
-static inline const uint8_t *intern_data(const struct intern *strings, uint32_t number)
-{
+static inline const uint8_t *intern_data(const struct intern *strings, uint32_t number) {
     return strings->bytes.data + strings->span[number - 1].at;
 }
 
 // 0 for the number 0.
-static inline size_t intern_len(const struct intern *strings, uint32_t number)
-{
+static inline size_t intern_len(const struct intern *strings, uint32_t number) {
     return number ? strings->span[number - 1].len : 0;
 }
 

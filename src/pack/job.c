@@ -12,26 +12,20 @@
 
 enum { JOB_ROOM = 256, WORD_ROOM = 16, MAX_FILE_BYTES = 64 << 20 };
 
-static size_t room_for(const char *text)
-{
-    return text ? strlen(text) + WORD_ROOM : 0;
-}
+static size_t room_for(const char *text) { return text ? strlen(text) + WORD_ROOM : 0; }
 
-static size_t job_room(const struct pack_job *job)
-{
+static size_t job_room(const struct pack_job *job) {
     size_t room = JOB_ROOM + room_for(job->host) + room_for(job->cwd) + room_for(job->batch_id);
     for (size_t i = 0; i < job->command_words; i++) room += room_for(job->command[i]);
     return room;
 }
 
-static void put_text(struct fields_out *out, unsigned key, const char *text)
-{
+static void put_text(struct fields_out *out, unsigned key, const char *text) {
     if (text) fields_string(out, key, text);
 }
 
 // The fields that are known before the command runs.
-static void put_job_start(struct fields_out *out, const struct pack_job *job)
-{
+static void put_job_start(struct fields_out *out, const struct pack_job *job) {
     for (size_t i = 0; i < job->command_words; i++) fields_string(out, JOB_COMMAND, job->command[i]);
     fields_number(out, JOB_START_NS, job->start.epoch_ns);
     put_text(out, JOB_HOST, job->host);
@@ -41,8 +35,7 @@ static void put_job_start(struct fields_out *out, const struct pack_job *job)
     put_text(out, JOB_ID, job->batch_id);
 }
 
-static void put_job_end(struct fields_out *out, const struct pack_job *job)
-{
+static void put_job_end(struct fields_out *out, const struct pack_job *job) {
     if (!job->complete) return;
     fields_number(out, JOB_COMPLETE, 1);
     fields_number(out, JOB_END_NS, job->end.epoch_ns);
@@ -53,8 +46,7 @@ static void put_job_end(struct fields_out *out, const struct pack_job *job)
 }
 
 // The records of a job that are known before the command runs.
-static int encode_job(const struct pack_job *job, struct bytes *out)
-{
+static int encode_job(const struct pack_job *job, struct bytes *out) {
     size_t room = job_room(job);
     for (size_t i = 0; i < job->setting_count; i++) {
         room += room_for(job->settings[i].name) + room_for(job->settings[i].value) + WORD_ROOM;
@@ -75,8 +67,7 @@ static int encode_job(const struct pack_job *job, struct bytes *out)
     return fields.overflow ? ERR_LIMIT : 0;
 }
 
-static uint64_t latest_epoch_ns(const struct pack *pack)
-{
+static uint64_t latest_epoch_ns(const struct pack *pack) {
     uint64_t latest = pack->start_epoch_ns;
     for (size_t i = 0; i < pack->process_count; i++) {
         uint64_t end = pack->process[i].spill.header.latest.epoch_ns;
@@ -86,8 +77,7 @@ static uint64_t latest_epoch_ns(const struct pack *pack)
 }
 
 // Without `record` and the job file the spills still say when and where the job began.
-static void write_bare_job(struct pack *pack)
-{
+static void write_bare_job(struct pack *pack) {
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_JOB, JOB_ROOM + sizeof pack->host);
     fields_number(out, JOB_START_NS, pack->start_epoch_ns);
     fields_number(out, JOB_END_NS, latest_epoch_ns(pack));
@@ -97,8 +87,7 @@ static void write_bare_job(struct pack *pack)
     log_writer_end(&pack->writer);
 }
 
-void pack_write_job(struct pack *pack)
-{
+void pack_write_job(struct pack *pack) {
     struct fields_in records = fields_of(&pack->job_records);
     struct fields_in body;
     unsigned kind;
@@ -117,8 +106,7 @@ void pack_write_job(struct pack *pack)
     }
 }
 
-static void read_start(struct pack *pack, struct fields_in body)
-{
+static void read_start(struct pack *pack, struct fields_in body) {
     struct field f[JOB_HOST + 1];
     const struct field *host = &f[JOB_HOST];
     fields_by_key(body, f, JOB_HOST + 1);
@@ -129,8 +117,7 @@ static void read_start(struct pack *pack, struct fields_in body)
     }
 }
 
-int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
-{
+int pack_read_file(const struct pack *pack, const char *name, struct bytes *out) {
     int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
     int code = io_read_all(fd, out, MAX_FILE_BYTES);
@@ -139,8 +126,7 @@ int pack_read_file(const struct pack *pack, const char *name, struct bytes *out)
     return code;
 }
 
-int pack_load_job(struct pack *pack)
-{
+int pack_load_job(struct pack *pack) {
     struct bytes *job = &pack->job_records;
     if (pack->job) FORWARD(encode_job(pack->job, job));
     RETURN_IF(!pack->job && pack_read_file(pack, PACK_JOB_FILE, job) == -ENOMEM, -ENOMEM);
@@ -157,8 +143,7 @@ int pack_load_job(struct pack *pack)
     return 0;
 }
 
-int pack_save_job(const struct pack_job *job, const char *spill_dir)
-{
+int pack_save_job(const struct pack_job *job, const char *spill_dir) {
     char *path = NULL;
     struct bytes data = {0};
     RETURN_IF(asprintf(&path, "%s/" PACK_JOB_FILE, spill_dir) < 0, -ENOMEM);

@@ -19,15 +19,13 @@ enum {
     INDEX_ROOM = 160 + CLASS_COUNT * 3 * 12,
 };
 
-static int write_all(struct log_writer *w, const uint8_t *data, size_t len)
-{
+static int write_all(struct log_writer *w, const uint8_t *data, size_t len) {
     FORWARD(io_write_all(w->fd, data, len));
     w->offset += len;
     return 0;
 }
 
-static int create(const char *name)
-{
+static int create(const char *name) {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int fd = open(name, flags, 0600);
     // The name holds our own pid: a killed process with the same pid left this file.
@@ -35,21 +33,18 @@ static int create(const char *name)
     return fd >= 0 ? fd : -errno;
 }
 
-static char *name_beside(const char *path, int pid)
-{
+static char *name_beside(const char *path, int pid) {
     char *beside;
     return asprintf(&beside, "%s.tmp-%d", path, pid) < 0 ? NULL : beside;
 }
 
-void log_writer_remove_unfinished(const char *path, int pid)
-{
+void log_writer_remove_unfinished(const char *path, int pid) {
     char *beside = name_beside(path, pid);
     if (beside) unlink(beside);
     free(beside);
 }
 
-int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header)
-{
+int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header) {
     uint8_t bytes[LOG_HEADER_BYTES];
     *w = (struct log_writer){.fd = -1, .path = strdup(path)};
     char *beside = name_beside(path, (int)getpid());
@@ -64,42 +59,36 @@ int log_writer_open(struct log_writer *w, const char *path, const struct log_hea
     return write_all(w, bytes, sizeof bytes);
 }
 
-static void note_error(struct log_writer *w, int code)
-{
+static void note_error(struct log_writer *w, int code) {
     if (w->error == 0) w->error = code;
 }
 
-struct fields_out *log_writer_room(struct log_writer *w, size_t room)
-{
+struct fields_out *log_writer_room(struct log_writer *w, size_t room) {
     uint8_t *at = bytes_reserve(&w->records, room);
     if (!at) note_error(w, -ENOMEM);
     w->out = (struct fields_out){.at = at, .end = at ? at + room : NULL};
     return &w->out;
 }
 
-void log_writer_added(struct log_writer *w)
-{
+void log_writer_added(struct log_writer *w) {
     if (w->out.overflow) note_error(w, ERR_LIMIT);
     if (w->error) return;
     w->records.len = (size_t)(w->out.at - w->records.data);
     if (w->records.len >= RECORDS_BLOCK_BYTES) note_error(w, log_writer_flush(w));
 }
 
-struct fields_out *log_writer_begin(struct log_writer *w, unsigned kind, size_t room)
-{
+struct fields_out *log_writer_begin(struct log_writer *w, unsigned kind, size_t room) {
     struct fields_out *out = log_writer_room(w, room + RECORD_HEAD_BYTES);
     fields_begin(out, kind);
     return out;
 }
 
-void log_writer_end(struct log_writer *w)
-{
+void log_writer_end(struct log_writer *w) {
     fields_end(&w->out);
     log_writer_added(w);
 }
 
-int log_writer_flush(struct log_writer *w)
-{
+int log_writer_flush(struct log_writer *w) {
     RETURN_IF(w->error || w->records.len == 0, w->error);
     struct log_block block = {.type = BLOCK_RECORDS};
     FORWARD(log_writer_block(w, &block, w->records.data, w->records.len, NULL));
@@ -108,8 +97,7 @@ int log_writer_flush(struct log_writer *w)
 }
 
 static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_block *block,
-                        const struct log_summary *summary)
-{
+                        const struct log_summary *summary) {
     uint8_t *at = bytes_reserve(&w->index, INDEX_ROOM);
     RETURN_IF(!at, -ENOMEM);
     struct fields_out out = {.at = at, .end = at + INDEX_ROOM};
@@ -133,8 +121,7 @@ static int add_to_index(struct log_writer *w, uint64_t offset, const struct log_
     return 0;
 }
 
-static int write_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len)
-{
+static int write_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len) {
     // The header comes first but is known last; together the block is one write.
     w->stored.len = 0;
     RETURN_IF(!bytes_reserve(&w->stored, LOG_BLOCK_HEADER_BYTES), -ENOMEM);
@@ -145,16 +132,14 @@ static int write_block(struct log_writer *w, struct log_block *block, const uint
 }
 
 int log_writer_block(struct log_writer *w, struct log_block *block, const uint8_t *raw, size_t len,
-                     const struct log_summary *summary)
-{
+                     const struct log_summary *summary) {
     uint64_t offset = w->offset;
     FORWARD(write_block(w, block, raw, len));
     return add_to_index(w, offset, block, summary);
 }
 
 // Blocks of a size that readers accept, each with whole records.
-static int write_index(struct log_writer *w)
-{
+static int write_index(struct log_writer *w) {
     struct fields_in rest = fields_of(&w->index);
     const uint8_t *from = rest.at;
     for (;;) {
@@ -170,8 +155,7 @@ static int write_index(struct log_writer *w)
     }
 }
 
-int log_writer_may_replace(const char *path, bool replace)
-{
+int log_writer_may_replace(const char *path, bool replace) {
     struct stat there;
     if (lstat(path, &there)) return errno == ENOENT ? 0 : -errno;
     RETURN_IF(!replace, ERR_EXISTS);
@@ -179,8 +163,7 @@ int log_writer_may_replace(const char *path, bool replace)
     return 0;
 }
 
-static int rename_into_place(struct log_writer *w, bool replace)
-{
+static int rename_into_place(struct log_writer *w, bool replace) {
     FORWARD(log_writer_may_replace(w->path, replace));
     int code = renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->path, replace ? 0 : RENAME_NOREPLACE);
     // Some file systems do not know the flag; then the check above must do.
@@ -192,8 +175,7 @@ static int rename_into_place(struct log_writer *w, bool replace)
     return 0;
 }
 
-int log_writer_publish(struct log_writer *w, bool replace)
-{
+int log_writer_publish(struct log_writer *w, bool replace) {
     FORWARD(log_writer_flush(w));
     uint64_t index_offset = w->offset;
     FORWARD(write_index(w));
@@ -210,8 +192,7 @@ int log_writer_publish(struct log_writer *w, bool replace)
     return rename_into_place(w, replace);
 }
 
-void log_writer_abandon(struct log_writer *w)
-{
+void log_writer_abandon(struct log_writer *w) {
     if (w->fd >= 0) close(w->fd);
     if (w->beside) unlink(w->beside);
     free(w->beside);

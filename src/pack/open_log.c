@@ -10,8 +10,7 @@
 #include "pack/pack.h"
 
 // The temporary log needs no name once it is open.
-static int open_directory(struct log **log, const char *path, struct problem *problem)
-{
+static int open_directory(struct log **log, const char *path, struct problem *problem) {
     const char *folder = getenv("TMPDIR");
     char *temporary = NULL;
     if (!folder || !*folder) folder = "/tmp";
@@ -29,8 +28,7 @@ static int open_directory(struct log **log, const char *path, struct problem *pr
     return code == ERR_NOTHING ? problem_set(problem, code, path, "no spill files in it") : code;
 }
 
-int pack_open_log(struct log **log, const char *path, bool *is_directory, struct problem *problem)
-{
+int pack_open_log(struct log **log, const char *path, bool *is_directory, struct problem *problem) {
     struct stat status;
     *is_directory = false;
     if (stat(path, &status)) return problem_code(problem, -errno, path);

@@ -15,8 +15,7 @@
 #include "base/hash.h"
 #include "pack/private.h"
 
-static void free_process(struct pack_process *process)
-{
+static void free_process(struct pack_process *process) {
     free(process->name);
     free(process->exe);
     spill_read_free(&process->spill);
@@ -29,8 +28,7 @@ static void free_process(struct pack_process *process)
 }
 
 // Others may be able to write into the directory: only regular files count, and opening never blocks.
-static int open_spill(const struct pack *pack, const char *name)
-{
+static int open_spill(const struct pack *pack, const char *name) {
     int fd = openat(pack->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
     struct stat status;
@@ -40,8 +38,7 @@ static int open_spill(const struct pack *pack, const char *name)
 }
 
 // A spill that cannot be read is a loss; the others are packed all the same.
-static int add_spill(struct pack *pack, const char *name)
-{
+static int add_spill(struct pack *pack, const char *name) {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
     int fd = open_spill(pack, name);
     if (fd == ERR_FORMAT || fd == -ELOOP || fd == -ENOENT) return 0;
@@ -57,24 +54,21 @@ static int add_spill(struct pack *pack, const char *name)
     return code == -ENOMEM ? code : 0;
 }
 
-static bool ends_in(const char *name, const char *suffix)
-{
+static bool ends_in(const char *name, const char *suffix) {
     size_t len = strlen(name);
     size_t suffix_len = strlen(suffix);
     return len > suffix_len && !strcmp(name + len - suffix_len, suffix);
 }
 
 // The caller's descriptor stays open.
-static DIR *open_entries(int dir_fd)
-{
+static DIR *open_entries(int dir_fd) {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (!dir && fd >= 0) close(fd);
     return dir;
 }
 
-static int load_directory(struct pack *pack)
-{
+static int load_directory(struct pack *pack) {
     int code = 0;
     const struct dirent *entry;
     DIR *dir = open_entries(pack->dir_fd);
@@ -88,8 +82,7 @@ static int load_directory(struct pack *pack)
     return code;
 }
 
-static int by_start(const void *a, const void *b)
-{
+static int by_start(const void *a, const void *b) {
     const struct pack_process *one = a;
     const struct pack_process *two = b;
     const struct spill_moment *start_one = &one->spill.header.start;
@@ -99,8 +92,7 @@ static int by_start(const void *a, const void *b)
     return strcmp(one->name, two->name);
 }
 
-static void number_processes(struct pack *pack)
-{
+static void number_processes(struct pack *pack) {
     if (pack->process_count) qsort(pack->process, pack->process_count, sizeof *pack->process, by_start);
     for (size_t i = 0; i < pack->process_count; i++) {
         struct pack_process *process = &pack->process[i];
@@ -111,8 +103,7 @@ static void number_processes(struct pack *pack)
 
 // Calls a function for each process while its spill is open. Where it cannot be opened any more, the function counts
 // what it cannot read.
-static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct pack_process *))
-{
+static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct pack_process *)) {
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
         struct spill *spill = &pack->process[i].spill;
@@ -124,14 +115,12 @@ static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct p
     return code;
 }
 
-uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid)
-{
+uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid) {
     if (!host[0]) host = pack->host;
     return hash_bytes(pid, host, strlen(host));
 }
 
-static int count_processes(struct pack *pack)
-{
+static int count_processes(struct pack *pack) {
     struct lookup seen = {0};
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
@@ -146,8 +135,7 @@ static int count_processes(struct pack *pack)
 }
 
 // Only this machine's mounts are known: a job of another machine gets none.
-static int find_mounts(struct pack *pack)
-{
+static int find_mounts(struct pack *pack) {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     if (!host[0] || strcmp(host, pack->host)) return 0;
@@ -160,8 +148,7 @@ static int find_mounts(struct pack *pack)
 }
 
 // Reads everything that must be known before the first byte is written.
-static int prepare(struct pack *pack)
-{
+static int prepare(struct pack *pack) {
     number_processes(pack);
     FORWARD(pack_load_job(pack));
     // The user may have named any directory by mistake.
@@ -173,8 +160,7 @@ static int prepare(struct pack *pack)
     return count_processes(pack);
 }
 
-static int write_log(struct pack *pack)
-{
+static int write_log(struct pack *pack) {
     pack_write_job(pack);
     file_table_write(&pack->files, &pack->writer);
     pack_write_unique(pack, &pack->datatypes, RECORD_DATATYPE);
@@ -189,8 +175,7 @@ static int write_log(struct pack *pack)
     return 0;
 }
 
-static struct log_header new_header(const struct pack *pack)
-{
+static struct log_header new_header(const struct pack *pack) {
     struct log_header header = {
         .version = LOG_VERSION,
         .min_reader = LOG_MIN_READER,
@@ -205,8 +190,7 @@ static struct log_header new_header(const struct pack *pack)
     return header;
 }
 
-static void free_pack(struct pack *pack)
-{
+static void free_pack(struct pack *pack) {
     log_writer_abandon(&pack->writer);
     for (size_t i = 0; i < pack->process_count; i++) free_process(&pack->process[i]);
     free(pack->process);
@@ -222,8 +206,7 @@ static void free_pack(struct pack *pack)
     if (pack->dir_fd >= 0) close(pack->dir_fd);
 }
 
-static int pack_all(struct pack *pack, const char *log_path)
-{
+static int pack_all(struct pack *pack, const char *log_path) {
     pack->call_written = calloc(call_table_len, sizeof *pack->call_written);
     RETURN_IF(!pack->call_written, -ENOMEM);
     FORWARD(prepare(pack));
@@ -236,8 +219,7 @@ static int pack_all(struct pack *pack, const char *log_path)
 }
 
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
-                   const struct pack_options *options, struct pack_result *result)
-{
+                   const struct pack_options *options, struct pack_result *result) {
     struct pack pack = {.job = job, .options = options, .writer.fd = -1};
     pack.dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(pack.dir_fd < 0, -errno);
@@ -248,23 +230,20 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
     return code;
 }
 
-int pack_check_name(const char *log_path, bool replace, struct problem *problem)
-{
+int pack_check_name(const char *log_path, bool replace, struct problem *problem) {
     if (log_writer_may_replace(log_path, replace) != ERR_EXISTS) return 0; // other errors show later, with more to say
     return problem_set(problem, ERR_EXISTS, log_path,
                        replace ? "not a regular file" : "is there already; --force overwrites it");
 }
 
-static void remove_files(int dir_fd)
-{
+static void remove_files(int dir_fd) {
     const struct dirent *entry;
     DIR *dir = open_entries(dir_fd);
     while (dir && (entry = readdir(dir))) unlinkat(dir_fd, entry->d_name, 0);
     if (dir) closedir(dir);
 }
 
-int pack_remove_directory(const char *spill_dir)
-{
+int pack_remove_directory(const char *spill_dir) {
     int dir_fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     RETURN_IF(dir_fd < 0, -errno);
     // A process that outlives the job may make another file while the first ones are removed.

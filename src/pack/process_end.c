@@ -8,8 +8,7 @@
 
 #define NS_PER_SECOND INT64_C(1000000000)
 
-static void read_own_end(struct pack_process *process)
-{
+static void read_own_end(struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     uint32_t exit = header->exit;
     bool ended = exit == EXIT_CLEAN || exit == EXIT_UNDERSCORE || exit == EXIT_EXEC || exit == EXIT_SIGNAL;
@@ -25,8 +24,7 @@ static void read_own_end(struct pack_process *process)
 }
 
 // A process that ends by itself notes how, but not its exit status, and it can still be killed while it does so.
-static void apply_status(struct pack_process *process, int status)
-{
+static void apply_status(struct pack_process *process, int status) {
     if (process->exit != EXIT_UNKNOWN && process->exit != EXIT_CLEAN) return;
     if (WIFSIGNALED(status)) {
         process->exit = EXIT_SIGNAL;
@@ -37,8 +35,7 @@ static void apply_status(struct pack_process *process, int status)
     }
 }
 
-static void apply_reaped(struct pack_process *process, const struct pack_child *child)
-{
+static void apply_reaped(struct pack_process *process, const struct pack_child *child) {
     const struct spill_header *header = &process->spill.header;
     apply_status(process, child->status);
     if (!process->end_known) {
@@ -55,8 +52,7 @@ static void apply_reaped(struct pack_process *process, const struct pack_child *
 }
 
 // Pids are reused: the process is the last one with this pid that began before the moment.
-static struct pack_process *find_before(struct pack *pack, const struct lookup *last, uint32_t pid, uint64_t mono_ns)
-{
+static struct pack_process *find_before(struct pack *pack, const struct lookup *last, uint32_t pid, uint64_t mono_ns) {
     uint32_t place = lookup_find(last, pack_process_key(pack, pack->host, pid));
     while (place != LOOKUP_NONE) {
         struct pack_process *process = &pack->process[place];
@@ -66,8 +62,7 @@ static struct pack_process *find_before(struct pack *pack, const struct lookup *
     return NULL;
 }
 
-static void apply_child_end(struct pack *pack, const struct lookup *last, const struct pack_child_end *end)
-{
+static void apply_child_end(struct pack *pack, const struct lookup *last, const struct pack_child_end *end) {
     const struct pack_process *parent = &pack->process[end->parent - 1];
     uint32_t place = lookup_find(last, pack_process_key(pack, parent->host, end->pid));
     for (; place != LOOKUP_NONE; place = pack->process[place].same_pid) {
@@ -79,8 +74,7 @@ static void apply_child_end(struct pack *pack, const struct lookup *last, const 
 }
 
 // Whether the process is still there, and its pid was not given to a younger one.
-static bool is_running(const struct pack_process *process)
-{
+static bool is_running(const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     struct process_stat stat;
     if (!process->is_local || (int64_t)header->start.mono_ns < 0) return false;
@@ -92,8 +86,7 @@ static bool is_running(const struct pack_process *process)
 
 // What the kernel counted before this image was recorded (the loader's reading, without the bytes of an earlier image
 // of the same process), and what the recorder itself read later.
-static void set_load_chars(struct pack *pack, struct pack_process *process)
-{
+static void set_load_chars(struct pack *pack, struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     if (!(header->chars_known & 1)) return;
     const struct pack_process *before = process->same_pid == LOOKUP_NONE ? NULL : &pack->process[process->same_pid];
@@ -106,8 +99,7 @@ static void set_load_chars(struct pack *pack, struct pack_process *process)
     process->load_chars[0] += header->own_chars;
 }
 
-static void apply_what_others_saw(struct pack *pack, const struct lookup *last)
-{
+static void apply_what_others_saw(struct pack *pack, const struct lookup *last) {
     for (size_t i = 0; pack->job && i < pack->job->child_count; i++) {
         const struct pack_child *child = &pack->job->children[i];
         struct pack_process *process = find_before(pack, last, child->pid, child->mono_ns);
@@ -122,8 +114,7 @@ static void apply_what_others_saw(struct pack *pack, const struct lookup *last)
     }
 }
 
-int pack_find_ends(struct pack *pack)
-{
+int pack_find_ends(struct pack *pack) {
     struct lookup last = {0}; // pack_process_key -> place
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {

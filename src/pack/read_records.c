@@ -15,8 +15,7 @@ enum {
 };
 
 // Keys that the packer writes itself. All others, known or not, go from the spill into the log as they are.
-static bool is_written_by_packer(unsigned key)
-{
+static bool is_written_by_packer(unsigned key) {
     switch (key) {
     case PROCESS_HOST:
     case PROCESS_EXE:
@@ -30,8 +29,7 @@ static bool is_written_by_packer(unsigned key)
     }
 }
 
-static int read_process(struct pack_process *process, struct fields_in body)
-{
+static int read_process(struct pack_process *process, struct fields_in body) {
     struct field field;
     const uint8_t *from = body.at;
     int more;
@@ -54,16 +52,14 @@ static int read_process(struct pack_process *process, struct fields_in body)
     return more;
 }
 
-static int read_file(struct pack *pack, struct pack_process *process, struct fields_in body)
-{
+static int read_file(struct pack *pack, struct pack_process *process, struct fields_in body) {
     struct pack_link link;
     FORWARD(file_table_add(&pack->files, body, &link.local, &link.global));
     return bytes_append(&process->files, &link, sizeof link);
 }
 
 // A form that readers reject must not get into the log.
-static int check_datatype(struct fields_in body)
-{
+static int check_datatype(struct fields_in body) {
     struct field f[DATATYPE_FORM + 1];
     struct datatype type = {0};
     FORWARD(fields_by_key(body, f, DATATYPE_FORM + 1));
@@ -72,8 +68,7 @@ static int check_datatype(struct fields_in body)
     return code;
 }
 
-int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *local, uint32_t *global)
-{
+int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *local, uint32_t *global) {
     enum { KEY_ID = 1 };
     struct bytes rest = {0}; // the fields without the number
     struct field field;
@@ -89,22 +84,19 @@ int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *loc
     return code;
 }
 
-static int read_unique(struct intern *records, struct bytes *links, struct fields_in body)
-{
+static int read_unique(struct intern *records, struct bytes *links, struct fields_in body) {
     struct pack_link link;
     FORWARD(pack_add_unique(records, body, &link.local, &link.global));
     return bytes_append(links, &link, sizeof link);
 }
 
-static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body)
-{
+static int read_datatype(struct pack *pack, struct pack_process *process, struct fields_in body) {
     FORWARD(check_datatype(body));
     return read_unique(&pack->datatypes, &process->datatypes, body);
 }
 
 static int read_module(struct pack *pack, const struct pack_process *process, struct lookup *modules,
-                       struct fields_in body)
-{
+                       struct fields_in body) {
     struct field f[MODULE_PATH + 1];
     const struct field *path = &f[MODULE_PATH];
     FORWARD(fields_by_key(body, f, MODULE_PATH + 1));
@@ -118,8 +110,7 @@ static int read_module(struct pack *pack, const struct pack_process *process, st
     return lookup_set(modules, f[MODULE_ID].number, (uint32_t)module);
 }
 
-static int read_callsite(struct pack_process *process, const struct lookup *modules, struct fields_in body)
-{
+static int read_callsite(struct pack_process *process, const struct lookup *modules, struct fields_in body) {
     struct field f[CALLSITE_ADDRESS + 1];
     FORWARD(fields_by_key(body, f, CALLSITE_ADDRESS + 1));
     uint32_t module = lookup_find(modules, f[CALLSITE_MODULE].number);
@@ -128,8 +119,7 @@ static int read_callsite(struct pack_process *process, const struct lookup *modu
     return bytes_append(&process->sites, &site, sizeof site);
 }
 
-static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body)
-{
+static int read_child_end(struct pack *pack, const struct pack_process *process, struct fields_in body) {
     struct field f[CHILD_END_STATUS + 1];
     FORWARD(fields_by_key(body, f, CHILD_END_STATUS + 1));
     RETURN_IF(pack->child_end_count >= MAX_CHILD_ENDS, ERR_LIMIT);
@@ -142,8 +132,7 @@ static int read_child_end(struct pack *pack, const struct pack_process *process,
 }
 
 static int read_record(struct pack *pack, struct pack_process *process, struct lookup *modules, unsigned kind,
-                       struct fields_in body)
-{
+                       struct fields_in body) {
     switch (kind) {
     case RECORD_PROCESS: return read_process(process, body);
     case RECORD_FILE: return read_file(pack, process, body);
@@ -157,13 +146,9 @@ static int read_record(struct pack *pack, struct pack_process *process, struct l
 }
 
 // A bad record is a loss; only an error of the packer itself ends the work.
-static bool is_fatal(int code)
-{
-    return code == -ENOMEM;
-}
+static bool is_fatal(int code) { return code == -ENOMEM; }
 
-static int read_piece(struct pack *pack, struct pack_process *process, struct lookup *modules)
-{
+static int read_piece(struct pack *pack, struct pack_process *process, struct lookup *modules) {
     struct fields_in records = fields_of(&pack->payload);
     struct fields_in body;
     unsigned kind;
@@ -182,8 +167,7 @@ static int read_piece(struct pack *pack, struct pack_process *process, struct lo
     }
 }
 
-int pack_read_records(struct pack *pack, struct pack_process *process)
-{
+int pack_read_records(struct pack *pack, struct pack_process *process) {
     struct spill *spill = &process->spill;
     struct lookup modules = {0};
     int code = spill_read_records_again(spill);

@@ -14,8 +14,7 @@
 // hole.
 enum { MAX_SEARCH_BYTES = 64 << 20 };
 
-static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len)
-{
+static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t len) {
     RETURN_IF(offset > spill->len || len > spill->len - offset, ERR_TRUNCATED);
     uint8_t *at = out;
     while (len > 0) {
@@ -30,8 +29,7 @@ static int read_at(const struct spill *spill, uint64_t offset, void *out, size_t
     return 0;
 }
 
-static int read_header(struct spill *spill)
-{
+static int read_header(struct spill *spill) {
     struct spill_header *header = &spill->header;
     RETURN_IF(spill->len == 0, ERR_NOTHING);
     FORWARD(read_at(spill, 0, header, sizeof *header));
@@ -43,8 +41,7 @@ static int read_header(struct spill *spill)
     return 0;
 }
 
-static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
-{
+static void add_tally(struct spill_tally *sum, const struct spill_tally *more) {
     for (unsigned is_write = 0; is_write < 2; is_write++) {
         for (unsigned i = 0; i < LEFT_OUT_COUNT; i++) sum->left_out[is_write][i] += more->left_out[is_write][i];
         sum->stdio_kernel[is_write] += more->stdio_kernel[is_write];
@@ -58,8 +55,7 @@ static void add_tally(struct spill_tally *sum, const struct spill_tally *more)
     sum->io_units += more->io_units;
 }
 
-static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk *chunk)
-{
+static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk *chunk) {
     uint64_t payload = at + SPILL_CHUNK_HEADER_BYTES;
     uint32_t used = chunk->used;
     if (used > spill->len - payload) {
@@ -71,15 +67,13 @@ static int add_piece(struct spill *spill, uint64_t at, const struct spill_chunk 
     return 0;
 }
 
-static bool chunk_is_sound(const struct spill_chunk *chunk)
-{
+static bool chunk_is_sound(const struct spill_chunk *chunk) {
     return chunk->magic == SPILL_CHUNK_MAGIC && chunk->bytes >= SPILL_CHUNK_HEADER_BYTES &&
            chunk->used <= chunk->bytes - SPILL_CHUNK_HEADER_BYTES && chunk->used <= LOG_BLOCK_MAX_RAW;
 }
 
 // `records_only` is for the second look (spill_read_records_again): damage and tallies were counted in the first.
-static int walk(struct spill *spill, bool records_only)
-{
+static int walk(struct spill *spill, bool records_only) {
     uint64_t next = spill->header.next;
     uint64_t end = next < spill->len ? next : spill->len;
     uint64_t searched = 0;
@@ -107,8 +101,7 @@ static int walk(struct spill *spill, bool records_only)
     return 0;
 }
 
-int spill_read_file(int fd, struct spill *spill)
-{
+int spill_read_file(int fd, struct spill *spill) {
     *spill = (struct spill){.fd = fd};
     struct stat status;
     RETURN_IF(fstat(fd, &status), -errno);
@@ -117,8 +110,7 @@ int spill_read_file(int fd, struct spill *spill)
     return walk(spill, false);
 }
 
-int spill_read_records_again(struct spill *spill)
-{
+int spill_read_records_again(struct spill *spill) {
     size_t kept = 0;
     for (size_t i = 0; i < spill->count; i++) {
         if (spill->piece[i].chunk.kind == CHUNK_EVENTS) spill->piece[kept++] = spill->piece[i];
@@ -136,8 +128,7 @@ int spill_read_records_again(struct spill *spill)
     return code;
 }
 
-int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out)
-{
+int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out) {
     out->len = 0;
     RETURN_IF(!bytes_reserve(out, piece->chunk.used ? piece->chunk.used : 1), -ENOMEM);
     FORWARD(read_at(spill, piece->offset, out->data, piece->chunk.used));
@@ -145,8 +136,7 @@ int spill_read_payload(const struct spill *spill, const struct spill_piece *piec
     return 0;
 }
 
-void spill_read_free(struct spill *spill)
-{
+void spill_read_free(struct spill *spill) {
     free(spill->piece);
     spill->piece = NULL;
     spill->count = 0;

@@ -19,20 +19,15 @@ struct chunk_facts {
     struct log_summary summary;
 };
 
-static const struct call_info *call_of(uint32_t id)
-{
+static const struct call_info *call_of(uint32_t id) {
     static const struct call_info unknown = {0};
     return id < call_table_len ? &call_table[id] : &unknown;
 }
 
 // Higher layers count the same bytes again.
-static bool is_lowest(unsigned layer)
-{
-    return layer == LAYER_POSIX || layer == LAYER_STDIO;
-}
+static bool is_lowest(unsigned layer) { return layer == LAYER_POSIX || layer == LAYER_STDIO; }
 
-static void add_event(struct chunk_facts *facts, const struct stream_event *event)
-{
+static void add_event(struct chunk_facts *facts, const struct stream_event *event) {
     const struct call_info *call = call_of(event->call);
     unsigned class = call->class < CLASS_COUNT ? call->class : CLASS_NONE;
     uint64_t end = event->start + event->duration;
@@ -50,14 +45,12 @@ static void add_event(struct chunk_facts *facts, const struct stream_event *even
 }
 
 // A call's record comes before its first event, so that a log that is cut off has the names.
-static void write_call_once(struct pack *pack, uint32_t id)
-{
+static void write_call_once(struct pack *pack, uint32_t id) {
     if (id < call_table_len && !pack->call_written[id] && call_table[id].name) pack_write_call(pack, id);
 }
 
 // Only good events go into the log: a damaged chunk ends before the first bad one.
-static void decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts)
-{
+static void decode_chunk(struct pack *pack, const struct spill_piece *piece, struct chunk_facts *facts) {
     const struct bytes *payload = &pack->payload;
     struct stream_start start = {
         .stream = piece->chunk.stream,
@@ -84,14 +77,12 @@ static void decode_chunk(struct pack *pack, const struct spill_piece *piece, str
     facts->has_comm = decoder.comm_mask || decoder.tick != piece->chunk.tick;
 }
 
-static uint64_t to_ns(const struct clock_map *clock, uint64_t units)
-{
+static uint64_t to_ns(const struct clock_map *clock, uint64_t units) {
     int64_t ns = clock_map_ns(clock, units);
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void durations_to_ns(struct log_summary *summary, const struct clock_map *clock)
-{
+static void durations_to_ns(struct log_summary *summary, const struct clock_map *clock) {
     double rate = (double)clock->span_ns / (double)clock->span_units;
     for (unsigned class = 0; class < CLASS_COUNT; class ++) {
         double ns = (double)summary->duration_ns[class] * rate;
@@ -99,8 +90,7 @@ static void durations_to_ns(struct log_summary *summary, const struct clock_map 
     }
 }
 
-static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
-{
+static int write_chunk(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {
     struct chunk_facts facts;
     decode_chunk(pack, piece, &facts);
     if (facts.good_bytes < pack->payload.len) process->damaged_bytes += pack->payload.len - facts.good_bytes;
@@ -131,8 +121,7 @@ static int write_chunk(struct pack *pack, struct pack_process *process, const st
     return log_writer_block(&pack->writer, &block, pack->payload.data, facts.good_bytes, &facts.summary);
 }
 
-static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece)
-{
+static int write_counters(struct pack *pack, struct pack_process *process, const struct spill_piece *piece) {
     (void)piece;
     struct spill_counters entry;
     const struct bytes *payload = &pack->payload;
@@ -154,8 +143,8 @@ static int write_counters(struct pack *pack, struct pack_process *process, const
 
 typedef int write_piece(struct pack *pack, struct pack_process *process, const struct spill_piece *piece);
 
-static int write_pieces(struct pack *pack, struct pack_process *process, enum spill_chunk_kind kind, write_piece *write)
-{
+static int write_pieces(struct pack *pack, struct pack_process *process, enum spill_chunk_kind kind,
+                        write_piece *write) {
     const struct pack_options *options = pack->options;
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
@@ -175,13 +164,11 @@ static int write_pieces(struct pack *pack, struct pack_process *process, enum sp
     return 0;
 }
 
-int pack_write_events(struct pack *pack, struct pack_process *process)
-{
+int pack_write_events(struct pack *pack, struct pack_process *process) {
     return write_pieces(pack, process, CHUNK_EVENTS, write_chunk);
 }
 
-int pack_write_counters(struct pack *pack, struct pack_process *process)
-{
+int pack_write_counters(struct pack *pack, struct pack_process *process) {
     FORWARD(write_pieces(pack, process, CHUNK_COUNTERS, write_counters));
     uint64_t damaged = process->damaged_bytes + process->spill.damaged_bytes;
     if (damaged) pack_write_loss(pack, process, LOSS_DAMAGED, 0, damaged);

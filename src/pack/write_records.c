@@ -6,8 +6,7 @@
 
 enum { CALL_ROOM = 128, PROCESS_ROOM = 768, SMALL_ROOM = 64, SITE_ROOM = 1024, LOSS_REASONS = 16 };
 
-void pack_write_call(struct pack *pack, uint32_t id)
-{
+void pack_write_call(struct pack *pack, uint32_t id) {
     const struct call_info *call = &call_table[id];
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_CALL, CALL_ROOM);
     fields_number(out, CALL_ID, id);
@@ -20,8 +19,7 @@ void pack_write_call(struct pack *pack, uint32_t id)
 }
 
 void pack_write_loss(struct pack *pack, const struct pack_process *process, enum loss_reason reason, uint64_t count,
-                     uint64_t bytes)
-{
+                     uint64_t bytes) {
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_LOSS, SMALL_ROOM);
     if (process) fields_number(out, LOSS_PROCESS, process->id);
     fields_number(out, LOSS_REASON, reason);
@@ -30,8 +28,7 @@ void pack_write_loss(struct pack *pack, const struct pack_process *process, enum
     log_writer_end(&pack->writer);
 }
 
-void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind)
-{
+void pack_write_unique(struct pack *pack, const struct intern *records, unsigned kind) {
     for (uint32_t number = 1; number <= records->count; number++) {
         const uint8_t *body = intern_data(records, number);
         size_t len = intern_len(records, number);
@@ -42,8 +39,7 @@ void pack_write_unique(struct pack *pack, const struct intern *records, unsigned
     }
 }
 
-static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process)
-{
+static void put_times(struct fields_out *out, const struct pack *pack, const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, &header->start));
     if (process->end_known) {
@@ -60,8 +56,7 @@ static void put_times(struct fields_out *out, const struct pack *pack, const str
     fields_number(out, PROCESS_CLOCK_SPAN_NS, process->clock.span_ns);
 }
 
-static void put_chars(struct fields_out *out, const struct pack_process *process)
-{
+static void put_chars(struct fields_out *out, const struct pack_process *process) {
     const struct spill_tally *tally = &process->spill.tally;
     if (process->chars_known) {
         fields_number(out, PROCESS_READ_CHARS, process->chars[0]);
@@ -79,15 +74,13 @@ static void put_chars(struct fields_out *out, const struct pack_process *process
     fields_number(out, PROCESS_STDIO_KERNEL_WRITE, tally->stdio_kernel[1] + process->spill.header.exit_stdio_bytes);
 }
 
-static uint64_t span_ns(const struct pack_process *process, uint64_t units)
-{
+static uint64_t span_ns(const struct pack_process *process, uint64_t units) {
     int64_t ns = clock_map_scale(&process->clock, (int64_t)units);
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
 // What no event says.
-static void put_untraced(struct fields_out *out, const struct pack_process *process)
-{
+static void put_untraced(struct fields_out *out, const struct pack_process *process) {
     const struct spill_tally *tally = &process->spill.tally;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
         const struct stream_comm *comm = &tally->comm[kind];
@@ -102,8 +95,7 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
     fields_number(out, PROCESS_IO_NS, span_ns(process, tally->io_units));
 }
 
-static void write_process_record(struct pack *pack, const struct pack_process *process)
-{
+static void write_process_record(struct pack *pack, const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     // Copied fields do not grow: twice their length is ample room.
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2);
@@ -121,8 +113,8 @@ static void write_process_record(struct pack *pack, const struct pack_process *p
     log_writer_end(&pack->writer);
 }
 
-static void write_links(struct pack *pack, const struct pack_process *process, unsigned kind, const struct bytes *links)
-{
+static void write_links(struct pack *pack, const struct pack_process *process, unsigned kind,
+                        const struct bytes *links) {
     const struct pack_link *link = (const void *)links->data;
     size_t count = links->len / sizeof *link;
     for (size_t i = 0; i < count; i++) {
@@ -134,8 +126,7 @@ static void write_links(struct pack *pack, const struct pack_process *process, u
     }
 }
 
-static int write_sites(struct pack *pack, const struct pack_process *process)
-{
+static int write_sites(struct pack *pack, const struct pack_process *process) {
     const struct pack_site *site = (const void *)process->sites.data;
     size_t count = process->sites.len / sizeof *site;
     for (size_t i = 0; i < count; i++) {
@@ -150,8 +141,7 @@ static int write_sites(struct pack *pack, const struct pack_process *process)
     return 0;
 }
 
-static int write_streams(struct pack *pack, struct pack_process *process)
-{
+static int write_streams(struct pack *pack, struct pack_process *process) {
     for (size_t i = 0; i < process->spill.count; i++) {
         const struct spill_piece *piece = &process->spill.piece[i];
         if (piece->chunk.kind != CHUNK_EVENTS || piece->chunk.used == 0 ||
@@ -167,8 +157,7 @@ static int write_streams(struct pack *pack, struct pack_process *process)
     return 0;
 }
 
-static void write_losses(struct pack *pack, const struct pack_process *process)
-{
+static void write_losses(struct pack *pack, const struct pack_process *process) {
     for (unsigned reason = 1; reason < LOSS_REASONS; reason++) {
         uint64_t count = process->spill.header.lost[reason];
         if (!count) continue;
@@ -177,8 +166,7 @@ static void write_losses(struct pack *pack, const struct pack_process *process)
     }
 }
 
-int pack_write_process(struct pack *pack, struct pack_process *process)
-{
+int pack_write_process(struct pack *pack, struct pack_process *process) {
     write_process_record(pack, process);
     write_links(pack, process, RECORD_PROCESS_FILE, &process->files);
     write_links(pack, process, RECORD_PROCESS_DATATYPE, &process->datatypes);

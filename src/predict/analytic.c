@@ -9,8 +9,7 @@
 
 // How much a point differs from a class; what changes the time most weighs most. Sizes do not count: they are
 // interpolated.
-static double distance(const struct system_point *point, const struct io_class *class)
-{
+static double distance(const struct system_point *point, const struct io_class *class) {
     double sum = fabs(log2(point->np / class->concurrency));
     if (point->mode != class->mode) sum += point->mode == MODE_RANDOM || class->mode == MODE_RANDOM ? 40 : 10;
     if (point->collective != class->collective) sum += 80;
@@ -18,19 +17,15 @@ static double distance(const struct system_point *point, const struct io_class *
     return sum + (point->warm ? 1000 : 0);
 }
 
-static bool is_rested(const struct system_point *point)
-{
-    return point->pause > 0;
-}
+static bool is_rested(const struct system_point *point) { return point->pause > 0; }
 
-static bool is_same_series(const struct system_point *a, const struct system_point *b)
-{
+static bool is_same_series(const struct system_point *a, const struct system_point *b) {
     return a->write == b->write && a->mode == b->mode && a->np == b->np && a->shared == b->shared &&
            a->collective == b->collective && a->warm == b->warm && is_rested(a) == is_rested(b);
 }
 
-static const struct system_point *nearest_point(const struct system *system, const struct io_class *class, bool rested)
-{
+static const struct system_point *nearest_point(const struct system *system, const struct io_class *class,
+                                                bool rested) {
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
@@ -41,8 +36,7 @@ static const struct system_point *nearest_point(const struct system *system, con
 }
 
 static void points_around(const struct system *system, const struct system_point *like, uint64_t size,
-                          const struct system_point **below, const struct system_point **above)
-{
+                          const struct system_point **below, const struct system_point **above) {
     *below = *above = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
@@ -53,15 +47,13 @@ static void points_around(const struct system *system, const struct system_point
 }
 
 // Seconds of one request while all processes make theirs.
-static double request_seconds(const struct system_point *point, double bandwidth)
-{
+static double request_seconds(const struct system_point *point, double bandwidth) {
     return (double)point->size * point->np / bandwidth;
 }
 
 // Between two sizes the time is interpolated linearly. Below the smallest the time is constant, above the largest the
 // bandwidth.
-static double seconds_of(const struct estimate *e, uint64_t size, double (*bandwidth)(const struct system_point *))
-{
+static double seconds_of(const struct estimate *e, uint64_t size, double (*bandwidth)(const struct system_point *)) {
     if (!e->below) return request_seconds(e->above, bandwidth(e->above));
     if (!e->above) return request_seconds(e->below, bandwidth(e->below)) * (double)size / (double)e->below->size;
     double from = request_seconds(e->below, bandwidth(e->below)), to = request_seconds(e->above, bandwidth(e->above));
@@ -70,26 +62,16 @@ static double seconds_of(const struct estimate *e, uint64_t size, double (*bandw
     return from + (to - from) * share;
 }
 
-static double middle_of(const struct system_point *point)
-{
-    return point->bandwidth;
-}
+static double middle_of(const struct system_point *point) { return point->bandwidth; }
 
-static double low_of(const struct system_point *point)
-{
-    return point->low > 0 ? point->low : point->bandwidth;
-}
+static double low_of(const struct system_point *point) { return point->low > 0 ? point->low : point->bandwidth; }
 
-static double high_of(const struct system_point *point)
-{
-    return point->high > 0 ? point->high : point->bandwidth;
-}
+static double high_of(const struct system_point *point) { return point->high > 0 ? point->high : point->bandwidth; }
 
 // What fraction of its time a request takes after a pause as long as the request: storage may go on writing, or read
 // ahead, during the pause. 1 where there are no points with pauses.
 static double share_of_rested(const struct system *system, const struct io_class *class,
-                              const struct system_point **rested)
-{
+                              const struct system_point **rested) {
     const struct system_point *like = *rested = nearest_point(system, class, true);
     struct estimate busy = {0}, after = {0};
     if (!like) return 1;
@@ -102,8 +84,7 @@ static double share_of_rested(const struct system *system, const struct io_class
     return fmin(seconds_of(&after, class->size, middle_of) / seconds_of(&busy, class->size, middle_of), 1);
 }
 
-static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class)
-{
+static void say_reason(struct estimate *e, const struct system_point *like, const struct io_class *class) {
     e->reason = like->warm                                      ? "only points of the page cache"
                 : like->collective != class->collective         ? "no points of collective calls"
                 : like->mode != class->mode                     ? "no points of this access mode"
@@ -115,8 +96,7 @@ static void say_reason(struct estimate *e, const struct system_point *like, cons
     e->extrapolated = e->reason != NULL;
 }
 
-int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate)
-{
+int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate) {
     *estimate = (struct estimate){0};
     const struct system_point *like = nearest_point(system, class, false);
     RETURN_IF(!like, ERR_NOTHING);
@@ -137,8 +117,7 @@ int analytic_estimate(const struct system *system, const struct io_class *class,
 
 // --- the method
 
-void analytic_point_text(const struct system_point *point, char out[128])
-{
+void analytic_point_text(const struct system_point *point, char out[128]) {
     unsigned shift = point->size >= 1 << 20 ? 20 : point->size >= 1 << 10 ? 10 : 0;
     snprintf(out, 128, "%s %g %s %s, %u process%s%s%s%s", point->write ? "write" : "read",
              (double)point->size / (1 << shift),
@@ -150,16 +129,14 @@ void analytic_point_text(const struct system_point *point, char out[128])
 }
 
 // Returns the separator for the next point.
-static const char *print_point(FILE *out, const char *separator, const struct system_point *point)
-{
+static const char *print_point(FILE *out, const char *separator, const struct system_point *point) {
     char text[128];
     analytic_point_text(point, text);
     fprintf(out, "%s%s", separator, text);
     return "; ";
 }
 
-static void add_interval(struct interval *sum, const struct interval *more)
-{
+static void add_interval(struct interval *sum, const struct interval *more) {
     sum->middle += more->middle;
     sum->low += more->low;
     sum->high += more->high;
@@ -167,8 +144,7 @@ static void add_interval(struct interval *sum, const struct interval *more)
 
 // The time of a phase, and the points that it is from.
 static int conclude_phase(const struct predicting *p, const struct system *system, uint32_t family,
-                          struct predicted_phase *phase)
-{
+                          struct predicted_phase *phase) {
     const char *separator = "";
     size_t length = 0;
     FILE *out = open_memstream(&phase->points, &length);
@@ -189,8 +165,7 @@ static int conclude_phase(const struct predicting *p, const struct system *syste
     return fclose(out) ? -ENOMEM : 0;
 }
 
-static int conclude(const struct predicting *p, const struct predict_target *target, struct predicted_target *to)
-{
+static int conclude(const struct predicting *p, const struct predict_target *target, struct predicted_target *to) {
     size_t extrapolated = 0;
     for (size_t i = 0; i < p->phases; i++) {
         if (!to->phase[i].predicted) continue;

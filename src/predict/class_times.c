@@ -9,8 +9,7 @@
 
 // Benchmarks of the classes with this number of processes, in the order of classes. Returns how many.
 static size_t list_benchmarks(const struct predicting *p, uint32_t np, uint64_t most_requests,
-                              struct benchmark *benchmark)
-{
+                              struct benchmark *benchmark) {
     size_t count = 0;
     for (size_t i = 0; i < p->classes.count; i++) {
         const struct io_class *class = &p->classes.item[i];
@@ -27,8 +26,7 @@ static size_t list_benchmarks(const struct predicting *p, uint32_t np, uint64_t 
 }
 
 static int run_benchmarks(const struct predicting *p, const struct predict_target *target, uint32_t np,
-                          const struct benchmark *benchmark, size_t count, double *value)
-{
+                          const struct benchmark *benchmark, size_t count, double *value) {
     struct model model;
     struct replay_result result;
     size_t at = 0;
@@ -47,8 +45,7 @@ static int run_benchmarks(const struct predicting *p, const struct predict_targe
     return code;
 }
 
-static bool is_first_with_np(const struct predicting *p, size_t class)
-{
+static bool is_first_with_np(const struct predicting *p, size_t class) {
     for (size_t i = 0; i < class; i++) {
         if (p->classes.item[i].np == p->classes.item[class].np) return false;
     }
@@ -56,8 +53,7 @@ static bool is_first_with_np(const struct predicting *p, size_t class)
 }
 
 int class_times_run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
-                    double *value)
-{
+                    double *value) {
     struct benchmark *benchmark = malloc((p->classes.count + 1) * sizeof *benchmark);
     int code = benchmark ? 0 : -ENOMEM;
     for (size_t i = 0; i < p->classes.count && !code; i++) {
@@ -70,8 +66,7 @@ int class_times_run(const struct predictor *self, const struct predicting *p, co
     return code;
 }
 
-double class_times_of_phase(const struct predicting *p, struct predict_run run, size_t phase)
-{
+double class_times_of_phase(const struct predicting *p, struct predict_run run, size_t phase) {
     double sum = 0;
     for (size_t i = 0; i < p->classes.count; i++) {
         const struct io_class *class = &p->classes.item[i];

@@ -8,21 +8,18 @@
 #include "base/err.h"
 
 // An access mode that follows no rule is closest to random.
-static enum system_mode mode_of(const char *name)
-{
+static enum system_mode mode_of(const char *name) {
     enum system_mode mode;
     if (!strcmp(name, "single")) return MODE_SEQUENTIAL;
     return system_mode_of(name, &mode) ? mode : MODE_RANDOM;
 }
 
-static uint64_t size_of(const struct op_summary *row)
-{
+static uint64_t size_of(const struct op_summary *row) {
     uint64_t size = op_summary_size(row);
     return size ? size : 1;
 }
 
-static void add_pauses(const struct model_items *items, double *seconds, double *count)
-{
+static void add_pauses(const struct model_items *items, double *seconds, double *count) {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         if (item->type == LOOPS_LOOP) add_pauses(&item->body, seconds, count);
@@ -34,22 +31,17 @@ static void add_pauses(const struct model_items *items, double *seconds, double 
 
 // From medians: a long pause before a phase gives the storage time before its first request only. Calls for names
 // between two requests count as pauses, because they do not use what moves data.
-static double pause_of(const struct model_family *family)
-{
+static double pause_of(const struct model_family *family) {
     double seconds = 0, requests = 0, others = 0;
     for (size_t i = 0; i < family->parts; i++) add_pauses(&family->part[i].items, &seconds, &requests);
     for (size_t i = 0; i < family->others; i++) add_pauses(&family->other[i].items, &seconds, &others);
     return requests > 0 ? seconds / requests : 0;
 }
 
-static bool transfers(const struct op_summary *row)
-{
-    return row->bytes > 0;
-}
+static bool transfers(const struct op_summary *row) { return row->bytes > 0; }
 
 // In how many processes each thread transfers something, by its number.
-static size_t *count_ranks(uint32_t threads, const struct op_summary *rows, size_t count)
-{
+static size_t *count_ranks(uint32_t threads, const struct op_summary *rows, size_t count) {
     size_t *ranks = calloc(threads + 1u, sizeof *ranks);
     for (size_t i = 0; ranks && i < count; i++) {
         const struct model_part *part = rows[i].part;
@@ -59,15 +51,13 @@ static size_t *count_ranks(uint32_t threads, const struct op_summary *rows, size
 }
 
 // The threads of a process transfer at the same time, each thread one request after the other.
-static double concurrency_of(const struct op_summary *row, const size_t *ranks, uint32_t threads)
-{
+static double concurrency_of(const struct op_summary *row, const size_t *ranks, uint32_t threads) {
     double sum = (double)row->part->ranks;
     for (uint32_t i = 0; i < threads; i++) sum += i == row->part->thread ? 0 : (double)ranks[i];
     return sum;
 }
 
-static int add_family(struct io_classes *classes, const struct model *model, uint32_t number)
-{
+static int add_family(struct io_classes *classes, const struct model *model, uint32_t number) {
     const struct model_family *family = &model->family[number];
     uint32_t threads = model_threads(model, family->program);
     struct op_summary *rows = NULL;
@@ -99,8 +89,7 @@ static int add_family(struct io_classes *classes, const struct model *model, uin
     return code;
 }
 
-int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes)
-{
+int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes) {
     *classes = (struct io_classes){0};
     for (uint32_t i = 0; i < model->families; i++) {
         if (model->family[i].program == program) FORWARD(add_family(classes, model, i));

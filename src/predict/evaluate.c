@@ -10,8 +10,7 @@
 #include "replay/replay.h"
 
 int evaluate_start(struct evaluation *e, const struct prediction *prediction, const char *target, const char *method,
-                   size_t most_logs)
-{
+                   size_t most_logs) {
     *e = (struct evaluation){0};
     for (size_t i = 0; i < prediction->targets && !e->target; i++) {
         const struct predicted_target *at = &prediction->target[i];
@@ -33,8 +32,7 @@ int evaluate_start(struct evaluation *e, const struct prediction *prediction, co
 
 // --- logs
 
-static int add_bytes(const struct model *model, const struct model_phase *from, struct evaluated_phase *phase)
-{
+static int add_bytes(const struct model *model, const struct model_phase *from, struct evaluated_phase *phase) {
     struct op_summary *row = NULL;
     size_t count = 0;
     FORWARD(model_summarise_ops(model, &model->family[from->family], &row, &count));
@@ -44,8 +42,7 @@ static int add_bytes(const struct model *model, const struct model_phase *from, 
     return 0;
 }
 
-int evaluate_add(struct evaluation *e, const struct model *model, const char *name, struct problem *problem)
-{
+int evaluate_add(struct evaluation *e, const struct model *model, const char *name, struct problem *problem) {
     if (!model->phases) return problem_code(problem, ERR_NOTHING, name);
     const struct model_program *program = &model->program[replay_main_program(model)];
     if (program->end - program->first != e->phases)
@@ -63,15 +60,13 @@ int evaluate_add(struct evaluation *e, const struct model *model, const char *na
 
 // --- numbers
 
-double evaluate_error_pct(double predicted, double measured)
-{
+double evaluate_error_pct(double predicted, double measured) {
     return measured > 0 ? 100 * (predicted - measured) / measured : NAN;
 }
 
 // The time that the bytes of a phase would take at the peak, read and written each at its own, as part of the measured
 // time.
-static double usage_pct(const struct evaluated_phase *phase, const struct system *system)
-{
+static double usage_pct(const struct evaluated_phase *phase, const struct system *system) {
     double least = 0;
     if (!system || phase->measured <= 0) return NAN;
     if ((phase->read_bytes > 0 && system->peak_read <= 0) || (phase->write_bytes > 0 && system->peak_write <= 0))
@@ -81,8 +76,7 @@ static double usage_pct(const struct evaluated_phase *phase, const struct system
     return 100 * least / phase->measured;
 }
 
-void evaluate_finish(struct evaluation *e, const struct system *system)
-{
+void evaluate_finish(struct evaluation *e, const struct system *system) {
     for (size_t i = 0; i < e->phases; i++) {
         e->phase[i].measured = statistics_median(e->phase[i].seconds, e->logs).middle;
         e->phase[i].usage_pct = usage_pct(&e->phase[i], system);
@@ -93,8 +87,7 @@ void evaluate_finish(struct evaluation *e, const struct system *system)
         e->inside += e->total[i] >= e->target->total.low && e->total[i] <= e->target->total.high;
 }
 
-void evaluate_free(struct evaluation *e)
-{
+void evaluate_free(struct evaluation *e) {
     for (size_t i = 0; i < e->phases; i++) free(e->phase[i].seconds);
     free(e->phase);
     free(e->total);

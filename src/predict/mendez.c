@@ -2,8 +2,8 @@
 // makes it.
 #include "predict/class_times.h"
 
-static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
-{
+static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there,
+                            size_t phase) {
     (void)there;
     return class_times_of_phase(p, here, phase);
 }

@@ -2,8 +2,8 @@
 // where it was recorded.
 #include "predict/class_times.h"
 
-static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
-{
+static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there,
+                            size_t phase) {
     double recorded = (double)p->model->phase[p->first + phase].duration_ns / 1e9;
     double on_reference = class_times_of_phase(p, there, phase);
     return on_reference > 0 ? class_times_of_phase(p, here, phase) / on_reference * recorded : 0;

@@ -24,8 +24,7 @@ static const double NOISE_LIMIT = 0.10; // of the runs' variation: above it a ta
 
 // --- methods
 
-static int fail_method(struct problem *problem, const char *name)
-{
+static int fail_method(struct problem *problem, const char *name) {
     char names[256] = "";
     for (unsigned i = 0; i < PREDICTOR_COUNT; i++) {
         size_t length = strlen(names);
@@ -34,8 +33,7 @@ static int fail_method(struct problem *problem, const char *name)
     return problem_set(problem, ERR_USAGE, name, "not one of %s", names);
 }
 
-static int choose_methods(struct predicting *p)
-{
+static int choose_methods(struct predicting *p) {
     const char *methods = p->settings->methods;
     for (unsigned i = 0; i < PREDICTOR_COUNT && !methods; i++) p->method[i] = predictors[i]->is_default;
     for (const char *at = methods; at && *at;) {
@@ -58,15 +56,13 @@ static int choose_methods(struct predicting *p)
     return 0;
 }
 
-static bool is_for(const struct predictor *predictor, const struct predict_target *target)
-{
+static bool is_for(const struct predictor *predictor, const struct predict_target *target) {
     return target->is_directory ? predictor->run != NULL : predictor->for_profiles;
 }
 
 // Whether the methods can do their work: profiles have points for each class of transfers, and the program a time
 // where a method needs it.
-static int check_methods(const struct predicting *p, const char *name)
-{
+static int check_methods(const struct predicting *p, const char *name) {
     double recorded = 0;
     for (size_t i = 0; i <= p->targets; i++) {
         const struct predict_target *target = i < p->targets ? &p->target[i] : p->reference;
@@ -88,8 +84,7 @@ static int check_methods(const struct predicting *p, const char *name)
 
 // --- targets
 
-static int open_profile(struct predict_target *target, const char *path, struct problem *problem)
-{
+static int open_profile(struct predict_target *target, const char *path, struct problem *problem) {
     struct json_in_error error = {0};
     target->name = path;
     int code = system_read(&target->system, path, &error);
@@ -97,21 +92,18 @@ static int open_profile(struct predict_target *target, const char *path, struct 
     return target->system.points ? 0 : problem_code(problem, ERR_NOTHING, path);
 }
 
-static bool is_directory(const char *path)
-{
+static bool is_directory(const char *path) {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static int open_directory(struct predict_target *target, const char *path, struct problem *problem)
-{
+static int open_directory(struct predict_target *target, const char *path, struct problem *problem) {
     *target = (struct predict_target){.name = path, .is_directory = true};
     if (access(path, W_OK) < 0) return problem_code(problem, -errno, path);
     return is_directory(path) ? 0 : problem_code(problem, -ENOTDIR, path);
 }
 
-static int open_targets(struct predicting *p)
-{
+static int open_targets(struct predicting *p) {
     const struct predict_settings *settings = p->settings;
     size_t count = settings->directories + settings->profiles;
     p->target = calloc(count + 1, sizeof *p->target);
@@ -126,8 +118,7 @@ static int open_targets(struct predicting *p)
                                              : open_profile(p->reference, settings->reference, p->problem);
 }
 
-static void free_targets(struct predicting *p)
-{
+static void free_targets(struct predicting *p) {
     for (size_t i = 0; i < p->targets + (p->reference != NULL); i++) {
         for (unsigned k = 0; k < PREDICTOR_COUNT; k++) free(p->target[i].value[k]);
         system_free(&p->target[i].system);
@@ -138,8 +129,7 @@ static void free_targets(struct predicting *p)
 
 // --- classes of transfers
 
-static int copy_model(const struct model *model, struct model *copy)
-{
+static int copy_model(const struct model *model, struct model *copy) {
     struct json_in_error error;
     char *text = NULL;
     size_t length = 0;
@@ -153,8 +143,7 @@ static int copy_model(const struct model *model, struct model *copy)
 }
 
 // For another number of processes those of a scaled copy: the runner scales the model itself.
-static int find_classes(struct predicting *p)
-{
+static int find_classes(struct predicting *p) {
     struct model scaled;
     if (p->np == p->model->program[p->program].np) return classes_of_program(p->model, p->program, &p->classes);
     FORWARD(copy_model(p->model, &scaled));
@@ -170,15 +159,13 @@ static int find_classes(struct predicting *p)
 // --- runs
 
 int predictor_run_model(const struct predicting *p, const struct predict_target *target, const struct model *model,
-                        struct replay_job job, struct replay_result *result)
-{
+                        struct replay_job job, struct replay_result *result) {
     struct replay_settings settings = {.target = target->name, .launcher = p->settings->launcher, .job = job};
     settings.job.cache = p->settings->cache;
     return replay_once(&settings, model, result, p->problem);
 }
 
-static int run_target(const struct predicting *p, struct predict_target *target, unsigned round)
-{
+static int run_target(const struct predicting *p, struct predict_target *target, unsigned round) {
     for (unsigned i = 0; i < PREDICTOR_COUNT; i++) {
         const struct predictor *predictor = predictors[i];
         if (!p->method[i] || !target->is_directory || !predictor->run) continue;
@@ -192,8 +179,7 @@ static int run_target(const struct predicting *p, struct predict_target *target,
     return 0;
 }
 
-static int run_all(struct predicting *p)
-{
+static int run_all(struct predicting *p) {
     size_t targets = p->targets + (p->reference != NULL); // the reference is the last
     p->values = p->phases > p->classes.count ? p->phases : p->classes.count;
     for (unsigned round = 0; round < p->settings->repeat; round++) {
@@ -204,8 +190,7 @@ static int run_all(struct predicting *p)
 
 // --- conclusions
 
-int predictor_reason(struct predicted_target *to, const char *format, ...)
-{
+int predictor_reason(struct predicted_target *to, const char *format, ...) {
     va_list words;
     va_start(words, format);
     free(to->reason);
@@ -216,15 +201,13 @@ int predictor_reason(struct predicted_target *to, const char *format, ...)
 }
 
 static struct predict_run run_of(const struct predicting *p, const struct predict_target *target, unsigned method,
-                                 unsigned run)
-{
+                                 unsigned run) {
     if (!target || !target->runs[method]) return (struct predict_run){target, NULL};
     return (struct predict_run){target, target->value[method] + run % target->runs[method] * p->values};
 }
 
 static int conclude_runs(const struct predicting *p, const struct predict_target *target, unsigned method,
-                         struct predicted_target *to)
-{
+                         struct predicted_target *to) {
     const struct predictor *predictor = predictors[method];
     unsigned runs = target->runs[method] ? target->runs[method] : 1;
     double *value = malloc(runs * sizeof *value), *total = calloc(runs, sizeof *total);
@@ -250,8 +233,7 @@ static int conclude_runs(const struct predicting *p, const struct predict_target
 }
 
 // Whether a phase has transfers: only their times are predicted.
-static bool is_predicted(const struct predicting *p, const struct predictor *predictor, size_t phase)
-{
+static bool is_predicted(const struct predicting *p, const struct predictor *predictor, size_t phase) {
     uint32_t family = predictor_family(p, phase);
     if (!predictor->needs_bytes) return p->model->family[family].parts;
     for (size_t i = 0; i < p->classes.count; i++) {
@@ -261,8 +243,7 @@ static bool is_predicted(const struct predicting *p, const struct predictor *pre
 }
 
 static int conclude(const struct predicting *p, const struct predict_target *target, unsigned method,
-                    struct predicted_target *to)
-{
+                    struct predicted_target *to) {
     const struct predictor *predictor = predictors[method];
     to->name = strdup(target->name);
     to->method = strdup(predictor->name);
@@ -279,8 +260,7 @@ static int conclude(const struct predicting *p, const struct predict_target *tar
     return predictor->conclude ? predictor->conclude(p, target, to) : conclude_runs(p, target, method, to);
 }
 
-static int conclude_all(const struct predicting *p, struct prediction *prediction)
-{
+static int conclude_all(const struct predicting *p, struct prediction *prediction) {
     const struct model_program *program = &p->model->program[p->program];
     prediction->target = calloc(p->targets * PREDICTOR_COUNT + 1, sizeof *prediction->target);
     RETURN_IF(!prediction->target, -ENOMEM);
@@ -300,8 +280,7 @@ static int conclude_all(const struct predicting *p, struct prediction *predictio
                        "fits none of the targets: replay needs --on, analytic --system");
 }
 
-static int predict_all(struct predicting *p, const char *name, struct prediction *prediction)
-{
+static int predict_all(struct predicting *p, const char *name, struct prediction *prediction) {
     FORWARD(choose_methods(p));
     FORWARD(open_targets(p));
     FORWARD(find_classes(p));
@@ -311,8 +290,7 @@ static int predict_all(struct predicting *p, const char *name, struct prediction
 }
 
 int predict(const struct model *model, const char *name, const struct predict_settings *settings,
-            struct prediction *prediction, struct problem *problem)
-{
+            struct prediction *prediction, struct problem *problem) {
     *prediction = (struct prediction){0};
     FORWARD(replay_check_model(model, name, "predict", problem));
     uint32_t program = replay_main_program(model);

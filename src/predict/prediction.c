@@ -7,8 +7,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 
-void prediction_free(struct prediction *prediction)
-{
+void prediction_free(struct prediction *prediction) {
     for (size_t i = 0; i < prediction->targets; i++) {
         struct predicted_target *target = &prediction->target[i];
         for (size_t k = 0; k < target->phases; k++) free(target->phase[k].points);
@@ -23,15 +22,13 @@ void prediction_free(struct prediction *prediction)
     *prediction = (struct prediction){0};
 }
 
-bool prediction_is_first(const struct prediction *prediction, size_t target)
-{
+bool prediction_is_first(const struct prediction *prediction, size_t target) {
     if (!target) return true;
     const struct predicted_target *this = &prediction->target[target], *before = &prediction->target[target - 1];
     return strcmp(this->name, before->name) || !strcmp(this->method, before->method);
 }
 
-const struct predicted_target *prediction_best(const struct prediction *prediction)
-{
+const struct predicted_target *prediction_best(const struct prediction *prediction) {
     const struct predicted_target *best = NULL;
     size_t rivals = 0;
     for (size_t i = 0; i < prediction->targets; i++) {
@@ -50,8 +47,7 @@ const struct predicted_target *prediction_best(const struct prediction *predicti
 
 // --- writing
 
-static void write_phase(const struct predicted_phase *phase, struct json_out *json)
-{
+static void write_phase(const struct predicted_phase *phase, struct json_out *json) {
     json_object(json);
     json_members(json, m_number("id", phase->id), m_bool("predicted", phase->predicted));
     interval_write(json, "time", &phase->seconds);
@@ -61,8 +57,7 @@ static void write_phase(const struct predicted_phase *phase, struct json_out *js
     json_close(json);
 }
 
-static void write_target(const struct predicted_target *target, struct json_out *json)
-{
+static void write_target(const struct predicted_target *target, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("name", target->name), m_text("method", target->method),
                  m_bool("predictable", target->predictable), m_text("reason", target->reason));
@@ -74,8 +69,7 @@ static void write_target(const struct predicted_target *target, struct json_out 
     json_close(json);
 }
 
-void prediction_write(const struct prediction *prediction, struct json_out *json)
-{
+void prediction_write(const struct prediction *prediction, struct json_out *json) {
     const struct predicted_target *best = prediction_best(prediction);
     json_object(json);
     json_members(json, m_text("program", prediction->program), m_text("executable", prediction->executable),
@@ -91,8 +85,7 @@ void prediction_write(const struct prediction *prediction, struct json_out *json
 // --- reading
 
 // A text that is not there stays NULL, unless it must be there: then `error` is not NULL.
-static int copy_text(const struct json_value *object, const char *key, char **out, struct json_in_error *error)
-{
+static int copy_text(const struct json_value *object, const char *key, char **out, struct json_in_error *error) {
     const char *text;
     if (error)
         FORWARD(json_in_need_text(object, key, &text, NULL, error));
@@ -103,8 +96,7 @@ static int copy_text(const struct json_value *object, const char *key, char **ou
 }
 
 static int read_interval(const struct json_value *object, const char *key, struct interval *out,
-                         struct json_in_error *error)
-{
+                         struct json_in_error *error) {
     FORWARD(json_in_need_double(object, key, &out->middle, error));
     out->low = out->high = out->middle;
     json_in_double(json_in_member(object, "low"), &out->low);
@@ -112,8 +104,7 @@ static int read_interval(const struct json_value *object, const char *key, struc
     return 0;
 }
 
-static int read_target(const struct json_value *value, struct predicted_target *target, struct json_in_error *error)
-{
+static int read_target(const struct json_value *value, struct predicted_target *target, struct json_in_error *error) {
     const struct json_value *phases;
     FORWARD(copy_text(value, "name", &target->name, error));
     FORWARD(copy_text(value, "method", &target->method, error));
@@ -133,8 +124,7 @@ static int read_target(const struct json_value *value, struct predicted_target *
     return 0;
 }
 
-static int read_all(struct prediction *prediction, const struct json_value *root, struct json_in_error *error)
-{
+static int read_all(struct prediction *prediction, const struct json_value *root, struct json_in_error *error) {
     const struct json_value *targets;
     FORWARD(json_in_need_array(root, "targets", &targets, error));
     FORWARD(copy_text(root, "program", &prediction->program, NULL));
@@ -148,8 +138,7 @@ static int read_all(struct prediction *prediction, const struct json_value *root
     return 0;
 }
 
-int prediction_read(struct prediction *prediction, const char *path, struct json_in_error *error)
-{
+int prediction_read(struct prediction *prediction, const char *path, struct json_in_error *error) {
     struct json_in json;
     *prediction = (struct prediction){0};
     FORWARD(json_in_read(&json, path, error));

@@ -62,7 +62,6 @@ int predictor_run_model(const struct predicting *p, const struct predict_target 
                         struct replay_job job, struct replay_result *result);
 // Sets why a target is not predictable, or a remark.
 int predictor_reason(struct predicted_target *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static inline uint32_t predictor_family(const struct predicting *p, size_t phase)
-{
+static inline uint32_t predictor_family(const struct predicting *p, size_t phase) {
     return p->model->phase[p->first + phase].family;
 }

@@ -5,8 +5,7 @@
 #include "predict/predictor.h"
 
 static int run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
-               double *value)
-{
+               double *value) {
     (void)self;
     struct replay_result result;
     struct replay_job job = {.program = p->program, .np = p->np, .think = true};
@@ -16,8 +15,8 @@ static int run(const struct predictor *self, const struct predicting *p, const s
     return code;
 }
 
-static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there, size_t phase)
-{
+static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there,
+                            size_t phase) {
     (void)p, (void)there;
     return here.value[phase];
 }

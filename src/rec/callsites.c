@@ -23,8 +23,7 @@ static struct {
 
 static _Atomic uint32_t lock;
 
-static uint32_t module_number(const Dl_info *info)
-{
+static uint32_t module_number(const Dl_info *info) {
     for (uint32_t i = 0; i < MODULES; i++) {
         if (module[i].base == info->dli_fbase && module[i].generation == recorder.generation + 1) return i + 1;
         if (module[i].base && module[i].generation == recorder.generation + 1) continue;
@@ -43,8 +42,7 @@ static uint32_t module_number(const Dl_info *info)
     return 0;
 }
 
-static void announce(uint32_t number, uintptr_t caller, const Dl_info *info)
-{
+static void announce(uint32_t number, uintptr_t caller, const Dl_info *info) {
     uint8_t buffer[64];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     uint32_t in_module = module_number(info);
@@ -57,8 +55,7 @@ static void announce(uint32_t number, uintptr_t caller, const Dl_info *info)
 }
 
 // The row of a caller, or a free row for it; SITES if the table is full.
-static uint32_t row_of(uintptr_t caller)
-{
+static uint32_t row_of(uintptr_t caller) {
     uint32_t at = (uint32_t)((caller * 0x9e3779b97f4a7c15u) >> 52);
     for (uint32_t tried = 0; tried < SITES; tried++, at = (at + 1) % SITES) {
         if (!site[at].caller || site[at].caller == caller) return at;
@@ -66,8 +63,7 @@ static uint32_t row_of(uintptr_t caller)
     return SITES;
 }
 
-static bool is_known(uintptr_t caller, uint32_t *row)
-{
+static bool is_known(uintptr_t caller, uint32_t *row) {
     spin_lock(&lock);
     *row = row_of(caller);
     bool known = *row == SITES || site[*row].generation == recorder.generation + 1;
@@ -76,8 +72,7 @@ static bool is_known(uintptr_t caller, uint32_t *row)
 }
 
 // dladdr is called without the lock: a thread that holds the loader's lock in a constructor may wait for this one.
-uint32_t callsites_number(uintptr_t caller)
-{
+uint32_t callsites_number(uintptr_t caller) {
     uint32_t row;
     Dl_info info;
     if (!caller) return 0;

@@ -8,8 +8,7 @@
 
 #include <cpuid.h>
 
-bool cpu_counter_is_steady(void)
-{
+bool cpu_counter_is_steady(void) {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & 1u << 8);
 }
@@ -79,10 +78,7 @@ __asm__(".text\n"
 
 #elif defined(__aarch64__)
 
-bool cpu_counter_is_steady(void)
-{
-    return true;
-}
+bool cpu_counter_is_steady(void) { return true; }
 
 // The child overwrites the stack, so x30 is kept in x9, which the kernel preserves.
 __asm__(".text\n"

@@ -12,15 +12,9 @@ bool cpu_counter_is_steady(void);
 
 #if defined(__x86_64__)
 
-static inline uint64_t cpu_counter(void)
-{
-    return __builtin_ia32_rdtsc();
-}
+static inline uint64_t cpu_counter(void) { return __builtin_ia32_rdtsc(); }
 
-static inline void cpu_relax(void)
-{
-    __builtin_ia32_pause();
-}
+static inline void cpu_relax(void) { __builtin_ia32_pause(); }
 
 // Defines the function `name`. It calls `chooser` with its own arguments and jumps to the address that this returns,
 // with all arguments unchanged.
@@ -31,17 +25,13 @@ static inline void cpu_relax(void)
 
 #elif defined(__aarch64__)
 
-static inline uint64_t cpu_counter(void)
-{
+static inline uint64_t cpu_counter(void) {
     uint64_t value;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
     return value;
 }
 
-static inline void cpu_relax(void)
-{
-    __asm__ volatile("yield");
-}
+static inline void cpu_relax(void) { __asm__ volatile("yield"); }
 
 #define CPU_SWITCH(name, chooser)                                                                                      \
     __asm__(".text\n.globl " #name "\n.type " #name ", %function\n" #name ":\n"                                        \

@@ -39,13 +39,11 @@ struct relocations {
     size_t data_bytes, calls_bytes;
 };
 
-static bool contains(const struct range *range, uintptr_t address)
-{
+static bool contains(const struct range *range, uintptr_t address) {
     return address >= range->start && address < range->end;
 }
 
-static struct object object_of(const struct dl_phdr_info *info)
-{
+static struct object object_of(const struct dl_phdr_info *info) {
     struct object object = {.base = info->dlpi_addr, .memory = {UINTPTR_MAX, 0}};
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -58,8 +56,7 @@ static struct object object_of(const struct dl_phdr_info *info)
     return object;
 }
 
-static struct relocations relocations_of(const struct object *object)
-{
+static struct relocations relocations_of(const struct object *object) {
     struct relocations found = {0};
     for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_RELASZ) found.data_bytes = entry->d_un.d_val;
@@ -74,8 +71,7 @@ static struct relocations relocations_of(const struct object *object)
     return found;
 }
 
-static void set_slot(const struct object *object, uintptr_t *slot, uintptr_t value)
-{
+static void set_slot(const struct object *object, uintptr_t *slot, uintptr_t value) {
     uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)((uintptr_t)slot & ~(page_bytes - 1));
     bool read_only = contains(&object->read_only, (uintptr_t)slot);
@@ -85,8 +81,7 @@ static void set_slot(const struct object *object, uintptr_t *slot, uintptr_t val
 }
 
 // A slot that points into its own object is not bound yet; the first call would bind it.
-static void redirect(const struct object *object, const struct relocations *in, const ElfW(Rela) * rows, size_t bytes)
-{
+static void redirect(const struct object *object, const struct relocations *in, const ElfW(Rela) * rows, size_t bytes) {
     for (size_t i = 0; in->symbol && in->text && rows && i < bytes / sizeof *rows; i++) {
         unsigned kind = (unsigned)ELF64_R_TYPE(rows[i].r_info);
         if (kind != RELOCATION_DATA && kind != RELOCATION_CALL) continue;
@@ -106,8 +101,7 @@ struct walk {
     bool passed; // the object that was loaded last
 };
 
-static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
-{
+static int visit(struct dl_phdr_info *info, size_t bytes, void *argument) {
     (void)bytes;
     struct walk *walk = argument;
     if (walk->passed) {
@@ -120,22 +114,19 @@ static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
     return 0;
 }
 
-static int last_object(struct dl_phdr_info *info, size_t bytes, void *last)
-{
+static int last_object(struct dl_phdr_info *info, size_t bytes, void *last) {
     (void)bytes;
     *(uintptr_t *)last = info->dlpi_addr;
     return 0;
 }
 
-void deepbind_expect(void)
-{
+void deepbind_expect(void) {
     uintptr_t last = (uintptr_t)NOTHING, nothing = (uintptr_t)NOTHING;
     dl_iterate_phdr(last_object, &last);
     atomic_compare_exchange_strong(&loaded_last, &nothing, last);
 }
 
-void deepbind_apply(void)
-{
+void deepbind_apply(void) {
     if (atomic_load_explicit(&loaded_last, memory_order_relaxed) == (uintptr_t)NOTHING) return;
     struct walk walk = {.last = atomic_exchange(&loaded_last, (uintptr_t)NOTHING)};
     if (walk.last != (uintptr_t)NOTHING) dl_iterate_phdr(visit, &walk);

@@ -15,16 +15,14 @@ void *choose_dlvsym(void *library, const char *name, const char *version) __attr
 void *choose_dlopen(const char *path, int flags) __attribute__((used, visibility("hidden")));
 
 // Looked up separately: the recorder may not have started yet, and a library's start may call them.
-static void lookup_real(void)
-{
+static void lookup_real(void) {
     if (!real.dlsym) *(void **)&real.dlsym = real_next("dlsym", NULL);
     if (!real.dlvsym) *(void **)&real.dlvsym = real_next("dlvsym", NULL);
     if (!real.dlopen) *(void **)&real.dlopen = real_next("dlopen", NULL);
 }
 
 // What the program gets instead of the function that was found.
-static void *shim_or(const char *name, void *found)
-{
+static void *shim_or(const char *name, void *found) {
     void *own = real_own(name);
     if (!found || !own || found == own) return found;
     bool is_called = mpi_is_name(name) ? mpi_is_real(name, found) : real_is(name, found);
@@ -33,28 +31,24 @@ static void *shim_or(const char *name, void *found)
 
 // The recorder's MPI functions are visible to every program, but without an MPI they have nothing to call. Then dlsym
 // must fail.
-static void *look_behind(void *library, const char *name)
-{
+static void *look_behind(void *library, const char *name) {
     (void)library;
     void *found = real.dlsym(RTLD_NEXT, name);
     __asm__ volatile("" ::: "memory"); // no tail call: dlsym must see this function as its caller
     return found;
 }
 
-static void *look_up(void *library, const char *name)
-{
+static void *look_up(void *library, const char *name) {
     void *found = real.dlsym(library, name);
     if (found && found == real_own(name) && mpi_is_name(name) && !mpi_is_here()) return look_behind(library, name);
     return shim_or(name, found);
 }
 
-static void *look_up_version(void *library, const char *name, const char *version)
-{
+static void *look_up_version(void *library, const char *name, const char *version) {
     return shim_or(name, real.dlvsym(library, name, version));
 }
 
-void *choose_dlsym(void *library, const char *name)
-{
+void *choose_dlsym(void *library, const char *name) {
     lookup_real();
     if (library != RTLD_DEFAULT && library != RTLD_NEXT) deepbind_apply();
     if (library == RTLD_NEXT || !real_own(name)) return (void *)real.dlsym;
@@ -62,8 +56,7 @@ void *choose_dlsym(void *library, const char *name)
     return mpi_is_name(name) && !mpi_is_here() ? (void *)look_behind : (void *)real.dlsym;
 }
 
-void *choose_dlvsym(void *library, const char *name, const char *version)
-{
+void *choose_dlvsym(void *library, const char *name, const char *version) {
     (void)version;
     lookup_real();
     if (library == RTLD_NEXT || library == RTLD_DEFAULT || !real_own(name)) return (void *)real.dlvsym;
@@ -71,8 +64,7 @@ void *choose_dlvsym(void *library, const char *name, const char *version)
     return (void *)look_up_version;
 }
 
-void *choose_dlopen(const char *path, int flags)
-{
+void *choose_dlopen(const char *path, int flags) {
     (void)path;
     lookup_real();
     if (flags & RTLD_DEEPBIND) deepbind_expect();

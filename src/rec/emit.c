@@ -9,8 +9,7 @@
 enum { FIRST_CHUNK_BYTES = 16 << 10, CHUNK_BYTES = 64 << 10, COUNTERS_CHUNK_BYTES = 64 << 10 };
 
 // Communication that is not written yet moves to the new tally.
-static void change_tally(struct thread *thread, struct spill_tally *tally)
-{
+static void change_tally(struct thread *thread, struct spill_tally *tally) {
     memcpy(tally->comm, thread->comm, sizeof tally->comm);
     memset(thread->comm, 0, sizeof tally->comm);
     thread->tally = tally;
@@ -18,8 +17,7 @@ static void change_tally(struct thread *thread, struct spill_tally *tally)
 }
 
 // From here on there are only counters. Left-out bytes are still counted, in a chunk without events.
-static void end_trace(struct thread *thread, enum loss_reason reason)
-{
+static void end_trace(struct thread *thread, enum loss_reason reason) {
     uint32_t none = LOSS_NONE;
     atomic_compare_exchange_strong(&recorder.spill->trace_ended, &none, reason);
     thread->writer.limit = NULL;
@@ -28,15 +26,13 @@ static void end_trace(struct thread *thread, enum loss_reason reason)
 }
 
 // Each chunk stands alone, so a new one names the calls that are still open.
-static void reopen_frames(struct stream_writer *writer, const struct call_frame *frame)
-{
+static void reopen_frames(struct stream_writer *writer, const struct call_frame *frame) {
     if (!frame) return;
     reopen_frames(writer, frame->up);
     if (frame->number != CALL_FRAME_SILENT) stream_put_reopen(writer, frame->number);
 }
 
-bool emit_next_chunk(struct thread *thread, uint64_t base)
-{
+bool emit_next_chunk(struct thread *thread, uint64_t base) {
     struct spill_chunk *old = thread->chunk;
     if (thread->trace_ended) return false;
     enum loss_reason reason = atomic_load_explicit(&recorder.spill->trace_ended, memory_order_relaxed);
@@ -65,8 +61,7 @@ bool emit_next_chunk(struct thread *thread, uint64_t base)
     return true;
 }
 
-static void define_slot(struct thread *thread, unsigned slot, uint64_t key, const struct emission *e)
-{
+static void define_slot(struct thread *thread, unsigned slot, uint64_t key, const struct emission *e) {
     uint32_t flags = e->event.unaligned ? SLOT_UNALIGNED : 0;
     uint32_t callsite = recorder.callsites ? callsites_number(e->event.caller) : 0;
     if (callsite) flags |= SLOT_CALLSITE;
@@ -77,8 +72,7 @@ static void define_slot(struct thread *thread, unsigned slot, uint64_t key, cons
 }
 
 // Sets the slot's key and caller; returns whether they were the same before, in this chunk.
-static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr_t caller)
-{
+static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr_t caller) {
     bool same = thread->site[slot].caller == caller && thread->site[slot].key == key &&
                 thread->site[slot].chunk == thread->chunks;
     thread->site[slot].caller = caller;
@@ -87,8 +81,7 @@ static bool set_site(struct thread *thread, unsigned slot, uint64_t key, uintptr
     return same;
 }
 
-static struct counters *file_counters(struct file *file, unsigned layer)
-{
+static struct counters *file_counters(struct file *file, unsigned layer) {
     static struct spill_chunk *chunk; // of one generation; guarded by its own lock
     static uint32_t chunk_generation;
     static _Atomic uint32_t lock;
@@ -117,16 +110,14 @@ static struct counters *file_counters(struct file *file, unsigned layer)
     return file->counters[layer];
 }
 
-static uint64_t attribute(const struct emission *e, uint32_t id)
-{
+static uint64_t attribute(const struct emission *e, uint32_t id) {
     for (unsigned i = 0; i < e->extra.attributes; i++) {
         if (e->extra.attribute[i].id == id) return e->extra.attribute[i].value;
     }
     return 0;
 }
 
-static void count_in(struct file *file, unsigned layer, const struct counters_input *input)
-{
+static void count_in(struct file *file, unsigned layer, const struct counters_input *input) {
     spin_lock(&file->counters_lock);
     struct counters *counters = file_counters(file, layer);
     if (counters) {
@@ -138,8 +129,7 @@ static void count_in(struct file *file, unsigned layer, const struct counters_in
 }
 
 // Adds the time in calls. A call inside another is part of that; asynchronous transfers count their time inside calls.
-static void tally_time(struct thread *thread, const struct emission *e)
-{
+static void tally_time(struct thread *thread, const struct emission *e) {
     const struct call_frame *around = thread->frame;
     if (around && e->ends_frame) around = around->up;
     if (around || e->is_child) return;
@@ -148,8 +138,7 @@ static void tally_time(struct thread *thread, const struct emission *e)
 }
 
 // After the end of the trace an event only changes the counters of its file (and of a rename's target).
-static void count(struct thread *thread, const struct emission *e)
-{
+static void count(struct thread *thread, const struct emission *e) {
     const struct call_info *call = &call_table[e->event.call];
     tally_time(thread, e);
     if (recorder.trace_cap) spill_count_loss(LOSS_TRACE_CAP, 1); // with --no-trace nothing is lost
@@ -180,8 +169,7 @@ static void count(struct thread *thread, const struct emission *e)
 }
 
 // Writes the process's tick and the communication since the last event.
-static void write_comm(struct thread *thread)
-{
+static void write_comm(struct thread *thread) {
     struct stream_writer *writer = &thread->writer;
     uint64_t tick = recorder_tick();
     uint8_t *at = varint_put(stream_put_kind(writer->at, 0, KIND_COMM), tick - thread->tick_written);
@@ -203,8 +191,7 @@ static void write_comm(struct thread *thread)
 
 // Called if the chunk is full, or emit_next_slowly() has made it look so. Returns false if the trace has ended. A new
 // chunk's clock begins at `base`, 0: now.
-static __attribute__((noinline)) bool make_room(struct thread *thread, uint64_t base)
-{
+static __attribute__((noinline)) bool make_room(struct thread *thread, uint64_t base) {
     struct stream_writer *writer = &thread->writer;
     if (thread->saved_limit) {
         writer->limit = thread->saved_limit;
@@ -217,8 +204,7 @@ static __attribute__((noinline)) bool make_room(struct thread *thread, uint64_t 
 }
 
 // Makes room for a record and writes what must come before it. Returns false if the trace has ended.
-static inline bool make_ready(struct thread *thread)
-{
+static inline bool make_ready(struct thread *thread) {
     struct stream_writer *writer = &thread->writer;
     if (writer->at >= writer->limit) return make_room(thread, 0);
     uint64_t tick = recorder_tick();
@@ -227,8 +213,7 @@ static inline bool make_ready(struct thread *thread)
     return true;
 }
 
-bool emit_next_slowly(struct thread *thread)
-{
+bool emit_next_slowly(struct thread *thread) {
     if (!thread->saved_limit && thread->writer.limit) {
         thread->saved_limit = thread->writer.limit;
         thread->writer.limit = NULL;
@@ -237,8 +222,7 @@ bool emit_next_slowly(struct thread *thread)
 }
 
 // Withdraws the announcement of a call if nothing was written behind it; returns whether it did.
-static inline bool withdraw(struct stream_writer *writer, struct call_frame *frame)
-{
+static inline bool withdraw(struct stream_writer *writer, struct call_frame *frame) {
     if (writer->at != frame->behind) return false;
     writer->at = frame->before;
     if (!frame->is_known) writer->next_number--;
@@ -247,8 +231,7 @@ static inline bool withdraw(struct stream_writer *writer, struct call_frame *fra
 }
 
 // Inside a wait for several transfers: the one that a call on these bytes serves becomes the parent of what follows.
-static void choose(struct thread *thread, const struct file *file, uint64_t offset, uint64_t size)
-{
+static void choose(struct thread *thread, const struct file *file, uint64_t offset, uint64_t size) {
     struct stream_writer *writer = &thread->writer;
     struct call_frame *frame = thread->frame;
     struct pending *chosen = pending_choose(frame->choices, frame->choice_count, file, offset, size);
@@ -268,8 +251,7 @@ static void choose(struct thread *thread, const struct file *file, uint64_t offs
     frame->number = chosen->own_number;
 }
 
-static void write_event(struct thread *thread, struct emission *e)
-{
+static void write_event(struct thread *thread, struct emission *e) {
     struct stream_writer *writer = &thread->writer;
     if (UNLIKELY(writer->at >= writer->limit)) {
         if (!make_room(thread, e->event.start)) {
@@ -303,8 +285,7 @@ static void write_event(struct thread *thread, struct emission *e)
 
 // Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each takes
 // its place before it fills it.
-static void defer_event(struct thread *thread, const struct emission *emission)
-{
+static void defer_event(struct thread *thread, const struct emission *emission) {
     for (unsigned i = 0; thread->deferred_events && i < EMIT_DEFERRED_MOST; i++) {
         if (atomic_flag_test_and_set(&thread->deferred_events[i].taken)) continue;
         thread->deferred_events[i].emission = *emission;
@@ -317,8 +298,7 @@ static void defer_event(struct thread *thread, const struct emission *emission)
     spill_count_loss(LOSS_SIGNAL, 1);
 }
 
-void emit_deferred(struct thread *thread)
-{
+void emit_deferred(struct thread *thread) {
     while (thread->deferred && emit_claim(thread)) {
         thread->deferred = false;
         for (unsigned i = 0; i < EMIT_DEFERRED_MOST; i++) {
@@ -334,8 +314,7 @@ void emit_deferred(struct thread *thread)
     }
 }
 
-void emit_slowly(struct thread *thread, struct emission *emission)
-{
+void emit_slowly(struct thread *thread, struct emission *emission) {
     if (UNLIKELY(!thread->ready) && !(thread = recorder_thread())) return; // as in emit_left_out
     if (!emit_claim(thread)) {
         defer_event(thread, emission);
@@ -345,15 +324,13 @@ void emit_slowly(struct thread *thread, struct emission *emission)
     emit_unclaim(thread);
 }
 
-void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event)
-{
+void emit_plain_slowly(struct thread *thread, const struct handle *handle, struct plain_event event) {
     struct emission e;
     emit_start(&e, event, handle->file, handle->serial);
     emit_slowly(thread, &e);
 }
 
-static bool push(struct thread *thread, struct call_frame *frame)
-{
+static bool push(struct thread *thread, struct call_frame *frame) {
     frame->up = thread->frame;
     frame->number = CALL_FRAME_SILENT;
     frame->behind = NULL;
@@ -362,8 +339,7 @@ static bool push(struct thread *thread, struct call_frame *frame)
     return thread->ready;
 }
 
-void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
-{
+void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known) {
     struct stream_writer *writer = &thread->writer;
     if (!push(thread, frame) || !emit_claim(thread)) return;
     if (make_ready(thread)) {
@@ -380,8 +356,7 @@ void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
     emit_unclaim(thread);
 }
 
-void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count)
-{
+void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count) {
     if (!push(thread, frame)) return;
     frame->choices = choices;
     frame->choice_count = count;
@@ -389,15 +364,13 @@ void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pe
     emit_next_slowly(thread);
 }
 
-void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission)
-{
+void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission) {
     emission->ends_frame = thread->frame == frame;
     emit_slowly(thread, emission);
     thread->frame = frame->up;
 }
 
-void emit_leave(struct thread *thread, struct call_frame *frame)
-{
+void emit_leave(struct thread *thread, struct call_frame *frame) {
     if (frame->number != CALL_FRAME_SILENT && emit_claim(thread)) {
         if (!withdraw(&thread->writer, frame) && make_ready(thread)) {
             stream_put_control(&thread->writer, KIND_LEAVE, NULL, 0);
@@ -408,8 +381,7 @@ void emit_leave(struct thread *thread, struct call_frame *frame)
     thread->frame = frame->up;
 }
 
-uint64_t emit_announce(struct thread *thread, const struct file *file)
-{
+uint64_t emit_announce(struct thread *thread, const struct file *file) {
     struct call_frame *frame = thread->frame;
     if (!frame) return STREAM_NO_PARENT;
     if (frame->choice_count && emit_claim(thread)) {
@@ -421,8 +393,7 @@ uint64_t emit_announce(struct thread *thread, const struct file *file)
     return frame->number;
 }
 
-void emit_flush_comm(struct thread *thread)
-{
+void emit_flush_comm(struct thread *thread) {
     if (!thread->saved_limit || !emit_claim(thread)) return;
     make_ready(thread);
     emit_unclaim(thread);

@@ -8,18 +8,15 @@
 #include "rec/recorder.h"
 
 // What a slot stands for: an open handle, or a file by name.
-static inline uint64_t emit_subject(uint32_t serial, const struct file *file)
-{
+static inline uint64_t emit_subject(uint32_t serial, const struct file *file) {
     return serial ? serial : (uint64_t)1 << 33 | (file ? file->id : 0);
 }
 
-static inline uint64_t emit_key(uint64_t subject, uint32_t call, unsigned unaligned)
-{
+static inline uint64_t emit_key(uint64_t subject, uint32_t call, unsigned unaligned) {
     return subject << 12 | call << 1 | unaligned;
 }
 
-static inline unsigned emit_slot(uint64_t subject, uint32_t call)
-{
+static inline unsigned emit_slot(uint64_t subject, uint32_t call) {
     return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
 }
 
@@ -46,8 +43,7 @@ struct emission {
 };
 
 // Does not touch the attributes' places: there are many.
-static inline void emit_start(struct emission *e, struct plain_event event, struct file *file, uint32_t serial)
-{
+static inline void emit_start(struct emission *e, struct plain_event event, struct file *file, uint32_t serial) {
     e->event = event;
     e->serial = serial;
     e->file = file;
@@ -74,8 +70,7 @@ void emit_plain_slowly(struct thread *thread, const struct handle *handle, struc
 
 // Claims the thread's state for a short time. Returns false in a signal handler that has interrupted a claim of its own
 // thread: the handler must neither write into the stream nor wait for a lock.
-static inline bool emit_claim(struct thread *thread)
-{
+static inline bool emit_claim(struct thread *thread) {
     if (UNLIKELY(thread->busy)) return false;
     thread->busy = true;
     atomic_signal_fence(memory_order_seq_cst);
@@ -85,8 +80,7 @@ static inline bool emit_claim(struct thread *thread)
 // Writes the deferred events of signal handlers.
 void emit_deferred(struct thread *thread);
 
-static inline void emit_unclaim(struct thread *thread)
-{
+static inline void emit_unclaim(struct thread *thread) {
     atomic_signal_fence(memory_order_seq_cst);
     thread->busy = false;
     if (UNLIKELY(thread->deferred)) emit_deferred(thread);
@@ -94,8 +88,7 @@ static inline void emit_unclaim(struct thread *thread)
 
 // Writes an event on an open file.
 static inline __attribute__((always_inline)) void emit(struct thread *thread, const struct handle *handle,
-                                                       struct plain_event event)
-{
+                                                       struct plain_event event) {
     uint64_t subject = handle->serial;
     uint64_t key = emit_key(subject, event.call, event.unaligned);
     unsigned slot = emit_slot(subject, event.call);
@@ -135,8 +128,7 @@ void emit_finish(struct thread *thread, struct call_frame *frame, struct emissio
 
 // emit_push if only the tick of the call itself is to be written.
 static inline __attribute__((always_inline)) void emit_push_plain(struct thread *thread, struct call_frame *frame,
-                                                                  uint64_t tick)
-{
+                                                                  uint64_t tick) {
     struct stream_writer *writer = &thread->writer;
     if (LIKELY(emit_claim(thread))) {
         if (LIKELY(writer->at < writer->limit && tick == thread->tick_written + 1)) {
@@ -160,8 +152,7 @@ static inline __attribute__((always_inline)) void emit_push_plain(struct thread 
 // has done nothing, if there is more to write.
 static inline __attribute__((always_inline)) bool emit_finish_plain(struct thread *thread, struct call_frame *frame,
                                                                     uint32_t serial, struct plain_event event,
-                                                                    enum event_attribute attribute, uint64_t value)
-{
+                                                                    enum event_attribute attribute, uint64_t value) {
     struct stream_writer *writer = &thread->writer;
     unsigned slot = emit_slot(serial, event.call);
     uint64_t key = emit_key(serial, event.call, 0);
@@ -183,14 +174,12 @@ void emit_leave(struct thread *thread, struct call_frame *frame);
 // Returns its number.
 uint64_t emit_announce(struct thread *thread, const struct file *file);
 
-static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value)
-{
+static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value) {
     stream_put_attribute(&emission->extra, id, value);
 }
 
 // Sets result and errno if they differ from what is expected.
-static inline void emit_result(struct emission *emission, int64_t result, int64_t expected, int error)
-{
+static inline void emit_result(struct emission *emission, int64_t result, int64_t expected, int error) {
     if (error) {
         emission->extra.flags |= EVENT_ERROR;
         emission->extra.error = error;
@@ -203,8 +192,7 @@ static inline void emit_result(struct emission *emission, int64_t result, int64_
 }
 
 // Counts bytes that are left out of the record on purpose.
-static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes)
-{
+static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes) {
     if (UNLIKELY(!thread->tally)) return; // a signal handler forked inside the call: this is the child
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;

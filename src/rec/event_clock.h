@@ -13,14 +13,12 @@ enum { EVENT_CLOCK_COUNTER_SHIFT = 4, EVENT_CLOCK_NS_SHIFT = 2 };
 
 extern bool event_clock_uses_ns __attribute__((visibility("hidden"))); // set once, before the first event
 
-static inline uint64_t event_clock_now(void)
-{
+static inline uint64_t event_clock_now(void) {
     if (__builtin_expect(event_clock_uses_ns, 0)) return clock_ns(CLOCK_MONOTONIC) >> EVENT_CLOCK_NS_SHIFT;
     return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
-static inline struct spill_moment event_clock_moment(void)
-{
+static inline struct spill_moment event_clock_moment(void) {
     struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
     moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
     moment.units = event_clock_now();

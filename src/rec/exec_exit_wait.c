@@ -15,24 +15,21 @@
 #define PRELOAD "LD_PRELOAD="
 enum { PRELOAD_LEN = sizeof PRELOAD - 1, WORDS_MAX = 1 << 16 };
 
-static size_t count_words(char *const *words)
-{
+static size_t count_words(char *const *words) {
     size_t count = 0;
     while (words && words[count]) count++;
     return count;
 }
 
 // The index of the entry "NAME=…" that has the same name as `entry`; or -1.
-static long index_of(char *const *envp, size_t count, const char *entry, size_t name_len)
-{
+static long index_of(char *const *envp, size_t count, const char *entry, size_t name_len) {
     for (size_t i = 0; i < count; i++) {
         if (strncmp(envp[i], entry, name_len) == 0) return (long)i;
     }
     return -1;
 }
 
-static bool has_library(const char *list)
-{
+static bool has_library(const char *list) {
     size_t len = strlen(recorder.library);
     for (const char *at = strstr(list, recorder.library); at; at = strstr(at + 1, recorder.library)) {
         bool starts = at == list || at[-1] == ':' || at[-1] == ' ';
@@ -43,22 +40,19 @@ static bool has_library(const char *list)
 }
 
 // After chroot the library may be out of reach; the loader would then write to the program's standard error.
-static bool can_follow(void)
-{
+static bool can_follow(void) {
     if (!recorder.library || atomic_load(&recorder.phase) != RECORDER_ON) return false;
     return !recorder.new_root || cpu_syscall(SYS_faccessat, AT_FDCWD, recorder.library, R_OK) == 0;
 }
 
 // Bytes that follow_environment needs for its strings.
-static size_t environment_room(char *const *envp, size_t count)
-{
+static size_t environment_room(char *const *envp, size_t count) {
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
     return PRELOAD_LEN + (recorder.library ? strlen(recorder.library) : 0) + (at >= 0 ? strlen(envp[at]) : 0) + 2;
 }
 
 // Writes the environment for the new program into `out` (room for count + RECORDER_SETTINGS + 2).
-static char **follow_environment(char *const *envp, size_t count, char **out, char *room, size_t room_bytes)
-{
+static char **follow_environment(char *const *envp, size_t count, char **out, char *room, size_t room_bytes) {
     memcpy(out, envp, count * sizeof *out);
     long at = index_of(envp, count, PRELOAD, PRELOAD_LEN);
     const char *list = at >= 0 ? envp[at] + PRELOAD_LEN : "";
@@ -97,45 +91,34 @@ static char **follow_environment(char *const *envp, size_t count, char **out, ch
     char **following = follow_environment(envp, envp_count, envp_words, envp_text, envp_room)
 
 // exec returns only if it failed.
-static int exec_failed(int result)
-{
+static int exec_failed(int result) {
     recorder_resume();
     return result;
 }
 
-SHIM(int, execve, const char *path, char *const argv[], char *const envp[])
-{
+SHIM(int, execve, const char *path, char *const argv[], char *const envp[]) {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execve(path, argv, following));
 }
 
-SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[])
-{
+SHIM(int, execvpe, const char *file, char *const argv[], char *const envp[]) {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execvpe(file, argv, following));
 }
 
-SHIM(int, execv, const char *path, char *const argv[])
-{
-    return shim_execve(path, argv, environ);
-}
+SHIM(int, execv, const char *path, char *const argv[]) { return shim_execve(path, argv, environ); }
 
-SHIM(int, execvp, const char *file, char *const argv[])
-{
-    return shim_execvpe(file, argv, environ);
-}
+SHIM(int, execvp, const char *file, char *const argv[]) { return shim_execvpe(file, argv, environ); }
 
-SHIM(int, fexecve, int fd, char *const argv[], char *const envp[])
-{
+SHIM(int, fexecve, int fd, char *const argv[], char *const envp[]) {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.fexecve(fd, argv, following));
 }
 
-SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
-{
+SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const envp[], int flags) {
     FOLLOW(envp);
     recorder_end(EXIT_EXEC, 0);
     return exec_failed(real.execveat(dirfd, path, argv, following, flags));
@@ -153,22 +136,19 @@ SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const
     argv[0] = (char *)word;                                                                                            \
     for (size_t i = 1; i <= argv_count; i++) argv[i] = va_arg(list, char *)
 
-SHIM(int, execl, const char *path, const char *word, ...)
-{
+SHIM(int, execl, const char *path, const char *word, ...) {
     COLLECT_WORDS(argv, word);
     va_end(list);
     return shim_execve(path, argv, environ);
 }
 
-SHIM(int, execlp, const char *file, const char *word, ...)
-{
+SHIM(int, execlp, const char *file, const char *word, ...) {
     COLLECT_WORDS(argv, word);
     va_end(list);
     return shim_execvpe(file, argv, environ);
 }
 
-SHIM(int, execle, const char *path, const char *word, ...)
-{
+SHIM(int, execle, const char *path, const char *word, ...) {
     COLLECT_WORDS(argv, word);
     char *const *envp = va_arg(list, char *const *);
     va_end(list);
@@ -176,16 +156,14 @@ SHIM(int, execle, const char *path, const char *word, ...)
 }
 
 SHIM(int, posix_spawn, pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
+     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
     FOLLOW(envp);
     handles_share_all();
     return real.posix_spawn(pid, path, actions, attributes, argv, following);
 }
 
 SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
-{
+     const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]) {
     FOLLOW(envp);
     handles_share_all();
     return real.posix_spawnp(pid, file, actions, attributes, argv, following);
@@ -194,8 +172,7 @@ SHIM(int, posix_spawnp, pid_t *pid, const char *file, const posix_spawn_file_act
 // --- ends
 
 void shim__exit(int status) __asm__("_exit") __attribute__((noreturn));
-EXPORT void shim__exit(int status)
-{
+EXPORT void shim__exit(int status) {
     recorder_thread();
     recorder_end(EXIT_UNDERSCORE, (uint32_t)status);
     real._exit(status);
@@ -204,16 +181,14 @@ EXPORT void shim__exit(int status)
 EXPORT void shim__Exit(int status) __asm__("_Exit") __attribute__((noreturn, alias("_exit")));
 
 void shim_abort(void) __asm__("abort") __attribute__((noreturn));
-EXPORT void shim_abort(void)
-{
+EXPORT void shim_abort(void) {
     recorder_thread();
     recorder_end(EXIT_SIGNAL, SIGABRT);
     real.abort();
     __builtin_unreachable();
 }
 
-static void record_child_end(pid_t pid, int status)
-{
+static void record_child_end(pid_t pid, int status) {
     struct thread *thread = recorder_thread();
     if (!thread || pid <= 0 || (!WIFEXITED(status) && !WIFSIGNALED(status)) || !emit_claim(thread)) return;
     uint8_t buffer[32];
@@ -227,20 +202,17 @@ static void record_child_end(pid_t pid, int status)
 }
 
 // The status is needed even if the program wants none.
-bool enter_wait(struct probe *p, int **status)
-{
+bool enter_wait(struct probe *p, int **status) {
     if (!*status) *status = &p->status;
     return enter(p);
 }
 
-void leave_wait(struct probe *p, uint32_t call, const int *status, pid_t result)
-{
+void leave_wait(struct probe *p, uint32_t call, const int *status, pid_t result) {
     (void)p, (void)call;
     if (result > 0) record_child_end(result, *status);
 }
 
-void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int options, int result)
-{
+void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int options, int result) {
     (void)p, (void)call;
     if (result < 0 || !info || options & WNOWAIT) return;
     if (info->si_code == CLD_EXITED) record_child_end(info->si_pid, info->si_status << 8);

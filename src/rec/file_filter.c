@@ -8,15 +8,13 @@
 #include "rec/fixed_text.h"
 #include "rec/recorder.h"
 
-static bool is_under(const char *name, const char *directory)
-{
+static bool is_under(const char *name, const char *directory) {
     if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
     size_t len = strlen(directory);
     return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
 }
 
-static bool is_system_file(const char *name)
-{
+static bool is_system_file(const char *name) {
     static const char *const out[] = {"/proc", "/sys", "/usr",  "/etc", "/bin",     "/sbin",    "/boot",
                                       "/run",  "/dev", "/snap", "/nix", "/var/lib", "/var/run", "/var/cache"};
     static const char *const in[] = {"/dev/shm", "/run/user", "/run/media", "/run/shm"};
@@ -32,14 +30,10 @@ static bool is_system_file(const char *name)
     return false;
 }
 
-static bool starts_with(const char *name, const char *start)
-{
-    return strncmp(name, start, strlen(start)) == 0;
-}
+static bool starts_with(const char *name, const char *start) { return strncmp(name, start, strlen(start)) == 0; }
 
 // Whether a name is ".HOST.UID", with or without the domain of the host.
-static bool names_host_and_user(const char *name)
-{
+static bool names_host_and_user(const char *name) {
     struct utsname host;
     char wanted[sizeof host.nodename + 16];
     struct fixed_text text = {wanted, sizeof wanted, 0};
@@ -56,8 +50,7 @@ static bool names_host_and_user(const char *name)
 }
 
 // Session directories of Open MPI and PMIx, in any directory for temporary files.
-static bool is_session_folder(const char *name)
-{
+static bool is_session_folder(const char *name) {
     static const char *const owners[] = {"ompi.", "prte.", "prterun."};
     if (*name != 'o' && *name != 'p') return false; // most end here
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
@@ -68,8 +61,7 @@ static bool is_session_folder(const char *name)
 
 // Memory that MPI and its transports share between processes looks like files. Neither that nor the settings of UCX are
 // files of the program.
-static bool is_transport_file(const char *name)
-{
+static bool is_transport_file(const char *name) {
     static const char *const shared[] = {"ucx_",        "mpich_shar_tmp", "vader_segment.", "open_mpi.",
                                          "sm_segment.", "psm2_shm.",      "ompi."};
     static const char memory[] = "/dev/shm/";
@@ -83,16 +75,14 @@ static bool is_transport_file(const char *name)
     return false;
 }
 
-static bool matches_any(const char *const *patterns, const char *name)
-{
+static bool matches_any(const char *const *patterns, const char *name) {
     for (; *patterns; patterns++) {
         if (glob_match(*patterns, name)) return true;
     }
     return false;
 }
 
-bool files_is_left_out(const char *name)
-{
+bool files_is_left_out(const char *name) {
     if (is_under(name, recorder.job)) return true;
     if (matches_any(recorder.include, name)) return false;
     return is_system_file(name) || is_transport_file(name) || matches_any(recorder.exclude, name);

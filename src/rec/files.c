@@ -23,16 +23,14 @@ static size_t cwd_len;
 static _Atomic bool cwd_known;
 static _Atomic uint32_t cwd_lock;
 
-static size_t ask_cwd(char out[PATH_MAX])
-{
+static size_t ask_cwd(char out[PATH_MAX]) {
     long len = cpu_syscall(SYS_getcwd, out, PATH_MAX);
     return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
 }
 
 // A signal handler may have interrupted the holder of the lock on this very thread, so no caller waits for it: if it is
 // taken, the caller asks the kernel.
-static size_t copy_cwd(char *out)
-{
+static size_t copy_cwd(char *out) {
     if (!spin_try(&cwd_lock)) return ask_cwd(out);
     // Set before the directory is read: a change in between resets it.
     if (!atomic_exchange(&cwd_known, true)) cwd_len = ask_cwd(cwd);
@@ -42,13 +40,9 @@ static size_t copy_cwd(char *out)
     return len;
 }
 
-void files_forget_cwd(void)
-{
-    atomic_store(&cwd_known, false);
-}
+void files_forget_cwd(void) { atomic_store(&cwd_known, false); }
 
-bool files_has_dotdot(const char *path)
-{
+bool files_has_dotdot(const char *path) {
     for (const char *at = strstr(path, ".."); at; at = strstr(at + 2, "..")) {
         if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2])) return true;
     }
@@ -56,8 +50,7 @@ bool files_has_dotdot(const char *path)
 }
 
 // Appends the components of `path` to name[0..len), which has no slash at its end.
-static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path)
-{
+static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path) {
     for (const char *at = path; *at;) {
         while (*at == '/') at++;
         size_t part = strcspn(at, "/");
@@ -81,16 +74,14 @@ static size_t fold(char name[FILES_NAME_MAX], size_t len, const char *path)
 }
 
 // Most paths are absolute and need no folding.
-static size_t copy_clean(char name[FILES_NAME_MAX], const char *path)
-{
+static size_t copy_clean(char name[FILES_NAME_MAX], const char *path) {
     size_t len = strlen(path);
     if (len < 2 || len >= FILES_NAME_MAX || path[len - 1] == '/' || strstr(path, "/.") || strstr(path, "//")) return 0;
     memcpy(name, path, len + 1);
     return len;
 }
 
-size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
-{
+size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path) {
     size_t len = 0;
     if (path && path[0] == '/' && dirfd != FILES_SHM_DIRFD) {
         len = copy_clean(name, path);
@@ -110,21 +101,16 @@ size_t files_absolute(char name[FILES_NAME_MAX], int dirfd, const char *path)
     return fold(name, len, path ? path : "");
 }
 
-char *files_borrow_buffer(void)
-{
+char *files_borrow_buffer(void) {
     struct thread *thread = current_thread;
     if (!thread || thread->name_taken) return NULL;
     thread->name_taken = true;
     return thread->name;
 }
 
-void files_return_buffer(void)
-{
-    current_thread->name_taken = false;
-}
+void files_return_buffer(void) { current_thread->name_taken = false; }
 
-static uint64_t hash_name(const char *name, size_t len)
-{
+static uint64_t hash_name(const char *name, size_t len) {
     uint64_t hash = 0x9e3779b97f4a7c15u ^ len;
     for (; len >= 8; name += 8, len -= 8) {
         uint64_t word;
@@ -138,8 +124,7 @@ static uint64_t hash_name(const char *name, size_t len)
     return hash ^ hash >> 32;
 }
 
-static struct file *make_file(const char *name, size_t len, uint64_t hash)
-{
+static struct file *make_file(const char *name, size_t len, uint64_t hash) {
     struct file *file = memory_alloc(sizeof *file + len + 1);
     if (!file) return NULL;
     file->hash = hash;
@@ -150,8 +135,7 @@ static struct file *make_file(const char *name, size_t len, uint64_t hash)
     return file;
 }
 
-static struct file *common(struct file *_Atomic *place, const char *name, enum loss_reason reason)
-{
+static struct file *common(struct file *_Atomic *place, const char *name, enum loss_reason reason) {
     struct file *file = atomic_load(place);
     if (!file && (file = make_file(name, strlen(name), 0))) {
         struct file *expected = NULL;
@@ -161,13 +145,11 @@ static struct file *common(struct file *_Atomic *place, const char *name, enum l
     return file;
 }
 
-struct file *files_unnamed(void)
-{
+struct file *files_unnamed(void) {
     return common(&unnamed_file, "(files without a name)", LOSS_NO_NAME);
 }
 
-struct file *files_entry(const char *name, size_t len)
-{
+struct file *files_entry(const char *name, size_t len) {
     uint64_t hash = hash_name(name, len);
     struct file *_Atomic *head = &bucket[hash % BUCKETS];
     struct file *fresh = NULL;
@@ -187,8 +169,7 @@ struct file *files_entry(const char *name, size_t len)
     }
 }
 
-void files_note_stat(struct file *file, const struct stat *data)
-{
+void files_note_stat(struct file *file, const struct stat *data) {
     if (file == atomic_load(&common_file) || file == atomic_load(&unnamed_file)) return;
     atomic_store_explicit(&file->device, data->st_dev, memory_order_relaxed);
     atomic_store_explicit(&file->inode, data->st_ino, memory_order_relaxed);
@@ -196,8 +177,7 @@ void files_note_stat(struct file *file, const struct stat *data)
     atomic_store_explicit(&file->type, data->st_mode & S_IFMT, memory_order_release);
 }
 
-void files_announce(struct file *file)
-{
+void files_announce(struct file *file) {
     uint32_t state = (recorder.generation + 1) * 2 + (file->type != 0);
     if (atomic_load_explicit(&file->announced, memory_order_relaxed) >= state) return;
     enum { FIELDS_ROOM = 128 }; // for all but the name

@@ -11,21 +11,18 @@ struct fixed_text {
     size_t len; // without the final zero, which is always there; never over room - 1
 };
 
-static inline void fixed_text_bytes(struct fixed_text *text, const char *bytes, size_t len)
-{
+static inline void fixed_text_bytes(struct fixed_text *text, const char *bytes, size_t len) {
     if (len > text->room - 1 - text->len) len = text->room - 1 - text->len;
     memcpy(text->data + text->len, bytes, len);
     text->len += len;
     text->data[text->len] = 0;
 }
 
-static inline void fixed_text_add(struct fixed_text *text, const char *string)
-{
+static inline void fixed_text_add(struct fixed_text *text, const char *string) {
     fixed_text_bytes(text, string, strlen(string));
 }
 
-static inline void fixed_text_number(struct fixed_text *text, uint64_t value, unsigned base)
-{
+static inline void fixed_text_number(struct fixed_text *text, uint64_t value, unsigned base) {
     char digits[24];
     size_t at = sizeof digits;
     do {

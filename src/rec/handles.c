@@ -24,8 +24,7 @@ static _Atomic uint32_t used_handles = FIRST_REAL;
 static _Atomic uint64_t free_list; // tag << 32 | index
 static _Atomic int highest_fd;
 
-int handles_init(void)
-{
+int handles_init(void) {
     handles_limit = recorder_limit(RLIMIT_AS) == UINT64_MAX ? HANDLES_MOST : HANDLES_FEW;
     handles_all = memory_pages(sizeof *handles_all * handles_limit);
     handles_of_fd = memory_pages(sizeof *handles_of_fd * handles_limit);
@@ -38,8 +37,7 @@ int handles_init(void)
     return 0;
 }
 
-static struct handle *new_handle(void)
-{
+static struct handle *new_handle(void) {
     uint64_t head = atomic_load(&free_list);
     while ((uint32_t)head) {
         struct handle *handle = &handles_all[(uint32_t)head];
@@ -52,8 +50,7 @@ static struct handle *new_handle(void)
     return NULL;
 }
 
-static void release(struct handle *handle)
-{
+static void release(struct handle *handle) {
     uint32_t index = (uint32_t)(handle - handles_all);
     if (index < FIRST_REAL || atomic_fetch_sub(&handle->references, 1) != 1) return;
     handle->stream = NULL;
@@ -66,8 +63,7 @@ static void release(struct handle *handle)
 }
 
 // Points `fd` at a handle and releases the one that it stood for before.
-static void point(int fd, uint32_t index)
-{
+static void point(int fd, uint32_t index) {
     if ((unsigned)fd >= handles_limit) {
         release(&handles_all[index]);
         spill_count_loss(LOSS_FD_RANGE, 1);
@@ -82,13 +78,9 @@ static void point(int fd, uint32_t index)
     }
 }
 
-uint32_t handles_new_serial(void)
-{
-    return atomic_fetch_add(&next_serial, 1) + 1;
-}
+uint32_t handles_new_serial(void) { return atomic_fetch_add(&next_serial, 1) + 1; }
 
-struct handle *handles_open(int fd, struct file *file, int open_flags)
-{
+struct handle *handles_open(int fd, struct file *file, int open_flags) {
     struct handle *handle = new_handle();
     if (!handle) {
         handles_set_left_out(fd, LEFT_OUT_OTHER);
@@ -105,25 +97,19 @@ struct handle *handles_open(int fd, struct file *file, int open_flags)
     return handle;
 }
 
-void handles_set_left_out(int fd, enum left_out why)
-{
-    point(fd, why);
-}
+void handles_set_left_out(int fd, enum left_out why) { point(fd, why); }
 
-void handles_dup(struct handle *handle, int new_fd)
-{
+void handles_dup(struct handle *handle, int new_fd) {
     uint32_t index = (uint32_t)(handle - handles_all);
     if (index >= FIRST_REAL) atomic_fetch_add(&handle->references, 1);
     point(new_fd, index);
 }
 
-void handles_forget(int fd)
-{
+void handles_forget(int fd) {
     if (fd >= 0) point(fd, 0);
 }
 
-struct handle *handles_begin_close(int fd)
-{
+struct handle *handles_begin_close(int fd) {
     if ((unsigned)fd >= handles_limit) return &handles_all[LEFT_OUT_OTHER];
     uint64_t old = atomic_load(&handles_of_fd[fd]);
     if ((uint32_t)old == 0) return handles_resolve(fd) == &handles_all[0] ? &handles_all[0] : handles_begin_close(fd);
@@ -133,8 +119,7 @@ struct handle *handles_begin_close(int fd)
 }
 
 // If another thread has opened a file with this number meanwhile, its entry stays.
-void handles_end_close(int fd, bool closed, struct handle *handle)
-{
+void handles_end_close(int fd, bool closed, struct handle *handle) {
     if ((unsigned)fd >= handles_limit || handle == &handles_all[0]) return;
     uint64_t old = atomic_load(&handles_of_fd[fd]);
     uint32_t index = closed ? 0 : (uint32_t)(handle - handles_all);
@@ -144,8 +129,7 @@ void handles_end_close(int fd, bool closed, struct handle *handle)
     if (closed) release(handle);
 }
 
-enum left_out handles_classify(int fd, unsigned mode)
-{
+enum left_out handles_classify(int fd, unsigned mode) {
     switch (mode & S_IFMT) {
     case S_IFREG:
     case S_IFDIR:
@@ -162,8 +146,7 @@ enum left_out handles_classify(int fd, unsigned mode)
 }
 
 // The name of a descriptor's file by the kernel's link; 0 if it is not a file.
-static size_t link_name(int fd, char name[FILES_NAME_MAX])
-{
+static size_t link_name(int fd, char name[FILES_NAME_MAX]) {
     static const char deleted[] = " (deleted)";
     char link[40];
     struct fixed_text path = {link, sizeof link, 0};
@@ -178,8 +161,7 @@ static size_t link_name(int fd, char name[FILES_NAME_MAX])
 }
 
 // The file of a descriptor by the kernel's link; NULL if it is left out, and why.
-static struct file *linked_file(int fd, enum left_out *why)
-{
+static struct file *linked_file(int fd, enum left_out *why) {
     char *name = files_borrow_buffer();
     *why = LEFT_OUT_OTHER;
     if (!name) return NULL;
@@ -191,8 +173,7 @@ static struct file *linked_file(int fd, enum left_out *why)
 }
 
 // The descriptor was inherited, received from another process, or opened unseen: its position may be shared.
-struct handle *handles_resolve(int fd)
-{
+struct handle *handles_resolve(int fd) {
     struct stat data;
     if (fd < 0 || cpu_syscall(SYS_fstat, fd, &data) < 0) return &handles_all[0];
     enum left_out why = handles_classify(fd, data.st_mode);
@@ -208,8 +189,7 @@ struct handle *handles_resolve(int fd)
     return handle;
 }
 
-size_t handles_name(int fd, char *name)
-{
+size_t handles_name(int fd, char *name) {
     struct handle *handle = handles_get(fd);
     if (handle->flags & HANDLE_UNKNOWN) handle = handles_resolve(fd);
     if (!handle->file) return link_name(fd, name);
@@ -218,14 +198,10 @@ size_t handles_name(int fd, char *name)
     return handle->file->name_len;
 }
 
-int handles_highest_fd(void)
-{
-    return atomic_load(&highest_fd);
-}
+int handles_highest_fd(void) { return atomic_load(&highest_fd); }
 
 // The kernel gives the lowest free number, so the end of the tables is not in use.
-void handles_give_back(void)
-{
+void handles_give_back(void) {
     unsigned used = atomic_load(&used_handles);
     unsigned fds = (unsigned)atomic_load(&highest_fd) + 1;
     unsigned kept = ((used > fds ? used : fds) + HANDLES_FEW) & ~(HANDLES_FEW - 1u);
@@ -236,14 +212,12 @@ void handles_give_back(void)
     cpu_syscall(SYS_munmap, &handles_of_fd[kept], (old - kept) * sizeof *handles_of_fd);
 }
 
-void handles_share_all(void)
-{
+void handles_share_all(void) {
     uint32_t used = atomic_load(&used_handles);
     for (uint32_t i = FIRST_REAL; i < used; i++) handles_all[i].flags |= HANDLE_SHARED;
 }
 
-void handles_each_stream(void (*visit)(struct handle *handle))
-{
+void handles_each_stream(void (*visit)(struct handle *handle)) {
     uint32_t used = atomic_load(&used_handles);
     for (uint32_t i = FIRST_REAL; i < used; i++) {
         if (handles_all[i].stream && atomic_load(&handles_all[i].references)) visit(&handles_all[i]);

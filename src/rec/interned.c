@@ -25,15 +25,13 @@ static uint32_t count;
 static uint64_t bytes;
 static _Atomic uint32_t lock;
 
-static uint64_t hash_of(unsigned kind, const uint8_t *fields, size_t len)
-{
+static uint64_t hash_of(unsigned kind, const uint8_t *fields, size_t len) {
     uint64_t hash = 0x9e3779b97f4a7c15u ^ kind;
     for (size_t i = 0; i < len; i++) hash = (hash ^ fields[i]) * 0x100000001b3u;
     return hash ^ hash >> 32;
 }
 
-static struct interned *find(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash)
-{
+static struct interned *find(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash) {
     struct interned *own = bucket[hash % BUCKETS];
     while (own &&
            (own->hash != hash || own->kind != kind || own->len != len || memcmp(own->fields, fields, len) != 0)) {
@@ -42,8 +40,7 @@ static struct interned *find(unsigned kind, const uint8_t *fields, size_t len, u
     return own;
 }
 
-static struct interned *add(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash)
-{
+static struct interned *add(unsigned kind, const uint8_t *fields, size_t len, uint64_t hash) {
     if (count >= MOST || bytes + len > MOST_BYTES) return NULL;
     struct interned *own = memory_alloc(sizeof *own + len);
     if (!own) return NULL;
@@ -56,8 +53,7 @@ static struct interned *add(unsigned kind, const uint8_t *fields, size_t len, ui
 }
 
 // A forked child has a spill file of its own.
-static void announce(struct interned *own)
-{
+static void announce(struct interned *own) {
     struct fields_out out;
     if (own->announced == recorder.generation + 1 || !spill_begin_record(&out, HEAD_BYTES + own->len)) return;
     fields_begin(&out, own->kind);
@@ -68,8 +64,7 @@ static void announce(struct interned *own)
     own->announced = recorder.generation + 1;
 }
 
-uint32_t interned_number(unsigned kind, const uint8_t *fields, size_t len)
-{
+uint32_t interned_number(unsigned kind, const uint8_t *fields, size_t len) {
     struct thread *thread = recorder_thread();
     if (!thread || thread->trace_ended || !recorder.trace_cap || len > INTERNED_MAX_FIELDS) return 0;
     if (!emit_claim(thread)) return 0;

@@ -16,16 +16,14 @@ struct memory_block {
 
 static struct memory_block *_Atomic current;
 
-void *memory_pages(size_t bytes)
-{
+void *memory_pages(size_t bytes) {
     long address =
         cpu_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 
 // Lock-free: a thread that finds the block full replaces it. If two do so at once, one new block is wasted.
-void *memory_alloc(size_t bytes)
-{
+void *memory_alloc(size_t bytes) {
     bytes = (bytes + MEMORY_ALIGN - 1) & ~(size_t)(MEMORY_ALIGN - 1);
     size_t header = (sizeof(struct memory_block) + MEMORY_ALIGN - 1) & ~(size_t)(MEMORY_ALIGN - 1);
     if (bytes > MEMORY_BLOCK_BYTES / 4) return memory_pages(bytes);

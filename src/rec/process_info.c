@@ -12,8 +12,7 @@
 
 enum { WORDS_BYTES = 4096 }; // of the command line; the rest is cut
 
-static long read_whole(const char *path, char *out, size_t room)
-{
+static long read_whole(const char *path, char *out, size_t room) {
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fd;
     long len = cpu_syscall(SYS_read, fd, out, room);
@@ -21,8 +20,7 @@ static long read_whole(const char *path, char *out, size_t room)
     return len;
 }
 
-static bool number_after(const char *text, const char *label, uint64_t *value)
-{
+static bool number_after(const char *text, const char *label, uint64_t *value) {
     const char *at = strstr(text, label);
     if (!at) return false;
     *value = 0;
@@ -33,8 +31,7 @@ static bool number_after(const char *text, const char *label, uint64_t *value)
 }
 
 // rchar and wchar: all bytes that the process, and children that it has waited for, moved by read and write calls.
-static bool read_chars(uint64_t chars[2])
-{
+static bool read_chars(uint64_t chars[2]) {
     char text[512];
     long len = read_whole("/proc/self/io", text, sizeof text - 1);
     if (len <= 0) return false;
@@ -43,8 +40,7 @@ static bool read_chars(uint64_t chars[2])
     return number_after(text, "rchar:", &chars[0]) && number_after(text, "wchar:", &chars[1]);
 }
 
-void process_info_start(void)
-{
+void process_info_start(void) {
     // Static, because the stack may be small; only one thread runs this at a time.
     static char text[WORDS_BYTES];
     static uint8_t buffer[WORDS_BYTES * 2 + PATH_MAX * 2 + 512];
@@ -64,7 +60,6 @@ void process_info_start(void)
     if (read_chars(recorder.spill->chars_start)) recorder.spill->chars_known |= 1;
 }
 
-void process_info_end(void)
-{
+void process_info_end(void) {
     if (read_chars(recorder.spill->chars_end)) recorder.spill->chars_known |= 2;
 }

@@ -11,8 +11,7 @@ struct real_functions real;
 // it search libraries that were opened with RTLD_LOCAL.
 
 // strcmp cannot be used: that of a sanitizer may not be called before it has found libc's.
-static bool is_same(const char *a, const char *b)
-{
+static bool is_same(const char *a, const char *b) {
     while (*a && *a == *b) a++, b++;
     return *a == *b;
 }
@@ -24,8 +23,7 @@ struct symbols {
     const ElfW(Half) * version;
 };
 
-static struct symbols symbols_of(const struct link_map *map)
-{
+static struct symbols symbols_of(const struct link_map *map) {
     struct symbols found = {0};
     for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
         // The vdso's addresses are not relocated; it has no functions of interest.
@@ -40,8 +38,7 @@ static struct symbols symbols_of(const struct link_map *map)
 }
 
 // Looks up the default version of a function in an object's hash table.
-static void *lookup_in(const struct link_map *map, const char *name, uint32_t hash)
-{
+static void *lookup_in(const struct link_map *map, const char *name, uint32_t hash) {
     const uint32_t hidden_version = 0x8000;
     struct symbols in = symbols_of(map);
     if (!in.symbol || !in.text || !in.hash || !in.hash[0]) return NULL;
@@ -60,16 +57,14 @@ static void *lookup_in(const struct link_map *map, const char *name, uint32_t ha
     }
 }
 
-static uint32_t hash_of(const char *name)
-{
+static uint32_t hash_of(const char *name) {
     uint32_t hash = 5381;
     for (; *name; name++) hash = hash * 33 + (unsigned char)*name;
     return hash;
 }
 
 // The object that contains this code.
-static const struct link_map *own_map(void)
-{
+static const struct link_map *own_map(void) {
     uintptr_t here = (uintptr_t)&real;
     const struct link_map *own = NULL;
     for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
@@ -78,16 +73,14 @@ static const struct link_map *own_map(void)
     return own;
 }
 
-void *real_own(const char *name)
-{
+void *real_own(const char *name) {
     const struct link_map *own = own_map();
     return own ? lookup_in(own, name, hash_of(name)) : NULL;
 }
 
 // Looks up a function in the objects that were loaded after `before`.
 static void *lookup_behind(const struct link_map *before, const char *name, uint32_t hash,
-                           const struct link_map **object)
-{
+                           const struct link_map **object) {
     void *found = NULL;
     for (const struct link_map *map = before ? before->l_next : NULL; map && !found; map = map->l_next) {
         found = lookup_in(map, name, hash);
@@ -96,21 +89,18 @@ static void *lookup_behind(const struct link_map *before, const char *name, uint
     return found;
 }
 
-void *real_next(const char *name, const struct link_map **object)
-{
+void *real_next(const char *name, const struct link_map **object) {
     return lookup_behind(own_map(), name, hash_of(name), object);
 }
 
-void *real_only(const char *name)
-{
+void *real_only(const char *name) {
     const struct link_map *object = NULL;
     uint32_t hash = hash_of(name);
     void *found = lookup_behind(own_map(), name, hash, &object);
     return found && !lookup_behind(object, name, hash, NULL) ? found : NULL;
 }
 
-void real_resolve(void)
-{
+void real_resolve(void) {
     const struct link_map *own = own_map();
 #define FIND(name) *(void **)&real.name = lookup_behind(own, #name, hash_of(#name), NULL);
 #define SKIP(name)
@@ -119,21 +109,16 @@ void real_resolve(void)
 #undef SKIP
 }
 
-static int missing(void)
-{
-    return -ENOSYS;
-}
+static int missing(void) { return -ENOSYS; }
 
-void *real_find_late(void **slot, const char *name)
-{
+void *real_find_late(void **slot, const char *name) {
     void *found = real_next(name, NULL);
     if (!found) return (void *)missing;
     *slot = found;
     return found;
 }
 
-bool real_is(const char *name, const void *function)
-{
+bool real_is(const char *name, const void *function) {
     static const struct {
         const char *name;
         void **slot;

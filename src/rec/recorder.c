@@ -30,8 +30,7 @@ bool event_clock_uses_ns;
 
 // --- settings
 
-static const char *setting(const char *name)
-{
+static const char *setting(const char *name) {
     char *value = getenv(name);
     if (!value || !*value) return NULL;
     size_t name_len = strlen(name), value_len = strlen(value);
@@ -44,8 +43,7 @@ static const char *setting(const char *name)
     return copy + name_len + 1;
 }
 
-static uint64_t number_setting(const char *name, uint64_t otherwise)
-{
+static uint64_t number_setting(const char *name, uint64_t otherwise) {
     const char *text = setting(name);
     if (!text) return otherwise;
     uint64_t value = 0;
@@ -54,8 +52,7 @@ static uint64_t number_setting(const char *name, uint64_t otherwise)
 }
 
 // One pattern per line. The setting itself must stay whole for exec, so a copy is cut into lines.
-static void read_patterns(const char *name, const char **patterns)
-{
+static void read_patterns(const char *name, const char **patterns) {
     const char *text = setting(name);
     size_t bytes = text ? strlen(text) + 1 : 0;
     char *line = text ? memory_alloc(bytes) : NULL;
@@ -69,8 +66,7 @@ static void read_patterns(const char *name, const char **patterns)
     }
 }
 
-static void read_settings(void)
-{
+static void read_settings(void) {
     recorder.job = setting(SETTING_JOB);
     recorder.library = setting(SETTING_LIBRARY);
     recorder.trace_cap = number_setting(SETTING_TRACE_CAP, SETTING_DEFAULT_TRACE_CAP);
@@ -80,8 +76,7 @@ static void read_settings(void)
     read_patterns(SETTING_EXCLUDE, recorder.exclude);
 }
 
-uint64_t recorder_limit(int which)
-{
+uint64_t recorder_limit(int which) {
     struct rlimit limit;
     long code = cpu_syscall(SYS_prlimit64, 0, which, 0, &limit);
     return code < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
@@ -89,14 +84,12 @@ uint64_t recorder_limit(int which)
 
 // --- fork
 
-static void before_fork(void)
-{
+static void before_fork(void) {
     if (recorder.spill) handles_share_all();
 }
 
 // The state is a copy of the parent's. The child gets a spill file of its own and has none of the other threads.
-static void become_child(uint32_t pid)
-{
+static void become_child(uint32_t pid) {
     recorder.pid = pid;
     recorder.spill = NULL;
     recorder.records = NULL;
@@ -106,8 +99,7 @@ static void become_child(uint32_t pid)
     handles_share_all();
 }
 
-void vfork_before(void)
-{
+void vfork_before(void) {
     recorder_thread();
     handles_share_all();
     ready_before_vfork = current_thread && current_thread->ready;
@@ -115,8 +107,7 @@ void vfork_before(void)
     vfork_child = true;
 }
 
-long vfork_after(long result)
-{
+long vfork_after(long result) {
     vfork_child = false;
     if (ready_before_vfork) current_thread->ready = true;
     if (result >= 0) return result;
@@ -126,8 +117,7 @@ long vfork_after(long result)
 
 // --- start
 
-static void thread_ended(void *state)
-{
+static void thread_ended(void *state) {
     struct thread *thread = state;
     if (!thread->ready) return;
     switching = true; // a signal handler that asked for a state now would wait for the lock for ever
@@ -141,15 +131,13 @@ static void thread_ended(void *state)
 }
 
 // Memory that is zero again in a forked child.
-static void *wiped_pages(size_t bytes)
-{
+static void *wiped_pages(size_t bytes) {
     void *pages = memory_pages(bytes);
     if (pages) cpu_syscall(SYS_madvise, pages, bytes, MADV_WIPEONFORK);
     return pages;
 }
 
-static void start(void)
-{
+static void start(void) {
     real_resolve();
     read_settings();
     event_clock_uses_ns = !cpu_counter_is_steady();
@@ -162,8 +150,7 @@ static void start(void)
     atomic_store(&recorder.phase, usable ? RECORDER_ON : RECORDER_OFF);
 }
 
-static bool started(void)
-{
+static bool started(void) {
     int fresh = RECORDER_FRESH;
     if (atomic_load(&recorder.phase) == RECORDER_FRESH &&
         atomic_compare_exchange_strong(&recorder.phase, &fresh, RECORDER_STARTING)) {
@@ -178,8 +165,7 @@ static bool started(void)
     return atomic_load(&recorder.phase) == RECORDER_ON;
 }
 
-static void make_spill(void)
-{
+static void make_spill(void) {
     uint32_t pid = (uint32_t)cpu_syscall(SYS_getpid, 0);
     if (recorder.pid) become_child(pid);
     recorder.pid = pid;
@@ -192,8 +178,7 @@ static void make_spill(void)
 }
 
 // The first thread of a process makes the spill file. The lock lies on the page that fork wipes, too.
-static bool have_spill(void)
-{
+static bool have_spill(void) {
     _Atomic uint32_t *lock = recorder.spill_is_ours + 1;
     if (atomic_load_explicit(recorder.spill_is_ours, memory_order_acquire)) return true;
     spin_lock_as(lock, 1);
@@ -202,8 +187,7 @@ static bool have_spill(void)
     return atomic_load(recorder.spill_is_ours);
 }
 
-static struct thread *idle_thread(void)
-{
+static struct thread *idle_thread(void) {
     spin_lock(&recorder.idle_lock);
     struct thread *thread = recorder.idle_threads;
     if (thread) recorder.idle_threads = thread->next_idle;
@@ -211,8 +195,7 @@ static struct thread *idle_thread(void)
     return thread;
 }
 
-static struct thread *attach(void)
-{
+static struct thread *attach(void) {
     if (!started() || !have_spill()) return NULL;
     struct thread *thread = current_thread; // not NULL: it was wiped in a forked child
     uint32_t tid = (uint32_t)cpu_syscall(SYS_gettid, 0);
@@ -239,13 +222,11 @@ static struct thread *attach(void)
 }
 
 // The call of a signal handler whose thread has no state cannot be deferred.
-static void count_unseen_call(void)
-{
+static void count_unseen_call(void) {
     if (recorder.spill_is_ours && atomic_load(recorder.spill_is_ours)) spill_count_loss(LOSS_SIGNAL, 1);
 }
 
-struct thread *recorder_attach(void)
-{
+struct thread *recorder_attach(void) {
     if (stopped_here || vfork_child) return NULL;
     if (switching) {
         count_unseen_call();
@@ -262,8 +243,7 @@ struct thread *recorder_attach(void)
 // --- end
 
 // A forked child that made no recorded call has no spill file.
-void recorder_end(enum process_exit how, uint32_t value)
-{
+void recorder_end(enum process_exit how, uint32_t value) {
     struct thread *thread = current_thread;
     if (vfork_child || !thread || !thread->ready) return;
     if (how == EXIT_CLEAN) stdio_finish_all();
@@ -277,8 +257,7 @@ void recorder_end(enum process_exit how, uint32_t value)
     emit_unclaim(thread);
 }
 
-void recorder_stop_here(void)
-{
+void recorder_stop_here(void) {
     struct thread *thread = recorder_thread();
     if (!thread) return;
     process_info_end();
@@ -287,17 +266,10 @@ void recorder_stop_here(void)
     thread->ready = thread->outside_mpi = false;
 }
 
-void recorder_resume(void)
-{
+void recorder_resume(void) {
     if (current_thread && current_thread->ready) atomic_store(&recorder.spill->exit, EXIT_UNKNOWN);
 }
 
-__attribute__((constructor)) static void on_load(void)
-{
-    recorder_thread();
-}
+__attribute__((constructor)) static void on_load(void) { recorder_thread(); }
 
-__attribute__((destructor)) static void on_exit_or_unload(void)
-{
-    recorder_end(EXIT_CLEAN, 0);
-}
+__attribute__((destructor)) static void on_exit_or_unload(void) { recorder_end(EXIT_CLEAN, 0); }

@@ -117,14 +117,12 @@ extern __thread struct thread *current_thread __attribute__((tls_model("initial-
 // The calling thread's state, made ready if needed; NULL if nothing is to be recorded. The slow path of every shim.
 struct thread *recorder_attach(void);
 
-static inline struct thread *recorder_thread(void)
-{
+static inline struct thread *recorder_thread(void) {
     struct thread *thread = current_thread;
     return LIKELY(thread && thread->ready) ? thread : recorder_attach();
 }
 
-static inline uint64_t recorder_tick(void)
-{
+static inline uint64_t recorder_tick(void) {
     return recorder.tick ? atomic_load_explicit(recorder.tick, memory_order_relaxed) : 0;
 }
 
@@ -147,8 +145,7 @@ long vfork_after(long result); // sets errno from a negative result, as libc doe
 // Locks for short critical sections, without libc; not recursive. The thread is `busy` while it holds one, so a signal
 // handler never waits for its own thread. The lock holds its owner's generation, which differs in a forked child: locks
 // that the parent's threads held, and will never release there, are free for the child.
-static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
-{
+static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner) {
     uint32_t held = 0;
     while (!atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
         if (held != owner) continue;
@@ -157,14 +154,10 @@ static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner)
     }
 }
 
-static inline void spin_lock(_Atomic uint32_t *lock)
-{
-    spin_lock_as(lock, recorder.generation + 1);
-}
+static inline void spin_lock(_Atomic uint32_t *lock) { spin_lock_as(lock, recorder.generation + 1); }
 
 // For callers that must not wait.
-static inline bool spin_try(_Atomic uint32_t *lock)
-{
+static inline bool spin_try(_Atomic uint32_t *lock) {
     uint32_t owner = recorder.generation + 1;
     uint32_t held = atomic_load_explicit(lock, memory_order_relaxed);
     return held != owner &&
@@ -172,8 +165,7 @@ static inline bool spin_try(_Atomic uint32_t *lock)
 }
 
 // Gives up after some milliseconds: a signal handler may stop the owner for ever.
-static inline bool spin_lock_in_time(_Atomic uint32_t *lock)
-{
+static inline bool spin_lock_in_time(_Atomic uint32_t *lock) {
     enum { ATTEMPTS = 1 << 18 };
     for (int i = 0; i < ATTEMPTS; i++) {
         if (spin_try(lock)) return true;
@@ -182,7 +174,4 @@ static inline bool spin_lock_in_time(_Atomic uint32_t *lock)
     return false;
 }
 
-static inline void spin_unlock(_Atomic uint32_t *lock)
-{
-    atomic_store_explicit(lock, 0, memory_order_release);
-}
+static inline void spin_unlock(_Atomic uint32_t *lock) { atomic_store_explicit(lock, 0, memory_order_release); }

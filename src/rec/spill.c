@@ -27,8 +27,7 @@ enum {
 
 // Allocates disk blocks before anything writes to the mapping: a full disk must be an error here, not a SIGBUS in the
 // program. Needs no descriptor, except on kernels before 5.14.
-static int allocate(uint64_t offset, uint64_t bytes)
-{
+static int allocate(uint64_t offset, uint64_t bytes) {
     long code = cpu_syscall(SYS_madvise, (char *)recorder.spill + offset, bytes, MADV_POPULATE_WRITE);
     if (code != -EINVAL) return (int)code;
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CLOEXEC);
@@ -40,8 +39,7 @@ static int allocate(uint64_t offset, uint64_t bytes)
 
 // The file stays below a limit on file sizes: ftruncate beyond it would raise SIGXFSZ in the program. Of a limited
 // address space it uses a small part.
-static uint64_t wanted_bytes(void)
-{
+static uint64_t wanted_bytes(void) {
     uint64_t bytes = recorder.trace_cap + recorder.trace_cap / 3 + RESERVE_BYTES;
     uint64_t file_limit = recorder_limit(RLIMIT_FSIZE);
     uint64_t space_limit = recorder_limit(RLIMIT_AS) / 64;
@@ -51,8 +49,7 @@ static uint64_t wanted_bytes(void)
 }
 
 // Under a limit on address space a smaller mapping may still fit.
-static int map_file(int fd, uint64_t *bytes)
-{
+static int map_file(int fd, uint64_t *bytes) {
     for (; *bytes >= LEAST_BYTES; *bytes = (*bytes / 2) & ~(uint64_t)(SPILL_ALIGN - 1)) {
         long address = cpu_syscall(SYS_mmap, 0, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
         if (address > 0 || address < -4095) {
@@ -67,8 +64,7 @@ static int map_file(int fd, uint64_t *bytes)
     return -ENOMEM;
 }
 
-static void name_file(uint64_t units, const char *suffix)
-{
+static void name_file(uint64_t units, const char *suffix) {
     struct utsname name = {.nodename = "host"};
     cpu_syscall(SYS_uname, &name);
     struct fixed_text path = {recorder.spill_path, sizeof recorder.spill_path, 0};
@@ -84,14 +80,12 @@ static void name_file(uint64_t units, const char *suffix)
 
 // A process that cannot make a spill file leaves a dangling link in the job's directory. That needs no descriptor and
 // no disk space, and no limit applies to it.
-static void leave_mark(uint64_t units)
-{
+static void leave_mark(uint64_t units) {
     name_file(units, SPILL_LOST_SUFFIX);
     cpu_syscall(SYS_symlinkat, "no spill file", AT_FDCWD, recorder.spill_path);
 }
 
-static int create(const struct spill_moment *now)
-{
+static int create(const struct spill_moment *now) {
     name_file(now->units, SPILL_SUFFIX);
     long fd = cpu_syscall(SYS_openat, AT_FDCWD, recorder.spill_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                           0600);
@@ -126,16 +120,14 @@ static int create(const struct spill_moment *now)
     return 0;
 }
 
-int spill_create(void)
-{
+int spill_create(void) {
     struct spill_moment now = event_clock_moment();
     int code = create(&now);
     if (code < 0) leave_mark(now.units);
     return code;
 }
 
-struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason)
-{
+struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum loss_reason *reason) {
     struct spill_header *header = recorder.spill;
     uint64_t limit = header->capacity;
     if (kind == CHUNK_EVENTS) {
@@ -167,8 +159,7 @@ struct spill_chunk *spill_claim(enum spill_chunk_kind kind, uint32_t bytes, enum
 }
 
 // A thread that claims a chunk at the same time either sees the new capacity, or has changed `next` as seen here.
-void spill_give_back(void)
-{
+void spill_give_back(void) {
     struct spill_header *header = recorder.spill;
     uint64_t old = header->capacity;
     uint64_t kept = (atomic_load(&header->next) + KEPT_BYTES) & ~(uint64_t)(SPILL_ALIGN - 1);
@@ -181,21 +172,16 @@ void spill_give_back(void)
     }
 }
 
-void spill_update_clock(void)
-{
+void spill_update_clock(void) {
     static _Atomic uint32_t lock;
     if (!spin_try(&lock)) return; // another thread is doing it
     recorder.spill->latest = event_clock_moment();
     spin_unlock(&lock);
 }
 
-void spill_retire(struct spill_chunk *chunk)
-{
-    cpu_syscall(SYS_madvise, chunk, chunk->bytes, MADV_DONTNEED);
-}
+void spill_retire(struct spill_chunk *chunk) { cpu_syscall(SYS_madvise, chunk, chunk->bytes, MADV_DONTNEED); }
 
-bool spill_begin_record(struct fields_out *out, size_t most)
-{
+bool spill_begin_record(struct fields_out *out, size_t most) {
     if (!spin_lock_in_time(&recorder.records_lock)) {
         spill_count_loss(LOSS_SIGNAL, 1);
         return false;
@@ -219,16 +205,14 @@ bool spill_begin_record(struct fields_out *out, size_t most)
     return true;
 }
 
-void spill_end_record(const struct fields_out *out)
-{
+void spill_end_record(const struct fields_out *out) {
     struct spill_chunk *chunk = recorder.records;
     uint32_t used = (uint32_t)(out->at - spill_payload(chunk));
     if (!out->overflow) atomic_store_explicit(&chunk->used, used, memory_order_release);
     spin_unlock(&recorder.records_lock);
 }
 
-void spill_record(const uint8_t *record, size_t len)
-{
+void spill_record(const uint8_t *record, size_t len) {
     struct fields_out out;
     if (!spill_begin_record(&out, len)) return;
     memcpy(out.at, record, len);
@@ -236,7 +220,6 @@ void spill_record(const uint8_t *record, size_t len)
     spill_end_record(&out);
 }
 
-void spill_count_loss(enum loss_reason reason, uint64_t events)
-{
+void spill_count_loss(enum loss_reason reason, uint64_t events) {
     if (recorder.spill) atomic_fetch_add_explicit(&recorder.spill->lost[reason], events, memory_order_relaxed);
 }

@@ -20,10 +20,7 @@ void spill_give_back(void);
 // Gives the pages of a finished chunk back to the kernel; its bytes are safe in the page cache.
 void spill_retire(struct spill_chunk *chunk);
 
-static inline uint8_t *spill_payload(struct spill_chunk *chunk)
-{
-    return (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES;
-}
+static inline uint8_t *spill_payload(struct spill_chunk *chunk) { return (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES; }
 
 // Appends a complete record (fields_begin … fields_end in a buffer of the caller).
 void spill_record(const uint8_t *record, size_t len);

@@ -8,19 +8,14 @@
 
 __thread uintptr_t system_call_caller __attribute__((tls_model("initial-exec")));
 
-long system_call_real(long number, const long argument[6])
-{
+long system_call_real(long number, const long argument[6]) {
     return real.syscall(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
 // After these the recorder's own system calls, or reading the time counter, would kill the program.
-static bool ends_recording(int option)
-{
-    return option == PR_SET_SECCOMP || option == PR_SET_TSC;
-}
+static bool ends_recording(int option) { return option == PR_SET_SECCOMP || option == PR_SET_TSC; }
 
-SHIM(int, prctl, int option, ...)
-{
+SHIM(int, prctl, int option, ...) {
     unsigned long argument[4];
     va_list list;
     va_start(list, option);
@@ -33,8 +28,7 @@ SHIM(int, prctl, int option, ...)
 
 // Only the number tells how many arguments there are. Like libc's own function, this reads six.
 long shim_syscall(long number, ...) __asm__("syscall");
-EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ...)
-{
+EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ...) {
     long argument[6];
     va_list list;
     va_start(list, number);

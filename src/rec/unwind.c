@@ -12,21 +12,18 @@ typedef void resume_function(struct _Unwind_Exception *exception);
 _Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
                                          struct _Unwind_Exception *exception, struct _Unwind_Context *context);
 
-static void *unwinder(const char *name)
-{
+static void *unwinder(const char *name) {
     void *library = dlopen("libgcc_s.so.1", RTLD_LAZY);
     return library ? dlsym(library, name) : NULL;
 }
 
 _Unwind_Reason_Code __gcc_personality_v0(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-                                         struct _Unwind_Exception *exception, struct _Unwind_Context *context)
-{
+                                         struct _Unwind_Exception *exception, struct _Unwind_Context *context) {
     personality_function *real_function = (personality_function *)unwinder("__gcc_personality_v0");
     return real_function ? real_function(version, actions, class, exception, context) : _URC_CONTINUE_UNWIND;
 }
 
-void _Unwind_Resume(struct _Unwind_Exception *exception)
-{
+void _Unwind_Resume(struct _Unwind_Exception *exception) {
     resume_function *real_function = (resume_function *)unwinder("_Unwind_Resume");
     if (real_function) real_function(exception);
     __builtin_trap();

@@ -11,8 +11,7 @@ struct message {
     pid_t command;
 };
 
-void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command)
-{
+void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command) {
     struct message message = {kind, command};
     if (guard->pipe_fd < 0) return;
     // A pipe takes a few bytes as a whole. An error means that there is no guard any more.
@@ -24,8 +23,7 @@ void record_guard_tell(struct record_guard *guard, enum record_guard_message kin
 }
 
 // Reads until the other end is closed, by `record` or by its death.
-static void read_messages(struct record_guard *guard)
-{
+static void read_messages(struct record_guard *guard) {
     struct message message;
     for (;;) {
         ssize_t got = read(guard->pipe_fd, &message, sizeof message);
@@ -37,8 +35,7 @@ static void read_messages(struct record_guard *guard)
     }
 }
 
-bool record_guard_start(struct record_guard *guard)
-{
+bool record_guard_start(struct record_guard *guard) {
     *guard = (struct record_guard){.record = getpid()};
     if (!process_start_guard(&guard->pipe_fd)) return false;
     read_messages(guard);
@@ -47,8 +44,7 @@ bool record_guard_start(struct record_guard *guard)
     return true;
 }
 
-void record_guard_await_command(const struct record_guard *guard, double wait_seconds)
-{
+void record_guard_await_command(const struct record_guard *guard, double wait_seconds) {
     const double pause_seconds = 0.005;
     const struct timespec pause = {.tv_nsec = (long)(pause_seconds * 1e9)};
     for (double waited = 0; guard->command > 0 && process_is_running(guard->command) && waited < wait_seconds;) {

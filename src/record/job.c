@@ -31,8 +31,7 @@ static const char *const stored_names[] = {
     "PNETCDF_*",       NULL,
 };
 
-static int find_library(char library[PATH_MAX], struct problem *problem)
-{
+static int find_library(char library[PATH_MAX], struct problem *problem) {
     int code = private_file_path("libioseer.so", library);
     if (code < 0) return problem_code(problem, code, "libioseer.so");
     if (!strpbrk(library, ": ")) return 0;
@@ -40,8 +39,7 @@ static int find_library(char library[PATH_MAX], struct problem *problem)
 }
 
 // Beside the log, or where the user wants it. The name is absolute, because the command may change directory.
-static int name_spill_dir(const char *log_path, const char *suffix, char **name, struct problem *problem)
-{
+static int name_spill_dir(const char *log_path, const char *suffix, char **name, struct problem *problem) {
     char log_folder[PATH_MAX], log_name[PATH_MAX], parent[PATH_MAX];
     const char *chosen = getenv(SETTING_SPILL);
     bool is_chosen = chosen && *chosen;
@@ -55,8 +53,7 @@ static int name_spill_dir(const char *log_path, const char *suffix, char **name,
 }
 
 // The ranks of one launch share a directory, so its name follows from the launch.
-static int make_spill_dir(struct record_job *job, struct problem *problem)
-{
+static int make_spill_dir(struct record_job *job, struct problem *problem) {
     char *name = NULL;
     bool shared = record_ranks_several(&job->ranks);
     FORWARD(name_spill_dir(job->options->log_path, shared ? job->ranks.launch : "XXXXXX", &name, problem));
@@ -72,8 +69,7 @@ static int make_spill_dir(struct record_job *job, struct problem *problem)
     return code;
 }
 
-static bool is_own_variable(const char *variable)
-{
+static bool is_own_variable(const char *variable) {
     static const char *const names[] = {SETTING_JOB,     SETTING_LIBRARY, SETTING_TRACE_CAP, SETTING_FILE_CAP,
                                         SETTING_INCLUDE, SETTING_EXCLUDE, SETTING_CALLSITES, "LD_PRELOAD"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -83,8 +79,7 @@ static bool is_own_variable(const char *variable)
     return false;
 }
 
-static int add_patterns(struct text_list *environment, const char *name, const struct option_list *patterns)
-{
+static int add_patterns(struct text_list *environment, const char *name, const struct option_list *patterns) {
     if (patterns->count == 0) return 0;
     char *variable = strdup(name);
     for (size_t i = 0; i < patterns->count && variable; i++) {
@@ -97,8 +92,7 @@ static int add_patterns(struct text_list *environment, const char *name, const s
 }
 
 // Our library comes first; what the user preloads stays.
-static int add_preload(struct text_list *environment, const char *library)
-{
+static int add_preload(struct text_list *environment, const char *library) {
     const char *theirs = getenv("LD_PRELOAD");
     size_t len = strlen(library);
     if (!theirs || !*theirs) theirs = library;
@@ -107,8 +101,7 @@ static int add_preload(struct text_list *environment, const char *library)
                     : text_list_add(environment, "LD_PRELOAD=%s:%s", library, theirs);
 }
 
-static int make_environment(struct record_job *job, const char *library)
-{
+static int make_environment(struct record_job *job, const char *library) {
     const struct record_options *options = job->options;
     struct text_list *list = &job->environment;
     for (char **variable = environ; *variable; variable++) {
@@ -128,14 +121,12 @@ static int make_environment(struct record_job *job, const char *library)
     return 0;
 }
 
-static bool is_one_of(const char *name, const char *const *patterns)
-{
+static bool is_one_of(const char *name, const char *const *patterns) {
     while (*patterns && !glob_match(*patterns, name)) patterns++;
     return *patterns;
 }
 
-static bool is_asked_for(const char *name, const struct option_list *asked)
-{
+static bool is_asked_for(const char *name, const struct option_list *asked) {
     for (size_t i = 0; i < asked->count; i++) {
         if (!strcmp(asked->item[i], name)) return true;
     }
@@ -143,8 +134,7 @@ static bool is_asked_for(const char *name, const struct option_list *asked)
 }
 
 // The values stay where they are, in our own environment.
-static int list_settings(struct record_job *job)
-{
+static int list_settings(struct record_job *job) {
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');
         if (!equals) continue;
@@ -158,8 +148,7 @@ static int list_settings(struct record_job *job)
     return 0;
 }
 
-static int describe_job(struct record_job *job, struct problem *problem)
-{
+static int describe_job(struct record_job *job, struct problem *problem) {
     struct pack_job *about = &job->about;
     gethostname(job->host, sizeof job->host - 1);
     about->host = job->host;
@@ -176,8 +165,7 @@ static int describe_job(struct record_job *job, struct problem *problem)
     return code < 0 ? problem_code(problem, code, job->spill_dir) : 0;
 }
 
-static int prepare(struct record_job *job, struct problem *problem)
-{
+static int prepare(struct record_job *job, struct problem *problem) {
     char library[PATH_MAX];
     FORWARD(find_library(library, problem));
     job->ranks = record_ranks_find();
@@ -188,8 +176,7 @@ static int prepare(struct record_job *job, struct problem *problem)
 }
 
 int record_job_prepare(struct record_job *job, const struct record_options *options, char **command,
-                       struct problem *problem)
-{
+                       struct problem *problem) {
     const struct record_plan unrecorded = {
         .command = command, .environment = environ, .file_limit = signal(SIGXFSZ, SIG_IGN)};
     *job = (struct record_job){.options = options, .plan = unrecorded};
@@ -202,8 +189,7 @@ int record_job_prepare(struct record_job *job, const struct record_options *opti
     return problem_code(problem, code, NULL);
 }
 
-void record_job_free(struct record_job *job)
-{
+void record_job_free(struct record_job *job) {
     text_list_free(&job->environment);
     text_list_free(&job->names);
     free(job->settings);

@@ -19,8 +19,7 @@
 #define PACKER "packer"
 
 // The first variable that is a number; 0 without one.
-static int variable_number(const char *const *names)
-{
+static int variable_number(const char *const *names) {
     for (; *names; names++) {
         const char *text = getenv(*names);
         if (text && *text >= '0' && *text <= '9') return atoi(text);
@@ -30,8 +29,7 @@ static int variable_number(const char *const *names)
 
 // MPICH's launcher gives a launch no name. But all ranks descend from proxies, one per host, which report to the same
 // port.
-static const char *port_of_proxy(pid_t pid, char *words, size_t room)
-{
+static const char *port_of_proxy(pid_t pid, char *words, size_t room) {
     static const char option[] = "--control-port";
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
@@ -46,8 +44,7 @@ static const char *port_of_proxy(pid_t pid, char *words, size_t room)
     return NULL;
 }
 
-static void name_by_ancestors(char launch[64])
-{
+static void name_by_ancestors(char launch[64]) {
     enum { GENERATIONS = 32 };
     char words[4096];
     struct process_stat stat = {.parent = getppid()};
@@ -63,8 +60,7 @@ static void name_by_ancestors(char launch[64])
     }
 }
 
-static void name_launch(char launch[64])
-{
+static void name_launch(char launch[64]) {
     const char *name = getenv("PMIX_NAMESPACE");
     const char *step = getenv("SLURM_STEP_ID");
     const char *job = getenv("SLURM_JOB_ID");
@@ -80,8 +76,7 @@ static void name_launch(char launch[64])
     }
 }
 
-struct record_ranks record_ranks_find(void)
-{
+struct record_ranks record_ranks_find(void) {
     static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", NULL};
     static const char *const size_names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
     struct record_ranks ranks = {.rank = variable_number(rank_names), .size = variable_number(size_names)};
@@ -90,22 +85,19 @@ struct record_ranks record_ranks_find(void)
     return ranks;
 }
 
-static char *mark_path(const char *dir, const char *kind, int rank)
-{
+static char *mark_path(const char *dir, const char *kind, int rank) {
     char *path = NULL;
     return asprintf(&path, "%s/%s%d", dir, kind, rank) < 0 ? NULL : path;
 }
 
-static FILE *open_mark(const char *dir, const char *kind, int rank, const char *mode)
-{
+static FILE *open_mark(const char *dir, const char *kind, int rank, const char *mode) {
     char *path = mark_path(dir, kind, rank);
     FILE *file = path ? fopen(path, mode) : NULL;
     free(path);
     return file;
 }
 
-int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir)
-{
+int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir) {
     struct spill_moment now = record_run_now();
     FILE *file = open_mark(spill_dir, ARRIVED, ranks->rank, "we");
     RETURN_IF(!file, -errno);
@@ -115,8 +107,7 @@ int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir)
 
 // --- what the packing rank reads in the marks of its own host; on other hosts pids and clocks differ
 
-static void read_arrival(FILE *file, const struct record_ranks *ranks, struct record_run *run)
-{
+static void read_arrival(FILE *file, const struct record_ranks *ranks, struct record_run *run) {
     struct spill_moment start;
     char host[sizeof ranks->host];
     bool read = fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %63s", &start.epoch_ns, &start.mono_ns, &start.units,
@@ -125,8 +116,7 @@ static void read_arrival(FILE *file, const struct record_ranks *ranks, struct re
     if (run->start.mono_ns == 0 || start.mono_ns < run->start.mono_ns) run->start = start;
 }
 
-static void write_children(FILE *file, const struct record_ranks *ranks, const struct record_run *run)
-{
+static void write_children(FILE *file, const struct record_ranks *ranks, const struct record_run *run) {
     for (size_t i = 0; i < run->child_count; i++) {
         const struct pack_child *child = &run->children[i];
         fprintf(file, "%" PRIu32 " %d %" PRIu64 " %d %" PRIu64 " %" PRIu64 " %s\n", child->pid, child->status,
@@ -134,8 +124,7 @@ static void write_children(FILE *file, const struct record_ranks *ranks, const s
     }
 }
 
-static int read_children(FILE *file, const struct record_ranks *ranks, struct record_run *run)
-{
+static int read_children(FILE *file, const struct record_ranks *ranks, struct record_run *run) {
     struct pack_child child;
     int chars_known;
     char host[sizeof ranks->host];
@@ -147,8 +136,7 @@ static int read_children(FILE *file, const struct record_ranks *ranks, struct re
     return 0;
 }
 
-int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir, struct record_run *run)
-{
+int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir, struct record_run *run) {
     int code = 0;
     run->child_count = 0; // its own are in its mark too
     for (int rank = 0; rank < ranks->size && code == 0; rank++) {
@@ -163,8 +151,7 @@ int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir,
 }
 
 // The mark appears complete. A guard knows less: it does not replace the mark of its `record`.
-static void leave_done(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run)
-{
+static void leave_done(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run) {
     char *path = mark_path(spill_dir, DONE, ranks->rank);
     char *unfinished = mark_path(spill_dir, UNFINISHED, ranks->rank);
     bool missing = path && unfinished && access(path, F_OK) != 0;
@@ -179,8 +166,7 @@ static void leave_done(const struct record_ranks *ranks, const char *spill_dir, 
 
 // --- which rank packs
 
-static void count_marks(const char *dir, int *arrived, int *done)
-{
+static void count_marks(const char *dir, int *arrived, int *done) {
     *arrived = *done = 0;
     DIR *entries = opendir(dir);
     if (!entries) return;
@@ -193,8 +179,7 @@ static void count_marks(const char *dir, int *arrived, int *done)
 
 // One rank becomes the packer, and stays it where its `record` is killed and its guard asks again. A symbolic link
 // appears together with its text.
-static bool become_packer(const char *dir, int rank)
-{
+static bool become_packer(const char *dir, int rank) {
     char *path = NULL;
     char own[32], packer[32] = "";
     snprintf(own, sizeof own, "%d", rank);
@@ -206,8 +191,7 @@ static bool become_packer(const char *dir, int rank)
 }
 
 bool record_ranks_finish(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run,
-                         double wait_seconds)
-{
+                         double wait_seconds) {
     const struct timespec pause = {0, 20 * 1000 * 1000};
     double deadline = clock_seconds() + wait_seconds;
     leave_done(ranks, spill_dir, run);

@@ -17,10 +17,7 @@ struct record_ranks {
 // From the variables that launchers set.
 struct record_ranks record_ranks_find(void);
 
-static inline bool record_ranks_several(const struct record_ranks *ranks)
-{
-    return ranks->size > 1;
-}
+static inline bool record_ranks_several(const struct record_ranks *ranks) { return ranks->size > 1; }
 
 int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir);
 

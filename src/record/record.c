@@ -12,8 +12,7 @@
 #include "pack/log_writer.h"
 #include "target/monitor/monitor.h"
 
-void record_default_name(const char *command, char name[256])
-{
+void record_default_name(const char *command, char name[256]) {
     const char *slash = strrchr(command, '/');
     const char *program = slash && slash[1] ? slash + 1 : command;
     char moment[32];
@@ -24,8 +23,7 @@ void record_default_name(const char *command, char name[256])
 }
 
 // The recorder gets the patterns one per line.
-static int check_patterns(const struct option_list *patterns, const char *option, struct problem *problem)
-{
+static int check_patterns(const struct option_list *patterns, const char *option, struct problem *problem) {
     for (size_t i = 0; i < patterns->count; i++) {
         if (strchr(patterns->item[i], '\n'))
             return problem_set(problem, ERR_USAGE, option, "a pattern with a line break");
@@ -33,8 +31,7 @@ static int check_patterns(const struct option_list *patterns, const char *option
     return 0;
 }
 
-int record_check(const struct record_options *options, struct problem *problem)
-{
+int record_check(const struct record_options *options, struct problem *problem) {
     const char *path = options->log_path;
     FORWARD(check_patterns(&options->include, "--include", problem));
     FORWARD(check_patterns(&options->exclude, "--exclude", problem));
@@ -44,8 +41,7 @@ int record_check(const struct record_options *options, struct problem *problem)
 }
 
 // The kernel's totals are complete only where every process was reaped and its counts could be read.
-static void sum_chars(struct record_job *job, const struct record_run *run)
-{
+static void sum_chars(struct record_job *job, const struct record_run *run) {
     struct pack_job *about = &job->about;
     about->chars_known = run->all_reaped && !record_ranks_several(&job->ranks); // other ranks reaped their own
     for (size_t i = 0; i < run->child_count; i++) {
@@ -56,8 +52,7 @@ static void sum_chars(struct record_job *job, const struct record_run *run)
     }
 }
 
-static void make_log(struct record_job *job, const struct record_run *run, struct record_result *result)
-{
+static void make_log(struct record_job *job, const struct record_run *run, struct record_result *result) {
     const struct record_options *options = job->options;
     job->about.start = run->start;
     job->about.children = run->children;
@@ -75,8 +70,7 @@ struct devices {
 };
 
 // -1 where another `record` on this host has made the file.
-static int claim_file(const char *spill_dir, const char *host)
-{
+static int claim_file(const char *spill_dir, const char *host) {
     char *path = NULL;
     if (asprintf(&path, "%s/%s" PACK_DEVICES_SUFFIX, spill_dir, host) < 0) return -1;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -85,16 +79,14 @@ static int claim_file(const char *spill_dir, const char *host)
 }
 
 // Watches nothing without a directory (NULL), or where the kernel has no statistics; neither is an error.
-static void start_devices(struct devices *devices, const char *spill_dir, const char *host)
-{
+static void start_devices(struct devices *devices, const char *spill_dir, const char *host) {
     *devices = (struct devices){.fd = spill_dir ? claim_file(spill_dir, host) : -1};
     if (devices->fd < 0 || monitor_start(&devices->monitor, NULL) == 0) return;
     close(devices->fd);
     devices->fd = -1;
 }
 
-static void stop_devices(struct devices *devices, const char *host)
-{
+static void stop_devices(struct devices *devices, const char *host) {
     if (!devices->monitor) return;
     struct bytes records = {0};
     if (monitor_stop(devices->monitor, host, &records) == 0) {
@@ -105,8 +97,7 @@ static void stop_devices(struct devices *devices, const char *host)
     *devices = (struct devices){.fd = -1};
 }
 
-static int run_recorded(struct record_job *job, struct record_result *result)
-{
+static int run_recorded(struct record_job *job, struct record_result *result) {
     struct record_run run;
     struct devices devices;
     bool shared = record_ranks_several(&job->ranks);
@@ -132,15 +123,13 @@ static int run_recorded(struct record_job *job, struct record_result *result)
 }
 
 // Whether the log that a killed `record` was writing is there all the same.
-static bool log_is_there(const struct record_options *options, const struct record_guard *guard)
-{
+static bool log_is_there(const struct record_options *options, const struct record_guard *guard) {
     log_writer_remove_unfinished(options->log_path, guard->record);
     return !options->pack.replace && access(options->log_path, F_OK) == 0;
 }
 
 // In the guard: does what the killed `record` had left to do.
-static void take_over(struct record_job *job, const struct record_guard *guard, struct record_result *result)
-{
+static void take_over(struct record_job *job, const struct record_guard *guard, struct record_result *result) {
     struct record_run run = {0};
     double wait_seconds = job->options->wait_seconds;
     record_guard_await_command(guard, wait_seconds);
@@ -153,8 +142,7 @@ static void take_over(struct record_job *job, const struct record_guard *guard, 
     record_run_free(&run);
 }
 
-int record_command(struct record_job *job, struct record_result *result)
-{
+int record_command(struct record_job *job, struct record_result *result) {
     *result = (struct record_result){0};
     struct record_guard guard = {.pipe_fd = -1};
     if (!job->spill_dir) {

@@ -33,8 +33,7 @@ struct supervisor {
 };
 
 // The counter behind the recorder's event clock (doc/design.md); 0 where there is none.
-static uint64_t cpu_counter(void)
-{
+static uint64_t cpu_counter(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
@@ -46,8 +45,7 @@ static uint64_t cpu_counter(void)
 #endif
 }
 
-struct spill_moment record_run_now(void)
-{
+struct spill_moment record_run_now(void) {
     struct spill_moment moment = {.epoch_ns = clock_ns(CLOCK_REALTIME)};
     moment.mono_ns = clock_ns(CLOCK_MONOTONIC);
     moment.units = cpu_counter();
@@ -56,8 +54,7 @@ struct spill_moment record_run_now(void)
 
 // Signals that people and schedulers send to a job. An alarm that was set before `record` was exec'ed is meant for the
 // command.
-static void fill_caught(sigset_t *caught)
-{
+static void fill_caught(sigset_t *caught) {
     static const int signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                                   SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE, SIGCHLD};
     sigemptyset(caught);
@@ -66,8 +63,7 @@ static void fill_caught(sigset_t *caught)
 }
 
 // Blocked signals wait for sigtimedwait: without a handler none can be missed.
-static void block_signals(struct supervisor *s)
-{
+static void block_signals(struct supervisor *s) {
     fill_caught(&s->caught);
     sigprocmask(SIG_BLOCK, &s->caught, &s->mask_before);
     // Where the caller ignores SIGCHLD the kernel reaps children itself.
@@ -76,8 +72,7 @@ static void block_signals(struct supervisor *s)
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-static void become_command(const struct supervisor *s, int report)
-{
+static void become_command(const struct supervisor *s, int report) {
     const struct record_plan *plan = s->plan;
     if (plan->guard) prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigaction(SIGCHLD, &s->child_before, NULL);
@@ -90,8 +85,7 @@ static void become_command(const struct supervisor *s, int report)
 }
 
 // The exec closes the pipe when it succeeds; else the pipe brings the error.
-static int start_command(struct supervisor *s)
-{
+static int start_command(struct supervisor *s) {
     int report[2];
     RETURN_IF(pipe2(report, O_CLOEXEC), -errno);
     s->run->start = s->run->end = record_run_now();
@@ -114,13 +108,11 @@ static int start_command(struct supervisor *s)
     return code;
 }
 
-int record_run_add_child(struct record_run *run, const struct pack_child *child)
-{
+int record_run_add_child(struct record_run *run, const struct pack_child *child) {
     return array_push(run->children, run->child_count, *child);
 }
 
-static int reap_one(struct supervisor *s, pid_t pid)
-{
+static int reap_one(struct supervisor *s, pid_t pid) {
     // The kernel keeps the counts until the process is reaped; they include its own reaped children.
     struct pack_child child = {.pid = (uint32_t)pid};
     child.chars_known = process_chars(pid, child.chars);
@@ -135,8 +127,7 @@ static int reap_one(struct supervisor *s, pid_t pid)
     return record_run_add_child(s->run, &child);
 }
 
-static int reap_all(struct supervisor *s)
-{
+static int reap_all(struct supervisor *s) {
     for (;;) {
         siginfo_t info = {0};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL)) {
@@ -150,13 +141,9 @@ static int reap_all(struct supervisor *s)
 }
 
 // The terminal signals the whole process group; only a signal that was sent to us alone must be passed on.
-static bool is_for_us_alone(const siginfo_t *info)
-{
-    return info->si_code != SI_KERNEL || info->si_signo == SIGALRM;
-}
+static bool is_for_us_alone(const siginfo_t *info) { return info->si_code != SI_KERNEL || info->si_signo == SIGALRM; }
 
-static void handle_signal(struct supervisor *s, const siginfo_t *info)
-{
+static void handle_signal(struct supervisor *s, const siginfo_t *info) {
     int number = info->si_signo;
     if (number == SIGPIPE) return; // from our own line to a closed standard error
     if (s->command) {
@@ -167,8 +154,7 @@ static void handle_signal(struct supervisor *s, const siginfo_t *info)
     if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) s->done = true;
 }
 
-static int wait_for_signal(const struct supervisor *s, siginfo_t *info)
-{
+static int wait_for_signal(const struct supervisor *s, siginfo_t *info) {
     if (s->command) return sigwaitinfo(&s->caught, info);
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t left = s->deadline_ns > now ? s->deadline_ns - now : 0;
@@ -176,8 +162,7 @@ static int wait_for_signal(const struct supervisor *s, siginfo_t *info)
     return sigtimedwait(&s->caught, info, &timeout);
 }
 
-static int supervise(struct supervisor *s)
-{
+static int supervise(struct supervisor *s) {
     FORWARD(reap_all(s));
     while (!s->done) {
         siginfo_t info;
@@ -193,8 +178,7 @@ static int supervise(struct supervisor *s)
     return 0;
 }
 
-int record_run_command(struct record_run *run, const struct record_plan *plan)
-{
+int record_run_command(struct record_run *run, const struct record_plan *plan) {
     const double longest_seconds = 1e9;
     *run = (struct record_run){0};
     struct supervisor s = {.run = run, .plan = plan};
@@ -204,8 +188,7 @@ int record_run_command(struct record_run *run, const struct record_plan *plan)
     return run->exec_error ? 0 : supervise(&s);
 }
 
-void record_run_free(struct record_run *run)
-{
+void record_run_free(struct record_run *run) {
     free(run->children);
     *run = (struct record_run){0};
 }

@@ -16,9 +16,7 @@ struct field {
 };
 
 #define FIELD(of, type, member)                                                                                        \
-    {                                                                                                                  \
-#member, type, offsetof(struct of, member), sizeof(((struct of *)0)->member)                                   \
-    }
+    { #member, type, offsetof(struct of, member), sizeof(((struct of *)0)->member) }
 
 static const struct field job_fields[] = {
     FIELD(replay_job, FIELD_TEXT, model),         FIELD(replay_job, FIELD_TEXT, directory),
@@ -57,8 +55,7 @@ static const struct field result_fields[] = {
 
 // --- writing
 
-static void write_fields(struct json_out *json, const struct field *field, const void *from)
-{
+static void write_fields(struct json_out *json, const struct field *field, const void *from) {
     for (; field->key; field++) {
         const void *at = (const char *)from + field->offset;
         switch (field->type) {
@@ -72,8 +69,7 @@ static void write_fields(struct json_out *json, const struct field *field, const
     }
 }
 
-static void write_phases(struct json_out *json, const struct replay_result *result)
-{
+static void write_phases(struct json_out *json, const struct replay_result *result) {
     key_array(json, "phases");
     for (size_t i = 0; i < result->phases; i++) {
         json_object(json);
@@ -84,8 +80,7 @@ static void write_phases(struct json_out *json, const struct replay_result *resu
 }
 
 // Writes the job or the result; the other is NULL.
-static int write_file(const char *path, const struct replay_job *job, const struct replay_result *result)
-{
+static int write_file(const char *path, const struct replay_job *job, const struct replay_result *result) {
     FILE *out = fopen(path, "we");
     RETURN_IF(!out, -errno);
     struct json_out *json = json_out_begin(out, 2);
@@ -101,20 +96,15 @@ static int write_file(const char *path, const struct replay_job *job, const stru
     return code;
 }
 
-int contract_write_job(const struct replay_job *job, const char *path)
-{
-    return write_file(path, job, NULL);
-}
+int contract_write_job(const struct replay_job *job, const char *path) { return write_file(path, job, NULL); }
 
-int contract_write_result(const struct replay_result *result, const char *path)
-{
+int contract_write_result(const struct replay_result *result, const char *path) {
     return write_file(path, NULL, result);
 }
 
 // --- reading
 
-static int read_text(const struct json_value *value, const struct field *field, void *at, struct json_in_error *error)
-{
+static int read_text(const struct json_value *value, const struct field *field, void *at, struct json_in_error *error) {
     const char *text = NULL;
     bool is_text = json_in_text(value, &text, NULL) == 0;
     if (!is_text && (!value || json_in_type(value) != JSON_NULL || field->type == FIELD_CHARS))
@@ -128,16 +118,15 @@ static int read_text(const struct json_value *value, const struct field *field, 
     return 0;
 }
 
-static int read_number32(const struct json_value *object, const char *key, uint32_t *out, struct json_in_error *error)
-{
+static int read_number32(const struct json_value *object, const char *key, uint32_t *out, struct json_in_error *error) {
     uint64_t number;
     FORWARD(json_in_need_uint64(object, key, &number, error));
     *out = (uint32_t)number;
     return number == *out ? 0 : json_in_fail(error, json_in_member(object, key), "%s is too large", key);
 }
 
-static int read_field(const struct json_value *object, const struct field *field, void *at, struct json_in_error *error)
-{
+static int read_field(const struct json_value *object, const struct field *field, void *at,
+                      struct json_in_error *error) {
     switch (field->type) {
     case FIELD_TEXT:
     case FIELD_CHARS: return read_text(json_in_member(object, field->key), field, at, error);
@@ -148,16 +137,14 @@ static int read_field(const struct json_value *object, const struct field *field
     }
 }
 
-static bool is_known(const char *key, const struct field *field, const char *also)
-{
+static bool is_known(const char *key, const struct field *field, const char *also) {
     while (field->key && strcmp(field->key, key)) field++;
     return field->key || (also && !strcmp(also, key));
 }
 
 // `also` is a key besides the fields that the caller reads itself, or NULL.
 static int read_fields(const struct json_value *object, const struct field *field, const char *also, void *to,
-                       struct json_in_error *error)
-{
+                       struct json_in_error *error) {
     for (size_t i = 0; i < json_in_length(object); i++) {
         const char *key = json_in_key(object, i);
         if (!key || !is_known(key, field, also))
@@ -167,8 +154,7 @@ static int read_fields(const struct json_value *object, const struct field *fiel
     return 0;
 }
 
-int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error)
-{
+int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error) {
     FORWARD(json_in_read(memory, path, error));
     int code = read_fields(memory->root, job_fields, NULL, job, error);
     if (!code && (!job->model || !job->directory || !job->result || !job->np || job->task >= TASK_COUNT ||
@@ -178,8 +164,7 @@ int contract_read_job(struct replay_job *job, struct json_in *memory, const char
     return code;
 }
 
-static int read_phases(struct replay_result *result, const struct json_value *root, struct json_in_error *error)
-{
+static int read_phases(struct replay_result *result, const struct json_value *root, struct json_in_error *error) {
     const struct json_value *phases;
     FORWARD(json_in_need_array(root, "phases", &phases, error));
     result->phases = json_in_length(phases);
@@ -192,8 +177,7 @@ static int read_phases(struct replay_result *result, const struct json_value *ro
     return 0;
 }
 
-int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error)
-{
+int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error) {
     struct json_in json;
     *result = (struct replay_result){0};
     FORWARD(json_in_read(&json, path, error));

@@ -23,8 +23,7 @@ static const char message_prefix[] = "ioseer replay: "; // of what the runner sa
 
 // --- which runner
 
-const char *launch_default_launcher(void)
-{
+const char *launch_default_launcher(void) {
     char path[PATH_MAX];
     if (path_search("mpiexec.mpich", path) && !private_file_path("ioseer-replay-mpich", path)) return mpich_launcher;
     if (path_search("mpiexec.openmpi", path) && !private_file_path("ioseer-replay-openmpi", path))
@@ -32,21 +31,16 @@ const char *launch_default_launcher(void)
     return NULL;
 }
 
-static bool is_open_mpi(const char *launcher)
-{
-    return strstr(launcher, "openmpi") || strstr(launcher, "ompi");
-}
+static bool is_open_mpi(const char *launcher) { return strstr(launcher, "openmpi") || strstr(launcher, "ompi"); }
 
-const char *launch_mpi_name(const char *launcher)
-{
+const char *launch_mpi_name(const char *launcher) {
     return !launcher ? "" : is_open_mpi(launcher) ? "Open MPI" : "MPICH";
 }
 
 // --- the command
 
 // The words of a launcher, with the number of processes in place of {np}.
-static int add_launcher(struct text_list *command, const char *launcher, uint32_t np)
-{
+static int add_launcher(struct text_list *command, const char *launcher, uint32_t np) {
     char *text = strdup(launcher), *rest = NULL;
     RETURN_IF(!text, -ENOMEM);
     int code = 0;
@@ -59,8 +53,7 @@ static int add_launcher(struct text_list *command, const char *launcher, uint32_
     return code;
 }
 
-static int add_recording(struct text_list *command, const struct workspace *workspace)
-{
+static int add_recording(struct text_list *command, const struct workspace *workspace) {
     char program[PATH_MAX];
     FORWARD(private_file_program(program));
     const char *const words[] = {program, "record", "-q", "--force", "-o", workspace->file[WORKSPACE_LOG], "--exclude"};
@@ -70,8 +63,7 @@ static int add_recording(struct text_list *command, const struct workspace *work
 }
 
 static int make_command(struct text_list *command, const struct launch *launch, const struct replay_job *job,
-                        struct problem *problem)
-{
+                        struct problem *problem) {
     const struct model *model = launch->model;
     const char *launcher = launch->launcher, *runner = "ioseer-replay-serial";
     char path[PATH_MAX];
@@ -92,8 +84,7 @@ static int make_command(struct text_list *command, const struct launch *launch, 
 // --- running it
 
 // The model does not tell when a shell closed a file by giving its number to another: the replay keeps those open.
-static void allow_many_files(void)
-{
+static void allow_many_files(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_FILES) return;
     limit.rlim_cur = limit.rlim_max < MANY_FILES ? limit.rlim_max : MANY_FILES;
@@ -101,8 +92,7 @@ static void allow_many_files(void)
 }
 
 // The child: becomes the command. Open MPI must be told to run as root, and more processes than there are cores.
-static void become(const struct workspace *workspace, char **command)
-{
+static void become(const struct workspace *workspace, char **command) {
     setpgid(0, 0);
     allow_many_files();
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
@@ -123,8 +113,7 @@ static void become(const struct workspace *workspace, char **command)
 }
 
 // Waits for the child; a signal to us ends it. Returns its status as waitpid gives it, or -EINTR.
-static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct problem *problem)
-{
+static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct problem *problem) {
     static const struct timespec often = {.tv_nsec = 200000000};
     int status;
     for (;;) {
@@ -141,8 +130,7 @@ static int wait_for(const struct launch *launch, pid_t child, const sigset_t *ca
     }
 }
 
-static int run_command(const struct launch *launch, const struct text_list *words, struct problem *problem)
-{
+static int run_command(const struct launch *launch, const struct text_list *words, struct problem *problem) {
     static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
     char **command = calloc(words->count + 1, sizeof *command);
     sigset_t caught, before;
@@ -160,8 +148,7 @@ static int run_command(const struct launch *launch, const struct text_list *word
 }
 
 // The reason is the runner's own first message, or else the last line that a launcher printed.
-static int fail_with_message(const struct workspace *workspace, struct problem *problem)
-{
+static int fail_with_message(const struct workspace *workspace, struct problem *problem) {
     size_t prefix = sizeof message_prefix - 1;
     char line[512], last[512] = "";
     FILE *in = fopen(workspace->file[WORKSPACE_ERROR], "re");
@@ -175,8 +162,7 @@ static int fail_with_message(const struct workspace *workspace, struct problem *
     return problem_set(problem, ERR_NOTHING, "the runner failed", "%s", *text ? text : "it said nothing");
 }
 
-int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem)
-{
+int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem) {
     const struct workspace *workspace = launch->workspace;
     struct text_list command = {0};
     job.model = workspace->file[WORKSPACE_MODEL];

@@ -18,8 +18,8 @@
 
 enum { MOST_PROCESSES = 1 << 20 };
 
-int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache, struct problem *problem)
-{
+int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache,
+                         struct problem *problem) {
     static const char *const names[CACHE_COUNT] = {"as-recorded", "cold", "warm"};
     for (*cache = 0; *cache < CACHE_COUNT && strcmp(names[*cache], cache_text);) ++*cache;
     if (*cache == CACHE_COUNT) return problem_set(problem, ERR_USAGE, cache_text, "not cold, warm or as-recorded");
@@ -28,8 +28,7 @@ int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, u
     return 0;
 }
 
-uint32_t replay_main_program(const struct model *model)
-{
+uint32_t replay_main_program(const struct model *model) {
     uint32_t best = 0;
     uint64_t most = 0;
     for (uint32_t program = 0; program < model->programs; program++) {
@@ -44,8 +43,7 @@ uint32_t replay_main_program(const struct model *model)
     return best;
 }
 
-int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem)
-{
+int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem) {
     return model->phases ? 0 : problem_set(problem, ERR_NOTHING, name, "it has no I/O to %s", verb);
 }
 
@@ -57,8 +55,7 @@ struct mpi_use {
     bool uses;
 };
 
-static void note_mpi_use(const struct op_kind *kind, void *context)
-{
+static void note_mpi_use(const struct op_kind *kind, void *context) {
     struct mpi_use *use = context; // by set
     if (kind->layer != LAYER_MPIIO || kind->set == OP_NO_SET || kind->error) return;
     *(kind->class == CLASS_OPEN ? &use[kind->set].opens : &use[kind->set].uses) = true;
@@ -66,8 +63,7 @@ static void note_mpi_use(const struct op_kind *kind, void *context)
 
 // The processes open a file of MPI-IO together and with their views: a phase cannot do without that open.
 static int check_mpi_files(const struct model *model, uint32_t program, const char *phases, const char *option,
-                           struct problem *problem)
-{
+                           struct problem *problem) {
     struct mpi_use *use = calloc(model->files + 1, sizeof *use);
     int code = use ? phase_kinds(model, program, phases, note_mpi_use, use) : -ENOMEM;
     for (size_t i = 0; i < model->files && !code; i++) {
@@ -80,8 +76,7 @@ static int check_mpi_files(const struct model *model, uint32_t program, const ch
     return code;
 }
 
-int replay_check_phases(const struct model *model, uint32_t program, const char *phases, struct problem *problem)
-{
+int replay_check_phases(const struct model *model, uint32_t program, const char *phases, struct problem *problem) {
     const char *at = phases;
     char option[256];
     size_t first, last, lowest = model->program[program].first + 1, highest = model->program[program].end;
@@ -107,8 +102,7 @@ struct session {
     size_t run; // counts from 1
 };
 
-static void watch_phase(void *context)
-{
+static void watch_phase(void *context) {
     const struct session *session = context;
     unsigned phase = 0;
     FILE *in = fopen(session->workspace.file[WORKSPACE_PHASE], "re");
@@ -117,8 +111,7 @@ static void watch_phase(void *context)
     session->settings->progress(session->run, phase, session->model->program[session->settings->job.program].end);
 }
 
-static int save_model(const char *path, const struct model *model)
-{
+static int save_model(const char *path, const struct model *model) {
     FILE *out = fopen(path, "we");
     RETURN_IF(!out, -errno);
     int code = model_write(model, out);
@@ -126,14 +119,12 @@ static int save_model(const char *path, const struct model *model)
     return code;
 }
 
-static int session_start(struct session *session)
-{
+static int session_start(struct session *session) {
     FORWARD(workspace_make(&session->workspace, session->settings->target, session->settings->log));
     return save_model(session->workspace.file[WORKSPACE_MODEL], session->model);
 }
 
-static int read_result(const struct session *session, struct replay_result *result)
-{
+static int read_result(const struct session *session, struct replay_result *result) {
     struct json_in_error error = {0};
     int code = contract_read_result(result, session->workspace.file[WORKSPACE_RESULT], &error);
     if (code < 0) return problem_json(session->problem, code, "the result of the runner", &error);
@@ -141,8 +132,7 @@ static int read_result(const struct session *session, struct replay_result *resu
     return complete ? 0 : problem_code(session->problem, ERR_FORMAT, "the result of the runner");
 }
 
-static int run(struct session *session, bool recorded, struct replay_result *result)
-{
+static int run(struct session *session, bool recorded, struct replay_result *result) {
     const struct replay_settings *settings = session->settings;
     const struct workspace *workspace = &session->workspace;
     struct launch launch = {.workspace = workspace,
@@ -163,8 +153,7 @@ static int run(struct session *session, bool recorded, struct replay_result *res
 }
 
 int replay_once(const struct replay_settings *settings, const struct model *model, struct replay_result *result,
-                struct problem *problem)
-{
+                struct problem *problem) {
     struct session session = {.settings = settings, .model = model, .problem = problem};
     *result = (struct replay_result){0};
     int code = session_start(&session);
@@ -178,8 +167,7 @@ int replay_once(const struct replay_settings *settings, const struct model *mode
 // --- the log of the first run
 
 // The runner names its files file-LETTERS or file-LETTERS.MEMBER.
-static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, void *context)
-{
+static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, void *context) {
     const char *base = strrchr(name, '/');
     (void)context;
     if (!base || strncmp(base, "/file-", 6)) return false;
@@ -193,8 +181,7 @@ static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, vo
 
 // The runner's own times contain what the recorder takes for each operation; those in the log do not.
 static void replace_times(const struct model *model, uint32_t program, const struct model *again,
-                          struct replay_result *result)
-{
+                          struct replay_result *result) {
     const struct model_program *of = &model->program[program], *by = &again->program[replay_main_program(again)];
     if (of->end - of->first != by->end - by->first) return;
     result->total = 0;
@@ -206,8 +193,7 @@ static void replace_times(const struct model *model, uint32_t program, const str
     }
 }
 
-static int compare(const struct session *session, bool scaled, struct replay_outcome *outcome)
-{
+static int compare(const struct session *session, bool scaled, struct replay_outcome *outcome) {
     const struct replay_job *job = &session->settings->job;
     const struct model *model = session->model;
     struct model again;
@@ -233,8 +219,7 @@ static int compare(const struct session *session, bool scaled, struct replay_out
 
 // --- several runs
 
-static int check_run(const struct replay_result *result, struct problem *problem)
-{
+static int check_run(const struct replay_result *result, struct problem *problem) {
     char failed[128];
     snprintf(failed, sizeof failed, "%s failed; the first", human_count(result->failed, "operation").text);
     if (result->failed) return problem_set(problem, ERR_NOTHING, failed, "%s", result->first_failure);
@@ -244,8 +229,7 @@ static int check_run(const struct replay_result *result, struct problem *problem
 }
 
 // The files need as much space as they had in the end, with more processes accordingly more.
-static int check_space(const struct model *model, const char *target, double copies, struct problem *problem)
-{
+static int check_space(const struct model *model, const char *target, double copies, struct problem *problem) {
     struct statvfs about;
     uint64_t needed = 0;
     struct stat status;
@@ -263,8 +247,7 @@ static int check_space(const struct model *model, const char *target, double cop
                        human_bytes(there).text);
 }
 
-static int run_all(struct session *session, bool scaled, struct replay_outcome *outcome)
-{
+static int run_all(struct session *session, bool scaled, struct replay_outcome *outcome) {
     const struct replay_settings *settings = session->settings;
     outcome->run = calloc(settings->repeat, sizeof *outcome->run);
     RETURN_IF(!outcome->run, -ENOMEM);
@@ -280,8 +263,7 @@ static int run_all(struct session *session, bool scaled, struct replay_outcome *
 }
 
 int replay_repeat(struct replay_settings settings, struct model *model, const char *name,
-                  struct replay_outcome *outcome, struct problem *problem)
-{
+                  struct replay_outcome *outcome, struct problem *problem) {
     struct session session = {.settings = &settings, .model = model, .problem = problem};
     struct replay_job *job = &settings.job;
     *outcome = (struct replay_outcome){.program = replay_main_program(model)};
@@ -300,8 +282,7 @@ int replay_repeat(struct replay_settings settings, struct model *model, const ch
     return code < 0 ? problem_code(problem, code, settings.target) : 0;
 }
 
-void replay_outcome_free(struct replay_outcome *outcome)
-{
+void replay_outcome_free(struct replay_outcome *outcome) {
     for (size_t i = 0; i < outcome->runs; i++) free(outcome->run[i].phase);
     free(outcome->run);
     free(outcome->kept);

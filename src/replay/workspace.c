@@ -27,8 +27,7 @@ static const char *const file_names[WORKSPACE_FILES] = {"model.json",    "job.js
 
 // --- processes
 
-static bool has_word(pid_t pid, const char *word)
-{
+static bool has_word(pid_t pid, const char *word) {
     char name[64], words[8192];
     snprintf(name, sizeof name, "/proc/%d/cmdline", (int)pid);
     int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -37,8 +36,7 @@ static bool has_word(pid_t pid, const char *word)
     return length > 0 && memmem(words, (size_t)length, word, strlen(word));
 }
 
-static unsigned signal_all(const char *word, int signal)
-{
+static unsigned signal_all(const char *word, int signal) {
     unsigned found = 0;
     DIR *processes = opendir("/proc");
     const struct dirent *entry;
@@ -53,8 +51,7 @@ static unsigned signal_all(const char *word, int signal)
 }
 
 // Launchers clean up after SIGTERM; what is still there after half a second gets SIGKILL.
-static void end_processes(const char *work)
-{
+static void end_processes(const char *work) {
     for (unsigned i = 0; i < ALL_POLLS; i++) {
         int signal = i == 0 ? SIGTERM : i < POLITE_POLLS ? 0 : SIGKILL;
         if (!signal_all(work, signal)) return;
@@ -63,28 +60,20 @@ static void end_processes(const char *work)
     }
 }
 
-static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where)
-{
+static int remove_entry(const char *path, const struct stat *about, int type, struct FTW *where) {
     (void)about, (void)type, (void)where;
     remove(path);
     return 0;
 }
 
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-}
+static void remove_tree(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
-void workspace_end_processes(const struct workspace *workspace)
-{
-    end_processes(workspace->work);
-}
+void workspace_end_processes(const struct workspace *workspace) { end_processes(workspace->work); }
 
 // --- the guard
 
 // Cleans up when this process is killed: returns the pipe that keeps the guard waiting.
-static int start_guard(const char *folder, const char *work)
-{
+static int start_guard(const char *folder, const char *work) {
     char word;
     int pipe_fd;
     ssize_t got;
@@ -98,8 +87,7 @@ static int start_guard(const char *folder, const char *work)
     _exit(0);
 }
 
-static void dismiss_guard(int pipe_fd)
-{
+static void dismiss_guard(int pipe_fd) {
     if (pipe_fd < 0) return;
     ssize_t ignored = write(pipe_fd, "", 1);
     (void)ignored;
@@ -108,14 +96,12 @@ static void dismiss_guard(int pipe_fd)
 
 // --- folders
 
-static bool join(char path[PATH_MAX], const char *folder, const char *name)
-{
+static bool join(char path[PATH_MAX], const char *folder, const char *name) {
     return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
 
 // Whether the folder belongs to a replay that is gone: it has our lock file, and no process holds the lock.
-static bool is_stale(const char *folder)
-{
+static bool is_stale(const char *folder) {
     char path[PATH_MAX], text[sizeof lock_text] = "";
     struct stat about;
     if (!join(path, folder, lock_name)) return false;
@@ -128,20 +114,17 @@ static bool is_stale(const char *folder)
     return stale;
 }
 
-static bool is_left_behind(const char *name, const char *path)
-{
+static bool is_left_behind(const char *name, const char *path) {
     size_t length = sizeof folder_prefix - 1;
     return !strncmp(name, folder_prefix, length) && strlen(name) == length + 6 && is_stale(path);
 }
 
-static bool is_of_last_run(const char *name, const char *path)
-{
+static bool is_of_last_run(const char *name, const char *path) {
     (void)path;
     return *name != '.' && strcmp(name, lock_name);
 }
 
-static void remove_entries(const char *folder, bool (*is_chosen)(const char *name, const char *path))
-{
+static void remove_entries(const char *folder, bool (*is_chosen)(const char *name, const char *path)) {
     DIR *directory = opendir(folder);
     const struct dirent *entry;
     while (directory && (entry = readdir(directory))) {
@@ -151,14 +134,10 @@ static void remove_entries(const char *folder, bool (*is_chosen)(const char *nam
     if (directory) closedir(directory);
 }
 
-void workspace_empty(const struct workspace *workspace)
-{
-    remove_entries(workspace->folder, is_of_last_run);
-}
+void workspace_empty(const struct workspace *workspace) { remove_entries(workspace->folder, is_of_last_run); }
 
 // The lock file gets its name after it is locked, so that no other process finds it without the lock.
-static int lock_folder(const char *folder, int *lock)
-{
+static int lock_folder(const char *folder, int *lock) {
     char path[PATH_MAX], early[PATH_MAX];
     RETURN_IF(!join(path, folder, lock_name), -ENAMETOOLONG);
     RETURN_IF(snprintf(early, sizeof early, "%s/.%s", folder, lock_name) >= (int)sizeof early, -ENAMETOOLONG);
@@ -170,8 +149,7 @@ static int lock_folder(const char *folder, int *lock)
     return rename(early, path) < 0 ? -errno : 0;
 }
 
-static int make_folder(const char *in, char **folder, int *lock)
-{
+static int make_folder(const char *in, char **folder, int *lock) {
     char *path = NULL;
     RETURN_IF(asprintf(&path, "%s/%sXXXXXX", in, folder_prefix) < 0, -ENOMEM);
     if (!mkdtemp(path)) {
@@ -183,8 +161,7 @@ static int make_folder(const char *in, char **folder, int *lock)
     return lock_folder(path, lock);
 }
 
-int workspace_make(struct workspace *workspace, const char *target, const char *log)
-{
+int workspace_make(struct workspace *workspace, const char *target, const char *log) {
     const char *temporary = getenv("TMPDIR");
     char path[PATH_MAX];
     *workspace = (struct workspace){.folder_lock = -1, .work_lock = -1, .guard = -1};
@@ -207,8 +184,7 @@ int workspace_make(struct workspace *workspace, const char *target, const char *
     return 0;
 }
 
-void workspace_remove(struct workspace *workspace, bool keep_files)
-{
+void workspace_remove(struct workspace *workspace, bool keep_files) {
     char lock[PATH_MAX];
     if (workspace->work) end_processes(workspace->work);
     // A folder without the lock file is the user's: no later replay removes it.

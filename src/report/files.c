@@ -10,8 +10,7 @@
 // --- columns of the heat map
 
 // Each rank has its own column; without MPI, each process in the order of start.
-static int assign_columns(struct files *files)
-{
+static int assign_columns(struct files *files) {
     const struct log *log = files->log;
     size_t count = log_process_count(log), others = 0;
     struct order *order = malloc((count + 1) * sizeof *order);
@@ -40,8 +39,7 @@ static int assign_columns(struct files *files)
 
 // --- selection of the files
 
-int files_init(struct files *files, const struct log *log)
-{
+int files_init(struct files *files, const struct log *log) {
     *files = (struct files){.log = log};
     files->own_ns = calloc(log_file_count(log) + 1, sizeof *files->own_ns);
     files->row_of = calloc(log_file_count(log) + 1, sizeof *files->row_of);
@@ -49,8 +47,7 @@ int files_init(struct files *files, const struct log *log)
     return assign_columns(files);
 }
 
-void files_free(struct files *files)
-{
+void files_free(struct files *files) {
     for (size_t i = 0; i < files->rows; i++) {
         for (unsigned layer = 0; layer < LAYER_COUNT; layer++) free(files->row[i].of[layer]);
     }
@@ -61,16 +58,14 @@ void files_free(struct files *files)
     log_record_store_free(&files->records);
 }
 
-static int begin(void *context, const struct log_process *process, void **state)
-{
+static int begin(void *context, const struct log_process *process, void **state) {
     *state = process->is_launcher ? NULL : context;
     return 0;
 }
 
 // Adds one nanosecond per call, so that a file that was used never has 0. Processes are read in parallel; consecutive
 // calls on the same file are added together.
-static int add_events(void *state, const struct log_event *event, size_t count)
-{
+static int add_events(void *state, const struct log_event *event, size_t count) {
     struct files *files = state;
     for (size_t i = 0; files && i < count;) {
         const struct log_file *file = event[i].file;
@@ -82,13 +77,11 @@ static int add_events(void *state, const struct log_event *event, size_t count)
     return 0;
 }
 
-struct log_consumer files_consumer(struct files *files)
-{
+struct log_consumer files_consumer(struct files *files) {
     return (struct log_consumer){.context = files, .begin = begin, .events = add_events};
 }
 
-static int choose(struct files *files)
-{
+static int choose(struct files *files) {
     size_t all = log_file_count(files->log), used = 0;
     struct order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
@@ -110,16 +103,14 @@ static int choose(struct files *files)
 
 // --- counters
 
-int files_add_record(const struct log_stats_record *record, void *context)
-{
+int files_add_record(const struct log_stats_record *record, void *context) {
     struct files *files = context;
     if (!record->file || !record->process || record->process->is_launcher) return 0;
     return log_record_store_add(&files->records, record);
 }
 
 static void add_heat(struct files *files, struct files_row *row, const struct log_stored_record *stored,
-                     const struct counters *counters)
-{
+                     const struct counters *counters) {
     size_t column = files->position[log_process_index(files->log, stored->process)] / files->group;
     struct files_heat *heat = &row->heat[stored->layer][column < FILES_HEAT ? column : FILES_HEAT - 1];
     heat->bytes[0] += counters->value[COUNTER_BYTES_READ];
@@ -127,8 +118,7 @@ static void add_heat(struct files *files, struct files_row *row, const struct lo
     heat->ns += (int64_t)counters_time(counters);
 }
 
-static int join(struct counters **sum, const struct counters *counters)
-{
+static int join(struct counters **sum, const struct counters *counters) {
     if (*sum) {
         counters_merge_rank(*sum, counters, NULL);
         return 0;
@@ -140,8 +130,7 @@ static int join(struct counters **sum, const struct counters *counters)
 }
 
 static int add_counters(struct files *files, struct files_row *row, const struct log_stored_record *stored,
-                        const struct counters *counters)
-{
+                        const struct counters *counters) {
     if (row->last != stored->process) {
         row->processes++;
         row->ranks += stored->process->has_rank;
@@ -161,8 +150,7 @@ static int add_counters(struct files *files, struct files_row *row, const struct
     return 0;
 }
 
-int files_finish(struct files *files)
-{
+int files_finish(struct files *files) {
     struct log_record_store *records = &files->records;
     FORWARD(choose(files));
     for (size_t i = 0; i < records->count; i++) {

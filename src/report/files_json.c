@@ -2,8 +2,7 @@
 #include "report/files.h"
 #include "summary/summary.h"
 
-static void counters_json(const struct files_row *row, struct json_out *json)
-{
+static void counters_json(const struct files_row *row, struct json_out *json) {
     key_array(json, "layers");
     for (unsigned layer = LAYER_COUNT - 1; layer > LAYER_NONE; layer--) {
         if (!row->of[layer]) continue;
@@ -15,8 +14,7 @@ static void counters_json(const struct files_row *row, struct json_out *json)
     json_close(json);
 }
 
-static void sizes_json(const struct counters *counters, struct json_out *json)
-{
+static void sizes_json(const struct counters *counters, struct json_out *json) {
     static const char *const label[COUNTERS_BINS] = {"0-100",   "100-1 k",  "1 k-10 k",   "10 k-100 k", "100 k-1 M",
                                                      "1 M-4 M", "4 M-10 M", "10 M-100 M", "100 M-1 G",  "1 G and more"};
     key_object(json, "sizes");
@@ -27,8 +25,7 @@ static void sizes_json(const struct counters *counters, struct json_out *json)
 }
 
 // Most frequent values first.
-static void common_json(const struct counters_common *common, struct json_out *json, const char *key)
-{
+static void common_json(const struct counters_common *common, struct json_out *json, const char *key) {
     bool shown[COUNTERS_CANDIDATES] = {false};
     key_array(json, key);
     for (unsigned n = 0; n < COUNTERS_TOP; n++) {
@@ -45,8 +42,7 @@ static void common_json(const struct counters_common *common, struct json_out *j
     json_close(json);
 }
 
-static void heat_json(const struct files *files, const struct files_row *row, struct json_out *json)
-{
+static void heat_json(const struct files *files, const struct files_row *row, struct json_out *json) {
     uint64_t columns = (files->positions + files->group - 1) / files->group;
     const struct files_heat *heat = row->heat[row->layer];
     static const char *const key[2] = {"read_bytes", "write_bytes"};
@@ -63,8 +59,7 @@ static void heat_json(const struct files *files, const struct files_row *row, st
     json_close(json);
 }
 
-static void row_json(const struct files *files, const struct files_row *row, struct json_out *json)
-{
+static void row_json(const struct files *files, const struct files_row *row, struct json_out *json) {
     static const struct counters nothing;
     const struct counters *counters = row->of[row->layer] ? row->of[row->layer] : &nothing;
     json_object(json);
@@ -87,8 +82,7 @@ static void row_json(const struct files *files, const struct files_row *row, str
     json_close(json);
 }
 
-void files_json(const struct files *files, struct json_out *json, size_t most)
-{
+void files_json(const struct files *files, struct json_out *json, size_t most) {
     json_array(json);
     for (size_t i = 0; i < files->rows && i < most; i++) row_json(files, &files->row[i], json);
     json_close(json);

@@ -10,13 +10,9 @@
 #include "report/layers.h"
 
 // Calls below a nonblocking call may outlast it.
-static int64_t not_negative(int64_t ns)
-{
-    return ns > 0 ? ns : 0;
-}
+static int64_t not_negative(int64_t ns) { return ns > 0 ? ns : 0; }
 
-static void who_json(const struct log_process *process, struct json_out *json)
-{
+static void who_json(const struct log_process *process, struct json_out *json) {
     json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid));
 }
 
@@ -27,22 +23,19 @@ struct process_order {
     const struct layer_process *time;
 };
 
-static int compare_times(const void *a, const void *b)
-{
+static int compare_times(const void *a, const void *b) {
     const struct process_order *left = a, *right = b;
     if (left->time->own_ns != right->time->own_ns) return left->time->own_ns > right->time->own_ns ? -1 : 1;
     return left->process < right->process ? -1 : 1;
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
+static int compare_ranks(const void *a, const void *b) {
     const struct process_order *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
     return order ? order : left->process < right->process ? -1 : 1;
 }
 
-static void process_json(const struct process_order *order, struct json_out *json)
-{
+static void process_json(const struct process_order *order, struct json_out *json) {
     json_object(json);
     who_json(order->process, json);
     key_array(json, "layers");
@@ -56,8 +49,7 @@ static void process_json(const struct process_order *order, struct json_out *jso
     json_close(json);
 }
 
-static int processes_json(const struct layers *layers, struct json_out *json, size_t most)
-{
+static int processes_json(const struct layers *layers, struct json_out *json, size_t most) {
     size_t all = log_process_count(layers->log), count = 0;
     struct process_order *order = malloc((all + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
@@ -79,8 +71,7 @@ static int processes_json(const struct layers *layers, struct json_out *json, si
 
 // --- calls
 
-static void call_json(const struct log_call *call, const struct layer_call *sum, struct json_out *json)
-{
+static void call_json(const struct log_call *call, const struct layer_call *sum, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("op", call->name), m_text("layer", call_layer_name(call->layer)),
                  m_text("class", call_class_name(call->class)), m_number("calls", sum->calls),
@@ -96,8 +87,7 @@ static void call_json(const struct log_call *call, const struct layer_call *sum,
     json_close(json);
 }
 
-static int calls_json(const struct layers *layers, struct json_out *json)
-{
+static int calls_json(const struct layers *layers, struct json_out *json) {
     enum { MOST = 150 };
     struct order *order = malloc(((size_t)layers->call_ids + 1) * sizeof *order);
     size_t count = 0;
@@ -119,8 +109,7 @@ static int calls_json(const struct layers *layers, struct json_out *json)
 
 // --- trees
 
-static void event_json(const struct log_event *event, struct json_out *json)
-{
+static void event_json(const struct log_event *event, struct json_out *json) {
     json_object(json);
     json_members(json, m_number("id", event->id), m_signed_if("parent", event->has_parent, (int64_t)event->parent),
                  m_text("op", event->call->name), m_text("layer", call_layer_name(event->call->layer)),
@@ -144,8 +133,7 @@ struct tree {
     bool begun;
 };
 
-static void begin_tree(struct tree *tree, const struct log_event *event)
-{
+static void begin_tree(struct tree *tree, const struct log_event *event) {
     struct json_out *json = tree->json;
     tree->begun = true;
     json_object(json);
@@ -155,8 +143,7 @@ static void begin_tree(struct tree *tree, const struct log_event *event)
     key_array(json, "tree");
 }
 
-static int add_to_tree(struct tree *tree, const struct log_event *event)
-{
+static int add_to_tree(struct tree *tree, const struct log_event *event) {
     bool is_root = event->id == tree->id;
     if (!is_root && (!event->has_parent || lookup_find(&tree->inside, event->parent) == LOOKUP_NONE)) return 0;
     if (is_root) begin_tree(tree, event);
@@ -165,8 +152,7 @@ static int add_to_tree(struct tree *tree, const struct log_event *event)
     return 0;
 }
 
-static int read_tree(struct log *log, const struct log_filter *filter, struct tree *tree)
-{
+static int read_tree(struct log *log, const struct log_filter *filter, struct tree *tree) {
     struct log_iter *iter;
     const struct log_event *event;
     struct log_filter own = *filter;
@@ -182,8 +168,7 @@ static int read_tree(struct log *log, const struct log_filter *filter, struct tr
 }
 
 static int tree_json(struct log *log, uint64_t id, const struct log_process *process, int64_t at_ns, size_t most,
-                     struct json_out *json)
-{
+                     struct json_out *json) {
     struct tree tree = {.id = id, .most = most, .json = json};
     const struct log_filter filter = {.process = process, .has_from = true, .from_ns = at_ns};
     int code = read_tree(log, &filter, &tree);
@@ -195,8 +180,7 @@ static int tree_json(struct log *log, uint64_t id, const struct log_process *pro
     return code;
 }
 
-int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json)
-{
+int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json) {
     const struct log_process *process = NULL;
     for (size_t i = 0; i < log_place_count(log) && !process; i++) {
         const struct log_place *place = log_place_at(log, i);
@@ -206,8 +190,7 @@ int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, s
     return tree_json(log, id, process, at_ns, most, json);
 }
 
-int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most)
-{
+int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most) {
     json_object(json);
     FORWARD(processes_json(layers, json, ranks));
     FORWARD(calls_json(layers, json));

@@ -6,8 +6,7 @@
 #include "base/err.h"
 #include "base/json_keys.h"
 
-int report_names_place(struct report_names *names, uint64_t number, const char *text)
-{
+int report_names_place(struct report_names *names, uint64_t number, const char *text) {
     if (!text) return -1;
     uint32_t known = lookup_find(&names->seen, number);
     if (known != LOOKUP_NONE) return (int)known - 1;
@@ -23,13 +22,11 @@ int report_names_place(struct report_names *names, uint64_t number, const char *
     return (int)names->count - 1;
 }
 
-void report_names_json(const struct report_names *names, struct json_out *json, const char *key)
-{
+void report_names_json(const struct report_names *names, struct json_out *json, const char *key) {
     key_texts(json, key, names->name, names->count);
 }
 
-void report_names_free(struct report_names *names)
-{
+void report_names_free(struct report_names *names) {
     lookup_free(&names->seen);
     free(names->name);
 }

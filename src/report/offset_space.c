@@ -10,29 +10,23 @@
 
 enum { ROOM = 2 * SPACE_POINTS };
 
-int space_init(struct space *space, const struct log *log)
-{
+int space_init(struct space *space, const struct log *log) {
     *space = (struct space){.log = log, .every = 1};
     space->point = malloc(ROOM * sizeof *space->point);
     RETURN_IF(!space->point, -ENOMEM);
     return 0;
 }
 
-void space_free(struct space *space)
-{
+void space_free(struct space *space) {
     free(space->point);
     free(space->transfers);
 }
 
 // `every` is a power of two. Threads begin at different numbers, so that the points of many threads with few transfers
 // get fewer, too.
-static bool is_kept(uint64_t every, uint32_t thread, uint64_t number)
-{
-    return ((number + thread) & (every - 1)) == 0;
-}
+static bool is_kept(uint64_t every, uint32_t thread, uint64_t number) { return ((number + thread) & (every - 1)) == 0; }
 
-static void thin_out(struct space *space)
-{
+static void thin_out(struct space *space) {
     size_t kept = 0;
     space->every *= 2;
     for (size_t i = 0; i < space->count; i++) {
@@ -42,8 +36,7 @@ static void thin_out(struct space *space)
     space->count = kept;
 }
 
-int space_add(struct space *space, const struct log_event *event)
-{
+int space_add(struct space *space, const struct log_event *event) {
     if (!event->moves || !event->file || !event->raw.has_offset || event->process->is_launcher) return 0;
     while (space->threads <= event->thread) {
         FORWARD(array_push(space->transfers, space->threads, 0));
@@ -68,8 +61,7 @@ int space_add(struct space *space, const struct log_event *event)
 }
 
 // The last stay of the thread that began before this moment, or NULL.
-static const struct model_stay *lookup_stay(const struct model *model, const struct space_point *point)
-{
+static const struct model_stay *lookup_stay(const struct model *model, const struct space_point *point) {
     size_t low = 0, high = model ? model->stays : 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -89,8 +81,7 @@ static const struct model_stay *lookup_stay(const struct model *model, const str
 }
 
 static void point_json(const struct space *space, const struct space_point *point, const struct model_stay *stay,
-                       int file, struct json_out *json)
-{
+                       int file, struct json_out *json) {
     const struct log_process *process = log_process_find(space->log, point->process);
     json_array_of(json, m_signed(NULL, stay ? (int64_t)stay->phase + 1 : -1),
                   m_signed(NULL, stay                           ? (int64_t)stay->rank
@@ -101,8 +92,7 @@ static void point_json(const struct space *space, const struct space_point *poin
 }
 
 int space_json(const struct space *space, const struct model *model, struct json_out *json, size_t most,
-               size_t name_bytes)
-{
+               size_t name_bytes) {
     struct report_names files = {.room_bytes = name_bytes};
     uint64_t every = space->every;
     size_t count = space->count;

@@ -15,8 +15,7 @@ enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10, COLLECT_C
 
 // --- events and counters
 
-static void add_transfer(struct collect *collect, const struct log_event *event)
-{
+static void add_transfer(struct collect *collect, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (!event->moves || event->process->is_launcher || end_ns <= collect->transfer_until_ns) return;
     bool overlaps = event->start_ns < collect->transfer_until_ns;
@@ -25,8 +24,7 @@ static void add_transfer(struct collect *collect, const struct log_event *event)
 }
 
 // For consumers that need the events of all processes in order.
-static int add_events(void *context, const struct log_event *const *events, size_t count)
-{
+static int add_events(void *context, const struct log_event *const *events, size_t count) {
     struct collect *collect = context;
     for (size_t i = 0; i < count; i++) {
         const struct log_event *event = events[i];
@@ -40,8 +38,7 @@ static int add_events(void *context, const struct log_event *const *events, size
     return 0;
 }
 
-static int collect_begin(struct collect *collect, struct log *log, struct log_consumer *consumer)
-{
+static int collect_begin(struct collect *collect, struct log *log, struct log_consumer *consumer) {
     const struct timeline_window window = timeline_whole(log);
     *collect = (struct collect){.log = log};
     FORWARD(timeline_init(&collect->timeline, log, &window));
@@ -58,15 +55,13 @@ static int collect_begin(struct collect *collect, struct log *log, struct log_co
     return 0;
 }
 
-static int collect_finish(struct collect *collect)
-{
+static int collect_finish(struct collect *collect) {
     collect->facts->run_ns = log_run_ns(collect->log);
     facts_finish(collect->facts);
     return files_finish(&collect->files);
 }
 
-static void collect_free(struct collect *collect)
-{
+static void collect_free(struct collect *collect) {
     timeline_free(&collect->timeline);
     layers_free(&collect->layers);
     space_free(&collect->space);
@@ -77,8 +72,7 @@ static void collect_free(struct collect *collect)
 
 // --- the page
 
-static int make_model(struct page *page)
-{
+static int make_model(struct page *page) {
     const struct model_options options = {.layer = LAYER_NONE};
     if (page->collect.own_events > MOST_MODEL_EVENTS) {
         return text_list_add(
@@ -90,8 +84,7 @@ static int make_model(struct page *page)
     return code;
 }
 
-int page_gather(struct page *page, const struct summary_source *source)
-{
+int page_gather(struct page *page, const struct summary_source *source) {
     *page = (struct page){.source = *source};
     struct log_consumer consumer[COLLECT_CONSUMERS + SUMMARY_CONSUMERS];
     FORWARD(collect_begin(&page->collect, source->log, consumer));
@@ -106,8 +99,7 @@ int page_gather(struct page *page, const struct summary_source *source)
     return page_add_sentences(page);
 }
 
-int page_gather_index(struct page *page, const struct summary_source *source, double done)
-{
+int page_gather_index(struct page *page, const struct summary_source *source, double done) {
     const struct timeline_window window = timeline_whole(source->log);
     *page = (struct page){.source = *source, .is_pending = true, .done = done};
     FORWARD(timeline_init(&page->collect.timeline, source->log, &window));
@@ -117,8 +109,7 @@ int page_gather_index(struct page *page, const struct summary_source *source, do
                          human_count(log_events(source->log), "event").text);
 }
 
-void page_free(struct page *page)
-{
+void page_free(struct page *page) {
     summary_free(&page->summary);
     collect_free(&page->collect);
     findings_free(&page->findings);
@@ -129,16 +120,14 @@ void page_free(struct page *page)
     text_list_free(&page->cut);
 }
 
-const char *page_base_name(const char *path)
-{
+const char *page_base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
 // --- predictions
 
-static int read_file(const char *path, struct bytes *bytes)
-{
+static int read_file(const char *path, struct bytes *bytes) {
     char part[4096];
     FILE *file = fopen(path, "re");
     RETURN_IF(!file, -errno);
@@ -152,8 +141,7 @@ static int read_file(const char *path, struct bytes *bytes)
 }
 
 // A '<' in JSON is always inside a string. As an escape it cannot end the script element that holds the document.
-static int keep_document(struct page *page, const struct bytes *bytes)
-{
+static int keep_document(struct page *page, const struct bytes *bytes) {
     struct bytes text = {0};
     int code = 0;
     for (size_t i = 0; i < bytes->len && !code; i++) {
@@ -166,8 +154,7 @@ static int keep_document(struct page *page, const struct bytes *bytes)
     return code;
 }
 
-int page_add_prediction(struct page *page, const char *path)
-{
+int page_add_prediction(struct page *page, const char *path) {
     struct bytes bytes = {0};
     struct json_in in;
     struct json_in_error error;
@@ -182,8 +169,7 @@ int page_add_prediction(struct page *page, const char *path)
     return code;
 }
 
-int page_add_own_prediction(struct page *page)
-{
+int page_add_own_prediction(struct page *page) {
     char *path;
     struct stat st;
     if (asprintf(&path, "%s.predict.json", page->source.path) < 0) return -ENOMEM;

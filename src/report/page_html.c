@@ -13,13 +13,9 @@ extern const char page_template_end[];
 static const char page_template[1], *const page_template_end = page_template;
 #endif
 
-bool page_has_template(void)
-{
-    return page_template_end - page_template > 0;
-}
+bool page_has_template(void) { return page_template_end - page_template > 0; }
 
-int page_fill_template(const char *data, const char *server, FILE *out)
-{
+int page_fill_template(const char *data, const char *server, FILE *out) {
     const struct {
         const char *marker;
         const char *text;
@@ -37,8 +33,7 @@ int page_fill_template(const char *data, const char *server, FILE *out)
     return ferror(out) ? -errno : 0;
 }
 
-int page_html(struct page *page, FILE *out)
-{
+int page_html(struct page *page, FILE *out) {
     char *data;
     size_t len;
     int code = page_json_memory(page, &data, &len);

@@ -13,8 +13,7 @@ enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 
 // --- sections that nothing else has; their lists have at most `most` members
 
-static void write_title(const struct page *page, struct json_out *json)
-{
+static void write_title(const struct page *page, struct json_out *json) {
     enum { LONGEST = 200 };
     const struct log_strings *command = &log_job(page->source.log)->command;
     char title[LONGEST + 1] = "";
@@ -27,8 +26,7 @@ static void write_title(const struct page *page, struct json_out *json)
     json_bytes(json, title, len);
 }
 
-static void evidence_json(const struct finding_evidence *evidence, struct json_out *json)
-{
+static void evidence_json(const struct finding_evidence *evidence, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("text", evidence->text), m_signed_if("phase", evidence->phase, evidence->phase),
                  m_text("file", evidence->file ? evidence->file->name : NULL));
@@ -44,8 +42,7 @@ static void evidence_json(const struct finding_evidence *evidence, struct json_o
     json_close(json);
 }
 
-static void finding_json(const struct finding *finding, struct json_out *json)
-{
+static void finding_json(const struct finding *finding, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("id", finding->id), m_text("title", finding->title), m_seconds("seconds", finding->ns),
                  m_text("basis", finding->basis), m_double_if("share", true, finding->share),
@@ -58,8 +55,7 @@ static void finding_json(const struct finding *finding, struct json_out *json)
     json_close(json);
 }
 
-static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json)
-{
+static void sample_json(int64_t start_ns, const struct device_sample *sample, struct json_out *json) {
     json_array_of(json, m_seconds(NULL, start_ns), m_seconds(NULL, (int64_t)sample->span_ns),
                   m_number(NULL, sample->count[DEVICE_SECTORS_READ] * DEVICE_SECTOR_BYTES),
                   m_number(NULL, sample->count[DEVICE_SECTORS_WRITTEN] * DEVICE_SECTOR_BYTES),
@@ -67,8 +63,7 @@ static void sample_json(int64_t start_ns, const struct device_sample *sample, st
                   m_double(NULL, device_utilisation(sample)), m_double(NULL, device_queue(sample)));
 }
 
-static void samples_json(const struct log_device *device, struct json_out *json, size_t most)
-{
+static void samples_json(const struct log_device *device, struct json_out *json, size_t most) {
     struct device_samples_in in = device->samples;
     struct device_sample sum = {0}, sample;
     size_t together = most ? (device->sample_count + most - 1) / most : 1, held = 0;
@@ -85,8 +80,7 @@ static void samples_json(const struct log_device *device, struct json_out *json,
 }
 
 // What the devices under the files did while the job ran.
-static void write_devices(const struct page *page, struct json_out *json, size_t most)
-{
+static void write_devices(const struct page *page, struct json_out *json, size_t most) {
     static const char *const column[] = {"start", "span",   "bytes_read",  "bytes_written",
                                          "reads", "writes", "utilisation", "queue"};
     const struct log *log = page->source.log;
@@ -105,13 +99,11 @@ static void write_devices(const struct page *page, struct json_out *json, size_t
     json_close(json);
 }
 
-static void key_list(struct json_out *json, const char *key, const struct text_list *texts)
-{
+static void key_list(struct json_out *json, const char *key, const struct text_list *texts) {
     key_texts(json, key, (const char *const *)texts->text, texts->count);
 }
 
-static void write_summary(const struct page *page, struct json_out *json)
-{
+static void write_summary(const struct page *page, struct json_out *json) {
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t bytes = totals->bytes[0] + totals->bytes[1];
     double transfer = (double)page->collect.transfer_ns / 1e9;
@@ -159,8 +151,7 @@ struct section_part {
     size_t most;
 };
 
-static int write_part(void *context, struct json_out *json)
-{
+static int write_part(void *context, struct json_out *json) {
     const struct section_part *part = context;
     struct page *page = part->page;
     const struct model *model = page->has_model ? &page->model : NULL;
@@ -190,14 +181,12 @@ static int write_part(void *context, struct json_out *json)
 }
 
 // As many members as will probably fit.
-static size_t shorter(size_t most, size_t limit_bytes, size_t bytes)
-{
+static size_t shorter(size_t most, size_t limit_bytes, size_t bytes) {
     size_t fits = (size_t)((double)most * 0.9 * (double)limit_bytes / (double)bytes);
     return fits < most ? fits : most - 1;
 }
 
-static int write_section(struct page *page, const struct section *section, FILE *out)
-{
+static int write_section(struct page *page, const struct section *section, FILE *out) {
     struct section_part part = {page, section, section->most};
     for (;;) {
         char *text;
@@ -213,16 +202,14 @@ static int write_section(struct page *page, const struct section *section, FILE 
                                      : 0;
 }
 
-static void write_predictions(const struct page *page, FILE *out)
-{
+static void write_predictions(const struct page *page, FILE *out) {
     fputc('[', out);
     for (size_t i = 0; i < page->predictions.count; i++)
         fprintf(out, "%s%s", i ? ",\n" : "", page->predictions.text[i]);
     fputc(']', out);
 }
 
-int page_json(struct page *page, FILE *out)
-{
+int page_json(struct page *page, FILE *out) {
     fputs("{\"version\": 1", out);
     if (page->is_pending) fprintf(out, ", \"pending\": %.3f", page->done);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
@@ -240,8 +227,7 @@ int page_json(struct page *page, FILE *out)
     return ferror(out) ? -errno : 0;
 }
 
-int page_json_memory(struct page *page, char **text, size_t *len)
-{
+int page_json_memory(struct page *page, char **text, size_t *len) {
     *text = NULL;
     FILE *out = open_memstream(text, len);
     RETURN_IF(!out, -ENOMEM);

@@ -11,16 +11,14 @@
 
 enum { WIDTH = 100, BARS = 64, SHOWN = 10 };
 
-static void heading(FILE *out, const char *text)
-{
+static void heading(FILE *out, const char *text) {
     fprintf(out, "\n%s\n", text);
     for (size_t i = 0; i < strlen(text); i++) fputc('-', out);
     fputc('\n', out);
 }
 
 // Words in lines of WIDTH. The first line begins with `first`; the others are indented by its length.
-static void paragraph(FILE *out, const char *first, const char *text)
-{
+static void paragraph(FILE *out, const char *first, const char *text) {
     size_t indent = strlen(first), column = indent;
     fputs(first, out);
     while (*text) {
@@ -40,8 +38,7 @@ static void paragraph(FILE *out, const char *first, const char *text)
     fputc('\n', out);
 }
 
-static void print_evidence(FILE *out, const struct finding_evidence *evidence)
-{
+static void print_evidence(FILE *out, const struct finding_evidence *evidence) {
     paragraph(out, "     - ", evidence->text);
     if (evidence->file) {
         fputs("       file ", out);
@@ -58,8 +55,7 @@ static void print_evidence(FILE *out, const struct finding_evidence *evidence)
     if (evidence->phase || evidence->line || evidence->ranks) fputc('\n', out);
 }
 
-static void print_findings(const struct page *page, FILE *out)
-{
+static void print_findings(const struct page *page, FILE *out) {
     heading(out, "Findings, the most time at stake first");
     if (!page->findings.count) fputs("None: no time is lost in ways that this log shows.\n", out);
     for (size_t i = 0; i < page->findings.count; i++) {
@@ -76,8 +72,7 @@ static void print_findings(const struct page *page, FILE *out)
     }
 }
 
-static struct table begin_table(FILE *out, const struct table_column *columns)
-{
+static struct table begin_table(FILE *out, const struct table_column *columns) {
     struct table table = table_begin(out, columns);
     table.indent = 2;
     return table;
@@ -85,8 +80,7 @@ static struct table begin_table(FILE *out, const struct table_column *columns)
 
 // --- bandwidth over time
 
-static void print_bar(FILE *out, const char *label, const double *bin, double seconds)
-{
+static void print_bar(FILE *out, const char *label, const double *bin, double seconds) {
     static const char level[] = " .:-=+*#%@";
     double sum[BARS] = {0}, most = 0;
     for (size_t i = 0; i < TIMELINE_BINS; i++) sum[i * BARS / TIMELINE_BINS] += bin[i];
@@ -99,8 +93,7 @@ static void print_bar(FILE *out, const char *label, const double *bin, double se
     fprintf(out, "| at most %s\n", human_bandwidth(seconds > 0 ? most / seconds : 0).text);
 }
 
-static void print_timeline(const struct page *page, FILE *out)
-{
+static void print_timeline(const struct page *page, FILE *out) {
     const struct timeline *timeline = &page->collect.timeline;
     int64_t span_ns = timeline->to_ns - timeline->from_ns;
     heading(out, "Bytes over time");
@@ -111,8 +104,7 @@ static void print_timeline(const struct page *page, FILE *out)
 
 // --- phases
 
-static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns)
-{
+static void add_phases(struct table *table, const struct phase_run *run, int64_t all_ns) {
     const struct op_summary *op = run->op;
     if (!run->ops) return;
     table_printf(table, run->end - run->first > 1 ? "%zu-%zu" : "%zu", run->first + 1, run->end);
@@ -125,8 +117,7 @@ static void add_phases(struct table *table, const struct phase_run *run, int64_t
     table_row(table);
 }
 
-static int print_phases(const struct page *page, FILE *out)
-{
+static int print_phases(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
         {"PHASE", TABLE_TEXT}, {"OPERATION", TABLE_TEXT}, {"REP", TABLE_NUMBER}, {"REQUEST", TABLE_UNIT},
         {"BYTES", TABLE_UNIT}, {"TIME", TABLE_UNIT},      {"SHARE", TABLE_UNIT}, {0}};
@@ -147,8 +138,7 @@ static int print_phases(const struct page *page, FILE *out)
 
 // --- layers and files
 
-static int print_layers(const struct page *page, FILE *out)
-{
+static int print_layers(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
         {"LAYER", TABLE_TEXT}, {"IN ITS CALLS", TABLE_UNIT}, {"NOT BELOW", TABLE_UNIT}, {"CALLS", TABLE_NUMBER}, {0}};
     const struct layers *layers = &page->collect.layers;
@@ -179,8 +169,7 @@ static int print_layers(const struct page *page, FILE *out)
     return table_end(&table);
 }
 
-static int print_files(const struct page *page, FILE *out)
-{
+static int print_files(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {{"READ", TABLE_UNIT}, {"WRITTEN", TABLE_UNIT},
                                                   {"TIME", TABLE_UNIT}, {"PROCESSES", TABLE_NUMBER},
                                                   {"FILE", TABLE_NAME}, {0}};
@@ -206,21 +195,18 @@ static int print_files(const struct page *page, FILE *out)
 // --- predictions
 
 // Another program may have written the document: values that are missing or have another type are not printed.
-static const char *text_at(const struct json_value *object, const char *key)
-{
+static const char *text_at(const struct json_value *object, const char *key) {
     const char *text;
     return json_in_text(json_in_member(object, key), &text, NULL) < 0 ? NULL : text;
 }
 
-static struct human time_at(const struct json_value *object, const char *key)
-{
+static struct human time_at(const struct json_value *object, const char *key) {
     double seconds;
     bool known = json_in_double(json_in_member(object, key), &seconds) == 0 && seconds >= 0 && seconds < 1e9;
     return known ? human_time(seconds) : (struct human){"unknown"};
 }
 
-static void add_target(struct table *table, const struct json_value *target, const char *best)
-{
+static void add_target(struct table *table, const struct json_value *target, const char *best) {
     const char *name = text_at(target, "name"), *method = text_at(target, "method");
     const char *reason = text_at(target, "reason");
     table_text(table, time_at(target, "total").text);
@@ -232,8 +218,7 @@ static void add_target(struct table *table, const struct json_value *target, con
     table_row(table);
 }
 
-static void add_prediction(struct table *table, const char *text)
-{
+static void add_prediction(struct table *table, const char *text) {
     struct json_in in;
     struct json_in_error error;
     int code = json_in_parse(&in, text, strlen(text), &error);
@@ -253,8 +238,7 @@ static void add_prediction(struct table *table, const char *text)
     json_in_free(&in);
 }
 
-static int print_predictions(const struct page *page, FILE *out)
-{
+static int print_predictions(const struct page *page, FILE *out) {
     static const struct table_column columns[] = {
         {"I/O TIME", TABLE_UNIT}, {"95 % INTERVAL", TABLE_NUMBER}, {"TARGET", TABLE_TEXT}, {0}};
     if (!page->predictions.count) return 0;
@@ -264,8 +248,7 @@ static int print_predictions(const struct page *page, FILE *out)
     return table_end(&table);
 }
 
-int page_text(struct page *page, FILE *out)
-{
+int page_text(struct page *page, FILE *out) {
     for (size_t i = 0; i < page->sentences.count; i++) paragraph(out, "", page->sentences.text[i]);
     for (size_t i = 0; i < page->not_captured.count; i++) paragraph(out, "Not seen: ", page->not_captured.text[i]);
     print_findings(page, out);

@@ -12,8 +12,7 @@
 
 // --- runs of phases
 
-static int add_ranks(struct phase_run *run, const struct model_part *parts, size_t count)
-{
+static int add_ranks(struct phase_run *run, const struct model_part *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         for (size_t r = 0; r < parts[i].ranks; r++) FORWARD(array_push(run->rank, run->ranks, parts[i].rank[r]));
     }
@@ -26,8 +25,7 @@ static int add_ranks(struct phase_run *run, const struct model_part *parts, size
     return 0;
 }
 
-int phase_run_next(struct phase_run *run)
-{
+int phase_run_next(struct phase_run *run) {
     const struct model *model = run->model;
     size_t first = run->end;
     uint64_t most = 0;
@@ -50,24 +48,21 @@ int phase_run_next(struct phase_run *run)
     return 1;
 }
 
-void phase_run_free(struct phase_run *run)
-{
+void phase_run_free(struct phase_run *run) {
     free(run->op);
     free(run->rank);
 }
 
 // --- JSON
 
-static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count, size_t most)
-{
+static void key_ranks(struct json_out *json, const uint32_t *rank, size_t count, size_t most) {
     key_array(json, "ranks");
     for (size_t i = 0; i < count && i < most; i++) json_unsigned(json, rank[i]);
     json_close(json);
 }
 
 // The offsets in one phase of the family if no expression gives them.
-static void key_offset_table(struct json_out *json, const struct op_summary *op, uint32_t ph, size_t most)
-{
+static void key_offset_table(struct json_out *json, const struct op_summary *op, uint32_t ph, size_t most) {
     const struct model_value *value = &op->item->at[AT_OFFSET];
     size_t place = model_place(op->part->ph, op->part->phs, ph);
     if (value->text || !value->table || place == SIZE_MAX) return;
@@ -78,8 +73,7 @@ static void key_offset_table(struct json_out *json, const struct op_summary *op,
 }
 
 static void write_operation(struct json_out *json, const struct op_summary *op, const struct phase_run *run,
-                            uint32_t ph, size_t most)
-{
+                            uint32_t ph, size_t most) {
     const struct model_item *item = op->item;
     const char *size_expression = item->at[AT_SIZE].text;
     bool is_op = item->type == LOOPS_OP;
@@ -100,8 +94,8 @@ static void write_operation(struct json_out *json, const struct op_summary *op, 
     json_close(json);
 }
 
-static void key_others(struct json_out *json, const struct model *model, const struct model_family *family, uint32_t ph)
-{
+static void key_others(struct json_out *json, const struct model *model, const struct model_family *family,
+                       uint32_t ph) {
     key_object(json, "others");
     uint64_t count[CLASS_COUNT] = {0};
     model_count_others(model, family, ph, count);
@@ -112,8 +106,7 @@ static void key_others(struct json_out *json, const struct model *model, const s
     json_close(json);
 }
 
-static void write_phase(struct json_out *json, const struct phase_run *run, size_t id, size_t most)
-{
+static void write_phase(struct json_out *json, const struct phase_run *run, size_t id, size_t most) {
     const struct model *model = run->model;
     const struct model_phase *phase = &model->phase[id];
     const struct model_family *family = run->family;
@@ -138,8 +131,7 @@ static void write_phase(struct json_out *json, const struct phase_run *run, size
     json_close(json);
 }
 
-static int write_phases(struct json_out *json, const struct model *model, size_t most)
-{
+static int write_phases(struct json_out *json, const struct model *model, size_t most) {
     struct phase_run run = {.model = model};
     int code = 1;
     while (run.end < most && (code = phase_run_next(&run)) > 0) {
@@ -149,8 +141,7 @@ static int write_phases(struct json_out *json, const struct model *model, size_t
     return code < 0 ? code : 0;
 }
 
-static void write_family(struct json_out *json, const struct model *model, size_t id)
-{
+static void write_family(struct json_out *json, const struct model *model, size_t id) {
     const struct model_family *family = &model->family[id];
     json_object_of(json, m_number("family", id + 1), m_number("count", family->count),
                    m_seconds_if("period", family->has_period, family->period_ns),
@@ -158,8 +149,7 @@ static void write_family(struct json_out *json, const struct model *model, size_
                    m_double_if("irregularity", family->has_period, family->irregularity));
 }
 
-int phases_json(const struct model *model, struct json_out *json, size_t most)
-{
+int phases_json(const struct model *model, struct json_out *json, size_t most) {
     json_object(json);
     key_array(json, "phases");
     int code = write_phases(json, model, most);

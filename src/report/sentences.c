@@ -8,8 +8,7 @@
 #include "report/page.h"
 
 // The last part of a path as one line of at most `longest` bytes. The caller frees it.
-static char *short_name(const char *path, size_t longest)
-{
+static char *short_name(const char *path, size_t longest) {
     char *text = NULL, *part = strndup(page_base_name(path), longest);
     size_t len;
     FILE *out = part ? open_memstream(&text, &len) : NULL;
@@ -21,8 +20,7 @@ static char *short_name(const char *path, size_t longest)
 }
 
 // The application, not its launcher.
-static const char *program_path(const struct log *log)
-{
+static const char *program_path(const struct log *log) {
     const struct log_job *job = log_job(log);
     for (size_t i = 0; i < log_process_count(log); i++) {
         const struct log_process *process = log_process_at(log, i);
@@ -31,8 +29,7 @@ static const char *program_path(const struct log *log)
     return job->command.count ? job->command.word[0] : "The program";
 }
 
-static int add_run(struct page *page)
-{
+static int add_run(struct page *page) {
     enum { LONGEST_NAME = 60 };
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t processes = page->summary.nprocs;
@@ -54,8 +51,7 @@ static int add_run(struct page *page)
     return code;
 }
 
-static int add_bytes(struct page *page)
-{
+static int add_bytes(struct page *page) {
     const struct summary_totals *totals = &page->summary.totals;
     uint64_t bytes = totals->bytes[0] + totals->bytes[1];
     double rate = page->collect.transfer_ns > 0 ? (double)bytes * 1e9 / (double)page->collect.transfer_ns : 0;
@@ -68,13 +64,11 @@ static int add_bytes(struct page *page)
 
 // --- how the program uses the file with the most bytes
 
-static uint64_t bytes_of(const struct facts_file *file)
-{
+static uint64_t bytes_of(const struct facts_file *file) {
     return file ? file->request[FACTS_READ].bytes + file->request[FACTS_WRITE].bytes : 0;
 }
 
-static int add_pattern(struct page *page)
-{
+static int add_pattern(struct page *page) {
     enum { LONGEST_NAME = 80 };
     const struct facts *facts = page->collect.facts;
     const struct facts_file *file = NULL;
@@ -101,8 +95,7 @@ static int add_pattern(struct page *page)
 
 // --- what the log does not show
 
-static int add_coverage(struct page *page, unsigned direction)
-{
+static int add_coverage(struct page *page, unsigned direction) {
     static const char *const verb[DIRECTION_COUNT] = {"read", "written"};
     const struct coverage *coverage = &page->summary.coverage;
     uint64_t unseen = coverage_remainder(coverage, direction);
@@ -120,8 +113,7 @@ struct counted {
     const char *format;
 };
 
-static int add_counted(struct text_list *texts, const struct counted *counted, size_t rows)
-{
+static int add_counted(struct text_list *texts, const struct counted *counted, size_t rows) {
     for (size_t i = 0; i < rows; i++) {
         const char *place = strstr(counted[i].format, "%s");
         if (counted[i].count)
@@ -131,8 +123,7 @@ static int add_counted(struct text_list *texts, const struct counted *counted, s
     return 0;
 }
 
-static int add_losses(struct page *page)
-{
+static int add_losses(struct page *page) {
     const struct log *log = page->source.log;
     uint64_t ended = 0;
     for (size_t i = 0; i < log_process_count(log); i++) ended += log_process_at(log, i)->trace_ended != LOSS_NONE;
@@ -147,8 +138,7 @@ static int add_losses(struct page *page)
     return page->summary.is_damaged ? text_list_add(&page->not_captured, "Parts of the log cannot be read.") : 0;
 }
 
-static int add_cuts(struct page *page)
-{
+static int add_cuts(struct page *page) {
     const struct collect *collect = &page->collect;
     const struct counted cuts[] = {
         {collect->facts->uses_left_out ? FACTS_MOST_USES : 0, "",
@@ -159,8 +149,7 @@ static int add_cuts(struct page *page)
     return add_counted(&page->cut, cuts, sizeof cuts / sizeof cuts[0]);
 }
 
-int page_add_sentences(struct page *page)
-{
+int page_add_sentences(struct page *page) {
     FORWARD(add_run(page));
     FORWARD(add_bytes(page));
     FORWARD(add_pattern(page));

@@ -15,8 +15,7 @@
 
 enum { MOST_CELLS = 400000, MOST_COLUMNS = 4000, LEAST_COLUMNS = 20, MOST_LONGER = 12000, MOST_EVENTS_READ = 3000000 };
 
-struct timeline_window timeline_whole(const struct log *log)
-{
+struct timeline_window timeline_whole(const struct log *log) {
     const struct log_job *job = log_job(log);
     int64_t end_ns = job->end_ns > job->start_ns ? (int64_t)(job->end_ns - job->start_ns) : 0;
     for (size_t i = 0; i < log_place_count(log); i++) {
@@ -29,14 +28,12 @@ struct timeline_window timeline_whole(const struct log *log)
 
 // --- selection of the processes: those with the most time in calls, according to the index
 
-static bool place_counts(const struct log_place *place)
-{
+static bool place_counts(const struct log_place *place) {
     return place->type == BLOCK_EVENTS && place->process && !place->process->is_launcher;
 }
 
 // `time` is by process; -1 for those without events.
-static size_t choose_processes(struct timeline *timeline, struct order *time)
-{
+static size_t choose_processes(struct timeline *timeline, struct order *time) {
     const struct log *log = timeline->log;
     size_t count = log_process_count(log), shown = 0;
     for (size_t i = 0; i < count; i++) time[i] = (struct order){-1, i};
@@ -55,8 +52,7 @@ static size_t choose_processes(struct timeline *timeline, struct order *time)
 }
 
 // The number of pixels per thread. Processes with several threads get more pixels together.
-static void choose_columns(struct timeline *timeline, size_t rows)
-{
+static void choose_columns(struct timeline *timeline, size_t rows) {
     if (!rows) rows = 1;
     if (!timeline->columns) timeline->columns = TIMELINE_CELLS / rows;
     if (timeline->columns > MOST_CELLS / rows) timeline->columns = MOST_CELLS / rows;
@@ -64,8 +60,7 @@ static void choose_columns(struct timeline *timeline, size_t rows)
     if (timeline->columns < LEAST_COLUMNS) timeline->columns = LEAST_COLUMNS;
 }
 
-static int prepare_rows(struct timeline *timeline)
-{
+static int prepare_rows(struct timeline *timeline) {
     size_t count = log_process_count(timeline->log);
     struct order *time = malloc((count + 1) * sizeof *time);
     timeline->process_shown = calloc(count + 1, sizeof *timeline->process_shown);
@@ -75,8 +70,7 @@ static int prepare_rows(struct timeline *timeline)
     return code;
 }
 
-int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window)
-{
+int timeline_init(struct timeline *timeline, const struct log *log, const struct timeline_window *window) {
     *timeline =
         (struct timeline){.log = log, .from_ns = window->from_ns, .to_ns = window->to_ns, .columns = window->columns};
     if (timeline->to_ns <= timeline->from_ns) timeline->to_ns = timeline->from_ns + 1;
@@ -90,8 +84,7 @@ int timeline_init(struct timeline *timeline, const struct log *log, const struct
     return 0;
 }
 
-void timeline_free(struct timeline *timeline)
-{
+void timeline_free(struct timeline *timeline) {
     for (size_t i = 0; i < timeline->rows; i++) free(timeline->row[i].cell);
     free(timeline->row);
     free(timeline->row_of);
@@ -105,8 +98,7 @@ void timeline_free(struct timeline *timeline)
 
 // --- threads
 
-static int add_row(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row)
-{
+static int add_row(struct timeline *timeline, const struct log_process *process, uint32_t tid, uint32_t *row) {
     *row = NO_ROW;
     if (!timeline->process_shown[log_process_index(timeline->log, process)] || timeline->rows >= TIMELINE_MAX_ROWS) {
         timeline->rows_left_out++;
@@ -121,8 +113,7 @@ static int add_row(struct timeline *timeline, const struct log_process *process,
 }
 
 // Threads are numbered from 0 in the order of their first events.
-static int lookup_row(struct timeline *timeline, const struct log_event *event, uint32_t *row)
-{
+static int lookup_row(struct timeline *timeline, const struct log_event *event, uint32_t *row) {
     while (timeline->row_of_count <= event->thread) {
         FORWARD(array_room(timeline->row_of, timeline->row_of_count));
         uint32_t *place = &timeline->row_of[timeline->row_of_count];
@@ -136,8 +127,7 @@ static int lookup_row(struct timeline *timeline, const struct log_event *event, 
 
 // --- spans
 
-static void merge(struct timeline_span *into, const struct timeline_span *span)
-{
+static void merge(struct timeline_span *into, const struct timeline_span *span) {
     if (!into->calls) {
         *into = *span;
         return;
@@ -154,13 +144,11 @@ static void merge(struct timeline_span *into, const struct timeline_span *span)
     into->class = span->class;
 }
 
-static int append(struct timeline_spans *spans, const struct timeline_span *span)
-{
+static int append(struct timeline_spans *spans, const struct timeline_span *span) {
     return array_push(spans->span, spans->count, *span);
 }
 
-static int add_span(struct timeline *timeline, const struct timeline_span *span)
-{
+static int add_span(struct timeline *timeline, const struct timeline_span *span) {
     if (timeline->alone.count < TIMELINE_ALONE) {
         FORWARD(append(&timeline->alone, span));
     } else {
@@ -177,8 +165,7 @@ static int add_span(struct timeline *timeline, const struct timeline_span *span)
 }
 
 // Distributes bytes over the bins in which the call ran.
-static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes)
-{
+static void add_bytes(struct timeline *timeline, unsigned direction, int64_t start_ns, int64_t end_ns, uint64_t bytes) {
     double width = timeline->bin_ns;
     double from = (double)(start_ns - timeline->from_ns) / width, to = (double)(end_ns - timeline->from_ns) / width;
     double *bin = timeline->bytes[direction];
@@ -200,8 +187,7 @@ static void add_bytes(struct timeline *timeline, unsigned direction, int64_t sta
     }
 }
 
-int timeline_add(struct timeline *timeline, const struct log_event *event)
-{
+int timeline_add(struct timeline *timeline, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->process->is_launcher) return 0;
     if (event->moves)
@@ -228,8 +214,7 @@ int timeline_add(struct timeline *timeline, const struct log_event *event)
 
 // --- from the index
 
-static int add_block(struct timeline *timeline, const struct log_place *place, struct lookup *rows)
-{
+static int add_block(struct timeline *timeline, const struct log_place *place, struct lookup *rows) {
     uint64_t key = lookup_pair((uint32_t)log_process_index(timeline->log, place->process), place->stream);
     uint32_t row = lookup_find(rows, key);
     struct timeline_span span = {.start_ns = (int64_t)place->start_ns,
@@ -258,14 +243,12 @@ static int add_block(struct timeline *timeline, const struct log_place *place, s
     return add_span(timeline, &span);
 }
 
-static bool overlaps(const struct timeline *timeline, const struct log_place *place)
-{
+static bool overlaps(const struct timeline *timeline, const struct log_place *place) {
     return place_counts(place) && place->end_ns < INT64_MAX && (int64_t)place->end_ns >= timeline->from_ns &&
            place->start_ns <= (uint64_t)timeline->to_ns;
 }
 
-int timeline_from_index(struct timeline *timeline, struct log *log)
-{
+int timeline_from_index(struct timeline *timeline, struct log *log) {
     struct lookup rows = {0};
     int code = 0;
     timeline->from_index = true;
@@ -280,8 +263,7 @@ int timeline_from_index(struct timeline *timeline, struct log *log)
 
 // --- a window of a log
 
-static uint64_t events_in(const struct timeline *timeline, const struct log *log)
-{
+static uint64_t events_in(const struct timeline *timeline, const struct log *log) {
     uint64_t events = 0;
     for (size_t i = 0; i < log_place_count(log); i++) {
         const struct log_place *place = log_place_at(log, i);
@@ -290,14 +272,12 @@ static uint64_t events_in(const struct timeline *timeline, const struct log *log
     return events;
 }
 
-static int add_events(void *context, const struct log_event *const *event, size_t count)
-{
+static int add_events(void *context, const struct log_event *const *event, size_t count) {
     for (size_t i = 0; i < count; i++) FORWARD(timeline_add(context, event[i]));
     return 0;
 }
 
-int timeline_read(struct timeline *timeline, struct log *log)
-{
+int timeline_read(struct timeline *timeline, struct log *log) {
     if (events_in(timeline, log) > MOST_EVENTS_READ) return timeline_from_index(timeline, log);
     const struct log_filter filter = {
         .has_from = true, .from_ns = timeline->from_ns, .under_way = true, .has_to = true, .to_ns = timeline->to_ns};

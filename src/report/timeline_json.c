@@ -14,8 +14,7 @@ struct row_order {
     const struct log_process *process;
 };
 
-static int compare_rows(const void *a, const void *b)
-{
+static int compare_rows(const void *a, const void *b) {
     const struct row_order *left = a, *right = b;
     int order = log_process_compare(left->process, right->process);
     if (order) return order;
@@ -25,8 +24,7 @@ static int compare_rows(const void *a, const void *b)
     return left->row < right->row ? -1 : 1;
 }
 
-static void row_json(const struct timeline_row *row, unsigned number_in_process, size_t id, struct json_out *json)
-{
+static void row_json(const struct timeline_row *row, unsigned number_in_process, size_t id, struct json_out *json) {
     char name[64], thread[32] = "";
     const struct log_process *process = row->process;
     if (number_in_process) snprintf(thread, sizeof thread, ", thread %u", number_in_process + 1);
@@ -38,8 +36,7 @@ static void row_json(const struct timeline_row *row, unsigned number_in_process,
 }
 
 // Writes the threads in order and returns the index of each.
-static int rows_json(const struct timeline *timeline, struct json_out *json, uint32_t *place)
-{
+static int rows_json(const struct timeline *timeline, struct json_out *json, uint32_t *place) {
     struct row_order *order = malloc((timeline->rows + 1) * sizeof *order);
     RETURN_IF(!order, -ENOMEM);
     for (uint32_t i = 0; i < timeline->rows; i++) order[i] = (struct row_order){i, timeline->row[i].process};
@@ -58,24 +55,21 @@ static int rows_json(const struct timeline *timeline, struct json_out *json, uin
 
 // --- spans
 
-static int compare_spans(const void *a, const void *b)
-{
+static int compare_spans(const void *a, const void *b) {
     const struct timeline_span *left = a, *right = b;
     if (left->row != right->row) return left->row < right->row ? -1 : 1;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->end_ns < right->end_ns ? -1 : left->end_ns > right->end_ns;
 }
 
-static int compare_lengths(const void *a, const void *b)
-{
+static int compare_lengths(const void *a, const void *b) {
     const struct timeline_span *left = a, *right = b;
     int64_t left_ns = left->end_ns - left->start_ns, right_ns = right->end_ns - right->start_ns;
     return left_ns > right_ns ? -1 : left_ns < right_ns;
 }
 
 // Copies all spans to be shown into one array.
-static int gather(const struct timeline *timeline, size_t most, struct timeline_spans *out)
-{
+static int gather(const struct timeline *timeline, size_t most, struct timeline_spans *out) {
     const struct timeline_spans *from = timeline->too_many ? &timeline->longer : &timeline->alone;
     size_t cells = timeline->too_many ? timeline->rows * timeline->columns : 0;
     out->span = malloc((from->count + cells + 1) * sizeof *out->span);
@@ -95,8 +89,7 @@ static int gather(const struct timeline *timeline, size_t most, struct timeline_
     return 0;
 }
 
-static void span_json(const struct timeline_span *span, int call, int file, struct json_out *json)
-{
+static void span_json(const struct timeline_span *span, int call, int file, struct json_out *json) {
     json_array_of(json, m_number(NULL, span->row), m_seconds(NULL, span->start_ns),
                   m_seconds(NULL, span->end_ns - span->start_ns), m_number(NULL, span->class),
                   m_number(NULL, span->calls), m_number(NULL, span->bytes), m_signed(NULL, call), m_signed(NULL, file),
@@ -104,8 +97,7 @@ static void span_json(const struct timeline_span *span, int call, int file, stru
 }
 
 static int spans_json(const struct timeline *timeline, struct json_out *json, const uint32_t *place, size_t most,
-                      size_t name_bytes)
-{
+                      size_t name_bytes) {
     struct timeline_spans spans = {0};
     struct report_names calls = {.room_bytes = name_bytes}, files = {.room_bytes = name_bytes};
     int code = gather(timeline, most, &spans);
@@ -132,8 +124,7 @@ static int spans_json(const struct timeline *timeline, struct json_out *json, co
     return code;
 }
 
-static void bins_json(const struct timeline *timeline, struct json_out *json)
-{
+static void bins_json(const struct timeline *timeline, struct json_out *json) {
     static const char *const key[2] = {"read_bytes", "write_bytes"};
     key_object(json, "bins");
     json_members(json, m_double("seconds", (double)(timeline->to_ns - timeline->from_ns) / 1e9 / TIMELINE_BINS),
@@ -146,8 +137,7 @@ static void bins_json(const struct timeline *timeline, struct json_out *json)
     json_close(json);
 }
 
-int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes)
-{
+int timeline_json(struct timeline *timeline, struct json_out *json, size_t most, size_t name_bytes) {
     uint32_t *place = calloc(timeline->rows + 1, sizeof *place);
     RETURN_IF(!place, -ENOMEM);
     json_object(json);

@@ -9,8 +9,7 @@
 #include "base/order.h"
 #include "log/describe.h"
 
-void coverage_add(struct coverage *coverage, const struct log_stats_record *record)
-{
+void coverage_add(struct coverage *coverage, const struct log_stats_record *record) {
     // The bytes of stdio calls are what the program asked libc for. The processes' records have what reached the
     // kernel.
     uint64_t *bytes = record->layer == LAYER_STDIO ? coverage->stdio_asked : coverage->captured;
@@ -20,8 +19,7 @@ void coverage_add(struct coverage *coverage, const struct log_stats_record *reco
     if (record->layer == LAYER_POSIX) coverage->mappings += record->counters.value[COUNTER_MMAPS];
 }
 
-void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT])
-{
+void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT]) {
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
         uint64_t *captured = &coverage->captured[direction];
         uint64_t bytes = uncounted[direction] < *captured ? uncounted[direction] : *captured;
@@ -32,8 +30,7 @@ void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIREC
 
 // For logs without the count that `record` made. The count of a process includes the children it reaped, so this sums
 // only processes whose parent is not in the log.
-static int total_from_processes(struct coverage *coverage, const struct log *log)
-{
+static int total_from_processes(struct coverage *coverage, const struct log *log) {
     size_t count = log_process_count(log);
     if (!count) return 0;
     uint32_t *pids = malloc(count * sizeof *pids);
@@ -52,8 +49,7 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
     return 0;
 }
 
-static void add_process(struct coverage *coverage, const struct log_process *process)
-{
+static void add_process(struct coverage *coverage, const struct log_process *process) {
     const uint64_t stdio[] = {process->stdio_kernel_read, process->stdio_kernel_write};
     const uint64_t loading[] = {process->load_read_chars, process->load_write_chars};
     const uint64_t *const left_out[] = {process->left_out_read, process->left_out_write};
@@ -70,8 +66,7 @@ static void add_process(struct coverage *coverage, const struct log_process *pro
     }
 }
 
-int coverage_finish(struct coverage *coverage, const struct log *log)
-{
+int coverage_finish(struct coverage *coverage, const struct log *log) {
     const struct log_job *job = log_job(log);
     for (size_t i = 0; i < log_process_count(log); i++) add_process(coverage, log_process_at(log, i));
     if (!job->chars_known) return total_from_processes(coverage, log);
@@ -81,8 +76,7 @@ int coverage_finish(struct coverage *coverage, const struct log *log)
     return 0;
 }
 
-bool coverage_fraction(const struct coverage *coverage, unsigned direction, double *fraction)
-{
+bool coverage_fraction(const struct coverage *coverage, unsigned direction, double *fraction) {
     uint64_t accounted = coverage->captured[direction] + coverage->left_out_sum[direction];
     uint64_t total = coverage->total[direction];
     if (!coverage->known || (total == 0 && accounted > 0)) return false;
@@ -90,22 +84,19 @@ bool coverage_fraction(const struct coverage *coverage, unsigned direction, doub
     return true;
 }
 
-uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction)
-{
+uint64_t coverage_remainder(const struct coverage *coverage, unsigned direction) {
     uint64_t explained = coverage->captured[direction] + coverage->left_out_sum[direction];
     uint64_t total = coverage->total[direction];
     return coverage->known && total > explained ? total - explained : 0;
 }
 
-static void add_part(struct coverage_parts *parts, bool exists, struct coverage_part part)
-{
+static void add_part(struct coverage_parts *parts, bool exists, struct coverage_part part) {
     if (exists) parts->part[parts->count++] = part;
 }
 
 // Where stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a part of
 // their own. The sum of the recorded parts is then the sum over the files.
-static void list_recorded(const struct coverage *coverage, int direction, struct coverage_parts *parts)
-{
+static void list_recorded(const struct coverage *coverage, int direction, struct coverage_parts *parts) {
     static const char by_stdio[] = "in this log, by stdio, which the program asked for %s",
                       by_rings[] = "in this log, asynchronously, which the kernel does not count: in no share above";
     uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
@@ -118,8 +109,7 @@ static void list_recorded(const struct coverage *coverage, int direction, struct
     add_part(parts, uncounted, (struct coverage_part){COVERAGE_RECORDED, direction, uncounted, by_rings});
 }
 
-void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts)
-{
+void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts) {
     static const char loading[] = "loading the programs, and the recorder itself",
                       damaged[] = "damaged parts that could not be read, and " COVERAGE_REMAINDER,
                       rings[] = "io_uring without liburing, which nobody counts",

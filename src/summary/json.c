@@ -9,8 +9,7 @@
 #include "summary/summary.h"
 
 // A script on the command line is one long word.
-static void key_words(struct json_out *json, const char *key, const struct log_strings *words, size_t most)
-{
+static void key_words(struct json_out *json, const char *key, const struct log_strings *words, size_t most) {
     enum { LONGEST = 1000 };
     key_array(json, key);
     for (size_t i = 0; i < words->count && i < most; i++) {
@@ -20,8 +19,7 @@ static void key_words(struct json_out *json, const char *key, const struct log_s
     json_close(json);
 }
 
-static void write_job(struct json_out *json, const struct summary *summary, size_t most)
-{
+static void write_job(struct json_out *json, const struct summary *summary, size_t most) {
     const struct log_job *job = log_job(summary->log);
     int status = job->exit_status;
     int64_t run_ns = log_run_ns(summary->log);
@@ -41,8 +39,7 @@ static void write_job(struct json_out *json, const struct summary *summary, size
 }
 
 // The log has only the names of most variables.
-static void write_settings(struct json_out *json, const struct log *log)
-{
+static void write_settings(struct json_out *json, const struct log *log) {
     key_array(json, "settings");
     for (size_t i = 0; i < log_setting_count(log); i++) {
         const struct log_setting *setting = log_setting_at(log, i);
@@ -51,8 +48,7 @@ static void write_settings(struct json_out *json, const struct log *log)
     json_close(json);
 }
 
-static void write_process(struct json_out *json, const struct log_process *process, size_t most)
-{
+static void write_process(struct json_out *json, const struct log_process *process, size_t most) {
     bool has_status = process->exit == EXIT_CLEAN || process->exit == EXIT_UNDERSCORE;
     json_object(json);
     json_members(json, m_signed_if("rank", process->has_rank, process->rank), m_number("pid", process->pid),
@@ -67,8 +63,7 @@ static void write_process(struct json_out *json, const struct log_process *proce
     json_close(json);
 }
 
-static void write_worlds(struct json_out *json, const struct log *log)
-{
+static void write_worlds(struct json_out *json, const struct log *log) {
     key_array(json, "worlds");
     for (size_t i = 0; i < log_world_count(log); i++) {
         const struct log_world *world = log_world_at(log, i);
@@ -78,8 +73,7 @@ static void write_worlds(struct json_out *json, const struct log *log)
     json_close(json);
 }
 
-static void write_rank(struct json_out *json, const struct summary_rank *rank)
-{
+static void write_rank(struct json_out *json, const struct summary_rank *rank) {
     json_object_of(json, m_signed("rank", rank->process->rank), m_number("world", rank->process->world),
                    m_number("pid", rank->process->pid), m_seconds_if("io", rank->known, rank->ns[RANK_IO]),
                    m_seconds_if("communication", rank->known, rank->ns[RANK_COMMUNICATION]),
@@ -88,8 +82,7 @@ static void write_rank(struct json_out *json, const struct summary_rank *rank)
 
 // --- files
 
-static void write_use(struct json_out *json, struct log *log, const struct mpi_use *use)
-{
+static void write_use(struct json_out *json, struct log *log, const struct mpi_use *use) {
     json_object(json);
     switch (use->kind) {
     case MPI_USE_HINTS:
@@ -108,8 +101,7 @@ static void write_use(struct json_out *json, struct log *log, const struct mpi_u
     json_close(json);
 }
 
-static void write_mpi(struct json_out *json, const struct summary *summary, const struct log_file *file)
-{
+static void write_mpi(struct json_out *json, const struct summary *summary, const struct log_file *file) {
     enum { MOST = 100 };
     static const char *const keys[] = {"access", "hints", "views"};
     size_t count = 0;
@@ -124,8 +116,7 @@ static void write_mpi(struct json_out *json, const struct summary *summary, cons
     json_close(json);
 }
 
-static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file)
-{
+static void write_file(struct json_out *json, const struct summary *summary, const struct summary_file *file) {
     json_object(json);
     json_members(json, m_text("name", file->file->name), m_number("bytes_read", file->bytes[DIRECTION_READ]),
                  m_number("bytes_written", file->bytes[DIRECTION_WRITE]), m_number("opens", file->opens),
@@ -140,8 +131,7 @@ static void write_file(struct json_out *json, const struct summary *summary, con
 }
 
 void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
-                          unsigned layer)
-{
+                          unsigned layer) {
     struct counters_value value[COUNTERS_MAX_VALUES];
     size_t count = counters_list(counters, ranks, layer, value);
     key_object(json, "counters");
@@ -155,15 +145,13 @@ void summary_key_counters(struct json_out *json, const struct counters *counters
     json_close(json);
 }
 
-void summary_key_device(struct json_out *json, const struct log_device *device)
-{
+void summary_key_device(struct json_out *json, const struct log_device *device) {
     char number[32];
     snprintf(number, sizeof number, "%u:%u", major(device->number), minor(device->number));
     json_members(json, m_text("name", device->name), m_text("host", device->host), m_text("number", number));
 }
 
-static void write_device(struct json_out *json, const struct log_device *device)
-{
+static void write_device(struct json_out *json, const struct log_device *device) {
     const struct device_sample *sum = &device->sum;
     json_object(json);
     summary_key_device(json, device);
@@ -178,8 +166,7 @@ static void write_device(struct json_out *json, const struct log_device *device)
 
 // --- how far the log can be trusted
 
-static void write_losses(struct json_out *json, const struct log *log, size_t most)
-{
+static void write_losses(struct json_out *json, const struct log *log, size_t most) {
     key_array(json, "losses");
     for (size_t i = 0; i < log_loss_count(log) && i < most; i++) {
         const struct log_loss *loss = log_loss_at(log, i);
@@ -194,8 +181,7 @@ static void write_losses(struct json_out *json, const struct log *log, size_t mo
 static const char *const direction_names[DIRECTION_COUNT] = {"read", "write"};
 
 static void write_parts(struct json_out *json, const char *key, enum coverage_kind kind,
-                        const struct coverage_parts *parts)
-{
+                        const struct coverage_parts *parts) {
     key_array(json, key);
     for (size_t i = 0; i < parts->count; i++) {
         const struct coverage_part *part = &parts->part[i];
@@ -206,8 +192,7 @@ static void write_parts(struct json_out *json, const char *key, enum coverage_ki
     json_close(json);
 }
 
-static void write_coverage(struct json_out *json, const struct summary *summary)
-{
+static void write_coverage(struct json_out *json, const struct summary *summary) {
     const struct coverage *coverage = &summary->coverage;
     const struct {
         const char *key[DIRECTION_COUNT];
@@ -237,8 +222,7 @@ static void write_coverage(struct json_out *json, const struct summary *summary)
     json_close(json);
 }
 
-static void write_damage(struct json_out *json, const struct summary *summary)
-{
+static void write_damage(struct json_out *json, const struct summary *summary) {
     const struct log_health *health = log_health(summary->log);
     if (!summary->is_damaged) {
         key_null(json, "damage");
@@ -253,8 +237,7 @@ static void write_damage(struct json_out *json, const struct summary *summary)
     json_close(json);
 }
 
-void summary_json(const struct summary *summary, struct json_out *json, size_t most)
-{
+void summary_json(const struct summary *summary, struct json_out *json, size_t most) {
     const struct log *log = summary->log;
     json_object(json);
     write_job(json, summary, most);

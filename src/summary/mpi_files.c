@@ -8,8 +8,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-static int add_use(struct mpi_files *files, struct mpi_use use, const struct log_event *event)
-{
+static int add_use(struct mpi_files *files, struct mpi_use use, const struct log_event *event) {
     enum { KEY_BYTES = offsetof(struct mpi_use, count) };
     uint64_t key = hash_bytes(0, &use, KEY_BYTES);
     uint32_t at;
@@ -32,13 +31,11 @@ static int add_use(struct mpi_files *files, struct mpi_use use, const struct log
     return lookup_set(&files->by_hash, key, (uint32_t)files->count++);
 }
 
-static bool has_attribute(const struct log_event *event, enum event_attribute attribute)
-{
+static bool has_attribute(const struct log_event *event, enum event_attribute attribute) {
     return event->raw.attribute_mask & 1u << attribute;
 }
 
-static int add_uses(struct mpi_files *files, const struct log_event *event)
-{
+static int add_uses(struct mpi_files *files, const struct log_event *event) {
     const struct log_event_raw *raw = &event->raw;
     if (event->call->class == CLASS_OPEN && has_attribute(event, ATTRIBUTE_FLAGS)) {
         struct mpi_use use = {.file = event->file, .kind = MPI_USE_OPEN, .number = raw->attribute[ATTRIBUTE_FLAGS]};
@@ -59,8 +56,7 @@ static int add_uses(struct mpi_files *files, const struct log_event *event)
     return 0;
 }
 
-int mpi_files_add(struct mpi_files *files, const struct log_event *event)
-{
+int mpi_files_add(struct mpi_files *files, const struct log_event *event) {
     if (event->call->layer != LAYER_MPIIO || !event->raw.attribute_mask || !event->file || event->raw.error) return 0;
     pthread_mutex_lock(&files->lock);
     int code = add_uses(files, event);
@@ -69,14 +65,12 @@ int mpi_files_add(struct mpi_files *files, const struct log_event *event)
 }
 
 // By file, in the order of the log's table, and kind.
-static int compare_place(const struct mpi_use *use, const struct log_file *file, enum mpi_use_kind kind)
-{
+static int compare_place(const struct mpi_use *use, const struct log_file *file, enum mpi_use_kind kind) {
     if (use->file != file) return use->file < file ? -1 : 1;
     return (use->kind > kind) - (use->kind < kind);
 }
 
-static int compare_uses(const void *a, const void *b)
-{
+static int compare_uses(const void *a, const void *b) {
     const struct mpi_use *left = a, *right = b;
     int order = compare_place(left, right->file, right->kind);
     if (order) return order;
@@ -84,26 +78,22 @@ static int compare_uses(const void *a, const void *b)
     return left->first_id < right->first_id ? -1 : left->first_id > right->first_id;
 }
 
-void mpi_files_sort(struct mpi_files *files)
-{
+void mpi_files_sort(struct mpi_files *files) {
     if (files->count > 1) qsort(files->use, files->count, sizeof *files->use, compare_uses);
 }
 
-void mpi_files_init(struct mpi_files *files)
-{
+void mpi_files_init(struct mpi_files *files) {
     *files = (struct mpi_files){0};
     pthread_mutex_init(&files->lock, NULL);
 }
 
-void mpi_files_free(struct mpi_files *files)
-{
+void mpi_files_free(struct mpi_files *files) {
     free(files->use);
     lookup_free(&files->by_hash);
 }
 
 // The index of the first use that does not come before this place.
-static size_t place_of(const struct mpi_files *files, const struct log_file *file, enum mpi_use_kind kind)
-{
+static size_t place_of(const struct mpi_files *files, const struct log_file *file, enum mpi_use_kind kind) {
     size_t from = 0, to = files->count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
@@ -117,15 +107,13 @@ static size_t place_of(const struct mpi_files *files, const struct log_file *fil
 }
 
 const struct mpi_use *mpi_files_uses(const struct mpi_files *files, const struct log_file *file, enum mpi_use_kind kind,
-                                     size_t *count)
-{
+                                     size_t *count) {
     size_t first = place_of(files, file, kind);
     *count = place_of(files, file, kind + 1) - first;
     return *count ? &files->use[first] : NULL;
 }
 
-bool mpi_files_has(const struct mpi_files *files, const struct log_file *file)
-{
+bool mpi_files_has(const struct mpi_files *files, const struct log_file *file) {
     size_t count;
     return mpi_files_uses(files, file, MPI_USE_OPEN, &count);
 }

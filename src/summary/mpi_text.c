@@ -12,8 +12,7 @@ enum {
     JSON_ITEMS = 64,
 };
 
-static __attribute__((format(printf, 2, 3))) void add(struct mpi_words *words, const char *format, ...)
-{
+static __attribute__((format(printf, 2, 3))) void add(struct mpi_words *words, const char *format, ...) {
     va_list list;
     va_start(list, format);
     int len = vsnprintf(words->text + words->len, sizeof words->text - words->len, format, list);
@@ -22,8 +21,7 @@ static __attribute__((format(printf, 2, 3))) void add(struct mpi_words *words, c
     if (words->len >= sizeof words->text) words->len = sizeof words->text - 1;
 }
 
-struct mpi_words mpi_text_amode(uint64_t amode)
-{
+struct mpi_words mpi_text_amode(uint64_t amode) {
     static const char *const names[] = {"CREATE",      "RDONLY", "WRONLY", "RDWR",      "DELETE_ON_CLOSE",
                                         "UNIQUE_OPEN", "EXCL",   "APPEND", "SEQUENTIAL"};
     struct mpi_words words = {0};
@@ -37,8 +35,7 @@ struct mpi_words mpi_text_amode(uint64_t amode)
 
 // --- datatypes
 
-static void add_items(struct mpi_words *words, const struct datatype_item *item, uint32_t items, unsigned *left)
-{
+static void add_items(struct mpi_words *words, const struct datatype_item *item, uint32_t items, unsigned *left) {
     for (uint32_t i = 0; i < items; i += item[i].span) {
         if (i) add(words, " + ");
         if (*left == 0) {
@@ -58,8 +55,7 @@ static void add_items(struct mpi_words *words, const struct datatype_item *item,
     }
 }
 
-struct mpi_words mpi_text_datatype(struct log *log, const struct log_datatype *type)
-{
+struct mpi_words mpi_text_datatype(struct log *log, const struct log_datatype *type) {
     struct mpi_words words = {0};
     const struct datatype *flat;
     unsigned left = TEXT_ITEMS;
@@ -78,8 +74,7 @@ struct mpi_words mpi_text_datatype(struct log *log, const struct log_datatype *t
 }
 
 // Nested loops. An item that does not fit with everything inside it is left out.
-static void json_items(struct json_out *json, const struct datatype_item *item, uint32_t items)
-{
+static void json_items(struct json_out *json, const struct datatype_item *item, uint32_t items) {
     uint32_t left = JSON_ITEMS;
     json_array(json);
     for (uint32_t i = 0; i < items && item[i].span <= left; i += item[i].span) {
@@ -98,8 +93,7 @@ static void json_items(struct json_out *json, const struct datatype_item *item, 
     json_close(json);
 }
 
-void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_datatype *type)
-{
+void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_datatype *type) {
     const struct datatype *flat;
     if (!type || log_datatype_flat(log, type, &flat) < 0) {
         json_null(json);
@@ -116,8 +110,7 @@ void mpi_json_datatype(struct json_out *json, struct log *log, const struct log_
 }
 
 void mpi_json_view(struct json_out *json, struct log *log, uint64_t displacement, const struct log_datatype *etype,
-                   const struct log_datatype *filetype)
-{
+                   const struct log_datatype *filetype) {
     json_object(json);
     key_number(json, "displacement", displacement);
     json_key(json, "etype");
@@ -129,8 +122,7 @@ void mpi_json_view(struct json_out *json, struct log *log, uint64_t displacement
 
 // --- hints
 
-static void key_hints(struct json_out *json, const char *key, const struct log_hint_list *list)
-{
+static void key_hints(struct json_out *json, const char *key, const struct log_hint_list *list) {
     key_object(json, key);
     for (size_t i = 0; list && i < list->count; i++) {
         json_key_text(json, list->hint[i].name);
@@ -139,8 +131,7 @@ static void key_hints(struct json_out *json, const char *key, const struct log_h
     json_close(json);
 }
 
-void mpi_json_hints(struct json_out *json, const struct log_hints *hints, bool asked)
-{
+void mpi_json_hints(struct json_out *json, const struct log_hints *hints, bool asked) {
     json_object(json);
     if (asked) {
         key_hints(json, "asked", hints ? &hints->asked : NULL);

@@ -9,8 +9,7 @@
 // --- while the events are read, several processes at a time
 
 // A call made inside another is part of it. An asynchronous request counts only its time inside calls.
-static void add_time(struct summary_process *process, const struct log_event *event)
-{
+static void add_time(struct summary_process *process, const struct log_event *event) {
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (end_ns > process->last_end_ns) process->last_end_ns = end_ns;
     if (event->has_parent) return;
@@ -24,8 +23,7 @@ static void add_time(struct summary_process *process, const struct log_event *ev
     }
 }
 
-static void add_bytes(struct summary_process *process, const struct log_event *event)
-{
+static void add_bytes(struct summary_process *process, const struct log_event *event) {
     unsigned direction = event->call->class == CLASS_WRITE ? DIRECTION_WRITE : DIRECTION_READ;
     if (event->moves) process->bytes[direction] += log_event_bytes(event);
     bool is_uncounted = event->call->traits & CALL_UNCOUNTED && event->call->layer == LAYER_POSIX;
@@ -33,8 +31,7 @@ static void add_bytes(struct summary_process *process, const struct log_event *e
         process->uncounted[direction] += log_event_bytes(event);
 }
 
-static int add_events(void *state, const struct log_event *event, size_t count)
-{
+static int add_events(void *state, const struct log_event *event, size_t count) {
     struct summary_process *process = state;
     for (size_t i = 0; i < count; i++) {
         add_time(process, &event[i]);
@@ -44,31 +41,27 @@ static int add_events(void *state, const struct log_event *event, size_t count)
     return 0;
 }
 
-static int add_comm(void *state, const struct log_comm *comm, size_t count)
-{
+static int add_comm(void *state, const struct log_comm *comm, size_t count) {
     struct summary_process *process = state;
     for (size_t i = 0; i < count; i++) process->comm_ns += comm[i].time_ns;
     return 0;
 }
 
-static int begin(void *context, const struct log_process *process, void **state)
-{
+static int begin(void *context, const struct log_process *process, void **state) {
     struct summary *summary = context;
     *state = &summary->process[log_process_index(summary->log, process)];
     return 0;
 }
 
 // Ranks by world and rank, then the others in the order of the log's table.
-static int compare_processes(const void *a, const void *b)
-{
+static int compare_processes(const void *a, const void *b) {
     const struct log_process *left = *(const struct log_process *const *)a;
     const struct log_process *right = *(const struct log_process *const *)b;
     int order = log_process_compare(left, right);
     return order ? order : left < right ? -1 : left > right;
 }
 
-int summary_begin_processes(struct summary *summary, struct log_consumer *consumer)
-{
+int summary_begin_processes(struct summary *summary, struct log_consumer *consumer) {
     size_t count = log_process_count(summary->log);
     summary->process = calloc(count + 1, sizeof *summary->process);
     summary->processes = calloc(count + 1, sizeof *summary->processes);
@@ -87,8 +80,7 @@ int summary_begin_processes(struct summary *summary, struct log_consumer *consum
 
 // --- afterwards
 
-static struct summary_rank rank_of(const struct summary *summary, const struct log_process *process)
-{
+static struct summary_rank rank_of(const struct summary *summary, const struct log_process *process) {
     const struct summary_process *own = &summary->process[log_process_index(summary->log, process)];
     int64_t job_end_ns = log_run_ns(summary->log);
     int64_t end_ns = process->has_end ? process->end_ns : job_end_ns > own->last_end_ns ? job_end_ns : own->last_end_ns;
@@ -101,14 +93,12 @@ static struct summary_rank rank_of(const struct summary *summary, const struct l
                                  .ns = {run_ns, io_ns, own->comm_ns, rest_ns}};
 }
 
-bool summary_counts_process(const struct log *log, const struct log_process *process)
-{
+bool summary_counts_process(const struct log *log, const struct log_process *process) {
     return !process->is_launcher && (process->has_rank || !log_world_count(log));
 }
 
 // Programs that one process executed are adjacent.
-static int compare_images(const void *a, const void *b)
-{
+static int compare_images(const void *a, const void *b) {
     const struct log_process *left = *(const struct log_process *const *)a;
     const struct log_process *right = *(const struct log_process *const *)b;
     if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
@@ -116,8 +106,7 @@ static int compare_images(const void *a, const void *b)
 }
 
 // Adds all programs of the process that begins at `first`. Returns where the next process begins.
-static size_t add_process(struct summary *summary, const struct log_process **image, size_t first, double *sum_ns)
-{
+static size_t add_process(struct summary *summary, const struct log_process **image, size_t first, double *sum_ns) {
     struct summary_totals *totals = &summary->totals;
     int64_t io_ns = 0;
     bool did_io = false;
@@ -137,8 +126,7 @@ static size_t add_process(struct summary *summary, const struct log_process **im
     return i;
 }
 
-static int add_totals(struct summary *summary)
-{
+static int add_totals(struct summary *summary) {
     struct summary_totals *totals = &summary->totals;
     size_t count = log_process_count(summary->log);
     const struct log_process **image = calloc(count + 1, sizeof *image);
@@ -158,8 +146,7 @@ static int add_totals(struct summary *summary)
     return 0;
 }
 
-int summary_finish_processes(struct summary *summary)
-{
+int summary_finish_processes(struct summary *summary) {
     for (size_t i = 0; i < summary->rank_count; i++) summary->ranks[i] = rank_of(summary, summary->processes[i]);
     for (size_t i = 0; i < log_process_count(summary->log); i++)
         coverage_subtract(&summary->coverage, summary->process[i].uncounted);

@@ -6,8 +6,7 @@
 
 #include "base/err.h"
 
-static int add_record(const struct log_stats_record *record, void *context)
-{
+static int add_record(const struct log_stats_record *record, void *context) {
     struct summary *summary = context;
     if (summary->also) FORWARD(summary->also(record, summary->also_context));
     coverage_add(&summary->coverage, record);
@@ -28,8 +27,7 @@ static int add_record(const struct log_stats_record *record, void *context)
     return 0;
 }
 
-static int compare_files(const void *a, const void *b)
-{
+static int compare_files(const void *a, const void *b) {
     const struct summary_file *left = a;
     const struct summary_file *right = b;
     uint64_t left_bytes = left->bytes[DIRECTION_READ] + left->bytes[DIRECTION_WRITE];
@@ -38,8 +36,7 @@ static int compare_files(const void *a, const void *b)
     return strcmp(left->file->name, right->file->name);
 }
 
-static void list_files(struct summary *summary)
-{
+static void list_files(struct summary *summary) {
     size_t count = log_file_count(summary->log);
     for (size_t i = 0; i < count; i++) {
         if (summary->files[i].file) summary->files[summary->file_count++] = summary->files[i];
@@ -48,8 +45,7 @@ static void list_files(struct summary *summary)
 }
 
 // There are few hosts, and the processes of one are mostly adjacent.
-static void count_hosts(struct summary *summary)
-{
+static void count_hosts(struct summary *summary) {
     enum { MOST = 65536 };
     const char **hosts = malloc(MOST * sizeof *hosts);
     for (size_t i = 0; hosts && i < log_process_count(summary->log); i++) {
@@ -61,8 +57,7 @@ static void count_hosts(struct summary *summary)
     free(hosts);
 }
 
-static void gather_losses(struct summary *summary)
-{
+static void gather_losses(struct summary *summary) {
     const struct log_health *health = log_health(summary->log);
     for (size_t i = 0; i < log_loss_count(summary->log); i++) {
         const struct log_loss *loss = log_loss_at(summary->log, i);
@@ -76,8 +71,7 @@ static void gather_losses(struct summary *summary)
         summary->may_lack_events || health->index_missing || health->header_damaged || health->blocks_damaged;
 }
 
-static void gather_job(struct summary *summary)
-{
+static void gather_job(struct summary *summary) {
     const struct log *log = summary->log;
     summary->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
     // The largest of several MPI jobs counts; the processes around it are not part of the job.
@@ -97,8 +91,7 @@ static void gather_job(struct summary *summary)
 }
 
 int summary_begin(struct summary *summary, const struct summary_source *source, log_stats_callback *also, void *context,
-                  struct log_consumer consumer[SUMMARY_CONSUMERS])
-{
+                  struct log_consumer consumer[SUMMARY_CONSUMERS]) {
     struct log *log = source->log;
     *summary = (struct summary){.source = *source, .log = log, .also = also, .also_context = context};
     summary->stats = (struct log_stats_request){.log = log, .callback = add_record, .context = summary};
@@ -109,8 +102,7 @@ int summary_begin(struct summary *summary, const struct summary_source *source, 
     return summary_begin_processes(summary, &consumer[1]);
 }
 
-int summary_finish(struct summary *summary)
-{
+int summary_finish(struct summary *summary) {
     list_files(summary);
     FORWARD(summary_finish_processes(summary));
     FORWARD(coverage_finish(&summary->coverage, summary->log));
@@ -119,16 +111,14 @@ int summary_finish(struct summary *summary)
     return 0;
 }
 
-int summary_gather(struct summary *summary, const struct summary_source *source)
-{
+int summary_gather(struct summary *summary, const struct summary_source *source) {
     struct log_consumer consumer[SUMMARY_CONSUMERS];
     FORWARD(summary_begin(summary, source, NULL, NULL, consumer));
     FORWARD(log_visit(&(struct log_visit){.log = source->log, .consumer = consumer, .consumers = SUMMARY_CONSUMERS}));
     return summary_finish(summary);
 }
 
-int summary_gather_index(struct summary *summary, const struct summary_source *source)
-{
+int summary_gather_index(struct summary *summary, const struct summary_source *source) {
     *summary = (struct summary){.source = *source, .log = source->log};
     struct log_consumer unused;
     FORWARD(summary_begin_processes(summary, &unused));
@@ -138,8 +128,7 @@ int summary_gather_index(struct summary *summary, const struct summary_source *s
     return 0;
 }
 
-void summary_free(struct summary *summary)
-{
+void summary_free(struct summary *summary) {
     free(summary->files);
     free(summary->processes);
     free(summary->ranks);

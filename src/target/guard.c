@@ -15,8 +15,7 @@
 
 const struct target_outcome target_killed = {-EIO, "killed while it was made"};
 
-static sigset_t ending_signals(void)
-{
+static sigset_t ending_signals(void) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -25,16 +24,14 @@ static sigset_t ending_signals(void)
     return signals;
 }
 
-void guard_tell(int outcome_pipe, int code, const char *why)
-{
+void guard_tell(int outcome_pipe, int code, const char *why) {
     struct target_outcome outcome = {.code = code};
     snprintf(outcome.why, sizeof outcome.why, "%s", why);
     if (write(outcome_pipe, &outcome, sizeof outcome) < 0) return; // the guard has ended; a signal follows
     close(outcome_pipe);
 }
 
-static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pipe)
-{
+static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pipe) {
     sigset_t signals = ending_signals();
     setsid(); // a signal to the guard's terminal or process group must not kill both
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -44,8 +41,7 @@ static int be_keeper(const struct guard_work *work, pid_t guard, int outcome_pip
 }
 
 // Starts the keeper and waits for its report. Returns its process id or a negative code.
-static pid_t start_keeper(const struct guard_work *work, struct target_outcome *outcome)
-{
+static pid_t start_keeper(const struct guard_work *work, struct target_outcome *outcome) {
     int ends[2];
     RETURN_IF(pipe2(ends, O_CLOEXEC) < 0, -errno);
     pid_t guard = getpid(), keeper = fork();
@@ -62,8 +58,7 @@ static pid_t start_keeper(const struct guard_work *work, struct target_outcome *
 }
 
 // Waits for the keeper and for helpers that it started.
-static void await_end(const struct guard_work *work, pid_t keeper, const sigset_t *signals)
-{
+static void await_end(const struct guard_work *work, pid_t keeper, const sigset_t *signals) {
     for (;;) {
         int number = sigwaitinfo(signals, NULL);
         if (number > 0 && number != SIGCHLD && work->stop(work->context) < 0) kill(keeper, SIGTERM);
@@ -73,8 +68,7 @@ static void await_end(const struct guard_work *work, pid_t keeper, const sigset_
     }
 }
 
-int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context)
-{
+int guard_run(const struct guard_work *work, target_ready *ready, void *ready_context) {
     struct target_outcome outcome = {0};
     sigset_t signals = ending_signals();
     sigaddset(&signals, SIGCHLD);
@@ -89,13 +83,11 @@ int guard_run(const struct guard_work *work, target_ready *ready, void *ready_co
     return outcome.code;
 }
 
-bool guard_ends_within(int guard_process, int timeout_ms)
-{
+bool guard_ends_within(int guard_process, int timeout_ms) {
     return poll(&(struct pollfd){.fd = guard_process, .events = POLLIN}, 1, timeout_ms) > 0;
 }
 
-int guard_open(pid_t guard)
-{
+int guard_open(pid_t guard) {
     char path[64], name[32] = "";
     snprintf(path, sizeof path, "/proc/%d/comm", (int)guard);
     int process = (int)syscall(SYS_pidfd_open, guard, 0);

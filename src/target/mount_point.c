@@ -18,8 +18,7 @@
 
 enum { NAMED_MOST = 3, PATIENCE_NS = 1000000000, RETRY_NS = 10000000 };
 
-bool mount_point_top(const char *mount, struct mount_point_top *top)
-{
+bool mount_point_top(const char *mount, struct mount_point_top *top) {
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     bool found = false;
     struct mntent entry;
@@ -36,14 +35,12 @@ bool mount_point_top(const char *mount, struct mount_point_top *top)
 
 // --- users
 
-bool mount_point_contains(const char *outer, const char *inner)
-{
+bool mount_point_contains(const char *outer, const char *inner) {
     size_t length = strlen(outer);
     return !strncmp(inner, outer, length) && (inner[length] == '/' || !inner[length] || !strcmp(outer, "/"));
 }
 
-static bool link_points_under(const char *link, const char *mount)
-{
+static bool link_points_under(const char *link, const char *mount) {
     char path[PATH_MAX];
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (length < 0) return false;
@@ -51,8 +48,7 @@ static bool link_points_under(const char *link, const char *mount)
     return mount_point_contains(mount, path);
 }
 
-static bool has_open_file(const char *process, const char *mount)
-{
+static bool has_open_file(const char *process, const char *mount) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/proc/%s/fd", process);
     DIR *listing = opendir(path);
@@ -67,8 +63,7 @@ static bool has_open_file(const char *process, const char *mount)
     return found;
 }
 
-static bool has_mapped_file(const char *process, const char *mount)
-{
+static bool has_mapped_file(const char *process, const char *mount) {
     char path[PATH_MAX], *line = NULL;
     size_t room = 0;
     bool found = false;
@@ -85,8 +80,7 @@ static bool has_mapped_file(const char *process, const char *mount)
     return found;
 }
 
-static bool uses(const char *process, const char *mount)
-{
+static bool uses(const char *process, const char *mount) {
     static const char *const links[] = {"cwd", "root", "exe"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
@@ -96,8 +90,7 @@ static bool uses(const char *process, const char *mount)
     return has_open_file(process, mount) || has_mapped_file(process, mount);
 }
 
-static void add_name(const char *process, char *text, size_t size)
-{
+static void add_name(const char *process, char *text, size_t size) {
     char path[PATH_MAX], name[32];
     snprintf(path, sizeof path, "/proc/%s/comm", process);
     if (!io_first_line(path, name, sizeof name)) strcpy(name, "?");
@@ -105,8 +98,7 @@ static void add_name(const char *process, char *text, size_t size)
     snprintf(text + used, size - used, "%s%s (%s)", used ? ", " : "", name, process);
 }
 
-void mount_point_users(const char *mount, char *text, size_t size)
-{
+void mount_point_users(const char *mount, char *text, size_t size) {
     DIR *processes = opendir("/proc");
     unsigned found = 0;
     const struct dirent *entry;
@@ -124,8 +116,7 @@ void mount_point_users(const char *mount, char *text, size_t size)
 
 // --- unmounting
 
-static int unmount_by_helper(const char *mount, bool lazily)
-{
+static int unmount_by_helper(const char *mount, bool lazily) {
     pid_t child = fork();
     RETURN_IF(child < 0, -errno);
     if (!child) {
@@ -139,15 +130,13 @@ static int unmount_by_helper(const char *mount, bool lazily)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EBUSY;
 }
 
-int unmount(const char *mount, bool lazily)
-{
+int unmount(const char *mount, bool lazily) {
     if (umount2(mount, UMOUNT_NOFOLLOW | (lazily ? MNT_DETACH : 0)) == 0) return 0;
     if (errno == EINVAL || errno == ENOENT) return 0; // another process has unmounted it
     return errno == EPERM ? unmount_by_helper(mount, lazily) : -errno;
 }
 
-int unmount_patiently(const char *mount)
-{
+int unmount_patiently(const char *mount) {
     int64_t until_ns = clock_now_ns() + PATIENCE_NS;
     for (;;) {
         int code = unmount(mount, false);

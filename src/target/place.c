@@ -15,13 +15,9 @@
 #include "target/mount_point.h"
 #include "target/throttle/throttle.h"
 
-static bool is_ours(const char *name)
-{
-    return emulate_state_of(name) != EMULATE_NONE || throttle_is_at(name);
-}
+static bool is_ours(const char *name) { return emulate_state_of(name) != EMULATE_NONE || throttle_is_at(name); }
 
-int place_name(const char *given, char name[PATH_MAX])
-{
+int place_name(const char *given, char name[PATH_MAX]) {
     char before[PATH_MAX], above[PATH_MAX];
     size_t length = strlen(given);
     while (length > 1 && given[length - 1] == '/') length--;
@@ -38,8 +34,7 @@ int place_name(const char *given, char name[PATH_MAX])
 
 // --- starting
 
-static int is_empty(const char *directory)
-{
+static int is_empty(const char *directory) {
     DIR *listing = opendir(directory);
     RETURN_IF(!listing, -errno);
     int entries = 0;
@@ -49,8 +44,7 @@ static int is_empty(const char *directory)
 }
 
 // A mount must not hide anything.
-static int check_free(const char *given, const char *mount, struct problem *problem)
-{
+static int check_free(const char *given, const char *mount, struct problem *problem) {
     if (geteuid() == 0) throttle_remove_dead();
     enum emulate_state state = emulate_state_of(mount);
     if (state == EMULATE_SERVED || throttle_is_at(mount))
@@ -61,8 +55,7 @@ static int check_free(const char *given, const char *mount, struct problem *prob
 }
 
 // Fails where the process that started this one was killed in between.
-static int announce(const struct target_outcome *outcome, void *context)
-{
+static int announce(const struct target_outcome *outcome, void *context) {
     int pipe = *(int *)context;
     signal(SIGPIPE, SIG_IGN);
     ssize_t put = write(pipe, outcome, sizeof *outcome);
@@ -71,8 +64,7 @@ static int announce(const struct target_outcome *outcome, void *context)
 }
 
 // Nothing of the caller's stays in use: neither its directory nor its descriptors.
-static void leave_caller(int keep)
-{
+static void leave_caller(int keep) {
     setsid();
     if (chdir("/") < 0) _exit(1);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -81,8 +73,7 @@ static void leave_caller(int keep)
     close_range((unsigned)keep + 1, ~0u, 0);
 }
 
-static int serve_in_background(place_serve *serve, const void *what, struct target_outcome *outcome)
-{
+static int serve_in_background(place_serve *serve, const void *what, struct target_outcome *outcome) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
     pid_t child = fork();
@@ -98,15 +89,13 @@ static int serve_in_background(place_serve *serve, const void *what, struct targ
     return outcome->code;
 }
 
-static int keep_outcome(const struct target_outcome *outcome, void *context)
-{
+static int keep_outcome(const struct target_outcome *outcome, void *context) {
     *(struct target_outcome *)context = *outcome;
     return 0;
 }
 
 int place_start(const char *given, const char *mount, place_serve *serve, const void *what, bool in_foreground,
-                struct problem *problem)
-{
+                struct problem *problem) {
     struct target_outcome outcome = {0};
     pid_t parent = getppid();
     if (in_foreground) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -121,8 +110,7 @@ int place_start(const char *given, const char *mount, place_serve *serve, const 
 
 // --- stopping
 
-int place_stop(const char *given, bool force, struct problem *problem)
-{
+int place_stop(const char *given, bool force, struct problem *problem) {
     char name[PATH_MAX], users[200];
     int code = place_name(given, name);
     if (code < 0) return problem_code(problem, code, given);

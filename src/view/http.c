@@ -4,16 +4,12 @@
 
 #ifndef HAVE_MICROHTTPD
 
-int view_http_start(struct view_http *http)
-{
+int view_http_start(struct view_http *http) {
     (void)http;
     return ERR_NOTHING;
 }
 
-void view_http_stop(struct view_http *http)
-{
-    (void)http;
-}
+void view_http_stop(struct view_http *http) { (void)http; }
 
 #else
 
@@ -36,8 +32,7 @@ enum { MOST_CONNECTIONS = 32, IDLE_SECONDS = 60, HEADER_BYTES = 16 << 10 };
 static const char json_type[] = "application/json; charset=utf-8", html_type[] = "text/html; charset=utf-8";
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, struct view_answer text,
-                              const char *type)
-{
+                              const char *type) {
     static const char *const headers[][2] = {
         {"X-Content-Type-Options", "nosniff"},
         {"X-Frame-Options", "DENY"},
@@ -61,8 +56,7 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 }
 
 // `why` is a literal of this file: nothing in it needs an escape.
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
-{
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why) {
     struct view_answer text = {0};
     int len = asprintf(&text.text, "{\"error\": \"%s\"}\n", why);
     if (len < 0) return MHD_NO;
@@ -72,8 +66,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 
 // --- where a request comes from
 
-static bool is_own_host(const struct view_http *http, const char *host)
-{
+static bool is_own_host(const struct view_http *http, const char *host) {
     const char *const names[] = {http->address, "127.0.0.1", "localhost"};
     for (size_t i = 0; host && i < sizeof names / sizeof names[0]; i++) {
         char own[80];
@@ -83,8 +76,7 @@ static bool is_own_host(const struct view_http *http, const char *host)
     return false;
 }
 
-static bool is_own_origin(const struct view_http *http, struct MHD_Connection *connection)
-{
+static bool is_own_origin(const struct view_http *http, struct MHD_Connection *connection) {
     static const char scheme[] = "http://";
     const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin");
     const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
@@ -93,8 +85,7 @@ static bool is_own_origin(const struct view_http *http, struct MHD_Connection *c
 }
 
 // Returns what follows the token and a slash, or NULL. Takes the same time wherever the first difference is.
-static const char *after_token(const struct view_http *http, const char *url)
-{
+static const char *after_token(const struct view_http *http, const char *url) {
     unsigned difference = 0;
     if (strlen(url) < VIEW_TOKEN_CHARACTERS + 2 || url[0] != '/' || url[VIEW_TOKEN_CHARACTERS + 1] != '/') return NULL;
     for (size_t i = 0; i < VIEW_TOKEN_CHARACTERS; i++)
@@ -104,8 +95,7 @@ static const char *after_token(const struct view_http *http, const char *url)
 
 // --- what a request is for
 
-static bool parse_number(const char *text, uint64_t *number)
-{
+static bool parse_number(const char *text, uint64_t *number) {
     char *end;
     if (!text || *text < '0' || *text > '9') return false;
     errno = 0;
@@ -114,8 +104,7 @@ static bool parse_number(const char *text, uint64_t *number)
     return !errno && !*end;
 }
 
-static bool parse_seconds(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds)
-{
+static bool parse_seconds(struct MHD_Connection *connection, const char *key, double otherwise, double *seconds) {
     const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, key);
     char *end;
     *seconds = otherwise;
@@ -124,8 +113,7 @@ static bool parse_seconds(struct MHD_Connection *connection, const char *key, do
     return end != text && !*end;
 }
 
-static int answer_page(struct view_http *http, struct view_answer *text)
-{
+static int answer_page(struct view_http *http, struct view_answer *text) {
     struct view_answer names = {0};
     FORWARD(view_logs_names(http->logs, &names));
     FILE *out = open_memstream(&text->text, &text->len);
@@ -137,8 +125,7 @@ static int answer_page(struct view_http *http, struct view_answer *text)
 }
 
 static int answer_timeline(struct view_http *http, struct MHD_Connection *connection, size_t log,
-                           struct view_answer *text)
-{
+                           struct view_answer *text) {
     double from, to;
     uint64_t width;
     if (!parse_seconds(connection, "from", -1, &from) || !parse_seconds(connection, "to", -1, &to) ||
@@ -147,8 +134,8 @@ static int answer_timeline(struct view_http *http, struct MHD_Connection *connec
     return view_logs_timeline(http->logs, log, from, to, width, text);
 }
 
-static int answer_call(struct view_http *http, struct MHD_Connection *connection, size_t log, struct view_answer *text)
-{
+static int answer_call(struct view_http *http, struct MHD_Connection *connection, size_t log,
+                       struct view_answer *text) {
     double at;
     uint64_t id;
     if (!parse_seconds(connection, "at", 0, &at) ||
@@ -158,8 +145,7 @@ static int answer_call(struct view_http *http, struct MHD_Connection *connection
 }
 
 static int answer_path(struct view_http *http, struct MHD_Connection *connection, const char *path,
-                       struct view_answer *text, const char **type)
-{
+                       struct view_answer *text, const char **type) {
     static const char data[] = "data/", timeline[] = "timeline/", call[] = "call/";
     uint64_t log;
     *type = json_type;
@@ -175,8 +161,7 @@ static int answer_path(struct view_http *http, struct MHD_Connection *connection
     return ERR_NOTHING;
 }
 
-static bool has_body(struct MHD_Connection *connection, size_t upload_bytes)
-{
+static bool has_body(struct MHD_Connection *connection, size_t upload_bytes) {
     const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
     return upload_bytes || (length && strcmp(length, "0") != 0) ||
            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
@@ -184,8 +169,7 @@ static bool has_body(struct MHD_Connection *connection, size_t upload_bytes)
 
 // Checks an address before anything in it is decoded. What is wrong with it becomes the state of the request. The paths
 // of this server have no escapes.
-static void *check_address(void *context, const char *address, struct MHD_Connection *connection)
-{
+static void *check_address(void *context, const char *address, struct MHD_Connection *connection) {
     static char too_long[] = "the address is too long", wrong[] = "no such address";
     (void)context;
     (void)connection;
@@ -195,8 +179,7 @@ static void *check_address(void *context, const char *address, struct MHD_Connec
 }
 
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_bytes, void **state)
-{
+                              const char *version, const char *upload, size_t *upload_bytes, void **state) {
     struct view_http *http = context;
     (void)version;
     (void)upload;
@@ -219,8 +202,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 // --- start and stop
 
-static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1])
-{
+static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1]) {
     uint8_t bytes[VIEW_TOKEN_CHARACTERS / 2];
     ssize_t got = getrandom(bytes, sizeof bytes, 0);
     RETURN_IF(got != (ssize_t)sizeof bytes, got < 0 ? -errno : -EIO);
@@ -228,8 +210,7 @@ static int make_token(char token[VIEW_TOKEN_CHARACTERS + 1])
     return 0;
 }
 
-int view_http_start(struct view_http *http)
-{
+int view_http_start(struct view_http *http) {
     struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(http->port)};
     RETURN_IF(inet_pton(AF_INET, http->address, &where.sin_addr) != 1, ERR_USAGE);
     FORWARD(make_token(http->token));
@@ -246,8 +227,7 @@ int view_http_start(struct view_http *http)
     return 0;
 }
 
-void view_http_stop(struct view_http *http)
-{
+void view_http_stop(struct view_http *http) {
     if (http->daemon) MHD_stop_daemon(http->daemon);
     http->daemon = NULL;
 }

@@ -32,8 +32,7 @@ struct view_logs {
     struct view_log log[];
 };
 
-static int write_names(void *context, struct json_out *json)
-{
+static int write_names(void *context, struct json_out *json) {
     const struct view_logs *logs = context;
     json_object(json);
     key_array(json, "logs");
@@ -43,22 +42,19 @@ static int write_names(void *context, struct json_out *json)
     return 0;
 }
 
-int view_logs_names(const struct view_logs *logs, struct view_answer *answer)
-{
+int view_logs_names(const struct view_logs *logs, struct view_answer *answer) {
     return json_out_memory(&answer->text, &answer->len, write_names, (void *)logs);
 }
 
 // --- the reading thread
 
-static int read_log(struct view_log *log, struct page *page, struct view_answer *answer)
-{
+static int read_log(struct view_log *log, struct page *page, struct view_answer *answer) {
     FORWARD(page_gather(page, &log->source.reader));
     FORWARD(page_add_own_prediction(page));
     return page_json_memory(page, &answer->text, &answer->len);
 }
 
-static void *read_all(void *context)
-{
+static void *read_all(void *context) {
     struct view_logs *logs = context;
     for (size_t i = 0; i < logs->count; i++) {
         struct view_log *log = &logs->log[i];
@@ -82,8 +78,7 @@ static void *read_all(void *context)
     return NULL;
 }
 
-int view_logs_start(struct view_logs **out, const struct view_source *sources, size_t count)
-{
+int view_logs_start(struct view_logs **out, const struct view_source *sources, size_t count) {
     struct view_logs *logs = calloc(1, sizeof *logs + count * sizeof logs->log[0]);
     RETURN_IF(!logs, -ENOMEM);
     pthread_condattr_t attributes;
@@ -104,8 +99,7 @@ int view_logs_start(struct view_logs **out, const struct view_source *sources, s
 // --- the document
 
 // Waits a little for the log to be read. Returns whether it is.
-static bool wait_for(struct view_logs *logs, struct view_log *log)
-{
+static bool wait_for(struct view_logs *logs, struct view_log *log) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_SECONDS;
@@ -114,16 +108,14 @@ static bool wait_for(struct view_logs *logs, struct view_log *log)
     return log->done;
 }
 
-static double fraction_read(const struct view_log *log)
-{
+static double fraction_read(const struct view_log *log) {
     uint64_t all = log_events(log->source.requests.log);
     uint64_t seen = log->page ? __atomic_load_n(&log->page->collect.seen, __ATOMIC_RELAXED) : 0;
     // Counters and findings follow the events.
     return all ? 0.7 * (double)seen / (double)all : 0;
 }
 
-static int copy_data(const struct view_log *log, struct view_answer *answer)
-{
+static int copy_data(const struct view_log *log, struct view_answer *answer) {
     if (log->code < 0) return log->code;
     answer->text = malloc(log->data.len + 1);
     RETURN_IF(!answer->text, -ENOMEM);
@@ -132,8 +124,7 @@ static int copy_data(const struct view_log *log, struct view_answer *answer)
     return 0;
 }
 
-static int pending_data(struct view_log *log, double done, struct view_answer *answer)
-{
+static int pending_data(struct view_log *log, double done, struct view_answer *answer) {
     struct page page;
     pthread_mutex_lock(&log->requesting);
     int code = page_gather_index(&page, &log->source.requests, done);
@@ -143,8 +134,7 @@ static int pending_data(struct view_log *log, double done, struct view_answer *a
     return code;
 }
 
-int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer)
-{
+int view_logs_data(struct view_logs *logs, size_t number, struct view_answer *answer) {
     RETURN_IF(number >= logs->count, ERR_NOTHING);
     struct view_log *log = &logs->log[number];
     pthread_mutex_lock(&logs->lock);
@@ -162,8 +152,7 @@ struct window {
     struct timeline_window window;
 };
 
-static int write_window(void *context, struct json_out *json)
-{
+static int write_window(void *context, struct json_out *json) {
     const struct window *window = context;
     struct timeline timeline;
     int code = timeline_init(&timeline, window->log, &window->window);
@@ -173,16 +162,14 @@ static int write_window(void *context, struct json_out *json)
     return code;
 }
 
-static bool to_ns(double seconds, int64_t *ns)
-{
+static bool to_ns(double seconds, int64_t *ns) {
     if (!isfinite(seconds) || seconds < 0 || seconds > 1e9) return false;
     *ns = (int64_t)(seconds * 1e9);
     return true;
 }
 
 int view_logs_timeline(struct view_logs *logs, size_t number, double from, double to, uint64_t width,
-                       struct view_answer *answer)
-{
+                       struct view_answer *answer) {
     enum { NARROWEST = 50, WIDEST = 4000 };
     RETURN_IF(number >= logs->count, ERR_NOTHING);
     struct view_log *log = &logs->log[number];
@@ -201,14 +188,12 @@ struct tree {
     int64_t at_ns;
 };
 
-static int write_tree(void *context, struct json_out *json)
-{
+static int write_tree(void *context, struct json_out *json) {
     const struct tree *tree = context;
     return layers_tree_json(tree->log, tree->id, tree->at_ns, TREE_CALLS, json);
 }
 
-int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer)
-{
+int view_logs_call(struct view_logs *logs, size_t number, uint64_t id, double at, struct view_answer *answer) {
     // A double is not exact to the nanosecond in a long run.
     enum { BEFORE_NS = 1000 };
     RETURN_IF(number >= logs->count, ERR_NOTHING);

@@ -9,19 +9,16 @@
 
 enum { PAUSE_US = 3000 };
 
-static struct aiocb block_at(off_t offset)
-{
+static struct aiocb block_at(off_t offset) {
     return (struct aiocb){.aio_fildes = f.fd, .aio_buf = f.room, .aio_nbytes = LENGTH, .aio_offset = offset};
 }
 
-static void wait_for(struct aiocb *block)
-{
+static void wait_for(struct aiocb *block) {
     const struct aiocb *list[] = {block};
     while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
 }
 
-static void transfer(const char *op)
-{
+static void transfer(const char *op) {
     int (*submit)(struct aiocb *) = case_symbol();
     if (!submit) return;
     fixture_begin();
@@ -37,18 +34,11 @@ static void transfer(const char *op)
     fixture_end();
 }
 
-static void read_case(void)
-{
-    transfer("aio_read");
-}
+static void read_case(void) { transfer("aio_read"); }
 
-static void write_case(void)
-{
-    transfer("aio_write");
-}
+static void write_case(void) { transfer("aio_write"); }
 
-static void sync_case(void)
-{
+static void sync_case(void) {
     int (*submit)(int, struct aiocb *) = case_symbol();
     if (!submit) return;
     fixture_begin();
@@ -63,8 +53,7 @@ static void sync_case(void)
 }
 
 // The functions that see the completion; `look` returns 0 once it is there.
-static void observe_with(int (*look)(void *, struct aiocb *))
-{
+static void observe_with(int (*look)(void *, struct aiocb *)) {
     void *symbol = case_symbol();
     if (!symbol) return;
     fixture_begin();
@@ -78,50 +67,33 @@ static void observe_with(int (*look)(void *, struct aiocb *))
     fixture_end();
 }
 
-static int look_error(void *symbol, struct aiocb *block)
-{
+static int look_error(void *symbol, struct aiocb *block) {
     return ((int (*)(const struct aiocb *))symbol)(block) == EINPROGRESS;
 }
 
-static int look_return(void *symbol, struct aiocb *block)
-{
+static int look_return(void *symbol, struct aiocb *block) {
     usleep(PAUSE_US);
     return ((ssize_t(*)(struct aiocb *))symbol)(block) != LENGTH;
 }
 
-static int look_suspend(void *symbol, struct aiocb *block)
-{
+static int look_suspend(void *symbol, struct aiocb *block) {
     const struct aiocb *list[] = {NULL, block};
     return ((int (*)(const struct aiocb *const *, int, const struct timespec *))symbol)(list, 2, NULL) != 0;
 }
 
-static int look_cancel(void *symbol, struct aiocb *block)
-{
+static int look_cancel(void *symbol, struct aiocb *block) {
     return ((int (*)(int, struct aiocb *))symbol)(f.fd, block) != AIO_ALLDONE;
 }
 
-static void error_case(void)
-{
-    observe_with(look_error);
-}
+static void error_case(void) { observe_with(look_error); }
 
-static void return_case(void)
-{
-    observe_with(look_return);
-}
+static void return_case(void) { observe_with(look_return); }
 
-static void suspend_case(void)
-{
-    observe_with(look_suspend);
-}
+static void suspend_case(void) { observe_with(look_suspend); }
 
-static void cancel_case(void)
-{
-    observe_with(look_cancel);
-}
+static void cancel_case(void) { observe_with(look_cancel); }
 
-static void list_case(void)
-{
+static void list_case(void) {
     int (*submit)(int, struct aiocb *const *, int, struct sigevent *) = case_symbol();
     if (!submit) return;
     fixture_begin();
@@ -141,8 +113,7 @@ static void list_case(void)
     fixture_end();
 }
 
-static void list_of_one(void)
-{
+static void list_of_one(void) {
     fixture_begin();
     struct aiocb one = block_at(OFFSET);
     one.aio_lio_opcode = LIO_WRITE;
@@ -155,8 +126,7 @@ static void list_of_one(void)
     fixture_end();
 }
 
-static void many(void)
-{
+static void many(void) {
     enum { BLOCKS = 16 };
     struct aiocb block[BLOCKS];
     int result = 0;
@@ -172,8 +142,7 @@ static void many(void)
     fixture_end();
 }
 
-static void fails(void)
-{
+static void fails(void) {
     fixture_begin();
     struct aiocb block = block_at(OFFSET);
     block.aio_fildes = BAD_FD;
@@ -188,8 +157,7 @@ static void fails(void)
     fixture_end();
 }
 
-static void refused(void)
-{
+static void refused(void) {
     fixture_begin();
     struct aiocb block = block_at(OFFSET);
     block.aio_reqprio = -1;
@@ -201,8 +169,7 @@ static void refused(void)
     fixture_end();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"aio_read", read_case},
         {"aio_read64", read_case},

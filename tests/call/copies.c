@@ -6,8 +6,7 @@
 
 #include "fixture.h"
 
-static void sendfile_at_position(void)
-{
+static void sendfile_at_position(void) {
     fixture_begin();
     case_start();
     ssize_t moved = sendfile(f.out, f.fd, NULL, LENGTH);
@@ -21,8 +20,7 @@ static void sendfile_at_position(void)
     fixture_end();
 }
 
-static void sendfile_to_socket(void)
-{
+static void sendfile_to_socket(void) {
     fixture_begin();
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, f.pair) < 0) return;
     off_t offset = OFFSET;
@@ -34,8 +32,7 @@ static void sendfile_to_socket(void)
     fixture_end();
 }
 
-static void short_copy(void)
-{
+static void short_copy(void) {
     fixture_begin();
     lseek(f.fd, DATA_BYTES - 10, SEEK_SET);
     case_start();
@@ -48,8 +45,7 @@ static void short_copy(void)
     fixture_end();
 }
 
-static void splice_to_file(void)
-{
+static void splice_to_file(void) {
     fixture_begin();
     fixture_pipe();
     case_start();
@@ -60,8 +56,7 @@ static void splice_to_file(void)
     fixture_end();
 }
 
-static void within_one_file(void)
-{
+static void within_one_file(void) {
     fixture_begin();
     int fd = open(f.other, O_RDONLY);
     case_start();
@@ -73,8 +68,7 @@ static void within_one_file(void)
     fixture_end();
 }
 
-static void bad_offset(void)
-{
+static void bad_offset(void) {
     off_t *volatile nowhere = (off_t *)8;
     fixture_begin();
     case_start();
@@ -86,8 +80,7 @@ static void bad_offset(void)
     fixture_end();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"sendfile moves both positions", sendfile_at_position},
         {"sendfile to a socket is one read", sendfile_to_socket},

@@ -15,8 +15,7 @@ struct fixture f;
 
 static size_t folder_len;
 
-static void make_file(const char *path)
-{
+static void make_file(const char *path) {
     static char content[DATA_BYTES];
     for (size_t i = 0; i < sizeof content; i += 16) memcpy(content + i, "abcdefg 1234567\n", 16);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -24,15 +23,13 @@ static void make_file(const char *path)
     close(fd);
 }
 
-static int open_at_position(const char *path)
-{
+static int open_at_position(const char *path) {
     int fd = open(path, O_RDWR);
     if (fd < 0 || lseek(fd, POSITION, SEEK_SET) != POSITION) abort();
     return fd;
 }
 
-static void name_files(void)
-{
+static void name_files(void) {
     char folder[PATH_ROOM];
     strcpy(folder, case_path("work"));
     folder_len = strlen(folder);
@@ -46,8 +43,7 @@ static void name_files(void)
     snprintf(f.template, sizeof f.template, "%s", case_path("work/XXXXXX"));
 }
 
-void fixture_begin(void)
-{
+void fixture_begin(void) {
     f = (struct fixture){.pair = {-1, -1}, .in_offset = IN_OFFSET, .out_offset = OUT_OFFSET};
     if (chdir(case_scratch()) < 0) abort();
     name_files();
@@ -69,42 +65,29 @@ void fixture_begin(void)
     sigaddset(&f.signals, SIGUSR1);
 }
 
-void fixture_stream(const char *mode)
-{
+void fixture_stream(const char *mode) {
     f.stream = fopen(f.path, mode);
     if (!f.stream || fseek(f.stream, OFFSET, SEEK_SET) || fgetpos(f.stream, &f.position_of_stream)) abort();
     if (mode[0] != 'a') fseek(f.stream, POSITION, SEEK_SET);
 }
 
-void fixture_pipe_stream(void)
-{
-    f.stream = popen("true", "r");
-}
+void fixture_pipe_stream(void) { f.stream = popen("true", "r"); }
 
-void fixture_dir(void)
-{
-    f.dir = opendir(case_path("work"));
-}
+void fixture_dir(void) { f.dir = opendir(case_path("work")); }
 
-void fixture_map(void)
-{
-    f.map = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f.fd, 0);
-}
+void fixture_map(void) { f.map = mmap(NULL, DATA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, f.fd, 0); }
 
-void fixture_pipe(void)
-{
+void fixture_pipe(void) {
     if (pipe(f.pair) < 0) abort();
 }
 
-void fixture_high(void)
-{
+void fixture_high(void) {
     int old = f.fd;
     f.fd = dup2(old, HIGH_FD);
     close(old);
 }
 
-void fixture_listener(void)
-{
+void fixture_listener(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "listener");
     unlink(address.sun_path);
@@ -115,8 +98,7 @@ void fixture_listener(void)
     if (bind(f.fd, where, sizeof address) || listen(f.fd, 1) || connect(f.pair[0], where, sizeof address)) abort();
 }
 
-void fixture_lose(int fd)
-{
+void fixture_lose(int fd) {
     static int (*unseen_close)(int);
     if (!unseen_close) {
         void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
@@ -125,25 +107,21 @@ void fixture_lose(int fd)
     if (unseen_close) unseen_close(fd);
 }
 
-void fixture_break(FILE *stream)
-{
+void fixture_break(FILE *stream) {
     if (stream != f.stream && !freopen(f.path, stream == stdin ? "a" : "r", stream)) abort();
 }
 
-void fixture_mend(FILE *stream)
-{
+void fixture_mend(FILE *stream) {
     if (stream == stdin && !freopen(case_path("stdin"), "r", stream)) abort();
     if (stream == stdout && !freopen(case_path("stdout"), "a", stream)) abort();
 }
 
-void fixture_write_nowhere(void)
-{
+void fixture_write_nowhere(void) {
     fputs("lost", f.stream);
     fixture_lose(fileno(f.stream));
 }
 
-void fixture_end(void)
-{
+void fixture_end(void) {
     if (f.stream) fclose(f.stream);
     if (f.dir) closedir(f.dir);
     if (f.map && f.map != MAP_FAILED) munmap(f.map, DATA_BYTES);
@@ -155,20 +133,15 @@ void fixture_end(void)
     close(HIGH_FD);
 }
 
-const char *fixture_relative(const char *path)
-{
-    return path + folder_len + 1;
-}
+const char *fixture_relative(const char *path) { return path + folder_len + 1; }
 
-const char *fixture_shared_name(const char *name)
-{
+const char *fixture_shared_name(const char *name) {
     static char path[PATH_ROOM + 16];
     snprintf(path, sizeof path, "/dev/shm%s", name);
     return path;
 }
 
-const char *fixture_name_of(int fd)
-{
+const char *fixture_name_of(int fd) {
     static char name[PATH_ROOM];
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -180,18 +153,11 @@ const char *fixture_name_of(int fd)
     return name;
 }
 
-int fixture_stream_fd(FILE *stream)
-{
-    return stream ? fileno(stream) : -1;
-}
+int fixture_stream_fd(FILE *stream) { return stream ? fileno(stream) : -1; }
 
-int fixture_dir_fd(DIR *dir)
-{
-    return dir ? dirfd(dir) : -1;
-}
+int fixture_dir_fd(DIR *dir) { return dir ? dirfd(dir) : -1; }
 
-bool fixture_find(void *slot, const char *name)
-{
+bool fixture_find(void *slot, const char *name) {
     void *found = case_symbol_named(name);
     *(void **)slot = found;
     return found != NULL;

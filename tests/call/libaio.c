@@ -14,8 +14,7 @@ static struct iocb request[BATCH];
 static struct iocb *list[BATCH];
 static struct io_event done[BATCH];
 
-static bool prepare(void)
-{
+static bool prepare(void) {
     fixture_begin();
     context = NULL;
     int result = io_setup(BATCH, &context);
@@ -31,14 +30,12 @@ static bool prepare(void)
     return true;
 }
 
-static void finish(void)
-{
+static void finish(void) {
     io_destroy(context);
     fixture_end();
 }
 
-static void submit_one(void)
-{
+static void submit_one(void) {
     int (*submit)(io_context_t, long, struct iocb **) = case_symbol();
     if (!submit || !prepare()) return;
     case_start();
@@ -51,8 +48,7 @@ static void submit_one(void)
     finish();
 }
 
-static void expect_batch(int parent_result)
-{
+static void expect_batch(int parent_result) {
     int parent = expect("io_submit", NULL, NONE, NONE, parent_result);
     expect_child(parent, "io_submit_read", f.path, OFFSET, LENGTH, LENGTH);
     expect_child(parent, "io_submit_write", f.other, 8, LENGTH, LENGTH);
@@ -60,8 +56,7 @@ static void expect_batch(int parent_result)
     expect_child(parent, "io_submit_sync", f.other, NONE, NONE, 0);
 }
 
-static void submit_four(void)
-{
+static void submit_four(void) {
     if (!prepare()) return;
     case_start();
     int result = io_submit(context, BATCH, list);
@@ -73,8 +68,7 @@ static void submit_four(void)
     finish();
 }
 
-static void by_number(void)
-{
+static void by_number(void) {
     if (!prepare()) return;
     case_start();
     long result = syscall(SYS_io_submit, context, (long)BATCH, list);
@@ -86,8 +80,7 @@ static void by_number(void)
     finish();
 }
 
-static void get_events(void)
-{
+static void get_events(void) {
     int (*get)(io_context_t, long, long, struct io_event *, struct timespec *) = case_symbol();
     if (!get || !prepare()) return;
     case_start();
@@ -98,8 +91,7 @@ static void get_events(void)
     finish();
 }
 
-static void get_events_with_mask(void)
-{
+static void get_events_with_mask(void) {
     int (*get)(io_context_t, long, long, struct io_event *, struct timespec *, sigset_t *) = case_symbol();
     if (!get || !prepare()) return;
     case_start();
@@ -110,8 +102,7 @@ static void get_events_with_mask(void)
     finish();
 }
 
-static void refused(void)
-{
+static void refused(void) {
     if (!prepare()) return;
     request[0].aio_fildes = BAD_FD;
     case_start();
@@ -122,8 +113,7 @@ static void refused(void)
     finish();
 }
 
-static void partly_refused(void)
-{
+static void partly_refused(void) {
     if (!prepare()) return;
     request[1].aio_fildes = BAD_FD;
     case_start();
@@ -136,8 +126,7 @@ static void partly_refused(void)
     finish();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"io_submit", submit_one},
         {"io_submit with four requests", submit_four},

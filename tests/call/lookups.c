@@ -17,13 +17,9 @@ typedef void *next_function(const char *);
 
 int MPI_Init(int *argc, char ***argv) __attribute__((weak));
 
-static void *libc(void)
-{
-    return dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-}
+static void *libc(void) { return dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD); }
 
-static void write_with(pwrite_function *function)
-{
+static void write_with(pwrite_function *function) {
     CHECK(function != NULL);
     if (!function) return;
     fixture_begin();
@@ -33,33 +29,21 @@ static void write_with(pwrite_function *function)
     fixture_end();
 }
 
-static void by_name(void)
-{
+static void by_name(void) {
     if (case_symbol()) write_with((pwrite_function *)dlsym(libc(), "pwrite"));
 }
 
-static void by_version(void)
-{
+static void by_version(void) {
     if (case_symbol()) write_with((pwrite_function *)dlvsym(libc(), "pwrite", OLDEST));
 }
 
-static void from_everywhere(void)
-{
-    write_with((pwrite_function *)dlsym(RTLD_DEFAULT, "pwrite"));
-}
+static void from_everywhere(void) { write_with((pwrite_function *)dlsym(RTLD_DEFAULT, "pwrite")); }
 
-static void from_the_program(void)
-{
-    write_with((pwrite_function *)dlsym(dlopen(NULL, RTLD_LAZY), "pwrite"));
-}
+static void from_the_program(void) { write_with((pwrite_function *)dlsym(dlopen(NULL, RTLD_LAZY), "pwrite")); }
 
-static void from_what_follows(void)
-{
-    write_with((pwrite_function *)dlsym(RTLD_NEXT, "pwrite"));
-}
+static void from_what_follows(void) { write_with((pwrite_function *)dlsym(RTLD_NEXT, "pwrite")); }
 
-static void with_library(int flags)
-{
+static void with_library(int flags) {
     void *library = dlopen(LIBRARY, flags);
     pwrite_function *late_write = library ? (pwrite_function *)dlsym(library, "late_write") : NULL;
     CHECK(late_write != NULL);
@@ -73,24 +57,16 @@ static void with_library(int flags)
     dlclose(library);
 }
 
-static void late(void)
-{
-    with_library(RTLD_LAZY);
-}
+static void late(void) { with_library(RTLD_LAZY); }
 
-static void deeply_bound(void)
-{
+static void deeply_bound(void) {
     if (case_symbol()) with_library(RTLD_LAZY | RTLD_DEEPBIND);
 }
 
-static void deeply_bound_at_once(void)
-{
-    with_library(RTLD_NOW | RTLD_DEEPBIND);
-}
+static void deeply_bound_at_once(void) { with_library(RTLD_NOW | RTLD_DEEPBIND); }
 
 // A function of the library that has the name of a libc function.
-static void own_function(void)
-{
+static void own_function(void) {
     void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_DEEPBIND);
     int (*own)(int) = library ? (int (*)(int))dlsym(library, "fdatasync") : NULL;
     int (*calls_own)(int) = library ? (int (*)(int))dlsym(library, "late_own") : NULL;
@@ -102,8 +78,7 @@ static void own_function(void)
 }
 
 // dlsym looks at its caller: after the library comes libc, whatever else is loaded.
-static void next_of_library(void)
-{
+static void next_of_library(void) {
     Dl_info found, expected;
     void *library = dlopen(LIBRARY, RTLD_LAZY);
     next_function *next = library ? (next_function *)dlsym(library, "late_next") : NULL;
@@ -112,15 +87,13 @@ static void next_of_library(void)
     if (library) dlclose(library);
 }
 
-static int64_t sum_of(const char *text)
-{
+static int64_t sum_of(const char *text) {
     int64_t sum = 0;
     for (; text && *text; text++) sum = sum * 31 + *text;
     return sum;
 }
 
-static void nowhere(void)
-{
+static void nowhere(void) {
     case_start();
     void *found = dlsym(libc(), "no_such_function");
     case_stop(sum_of(dlerror()));
@@ -128,8 +101,7 @@ static void nowhere(void)
 }
 
 // A program that looks for MPI must learn that there is none.
-static void no_mpi(void)
-{
+static void no_mpi(void) {
     case_start();
     void *found = dlsym(RTLD_DEFAULT, "MPI_Init");
     void *in_program = dlsym(dlopen(NULL, RTLD_LAZY), "MPI_File_open");
@@ -138,8 +110,7 @@ static void no_mpi(void)
     CHECK(!MPI_Init || MPI_Init(NULL, NULL) != 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"dlsym", by_name},
         {"dlvsym", by_version},

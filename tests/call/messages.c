@@ -12,15 +12,13 @@
 
 #include "fixture.h"
 
-static off_t stderr_bytes(void)
-{
+static off_t stderr_bytes(void) {
     struct stat data;
     return fstat(STDERR_FILENO, &data) == 0 ? data.st_size : -1;
 }
 
 // What `print` prints must be one event with the name of the case; the kernel tells how many bytes it was.
-static void message(void (*print)(void *))
-{
+static void message(void (*print)(void *)) {
     void *symbol = case_symbol();
     if (!symbol) return;
     off_t before = stderr_bytes();
@@ -34,8 +32,7 @@ static void message(void (*print)(void *))
 }
 
 // The same in a child, where it ends the program.
-static void last_message(void (*print)(void *))
-{
+static void last_message(void (*print)(void *)) {
     void *symbol = case_symbol();
     int status = -1;
     if (!symbol) return;
@@ -54,100 +51,56 @@ static void last_message(void (*print)(void *))
     expect(case_name(), case_path("stderr"), before, bytes, bytes);
 }
 
-static void print_perror(void *symbol)
-{
-    ((void (*)(const char *))symbol)("text");
-}
+static void print_perror(void *symbol) { ((void (*)(const char *))symbol)("text"); }
 
-static void print_warn(void *symbol)
-{
-    ((void (*)(const char *, ...))symbol)("%s %d", "text", 7);
-}
+static void print_warn(void *symbol) { ((void (*)(const char *, ...))symbol)("%s %d", "text", 7); }
 
-static void print_list(void *symbol, ...)
-{
+static void print_list(void *symbol, ...) {
     va_list list;
     va_start(list, symbol);
     ((void (*)(const char *, va_list))symbol)("%s %d %m", list);
     va_end(list);
 }
 
-static void print_vwarn(void *symbol)
-{
-    print_list(symbol, "text", 7);
-}
+static void print_vwarn(void *symbol) { print_list(symbol, "text", 7); }
 
-static void print_err(void *symbol)
-{
-    ((void (*)(int, const char *, ...))symbol)(3, "%s %d", "text", 7);
-}
+static void print_err(void *symbol) { ((void (*)(int, const char *, ...))symbol)(3, "%s %d", "text", 7); }
 
-static void print_status_and_list(void *symbol, ...)
-{
+static void print_status_and_list(void *symbol, ...) {
     va_list list;
     va_start(list, symbol);
     ((void (*)(int, const char *, va_list))symbol)(3, "%s %d", list);
     va_end(list);
 }
 
-static void print_verr(void *symbol)
-{
-    print_status_and_list(symbol, "text", 7);
-}
+static void print_verr(void *symbol) { print_status_and_list(symbol, "text", 7); }
 
-static void print_error(void *symbol)
-{
-    ((void (*)(int, int, const char *, ...))symbol)(0, EIO, "%s %d", "text", 7);
-}
+static void print_error(void *symbol) { ((void (*)(int, int, const char *, ...))symbol)(0, EIO, "%s %d", "text", 7); }
 
-static void print_last_error(void *symbol)
-{
+static void print_last_error(void *symbol) {
     (void)symbol;
     error(3, 0, "%s %d", "text", 7);
 }
 
-static void print_error_at_line(void *symbol)
-{
+static void print_error_at_line(void *symbol) {
     ((void (*)(int, int, const char *, unsigned, const char *, ...))symbol)(0, 0, "file.c", 12, "%s", "text");
 }
 
-static void perror_case(void)
-{
-    message(print_perror);
-}
+static void perror_case(void) { message(print_perror); }
 
-static void warn_case(void)
-{
-    message(print_warn);
-}
+static void warn_case(void) { message(print_warn); }
 
-static void vwarn_case(void)
-{
-    message(print_vwarn);
-}
+static void vwarn_case(void) { message(print_vwarn); }
 
-static void err_case(void)
-{
-    last_message(print_err);
-}
+static void err_case(void) { last_message(print_err); }
 
-static void verr_case(void)
-{
-    last_message(print_verr);
-}
+static void verr_case(void) { last_message(print_verr); }
 
-static void error_case(void)
-{
-    message(print_error);
-}
+static void error_case(void) { message(print_error); }
 
-static void error_at_line_case(void)
-{
-    message(print_error_at_line);
-}
+static void error_at_line_case(void) { message(print_error_at_line); }
 
-static void error_and_exit(void)
-{
+static void error_and_exit(void) {
     off_t before = stderr_bytes();
     int status = -1;
     case_start();
@@ -160,8 +113,7 @@ static void error_and_exit(void)
     expect_process(pid, "clean");
 }
 
-static void long_error(void)
-{
+static void long_error(void) {
     static char text[20000];
     memset(text, 'x', sizeof text - 1);
     off_t before = stderr_bytes();
@@ -173,8 +125,7 @@ static void long_error(void)
     expect("error", case_path("stderr"), before, bytes, bytes);
 }
 
-static void empty_messages(void)
-{
+static void empty_messages(void) {
     off_t before = stderr_bytes();
     case_start();
     errno = ENOENT;
@@ -187,8 +138,7 @@ static void empty_messages(void)
     expect("warn", case_path("stderr"), between, stderr_bytes() - between, stderr_bytes() - between);
 }
 
-static void one_per_line(void)
-{
+static void one_per_line(void) {
     error_one_per_line = 1;
     off_t before = stderr_bytes();
     case_start();
@@ -199,8 +149,7 @@ static void one_per_line(void)
     expect("error_at_line", case_path("stderr"), before, bytes, bytes);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"perror", perror_case},
         {"warn", warn_case},

@@ -8,8 +8,7 @@
 
 #include "fixture.h"
 
-static void open_and_expect(const char *path, const char *expected)
-{
+static void open_and_expect(const char *path, const char *expected) {
     fixture_begin();
     case_start();
     int fd = open(path, O_RDONLY);
@@ -18,20 +17,17 @@ static void open_and_expect(const char *path, const char *expected)
     fixture_end();
 }
 
-static void dots(void)
-{
+static void dots(void) {
     fixture_begin();
     open_and_expect(case_path("work/.//folder/./..//data"), f.path);
 }
 
-static void relative(void)
-{
+static void relative(void) {
     fixture_begin();
     open_and_expect("work/data", f.path);
 }
 
-static void after_chdir(void)
-{
+static void after_chdir(void) {
     fixture_begin();
     case_start();
     int result = chdir("work/folder");
@@ -45,8 +41,7 @@ static void after_chdir(void)
     fixture_end();
 }
 
-static void after_fchdir(void)
-{
+static void after_fchdir(void) {
     fixture_begin();
     case_start();
     int result = fchdir(f.dirfd);
@@ -60,8 +55,7 @@ static void after_fchdir(void)
     fixture_end();
 }
 
-static void chdir_to_link(void)
-{
+static void chdir_to_link(void) {
     fixture_begin();
     unlink(f.fresh);
     if (symlink("folder", f.fresh) < 0) return;
@@ -75,8 +69,7 @@ static void chdir_to_link(void)
 }
 
 // Dot-dot after a symbolic link: only the kernel knows where it leads.
-static void dotdot_behind_link(void)
-{
+static void dotdot_behind_link(void) {
     fixture_begin();
     mkdir(case_path("deep"), 0700);
     mkdir(case_path("deep/down"), 0700);
@@ -89,8 +82,7 @@ static void dotdot_behind_link(void)
     fixture_end();
 }
 
-static void absolute_ignores_dirfd(void)
-{
+static void absolute_ignores_dirfd(void) {
     fixture_begin();
     case_start();
     int fd = openat(BAD_FD, f.path, O_RDONLY);
@@ -103,8 +95,7 @@ static void absolute_ignores_dirfd(void)
     fixture_end();
 }
 
-static void two_directories(void)
-{
+static void two_directories(void) {
     fixture_begin();
     int folder = open(f.folder, O_RDONLY | O_DIRECTORY);
     case_start();
@@ -115,8 +106,7 @@ static void two_directories(void)
     fixture_end();
 }
 
-static void the_descriptor_itself(void)
-{
+static void the_descriptor_itself(void) {
     struct stat data;
     struct statx more;
     fixture_begin();
@@ -132,8 +122,7 @@ static void the_descriptor_itself(void)
     fixture_end();
 }
 
-static void unnamed(void)
-{
+static void unnamed(void) {
     fixture_begin();
     case_start();
     int fd = open(case_path("work"), O_TMPFILE | O_RDWR, 0600);
@@ -148,8 +137,7 @@ static void unnamed(void)
     fixture_end();
 }
 
-static void unlinked(void)
-{
+static void unlinked(void) {
     fixture_begin();
     case_start();
     unlink(f.path);
@@ -164,8 +152,7 @@ static void unlinked(void)
     fixture_end();
 }
 
-static void trailing_slash(void)
-{
+static void trailing_slash(void) {
     fixture_begin();
     case_start();
     int result = mkdir(case_path("work/fresh///"), 0700);
@@ -174,8 +161,7 @@ static void trailing_slash(void)
     fixture_end();
 }
 
-static void too_long(void)
-{
+static void too_long(void) {
     char path[8192];
     memset(path, 'x', sizeof path - 1);
     path[sizeof path - 1] = 0;
@@ -188,8 +174,7 @@ static void too_long(void)
     fixture_end();
 }
 
-static void empty(void)
-{
+static void empty(void) {
     struct stat data;
     fixture_begin();
     case_start();
@@ -201,8 +186,7 @@ static void empty(void)
     fixture_end();
 }
 
-static void left_out(void)
-{
+static void left_out(void) {
     struct stat data;
     fixture_begin();
     case_start();
@@ -213,8 +197,7 @@ static void left_out(void)
     fixture_end();
 }
 
-static void number_used_again(void)
-{
+static void number_used_again(void) {
     fixture_begin();
     case_start();
     close(f.fd);
@@ -230,8 +213,7 @@ static void number_used_again(void)
     fixture_end();
 }
 
-static void range_closed(void)
-{
+static void range_closed(void) {
     fixture_begin();
     int first = fcntl(f.fd, F_DUPFD, HIGH_FD);
     int second = fcntl(f.out, F_DUPFD, HIGH_FD);
@@ -247,8 +229,7 @@ static void range_closed(void)
     fixture_end();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"dots and double slashes", dots},
         {"a relative path", relative},

@@ -11,8 +11,7 @@
 
 enum { THREADS = 8, ROUNDS = 50, BLOCK = 64 };
 
-static void short_read(void)
-{
+static void short_read(void) {
     fixture_begin();
     lseek(f.fd, DATA_BYTES - 10, SEEK_SET);
     case_start();
@@ -25,8 +24,7 @@ static void short_read(void)
     fixture_end();
 }
 
-static void short_vector(void)
-{
+static void short_vector(void) {
     fixture_begin();
     case_start();
     ssize_t moved = preadv(f.fd, f.iov, 2, DATA_BYTES - 20);
@@ -37,8 +35,7 @@ static void short_vector(void)
     fixture_end();
 }
 
-static void pread_keeps_position(void)
-{
+static void pread_keeps_position(void) {
     fixture_begin();
     case_start();
     pread(f.fd, f.buf, LENGTH, OFFSET);
@@ -51,8 +48,7 @@ static void pread_keeps_position(void)
     fixture_end();
 }
 
-static void vector_at_position(void)
-{
+static void vector_at_position(void) {
     fixture_begin();
     case_start();
     ssize_t moved = preadv2(f.fd, f.iov, 2, -1, 0) + read(f.fd, f.buf, 8);
@@ -62,8 +58,7 @@ static void vector_at_position(void)
     fixture_end();
 }
 
-static void append(void)
-{
+static void append(void) {
     fixture_begin();
     int fd = open(f.path, O_WRONLY | O_APPEND);
     case_start();
@@ -75,8 +70,7 @@ static void append(void)
     fixture_end();
 }
 
-static void append_flag_of_one_call(void)
-{
+static void append_flag_of_one_call(void) {
     fixture_begin();
     case_start();
     ssize_t moved = pwritev2(f.fd, f.iov, 2, 0, RWF_APPEND);
@@ -85,8 +79,7 @@ static void append_flag_of_one_call(void)
     fixture_end();
 }
 
-static void append_at_position(void)
-{
+static void append_at_position(void) {
     fixture_begin();
     case_start();
     ssize_t moved = pwritev2(f.fd, f.iov, 2, -1, RWF_APPEND) + write(f.fd, f.buf, 8);
@@ -96,8 +89,7 @@ static void append_at_position(void)
     fixture_end();
 }
 
-static void append_switched(void)
-{
+static void append_switched(void) {
     fixture_begin();
     case_start();
     int flags = fcntl(f.fd, F_GETFL);
@@ -114,8 +106,7 @@ static void append_switched(void)
     fixture_end();
 }
 
-static void append_from_two(void)
-{
+static void append_from_two(void) {
     fixture_begin();
     int one = open(f.path, O_WRONLY | O_APPEND);
     int two = open(f.path, O_WRONLY | O_APPEND);
@@ -128,8 +119,7 @@ static void append_from_two(void)
     fixture_end();
 }
 
-static void two_descriptors(void)
-{
+static void two_descriptors(void) {
     fixture_begin();
     int other = open(f.path, O_RDWR);
     case_start();
@@ -141,8 +131,7 @@ static void two_descriptors(void)
     fixture_end();
 }
 
-static void duplicates(void)
-{
+static void duplicates(void) {
     fixture_begin();
     int by_dup = dup(f.fd), by_fcntl = fcntl(f.fd, F_DUPFD_CLOEXEC, 20);
     dup2(f.fd, HIGH_FD);
@@ -161,8 +150,7 @@ static void duplicates(void)
     fixture_end();
 }
 
-static void replaced_by_dup2(void)
-{
+static void replaced_by_dup2(void) {
     fixture_begin();
     case_start();
     int fd = dup2(f.fd, f.out);
@@ -173,8 +161,7 @@ static void replaced_by_dup2(void)
     fixture_end();
 }
 
-static void seeks(void)
-{
+static void seeks(void) {
     fixture_begin();
     case_start();
     lseek(f.fd, 8, SEEK_CUR);
@@ -191,8 +178,7 @@ static void seeks(void)
     fixture_end();
 }
 
-static void position_over_fork(void)
-{
+static void position_over_fork(void) {
     fixture_begin();
     case_start();
     read(f.fd, f.buf, 10);
@@ -211,8 +197,7 @@ static void position_over_fork(void)
     fixture_end();
 }
 
-static void position_after_child_is_gone(void)
-{
+static void position_after_child_is_gone(void) {
     fixture_begin();
     pid_t pid = fork();
     if (pid == 0) {
@@ -229,8 +214,7 @@ static void position_after_child_is_gone(void)
 }
 
 // A descriptor that came over a socket: no call that was seen opened it.
-static void received(void)
-{
+static void received(void) {
     char control[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec byte = {f.room, 1};
     struct msghdr message = {
@@ -254,8 +238,7 @@ static void received(void)
     fixture_end();
 }
 
-static void *write_blocks(void *argument)
-{
+static void *write_blocks(void *argument) {
     char block[BLOCK] = {0};
     (void)argument;
     for (int i = 0; i < ROUNDS; i++) {
@@ -264,8 +247,7 @@ static void *write_blocks(void *argument)
     return NULL;
 }
 
-static void *read_blocks(void *argument)
-{
+static void *read_blocks(void *argument) {
     char block[BLOCK];
     for (int i = 0; i < DATA_BYTES / BLOCK / THREADS; i++) {
         if (read(f.fd, block, BLOCK) != BLOCK) return argument;
@@ -273,23 +255,20 @@ static void *read_blocks(void *argument)
     return NULL;
 }
 
-static void *write_own_blocks(void *argument)
-{
+static void *write_own_blocks(void *argument) {
     char block[BLOCK] = {0};
     off_t own = (off_t)(intptr_t)argument * ROUNDS * BLOCK;
     for (int i = 0; i < ROUNDS; i++) pwrite(f.fd, block, BLOCK, own + i * BLOCK);
     return NULL;
 }
 
-static void run_threads(void *(*body)(void *))
-{
+static void run_threads(void *(*body)(void *)) {
     pthread_t thread[THREADS];
     for (intptr_t i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, body, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
 }
 
-static void threads_write(void)
-{
+static void threads_write(void) {
     fixture_begin();
     lseek(f.fd, 0, SEEK_SET);
     case_start();
@@ -300,8 +279,7 @@ static void threads_write(void)
     fixture_end();
 }
 
-static void threads_append(void)
-{
+static void threads_append(void) {
     fixture_begin();
     fcntl(f.fd, F_SETFL, O_APPEND);
     case_start();
@@ -311,8 +289,7 @@ static void threads_append(void)
     fixture_end();
 }
 
-static void threads_read(void)
-{
+static void threads_read(void) {
     fixture_begin();
     lseek(f.fd, 0, SEEK_SET);
     case_start();
@@ -322,8 +299,7 @@ static void threads_read(void)
     fixture_end();
 }
 
-static void threads_pwrite(void)
-{
+static void threads_pwrite(void) {
     fixture_begin();
     case_start();
     run_threads(write_own_blocks);
@@ -332,8 +308,7 @@ static void threads_pwrite(void)
     fixture_end();
 }
 
-static void wrong_way(void)
-{
+static void wrong_way(void) {
     fixture_begin();
     int fd = open(f.path, O_RDONLY);
     case_start();
@@ -344,8 +319,7 @@ static void wrong_way(void)
     fixture_end();
 }
 
-static void no_descriptor(void)
-{
+static void no_descriptor(void) {
     fixture_begin();
     case_start();
     ssize_t moved = read(-1, f.buf, LENGTH);
@@ -355,8 +329,7 @@ static void no_descriptor(void)
     fixture_end();
 }
 
-static void bad_memory(void)
-{
+static void bad_memory(void) {
     void *volatile nowhere = (void *)8;
     fixture_begin();
     case_start();
@@ -372,8 +345,7 @@ static void bad_memory(void)
     fixture_end();
 }
 
-static void nothing(void)
-{
+static void nothing(void) {
     fixture_begin();
     case_start();
     ssize_t moved = read(f.fd, f.buf, 0) + pwrite(f.fd, f.buf, 0, 7);
@@ -383,8 +355,7 @@ static void nothing(void)
     fixture_end();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"short read at the end of the file", short_read},
         {"short vectors, reads past the end", short_vector},

@@ -24,22 +24,19 @@ static char *no_environment[] = {NULL};
 static int program_fd;
 static char *name; // of the program, without its directory, which is in PATH
 
-static void prepare(void)
-{
+static void prepare(void) {
     fixture_begin();
     snprintf(number, sizeof number, "%d", f.fd);
     program_fd = open(program, O_RDONLY | O_CLOEXEC);
 }
 
 // The new program: its read must be seen, at the position it inherited.
-static int child_main(const char *fd)
-{
+static int child_main(const char *fd) {
     char buf[LENGTH];
     return read(atoi(fd), buf, sizeof buf) == LENGTH ? CHILD_STATUS : 1;
 }
 
-static void expect_child_program(pid_t pid, int status)
-{
+static void expect_child_program(pid_t pid, int status) {
     case_stop(status);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == CHILD_STATUS);
     expect("read", f.path, POSITION, LENGTH, LENGTH);
@@ -47,8 +44,7 @@ static void expect_child_program(pid_t pid, int status)
     fixture_end();
 }
 
-static void exec_with(void (*run)(void *))
-{
+static void exec_with(void (*run)(void *)) {
     void *symbol = case_symbol();
     int status = -1;
     if (!symbol) return;
@@ -63,99 +59,58 @@ static void exec_with(void (*run)(void *))
     expect_child_program(pid, status);
 }
 
-static void run_execve(void *symbol)
-{
+static void run_execve(void *symbol) {
     ((int (*)(const char *, char *const *, char *const *))symbol)(program, words, no_environment);
 }
 
-static void run_execv(void *symbol)
-{
-    ((int (*)(const char *, char *const *))symbol)(program, words);
-}
+static void run_execv(void *symbol) { ((int (*)(const char *, char *const *))symbol)(program, words); }
 
-static void run_execvp(void *symbol)
-{
-    ((int (*)(const char *, char *const *))symbol)(name, words);
-}
+static void run_execvp(void *symbol) { ((int (*)(const char *, char *const *))symbol)(name, words); }
 
-static void run_execvpe(void *symbol)
-{
+static void run_execvpe(void *symbol) {
     ((int (*)(const char *, char *const *, char *const *))symbol)(name, words, no_environment);
 }
 
-static void run_execl(void *symbol)
-{
+static void run_execl(void *symbol) {
     ((int (*)(const char *, const char *, ...))symbol)(program, words[0], words[1], words[2], NULL);
 }
 
-static void run_execlp(void *symbol)
-{
+static void run_execlp(void *symbol) {
     ((int (*)(const char *, const char *, ...))symbol)(name, words[0], words[1], words[2], NULL);
 }
 
-static void run_execle(void *symbol)
-{
+static void run_execle(void *symbol) {
     ((int (*)(const char *, const char *, ...))symbol)(program, words[0], words[1], words[2], NULL, no_environment);
 }
 
-static void run_fexecve(void *symbol)
-{
+static void run_fexecve(void *symbol) {
     ((int (*)(int, char *const *, char *const *))symbol)(program_fd, words, no_environment);
 }
 
-static void run_execveat(void *symbol)
-{
+static void run_execveat(void *symbol) {
     ((int (*)(int, const char *, char *const *, char *const *, int))symbol)(AT_FDCWD, program, words, no_environment,
                                                                             0);
 }
 
-static void execve_case(void)
-{
-    exec_with(run_execve);
-}
+static void execve_case(void) { exec_with(run_execve); }
 
-static void execv_case(void)
-{
-    exec_with(run_execv);
-}
+static void execv_case(void) { exec_with(run_execv); }
 
-static void execvp_case(void)
-{
-    exec_with(run_execvp);
-}
+static void execvp_case(void) { exec_with(run_execvp); }
 
-static void execvpe_case(void)
-{
-    exec_with(run_execvpe);
-}
+static void execvpe_case(void) { exec_with(run_execvpe); }
 
-static void execl_case(void)
-{
-    exec_with(run_execl);
-}
+static void execl_case(void) { exec_with(run_execl); }
 
-static void execlp_case(void)
-{
-    exec_with(run_execlp);
-}
+static void execlp_case(void) { exec_with(run_execlp); }
 
-static void execle_case(void)
-{
-    exec_with(run_execle);
-}
+static void execle_case(void) { exec_with(run_execle); }
 
-static void execveat_case(void)
-{
-    exec_with(run_execveat);
-}
+static void execveat_case(void) { exec_with(run_execveat); }
 
-static void fexecve_case(void)
-{
-    exec_with(run_fexecve);
-}
+static void fexecve_case(void) { exec_with(run_fexecve); }
 
-static void exec_fails(void)
-{
+static void exec_fails(void) {
     prepare();
     case_start();
     int result = execv(f.missing, words);
@@ -166,8 +121,7 @@ static void exec_fails(void)
     fixture_end();
 }
 
-static void spawn_case(void)
-{
+static void spawn_case(void) {
     int (*spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *,
                  char *const *) = case_symbol();
     pid_t pid = -1;
@@ -181,8 +135,7 @@ static void spawn_case(void)
 }
 
 // The child shares our memory until it runs the program: what it closes must stay open here.
-static void vfork_case(void)
-{
+static void vfork_case(void) {
     int status = -1;
     if (!case_symbol()) return;
     prepare();
@@ -205,8 +158,7 @@ static void vfork_case(void)
 
 // --- ends
 
-static void end_with(void (*end)(void *), const char *how, bool named)
-{
+static void end_with(void (*end)(void *), const char *how, bool named) {
     void *symbol = named ? case_symbol() : NULL;
     int status = -1;
     if (named && !symbol) return;
@@ -224,46 +176,35 @@ static void end_with(void (*end)(void *), const char *how, bool named)
     fixture_end();
 }
 
-static void run_exit(void *symbol)
-{
-    ((void (*)(int))symbol)(CHILD_STATUS);
-}
+static void run_exit(void *symbol) { ((void (*)(int))symbol)(CHILD_STATUS); }
 
-static void run_abort(void *symbol)
-{
+static void run_abort(void *symbol) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     ((void (*)(void))symbol)();
 }
 
-static void run_exit_group(void *symbol)
-{
+static void run_exit_group(void *symbol) {
     (void)symbol;
     syscall(SYS_exit_group, CHILD_STATUS);
 }
 
-static void run_kill(void *symbol)
-{
+static void run_kill(void *symbol) {
     (void)symbol;
     kill(getpid(), SIGKILL);
 }
 
-static void exit_case(void)
-{
-    end_with(run_exit, "_exit", true);
-}
+static void exit_case(void) { end_with(run_exit, "_exit", true); }
 
 // In a sandbox the child can still write, and no system call of the recorder kills it.
-static void run_prctl(void *symbol)
-{
+static void run_prctl(void *symbol) {
     int (*call)(int, ...) = (int (*)(int, ...))symbol;
     if (call(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0L, 0L, 0L) != 0) _exit(1);
     if (write(f.fd, "x", 1) != 1) syscall(SYS_exit, 1);
     syscall(SYS_exit, CHILD_STATUS);
 }
 
-static void prctl_case(void)
-{
+static void prctl_case(void) {
     void *symbol = case_symbol();
     int status = -1;
     if (!symbol) return;
@@ -277,25 +218,15 @@ static void prctl_case(void)
     fixture_end();
 }
 
-static void abort_case(void)
-{
-    end_with(run_abort, "signal 6", true);
-}
+static void abort_case(void) { end_with(run_abort, "signal 6", true); }
 
-static void exit_group_case(void)
-{
-    end_with(run_exit_group, "_exit", false);
-}
+static void exit_group_case(void) { end_with(run_exit_group, "_exit", false); }
 
-static void kill_case(void)
-{
-    end_with(run_kill, "signal 9", false);
-}
+static void kill_case(void) { end_with(run_kill, "signal 9", false); }
 
 // --- waiting: the only way to learn that a signal killed a child
 
-static void wait_with(int (*run)(void *, pid_t, int *))
-{
+static void wait_with(int (*run)(void *, pid_t, int *)) {
     void *symbol = case_symbol();
     int status = -1;
     if (!symbol) return;
@@ -314,63 +245,42 @@ static void wait_with(int (*run)(void *, pid_t, int *))
     fixture_end();
 }
 
-static int run_wait(void *symbol, pid_t pid, int *status)
-{
+static int run_wait(void *symbol, pid_t pid, int *status) {
     (void)pid;
     return ((pid_t(*)(int *))symbol)(status);
 }
 
-static int run_waitpid(void *symbol, pid_t pid, int *status)
-{
+static int run_waitpid(void *symbol, pid_t pid, int *status) {
     return ((pid_t(*)(pid_t, int *, int))symbol)(pid, status, 0);
 }
 
-static int run_wait3(void *symbol, pid_t pid, int *status)
-{
+static int run_wait3(void *symbol, pid_t pid, int *status) {
     (void)pid;
     return ((pid_t(*)(int *, int, struct rusage *))symbol)(status, 0, NULL);
 }
 
-static int run_wait4(void *symbol, pid_t pid, int *status)
-{
+static int run_wait4(void *symbol, pid_t pid, int *status) {
     return ((pid_t(*)(pid_t, int *, int, struct rusage *))symbol)(pid, status, 0, NULL);
 }
 
-static int run_waitid(void *symbol, pid_t pid, int *status)
-{
+static int run_waitid(void *symbol, pid_t pid, int *status) {
     siginfo_t info = {0};
     int result = ((int (*)(idtype_t, id_t, siginfo_t *, int))symbol)(P_PID, (id_t)pid, &info, WEXITED);
     *status = info.si_status;
     return result == 0 ? info.si_pid : -1;
 }
 
-static void wait_case(void)
-{
-    wait_with(run_wait);
-}
+static void wait_case(void) { wait_with(run_wait); }
 
-static void waitpid_case(void)
-{
-    wait_with(run_waitpid);
-}
+static void waitpid_case(void) { wait_with(run_waitpid); }
 
-static void wait3_case(void)
-{
-    wait_with(run_wait3);
-}
+static void wait3_case(void) { wait_with(run_wait3); }
 
-static void wait4_case(void)
-{
-    wait_with(run_wait4);
-}
+static void wait4_case(void) { wait_with(run_wait4); }
 
-static void waitid_case(void)
-{
-    wait_with(run_waitid);
-}
+static void waitid_case(void) { wait_with(run_waitid); }
 
-static void syscall_case(void)
-{
+static void syscall_case(void) {
     long (*call)(long, ...) = case_symbol();
     if (!call) return;
     case_start();
@@ -380,8 +290,7 @@ static void syscall_case(void)
     CHECK(pid == getpid() && case_error() == ENOSYS);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"execve", execve_case},     {"execv", execv_case},
         {"execvp", execvp_case},     {"execvpe", execvpe_case},

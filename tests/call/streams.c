@@ -10,8 +10,7 @@
 
 #include "fixture.h"
 
-static void inlined_reads(void)
-{
+static void inlined_reads(void) {
 #ifdef __getc_unlocked_body
     fixture_begin();
     fixture_stream("r");
@@ -32,8 +31,7 @@ static void inlined_reads(void)
 #endif
 }
 
-static void inlined_writes(void)
-{
+static void inlined_writes(void) {
 #ifdef __putc_unlocked_body
     fixture_begin();
     fixture_stream("r+");
@@ -53,8 +51,7 @@ static void inlined_writes(void)
 #endif
 }
 
-static void pushed_back(void)
-{
+static void pushed_back(void) {
     fixture_begin();
     fixture_stream("r");
     case_start();
@@ -68,8 +65,7 @@ static void pushed_back(void)
     fixture_end();
 }
 
-static void seeks(void)
-{
+static void seeks(void) {
     fixture_begin();
     fixture_stream("r");
     case_start();
@@ -91,8 +87,7 @@ static void seeks(void)
     fixture_end();
 }
 
-static void reads_and_writes(void)
-{
+static void reads_and_writes(void) {
     fixture_begin();
     fixture_stream("r+");
     case_start();
@@ -112,8 +107,7 @@ static void reads_and_writes(void)
     fixture_end();
 }
 
-static void part_of_an_item(void)
-{
+static void part_of_an_item(void) {
     static char big[DATA_BYTES];
     fixture_begin();
     fixture_stream("r");
@@ -125,8 +119,7 @@ static void part_of_an_item(void)
     fixture_end();
 }
 
-static void at_the_end(void)
-{
+static void at_the_end(void) {
     fixture_begin();
     fixture_stream("r");
     fseek(f.stream, 0, SEEK_END);
@@ -140,8 +133,7 @@ static void at_the_end(void)
     fixture_end();
 }
 
-static void lines(void)
-{
+static void lines(void) {
     fixture_begin();
     int out = open(f.path, O_WRONLY | O_TRUNC);
     write(out, "one\nlonger line\nlast", 20);
@@ -159,8 +151,7 @@ static void lines(void)
     fixture_end();
 }
 
-static void large(void)
-{
+static void large(void) {
     static char big[1 << 20];
     fixture_begin();
     fixture_stream("r+");
@@ -183,8 +174,7 @@ static void large(void)
     fixture_end();
 }
 
-static void appends(void)
-{
+static void appends(void) {
     fixture_begin();
     case_start();
     f.stream = fopen(f.path, "a");
@@ -206,8 +196,7 @@ static void appends(void)
     fixture_end();
 }
 
-static void reads_and_appends(void)
-{
+static void reads_and_appends(void) {
     fixture_begin();
     f.stream = fopen(f.path, "a+");
     case_start();
@@ -221,8 +210,7 @@ static void reads_and_appends(void)
     fixture_end();
 }
 
-static void unbuffered(void)
-{
+static void unbuffered(void) {
     fixture_begin();
     fixture_stream("r+");
     case_start();
@@ -238,8 +226,7 @@ static void unbuffered(void)
     fixture_end();
 }
 
-static void unbuffered_reads(void)
-{
+static void unbuffered_reads(void) {
     fixture_begin();
     f.stream = fopen(f.path, "r");
     setvbuf(f.stream, NULL, _IONBF, 0);
@@ -254,8 +241,7 @@ static void unbuffered_reads(void)
     fixture_end();
 }
 
-static void own_buffer(void)
-{
+static void own_buffer(void) {
     fixture_begin();
     f.stream = fopen(f.path, "r");
     setvbuf(f.stream, f.room, _IOFBF, 64);
@@ -270,8 +256,7 @@ static void own_buffer(void)
     fixture_end();
 }
 
-static void mapped(void)
-{
+static void mapped(void) {
     fixture_begin();
     f.stream = fopen(f.path, "rm");
     case_start();
@@ -287,8 +272,7 @@ static void mapped(void)
     fixture_end();
 }
 
-static void write_then_read(void)
-{
+static void write_then_read(void) {
     fixture_begin();
     fixture_stream("r+");
     case_start();
@@ -310,8 +294,7 @@ static void write_then_read(void)
     fixture_end();
 }
 
-static void other_mode(void)
-{
+static void other_mode(void) {
     fixture_begin();
     fixture_stream("r");
     int fd = fileno(f.stream);
@@ -327,8 +310,7 @@ static void other_mode(void)
     fixture_end();
 }
 
-static void exclusive(void)
-{
+static void exclusive(void) {
     fixture_begin();
     case_start();
     FILE *stream = fopen(f.path, "wx");
@@ -338,8 +320,7 @@ static void exclusive(void)
     fixture_end();
 }
 
-static void scanned(void)
-{
+static void scanned(void) {
     char word[32], last[32];
     int number = 0;
     fixture_begin();
@@ -354,8 +335,7 @@ static void scanned(void)
     fixture_end();
 }
 
-static void disk_full(void)
-{
+static void disk_full(void) {
     fixture_begin();
     fixture_stream("r+");
     struct rlimit limit = {DATA_BYTES, RLIM_INFINITY}, old;
@@ -372,8 +352,7 @@ static void disk_full(void)
     fixture_end();
 }
 
-static void line_buffered(void)
-{
+static void line_buffered(void) {
     fixture_begin();
     fixture_stream("r+");
     setvbuf(f.stream, NULL, _IOLBF, 4096);
@@ -386,8 +365,7 @@ static void line_buffered(void)
     fixture_end();
 }
 
-static void on_a_descriptor(void)
-{
+static void on_a_descriptor(void) {
     fixture_begin();
     read(f.fd, f.buf, 4);
     case_start();
@@ -399,8 +377,7 @@ static void on_a_descriptor(void)
     fixture_end();
 }
 
-static void stream_and_descriptor(void)
-{
+static void stream_and_descriptor(void) {
     fixture_begin();
     f.stream = fdopen(f.fd, "r+");
     case_start();
@@ -418,8 +395,7 @@ static void stream_and_descriptor(void)
     fixture_end();
 }
 
-static void reopened(void)
-{
+static void reopened(void) {
     fixture_begin();
     fixture_stream("r");
     int fd = fileno(f.stream);
@@ -435,8 +411,7 @@ static void reopened(void)
     fixture_end();
 }
 
-static void temporary(void)
-{
+static void temporary(void) {
     fixture_begin();
     case_start();
     f.stream = tmpfile();
@@ -454,8 +429,7 @@ static void temporary(void)
     fixture_end();
 }
 
-static void written_at_close(void)
-{
+static void written_at_close(void) {
     fixture_begin();
     case_start();
     f.stream = fopen(f.fresh, "w");
@@ -472,8 +446,7 @@ static void written_at_close(void)
     fixture_end();
 }
 
-static void exit_without_close(void)
-{
+static void exit_without_close(void) {
     fixture_begin();
     int status = 0;
     case_start();
@@ -492,8 +465,7 @@ static void exit_without_close(void)
     fixture_end();
 }
 
-static void over_fork(void)
-{
+static void over_fork(void) {
     fixture_begin();
     fixture_stream("r+");
     case_start();
@@ -518,8 +490,7 @@ static void over_fork(void)
     fixture_end();
 }
 
-static void pipes(void)
-{
+static void pipes(void) {
     fixture_begin();
     case_start();
     FILE *stream = popen("echo word", "r");
@@ -530,8 +501,7 @@ static void pipes(void)
     fixture_end();
 }
 
-static void in_memory(void)
-{
+static void in_memory(void) {
     fixture_begin();
     char *text = NULL;
     size_t bytes = 0;
@@ -549,8 +519,7 @@ static void in_memory(void)
     fixture_end();
 }
 
-static void flush_all(void)
-{
+static void flush_all(void) {
     fixture_begin();
     fixture_stream("r+");
     fputs("waiting", f.stream);
@@ -563,8 +532,7 @@ static void flush_all(void)
     fixture_end();
 }
 
-static void failed_twice(void)
-{
+static void failed_twice(void) {
     fixture_begin();
     fixture_stream("r");
     case_start();
@@ -577,8 +545,7 @@ static void failed_twice(void)
     fixture_end();
 }
 
-static void two_streams(void)
-{
+static void two_streams(void) {
     fixture_begin();
     fixture_stream("r");
     FILE *other = fopen(f.path, "r");
@@ -594,8 +561,7 @@ static void two_streams(void)
     fixture_end();
 }
 
-static void printed_to_descriptor(void)
-{
+static void printed_to_descriptor(void) {
     fixture_begin();
     case_start();
     int moved = dprintf(f.fd, "%s", "0123456789");
@@ -606,8 +572,7 @@ static void printed_to_descriptor(void)
     fixture_end();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"getc_unlocked inlined", inlined_reads},
         {"putc_unlocked inlined", inlined_writes},

@@ -11,8 +11,7 @@ enum { ENTRIES = 16, PAUSE_US = 3000 };
 
 static struct io_uring ring;
 
-static bool prepare(void)
-{
+static bool prepare(void) {
     fixture_begin();
     if (io_uring_queue_init(ENTRIES, &ring, 0) < 0) {
         case_skip("no io_uring here");
@@ -21,22 +20,19 @@ static bool prepare(void)
     return true;
 }
 
-static void finish(void)
-{
+static void finish(void) {
     io_uring_queue_exit(&ring);
     fixture_end();
 }
 
-static void ask_to_read(void)
-{
+static void ask_to_read(void) {
     struct io_uring_sqe *request = io_uring_get_sqe(&ring);
     io_uring_prep_read(request, f.fd, f.room, LENGTH, OFFSET);
     io_uring_sqe_set_data64(request, 1);
 }
 
 // Takes all completions that are there, without a call that could be seen.
-static int take_all(void)
-{
+static int take_all(void) {
     struct io_uring_cqe *found;
     unsigned head;
     int count = 0;
@@ -46,8 +42,7 @@ static int take_all(void)
 }
 
 // One read, submitted and waited for by `run`, which gets the function that the case is about.
-static void one_read(int (*run)(void *))
-{
+static void one_read(int (*run)(void *)) {
     void *symbol = case_symbol();
     if (!symbol || !prepare()) return;
     ask_to_read();
@@ -58,22 +53,19 @@ static void one_read(int (*run)(void *))
     finish();
 }
 
-static int run_submit(void *symbol)
-{
+static int run_submit(void *symbol) {
     struct io_uring_cqe *found = NULL;
     int result = ((int (*)(struct io_uring *))symbol)(&ring);
     io_uring_wait_cqes(&ring, &found, 1, NULL, NULL);
     return result * 10 + take_all();
 }
 
-static int run_submit_and_wait(void *symbol)
-{
+static int run_submit_and_wait(void *symbol) {
     int result = ((int (*)(struct io_uring *, unsigned))symbol)(&ring, 1);
     return result * 10 + take_all();
 }
 
-static int run_submit_and_wait_timeout(void *symbol)
-{
+static int run_submit_and_wait_timeout(void *symbol) {
     struct io_uring_cqe *found = NULL;
     struct __kernel_timespec timeout = {.tv_sec = 5};
     ((int (*)(struct io_uring *, struct io_uring_cqe **, unsigned, struct __kernel_timespec *, sigset_t *))symbol)(
@@ -81,8 +73,7 @@ static int run_submit_and_wait_timeout(void *symbol)
     return take_all();
 }
 
-static int run_wait_cqes(void *symbol)
-{
+static int run_wait_cqes(void *symbol) {
     struct io_uring_cqe *found = NULL;
     io_uring_submit(&ring);
     int result = ((int (*)(struct io_uring *, struct io_uring_cqe **, unsigned, struct __kernel_timespec *,
@@ -90,8 +81,7 @@ static int run_wait_cqes(void *symbol)
     return result * 10 + take_all();
 }
 
-static int run_wait_cqe_timeout(void *symbol)
-{
+static int run_wait_cqe_timeout(void *symbol) {
     struct io_uring_cqe *found = NULL;
     struct __kernel_timespec timeout = {.tv_sec = 5};
     io_uring_submit(&ring);
@@ -100,8 +90,7 @@ static int run_wait_cqe_timeout(void *symbol)
     return result * 10 + take_all();
 }
 
-static int run_get_cqe(void *symbol)
-{
+static int run_get_cqe(void *symbol) {
     struct io_uring_cqe *found = NULL;
     io_uring_submit(&ring);
     int result = ((int (*)(struct io_uring *, struct io_uring_cqe **, unsigned, unsigned, sigset_t *))symbol)(
@@ -109,8 +98,7 @@ static int run_get_cqe(void *symbol)
     return result * 10 + take_all();
 }
 
-static int run_peek(void *symbol)
-{
+static int run_peek(void *symbol) {
     struct io_uring_cqe *found[4];
     unsigned count = 0;
     io_uring_submit(&ring);
@@ -122,89 +110,54 @@ static int run_peek(void *symbol)
     return (int)count;
 }
 
-static int run_get_events(void *symbol)
-{
+static int run_get_events(void *symbol) {
     io_uring_submit(&ring);
     usleep(PAUSE_US);
     int result = ((int (*)(struct io_uring *))symbol)(&ring);
     return result < 0 ? result : take_all();
 }
 
-static int run_submit_and_get_events(void *symbol)
-{
+static int run_submit_and_get_events(void *symbol) {
     ((int (*)(struct io_uring *))symbol)(&ring);
     usleep(PAUSE_US);
     io_uring_get_events(&ring);
     return take_all();
 }
 
-static int run_queue_exit(void *symbol)
-{
+static int run_queue_exit(void *symbol) {
     io_uring_submit(&ring);
     usleep(PAUSE_US);
     ((void (*)(struct io_uring *))symbol)(&ring);
     return io_uring_queue_init(ENTRIES, &ring, 0);
 }
 
-static void submit_case(void)
-{
-    one_read(run_submit);
-}
+static void submit_case(void) { one_read(run_submit); }
 
-static void submit_and_wait_case(void)
-{
-    one_read(run_submit_and_wait);
-}
+static void submit_and_wait_case(void) { one_read(run_submit_and_wait); }
 
-static void submit_and_wait_timeout_case(void)
-{
-    one_read(run_submit_and_wait_timeout);
-}
+static void submit_and_wait_timeout_case(void) { one_read(run_submit_and_wait_timeout); }
 
-static void wait_cqes_case(void)
-{
-    one_read(run_wait_cqes);
-}
+static void wait_cqes_case(void) { one_read(run_wait_cqes); }
 
-static void wait_cqe_timeout_case(void)
-{
-    one_read(run_wait_cqe_timeout);
-}
+static void wait_cqe_timeout_case(void) { one_read(run_wait_cqe_timeout); }
 
-static void get_cqe_case(void)
-{
-    one_read(run_get_cqe);
-}
+static void get_cqe_case(void) { one_read(run_get_cqe); }
 
-static void peek_case(void)
-{
-    one_read(run_peek);
-}
+static void peek_case(void) { one_read(run_peek); }
 
-static void get_events_case(void)
-{
-    one_read(run_get_events);
-}
+static void get_events_case(void) { one_read(run_get_events); }
 
-static void submit_and_get_events_case(void)
-{
-    one_read(run_submit_and_get_events);
-}
+static void submit_and_get_events_case(void) { one_read(run_submit_and_get_events); }
 
-static void queue_exit_case(void)
-{
-    one_read(run_queue_exit);
-}
+static void queue_exit_case(void) { one_read(run_queue_exit); }
 
-static void wait_for(int count)
-{
+static void wait_for(int count) {
     struct io_uring_cqe *found;
     for (int i = 0; i < count && io_uring_wait_cqe(&ring, &found) == 0; i++) io_uring_cqe_seen(&ring, found);
 }
 
 // The read waits for a timeout that it is linked to.
-static void lasting(void)
-{
+static void lasting(void) {
     struct __kernel_timespec pause = {.tv_nsec = PAUSE_US * 1000};
     if (!prepare()) return;
     struct io_uring_sqe *request = io_uring_get_sqe(&ring);
@@ -220,8 +173,7 @@ static void lasting(void)
 }
 
 // Requests that wait in the ring are not transfers yet, whatever else is called meanwhile.
-static void not_yet_submitted(void)
-{
+static void not_yet_submitted(void) {
     if (!prepare()) return;
     ask_to_read();
     case_start();
@@ -232,8 +184,7 @@ static void not_yet_submitted(void)
     finish();
 }
 
-static void eight(void)
-{
+static void eight(void) {
     if (!prepare()) return;
     for (int i = 0; i < 4; i++) {
         struct io_uring_sqe *request = io_uring_get_sqe(&ring);
@@ -258,8 +209,7 @@ static void eight(void)
     finish();
 }
 
-static void names(void)
-{
+static void names(void) {
     if (!prepare()) return;
     struct statx data;
     case_start();
@@ -279,8 +229,7 @@ static void names(void)
     finish();
 }
 
-static void fails(void)
-{
+static void fails(void) {
     if (!prepare()) return;
     case_start();
     io_uring_prep_read(io_uring_get_sqe(&ring), BAD_FD, f.room, LENGTH, OFFSET);
@@ -290,8 +239,7 @@ static void fails(void)
     finish();
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct test_case cases[] = {
         {"io_uring_submit", submit_case},
         {"io_uring_submit_and_wait", submit_and_wait_case},

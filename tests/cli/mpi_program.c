@@ -12,14 +12,12 @@ enum { NUMBERS = 1000, ROUNDS = 4000, LAST_BARRIERS = 100 };
 static char name[4096];
 static int buffer[NUMBERS];
 
-static const char *path(const char *directory, const char *file, int rank)
-{
+static const char *path(const char *directory, const char *file, int rank) {
     snprintf(name, sizeof name, "%s/%s%d", directory, file, rank);
     return name;
 }
 
-static void use_shared(const char *directory, int rank, int size)
-{
+static void use_shared(const char *directory, int rank, int size) {
     MPI_File file;
     MPI_Request request;
     MPI_Datatype strided;
@@ -47,8 +45,7 @@ static void use_shared(const char *directory, int rank, int size)
     MPI_Info_free(&info);
 }
 
-static void use_own(const char *directory, int rank)
-{
+static void use_own(const char *directory, int rank) {
     MPI_File file;
     MPI_File_open(MPI_COMM_SELF, path(directory, "own", rank), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
     MPI_File_write(file, buffer, 10 + rank, MPI_INT, MPI_STATUS_IGNORE);
@@ -59,8 +56,7 @@ static void use_own(const char *directory, int rank)
     fclose(text);
 }
 
-static void use_rounds(const char *directory, int rank)
-{
+static void use_rounds(const char *directory, int rank) {
     MPI_File file;
     MPI_File_open(MPI_COMM_SELF, path(directory, "rounds", rank), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
                   &file);
@@ -71,8 +67,7 @@ static void use_rounds(const char *directory, int rank)
     MPI_File_close(&file);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, size, sum;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -7,8 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 // Reads every byte, so that the sanitizer sees a pointer that leads outside.
-static inline void fuzz_touch(const uint8_t *data, size_t len)
-{
+static inline void fuzz_touch(const uint8_t *data, size_t len) {
     volatile uint8_t sum = 0;
     for (size_t i = 0; i < len; i++) sum = (uint8_t)(sum + data[i]);
     (void)sum;

@@ -10,8 +10,7 @@
 
 enum { PIECE_HEAD_BYTES = 5 };
 
-static int append_block(struct bytes *log, const uint8_t head[PIECE_HEAD_BYTES], const uint8_t *raw, size_t len)
-{
+static int append_block(struct bytes *log, const uint8_t head[PIECE_HEAD_BYTES], const uint8_t *raw, size_t len) {
     struct log_block block = {.type = head[0], .stream = head[1], .tid = 1, .events = (uint32_t)len};
     struct bytes stored = {0};
     uint8_t header[LOG_BLOCK_HEADER_BYTES];
@@ -29,8 +28,7 @@ static int append_block(struct bytes *log, const uint8_t head[PIECE_HEAD_BYTES],
     return code;
 }
 
-static int assemble(struct bytes *log, const uint8_t *data, size_t len)
-{
+static int assemble(struct bytes *log, const uint8_t *data, size_t len) {
     struct log_header header = {.version = LOG_VERSION, .min_reader = LOG_MIN_READER};
     uint8_t fixed[LOG_HEADER_BYTES > LOG_TRAILER_BYTES ? LOG_HEADER_BYTES : LOG_TRAILER_BYTES];
     uint64_t last_block = 0;
@@ -48,8 +46,7 @@ static int assemble(struct bytes *log, const uint8_t *data, size_t len)
     return bytes_append(log, fixed, LOG_TRAILER_BYTES);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct bytes log = {0};
     if (assemble(&log, data, len) == 0) fuzz_read_log(log.data, log.len);
     bytes_free(&log);

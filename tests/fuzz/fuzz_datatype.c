@@ -6,8 +6,7 @@
 
 enum { MAX_PIECES = 1000 };
 
-static void map_range(const struct datatype *type, int64_t extent, uint64_t position)
-{
+static void map_range(const struct datatype *type, int64_t extent, uint64_t position) {
     const struct datatype_tiling tiling = {type, type->bytes, extent, 1000};
     struct datatype_map map;
     struct datatype_piece piece;
@@ -17,8 +16,7 @@ static void map_range(const struct datatype *type, int64_t extent, uint64_t posi
     }
 }
 
-static void write_again(const struct datatype *type)
-{
+static void write_again(const struct datatype *type) {
     static uint8_t form[DATATYPE_MAX_ITEMS * 50];
     struct datatype again = {0};
     bool whole;
@@ -27,8 +25,7 @@ static void write_again(const struct datatype *type)
     datatype_free(&again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct datatype type = {0};
     if (datatype_get(&type, data, len) == 0) {
         write_again(&type);

@@ -4,8 +4,7 @@
 #include "fuzz.h"
 #include "model/expr.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct expr_variables variables;
     char text[EXPR_MAX_BYTES + 2];
     if (len < sizeof variables) return 0;

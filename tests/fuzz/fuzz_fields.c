@@ -2,8 +2,7 @@
 #include "fmt/fields.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct fields_in in = {.at = data, .end = data + len};
     struct fields_in body;
     struct field field;

@@ -13,13 +13,9 @@
 static char directory[] = "/dev/shm/ioseer-fuzz-XXXXXX"; // in memory: a log is synced when it is done
 static char job_name[sizeof directory + 16], devices_name[sizeof directory + 16], log_name[sizeof directory + 16];
 
-static void remove_directory(void)
-{
-    pack_remove_directory(directory);
-}
+static void remove_directory(void) { pack_remove_directory(directory); }
 
-static bool prepare(void)
-{
+static bool prepare(void) {
     if (job_name[0]) return true;
     if (!mkdtemp(directory) || atexit(remove_directory) != 0) return false;
     snprintf(job_name, sizeof job_name, "%s/%s", directory, PACK_JOB_FILE);
@@ -28,16 +24,14 @@ static bool prepare(void)
     return true;
 }
 
-static bool write_file(const char *name, const uint8_t *data, size_t len)
-{
+static bool write_file(const char *name, const uint8_t *data, size_t len) {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool written = fd >= 0 && write(fd, data, len) == (ssize_t)len;
     if (fd >= 0) close(fd);
     return written;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct pack_options options = {.replace = true};
     struct pack_result result;
     struct log *log;

@@ -7,8 +7,7 @@
 #include "base/json_out.h"
 #include "fuzz.h"
 
-static void write_scalars(struct json_out *out, const struct json_value *value)
-{
+static void write_scalars(struct json_out *out, const struct json_value *value) {
     const char *text;
     size_t len;
     switch (json_in_type(value)) {
@@ -32,8 +31,7 @@ static void write_scalars(struct json_out *out, const struct json_value *value)
 }
 
 // The strings and numbers in the order of the text, in one array.
-static char *flatten(const struct json_value *root, size_t *len)
-{
+static char *flatten(const struct json_value *root, size_t *len) {
     char *text;
     FILE *stream = open_memstream(&text, len);
     if (!stream) abort();
@@ -47,8 +45,7 @@ static char *flatten(const struct json_value *root, size_t *len)
     return text;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct json_in in;
     struct json_in_error error;
     if (json_in_parse(&in, (const char *)data, len, &error) < 0) {

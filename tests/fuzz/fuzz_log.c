@@ -2,8 +2,7 @@
 // before the checksums and fuzz_blocks.c the code after them.
 #include "fuzz_log.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     fuzz_read_log(data, len);
     return 0;
 }

@@ -12,28 +12,22 @@
 
 enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; the time of a run is bounded
 
-static inline int fuzz_take_record(const struct log_stats_record *record, void *context)
-{
+static inline int fuzz_take_record(const struct log_stats_record *record, void *context) {
     struct counters_value values[COUNTERS_MAX_VALUES];
     (void)context;
     counters_list(&record->counters, record->is_reduced ? &record->ranks : NULL, record->layer, values);
     return 0;
 }
 
-static inline int fuzz_take_comm(const struct log_comm *comm, void *context)
-{
+static inline int fuzz_take_comm(const struct log_comm *comm, void *context) {
     (void)context;
     fuzz_touch((const uint8_t *)comm, sizeof *comm);
     return 0;
 }
 
-static inline void fuzz_read_stats(struct log *log)
-{
-    log_stats(log, NULL, fuzz_take_record, NULL);
-}
+static inline void fuzz_read_stats(struct log *log) { log_stats(log, NULL, fuzz_take_record, NULL); }
 
-static inline void fuzz_read_events(struct log *log)
-{
+static inline void fuzz_read_events(struct log *log) {
     struct log_filter everything = {0};
     struct log_iter *iter;
     const struct log_event *event;
@@ -44,8 +38,7 @@ static inline void fuzz_read_events(struct log *log)
     log_iter_close(iter);
 }
 
-static inline void fuzz_read_datatypes(struct log *log)
-{
+static inline void fuzz_read_datatypes(struct log *log) {
     for (size_t i = 0; i < log_datatype_count(log); i++) {
         const struct datatype *flat;
         if (log_datatype_flat(log, log_datatype_at(log, i), &flat) != 0) abort();
@@ -58,8 +51,7 @@ static inline void fuzz_read_datatypes(struct log *log)
 }
 
 // All sums were checked when the log was opened.
-static inline void fuzz_read_devices(const struct log *log)
-{
+static inline void fuzz_read_devices(const struct log *log) {
     for (size_t i = 0; i < log_device_count(log); i++) {
         struct device_samples_in samples = log_device_at(log, i)->samples;
         struct device_sample sample, sum = {0};
@@ -70,8 +62,7 @@ static inline void fuzz_read_devices(const struct log *log)
     }
 }
 
-static inline void fuzz_read_log(const uint8_t *data, size_t len)
-{
+static inline void fuzz_read_log(const uint8_t *data, size_t len) {
     struct log *log;
     char name[64];
     int fd = fuzz_file(data, len);

@@ -11,8 +11,7 @@
 enum { MOST_RANKS = 4096, MOST_OPS = 100000 };
 
 // More ranks and phases are no different, they only take longer.
-static bool is_small(const char *text, size_t len)
-{
+static bool is_small(const char *text, size_t len) {
     struct json_in in;
     struct json_in_error error;
     if (json_in_parse(&in, text, len, &error) < 0) return true; // is soon seen
@@ -33,8 +32,7 @@ static bool is_small(const char *text, size_t len)
     return small;
 }
 
-static double count_ops(const struct model_part *part, size_t count)
-{
+static double count_ops(const struct model_part *part, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
         double each = 1;
@@ -44,8 +42,7 @@ static double count_ops(const struct model_part *part, size_t count)
     return sum;
 }
 
-static bool is_short(const struct model *model)
-{
+static bool is_short(const struct model *model) {
     double ops = 0;
     for (size_t i = 0; i < model->families; i++) {
         const struct model_family *family = &model->family[i];
@@ -54,8 +51,7 @@ static bool is_short(const struct model *model)
     return ops <= MOST_OPS;
 }
 
-static int look(const struct model_step *step, void *context)
-{
+static int look(const struct model_step *step, void *context) {
     const struct model *model = context;
     const struct op_kind *kind = step->kind;
     char name[8192];
@@ -66,8 +62,7 @@ static int look(const struct model_step *step, void *context)
     return 0;
 }
 
-static void expand(const struct model *model)
-{
+static void expand(const struct model *model) {
     for (uint32_t p = 0; p < model->programs; p++) {
         uint32_t threads = model_threads(model, p);
         for (uint32_t rank = 0; rank < model->program[p].np && rank < 8; rank++) {
@@ -78,8 +73,7 @@ static void expand(const struct model *model)
     }
 }
 
-static char *written(const struct model *model, size_t *len)
-{
+static char *written(const struct model *model, size_t *len) {
     char *text;
     FILE *out = open_memstream(&text, len);
     if (!out || model_write(model, out)) abort();
@@ -87,8 +81,7 @@ static char *written(const struct model *model, size_t *len)
     return text;
 }
 
-static bool are_equal(const struct model *a, const struct model *b)
-{
+static bool are_equal(const struct model *a, const struct model *b) {
     struct diff diff;
     if (diff_make(&diff, a, b)) abort();
     bool equal = diff.equal;
@@ -97,8 +90,7 @@ static bool are_equal(const struct model *a, const struct model *b)
 }
 
 // The model as it comes back through the writer.
-static struct model written_and_read(const struct model *model)
-{
+static struct model written_and_read(const struct model *model) {
     struct model again;
     struct json_in_error error;
     size_t once_len, twice_len;
@@ -111,8 +103,7 @@ static struct model written_and_read(const struct model *model)
     return again;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     static struct model before; // the last one: something to compare with
     struct model model;
     struct json_in_error error;

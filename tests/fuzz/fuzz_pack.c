@@ -14,14 +14,10 @@ enum { FOLDED_HEADER_BYTES = 512, MAX_CHUNKS = 64 };
 
 _Static_assert(sizeof(struct spill_header) <= FOLDED_HEADER_BYTES, "a folded header is whole");
 
-static size_t rounded(size_t bytes)
-{
-    return (bytes + SPILL_ALIGN - 1) / SPILL_ALIGN * SPILL_ALIGN;
-}
+static size_t rounded(size_t bytes) { return (bytes + SPILL_ALIGN - 1) / SPILL_ALIGN * SPILL_ALIGN; }
 
 // Appends one chunk; returns how much of the input it took. Lengths are made to fit: damaged ones are fuzz_spill's.
-static size_t unfold_chunk(uint8_t *at, size_t *bytes, const uint8_t *data, size_t len)
-{
+static size_t unfold_chunk(uint8_t *at, size_t *bytes, const uint8_t *data, size_t len) {
     struct spill_chunk chunk;
     memcpy(&chunk, data, sizeof chunk);
     size_t rest = len - SPILL_CHUNK_HEADER_BYTES;
@@ -34,8 +30,7 @@ static size_t unfold_chunk(uint8_t *at, size_t *bytes, const uint8_t *data, size
     return SPILL_CHUNK_HEADER_BYTES + chunk.used;
 }
 
-static uint8_t *unfold(const uint8_t *data, size_t len, size_t *bytes)
-{
+static uint8_t *unfold(const uint8_t *data, size_t len, size_t *bytes) {
     uint8_t *image = calloc(1, SPILL_HEADER_BYTES + len + (size_t)MAX_CHUNKS * SPILL_ALIGN);
     struct spill_header *header = (struct spill_header *)image;
     if (!image) return NULL;
@@ -58,22 +53,19 @@ static uint8_t *unfold(const uint8_t *data, size_t len, size_t *bytes)
 }
 
 // Stands in for libc's: nothing has to be on a disk.
-int fdatasync(int fd)
-{
+int fdatasync(int fd) {
     (void)fd;
     return 0;
 }
 
-static bool save(const char *path, const uint8_t *image, size_t bytes)
-{
+static bool save(const char *path, const uint8_t *image, size_t bytes) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     bool saved = fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes;
     if (fd >= 0) close(fd);
     return saved;
 }
 
-static void pack_and_read(const uint8_t *image, size_t bytes)
-{
+static void pack_and_read(const uint8_t *image, size_t bytes) {
     static char directory[] = "/tmp/ioseer-fuzz-XXXXXX";
     struct pack_result result;
     char spill[64], name[64];
@@ -91,8 +83,7 @@ static void pack_and_read(const uint8_t *image, size_t bytes)
     memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     size_t bytes;
     if (len < FOLDED_HEADER_BYTES) return 0;
     uint8_t *image = unfold(data, len, &bytes);

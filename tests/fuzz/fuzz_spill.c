@@ -3,8 +3,7 @@
 #include "fuzz.h"
 #include "pack/spill_read.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct spill spill;
     struct bytes payload = {0};
     int fd = fuzz_file(data, len);

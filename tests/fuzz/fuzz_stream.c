@@ -4,8 +4,7 @@
 #include "fmt/stream.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len) {
     struct stream_start start = {.stream = 1, .tid = 2};
     if (len < sizeof start.base) return 0;
     memcpy(&start.base, data, sizeof start.base);

@@ -34,18 +34,13 @@ struct run {
     char *data;
 };
 
-static long long number(struct run *run, size_t *at)
-{
-    return atoll(run->word[(*at)++]);
-}
+static long long number(struct run *run, size_t *at) { return atoll(run->word[(*at)++]); }
 
-static bool is_word(const struct run *run, size_t at, const char *text)
-{
+static bool is_word(const struct run *run, size_t at, const char *text) {
     return at < run->words && strcmp(run->word[at], text) == 0;
 }
 
-static void read_plan(struct run *run, const char *path)
-{
+static void read_plan(struct run *run, const char *path) {
     FILE *in = fopen(path, "r");
     must(in != NULL, path);
     run->word = example_memory(WORDS * sizeof *run->word);
@@ -53,8 +48,7 @@ static void read_plan(struct run *run, const char *path)
     fclose(in);
 }
 
-static void open_file(struct run *run, bool own, const char *name, long long bytes)
-{
+static void open_file(struct run *run, bool own, const char *name, long long bytes) {
     char *path = example_path(&run->example, name, own ? run->example.rank : -1);
     MPI_Comm comm = own ? MPI_COMM_SELF : MPI_COMM_WORLD;
     MUST(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &run->file[run->files]));
@@ -66,8 +60,7 @@ static void open_file(struct run *run, bool own, const char *name, long long byt
     free(path);
 }
 
-static void transfer(struct run *run, bool writes, size_t at)
-{
+static void transfer(struct run *run, bool writes, size_t at) {
     long long file = number(run, &at), size = number(run, &at), offset = number(run, &at);
     offset += run->example.rank * number(run, &at);
     long long width = number(run, &at);
@@ -87,8 +80,7 @@ static void transfer(struct run *run, bool writes, size_t at)
     }
 }
 
-static size_t end_of_loop(const struct run *run, size_t at)
-{
+static size_t end_of_loop(const struct run *run, size_t at) {
     for (unsigned open = 1; at < run->words; at++) {
         open += is_word(run, at, "loop");
         open -= is_word(run, at, "end");
@@ -99,8 +91,7 @@ static size_t end_of_loop(const struct run *run, size_t at)
 
 static void execute(struct run *run, size_t at, size_t end);
 
-static size_t repeat(struct run *run, size_t at)
-{
+static size_t repeat(struct run *run, size_t at) {
     long long count = number(run, &at);
     size_t end = end_of_loop(run, at);
     must(run->depth < DEPTH, "loops in loops");
@@ -109,21 +100,18 @@ static size_t repeat(struct run *run, size_t at)
     return end + 1;
 }
 
-static void communicate(const struct run *run)
-{
+static void communicate(const struct run *run) {
     long long mine = run->example.rank, sum;
     MUST(MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
 }
 
-static void choose_ranks(struct run *run, size_t at)
-{
+static void choose_ranks(struct run *run, size_t at) {
     long long first = number(run, &at), last = number(run, &at), each = number(run, &at), rank = run->example.rank;
     run->takes_part = rank >= first && rank < last && (rank - first) % each == 0;
 }
 
 // Numbers that belong to a word are passed over: no word begins like one.
-static void execute(struct run *run, size_t at, size_t end)
-{
+static void execute(struct run *run, size_t at, size_t end) {
     while (at < end) {
         size_t next = at + 1;
         if (is_word(run, at, "loop")) next = repeat(run, at + 1);
@@ -139,8 +127,7 @@ static void execute(struct run *run, size_t at, size_t end)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.takes_part = true};
     const char *plan = "plan";
     const struct example_option options[] = {{"plan", OPTION_WORD, &plan, "file that says what to do", NULL}, {0}};

@@ -19,8 +19,7 @@ struct run {
     bool at_work; // the others go on writing
 };
 
-static void write_once(struct run *run, int number)
-{
+static void write_once(struct run *run, int number) {
     char data[BYTES];
     MPI_Offset at = ((MPI_Offset)number * run->example.ranks + run->example.rank) * BYTES;
     memset(data, 'a' + run->example.rank, sizeof data);
@@ -29,8 +28,7 @@ static void write_once(struct run *run, int number)
 }
 
 // Nobody sends: this lasts until the job is ended.
-static void wait_for_ever(struct run *run, int number)
-{
+static void wait_for_ever(struct run *run, int number) {
     int never;
     while (run->at_work) {
         write_once(run, number++);
@@ -39,8 +37,7 @@ static void wait_for_ever(struct run *run, int number)
     MUST(MPI_Recv(&never, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
 }
 
-static void end(const char *how)
-{
+static void end(const char *how) {
     if (strcmp(how, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, STATUS);
     if (strcmp(how, "kill") == 0) raise(SIGKILL);
     if (strcmp(how, "crash") == 0) raise(SIGSEGV);
@@ -49,8 +46,7 @@ static void end(const char *how)
     if (strcmp(how, "_exit") == 0) _exit(STATUS);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const char *const ways[] = {"abort", "kill", "crash", "exit", "exit-0", "_exit", "deadlock", NULL};
     struct run run = {.how = "abort"};
     const struct example_option options[] = {{"how", OPTION_WORD, &run.how, "how the last rank ends", ways},

@@ -27,41 +27,33 @@ struct run {
     bool shared_writes;        // the shared pointer is not used for reading, which one of Open MPI's ways cannot do
 };
 
-static int value(const struct run *run, int i)
-{
-    return run->form * 10000 + run->rank * 100 + i;
-}
+static int value(const struct run *run, int i) { return run->form * 10000 + run->rank * 100 + i; }
 
-static MPI_Offset next(struct run *run)
-{
+static MPI_Offset next(struct run *run) {
     run->form++;
     for (int i = 0; i < COUNT; i++) run->data[i] = value(run, i);
     return (MPI_Offset)(run->form - 1) * COUNT;
 }
 
-static MPI_Offset next_in(struct run *run)
-{
+static MPI_Offset next_in(struct run *run) {
     MPI_Offset position = next(run);
     for (int i = 0; i < COUNT; i++) run->data[i] = -1;
     return position;
 }
 
-static void check(struct run *run)
-{
+static void check(struct run *run) {
     for (int i = 0; i < COUNT; i++) {
         if (run->data[i] != value(run, i)) run->example.wrong = true;
     }
 }
 
-static void complete(MPI_Request *request)
-{
+static void complete(MPI_Request *request) {
     MPI_Status status;
     MUST(MPI_Wait(request, &status));
     must_move(&status, MPI_INT, COUNT, "wait");
 }
 
-static void complete_one_of_two(MPI_Request *request)
-{
+static void complete_one_of_two(MPI_Request *request) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, *request};
     MPI_Status status;
     int index;
@@ -69,16 +61,14 @@ static void complete_one_of_two(MPI_Request *request)
     must(index == 1, "waitany");
 }
 
-static void complete_all(MPI_Request *request)
-{
+static void complete_all(MPI_Request *request) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, *request};
     MPI_Status statuses[2];
     MUST(MPI_Waitall(2, requests, statuses));
     must_move(&statuses[1], MPI_INT, COUNT, "waitall");
 }
 
-static void complete_some(MPI_Request *request)
-{
+static void complete_some(MPI_Request *request) {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, *request};
     MPI_Status statuses[2];
     int count, indices[2];
@@ -86,8 +76,7 @@ static void complete_some(MPI_Request *request)
     must(count == 1 && indices[0] == 1, "waitsome");
 }
 
-static void write_explicit(struct run *run)
-{
+static void write_explicit(struct run *run) {
     MPI_Request request;
     MPI_Offset at = next(run);
     MUST(CALL(write_at)(run->file, at, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -106,8 +95,7 @@ static void write_explicit(struct run *run)
     MUST(MPI_File_write_at_all_end(run->file, run->data, MPI_STATUS_IGNORE));
 }
 
-static void write_individual(struct run *run)
-{
+static void write_individual(struct run *run) {
     MPI_Request request;
     MUST(MPI_File_seek(run->file, next(run), MPI_SEEK_SET));
     MUST(CALL(write)(run->file, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -126,8 +114,7 @@ static void write_individual(struct run *run)
     MUST(MPI_File_write_all_end(run->file, run->data, MPI_STATUS_IGNORE));
 }
 
-static void write_shared(struct run *run)
-{
+static void write_shared(struct run *run) {
     MPI_Request request;
     next(run);
     MUST(CALL(write_shared)(run->file, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -143,8 +130,7 @@ static void write_shared(struct run *run)
     MUST(MPI_File_write_ordered_end(run->file, run->data, MPI_STATUS_IGNORE));
 }
 
-static void read_explicit(struct run *run)
-{
+static void read_explicit(struct run *run) {
     MPI_Request request;
     MPI_Offset at = next_in(run);
     MUST(CALL(read_at)(run->file, at, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -168,8 +154,7 @@ static void read_explicit(struct run *run)
     check(run);
 }
 
-static void read_individual(struct run *run)
-{
+static void read_individual(struct run *run) {
     MPI_Request request;
     MUST(MPI_File_seek(run->file, next_in(run), MPI_SEEK_SET));
     MUST(CALL(read)(run->file, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -193,8 +178,7 @@ static void read_individual(struct run *run)
     check(run);
 }
 
-static void read_shared(struct run *run)
-{
+static void read_shared(struct run *run) {
     MPI_Request request;
     next_in(run);
     MUST(CALL(read_shared)(run->file, run->data, COUNT, MPI_INT, MPI_STATUS_IGNORE));
@@ -214,16 +198,14 @@ static void read_shared(struct run *run)
     check(run);
 }
 
-static void open_file(struct run *run, const char *name)
-{
+static void open_file(struct run *run, const char *name) {
     char *path = example_path(&run->example, name, -1);
     MUST(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &run->file));
     run->form = 0;
     free(path);
 }
 
-static void use_view(struct run *run)
-{
+static void use_view(struct run *run) {
     int all = BLOCK * run->example.ranks, part = BLOCK, start = BLOCK * run->example.rank;
     MPI_Datatype type;
     MUST(MPI_Type_create_subarray(1, &all, &part, &start, MPI_ORDER_C, MPI_INT, &type));
@@ -232,8 +214,7 @@ static void use_view(struct run *run)
     MUST(MPI_Type_free(&type));
 }
 
-static void use_view_file(struct run *run)
-{
+static void use_view_file(struct run *run) {
     run->rank = run->example.rank;
     open_file(run, "forms");
     MUST(MPI_File_set_size(run->file, 4000));
@@ -251,8 +232,7 @@ static void use_view_file(struct run *run)
     MUST(MPI_File_close(&run->file));
 }
 
-static void use_shared_file(struct run *run)
-{
+static void use_shared_file(struct run *run) {
     run->rank = 0;
     open_file(run, "shared");
     write_shared(run);
@@ -266,8 +246,7 @@ static void use_shared_file(struct run *run)
     MUST(MPI_File_close(&run->file));
 }
 
-static void delete_file(struct run *run)
-{
+static void delete_file(struct run *run) {
     char *path = example_path(&run->example, "deleted", -1);
     open_file(run, "deleted");
     MUST(MPI_File_close(&run->file));
@@ -275,8 +254,7 @@ static void delete_file(struct run *run)
     free(path);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {0};
     const struct example_option options[] = {
         {"blocking-collectives", OPTION_FLAG, &run.blocking_collectives, "without nonblocking ones", NULL},

@@ -26,8 +26,7 @@ struct worker {
     bool wrong;
 };
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     struct worker *worker = argument;
     int writes = WRITES + worker->run->example.rank;
     char data[BYTES];
@@ -46,8 +45,7 @@ static void *work(void *argument)
 }
 
 // "NAME.RANK.dat", or of several threads "NAME-THREAD.RANK.dat".
-static struct worker make_worker(struct run *run, int thread)
-{
+static struct worker make_worker(struct run *run, int thread) {
     struct worker worker = {.run = run};
     char name[256];
     snprintf(name, sizeof name, run->threads > 1 ? "%s-%d" : "%s", run->name, thread);
@@ -56,8 +54,7 @@ static struct worker make_worker(struct run *run, int thread)
     return worker;
 }
 
-static void work_in_threads(struct run *run)
-{
+static void work_in_threads(struct run *run) {
     pthread_t thread[THREADS_MAX];
     struct worker worker[THREADS_MAX];
     for (int i = 0; i < run->threads; i++) worker[i] = make_worker(run, i);
@@ -72,8 +69,7 @@ static void work_in_threads(struct run *run)
 }
 
 // The child's own file is NAME.RANK.txt.
-static void run_child(const struct run *run)
-{
+static void run_child(const struct run *run) {
     char command[4096];
     int status;
     snprintf(command, sizeof command, "echo child >'%s/%s.%d.txt'", run->example.directory, run->name,
@@ -86,8 +82,7 @@ static void run_child(const struct run *run)
     must(child > 0 && waitpid(child, &status, 0) == child && status == 0, "child");
 }
 
-static void spawn(struct run *run, char *program)
-{
+static void spawn(struct run *run, char *program) {
     char *arguments[] = {"--directory", (char *)run->example.directory, "--name", "spawned", NULL};
     MPI_Comm children;
     MUST(MPI_Comm_spawn(program, arguments, (int)run->spawn, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
@@ -95,15 +90,13 @@ static void spawn(struct run *run, char *program)
     MUST(MPI_Comm_disconnect(&children));
 }
 
-static void leave_parent(void)
-{
+static void leave_parent(void) {
     MPI_Comm parent;
     MUST(MPI_Comm_get_parent(&parent));
     if (parent != MPI_COMM_NULL) MUST(MPI_Comm_disconnect(&parent));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct run run = {.name = "jobs", .threads = 1};
     const struct example_option options[] = {
         {"name", OPTION_WORD, &run.name, "of the files", NULL},

@@ -11,8 +11,7 @@ enum { WRITES = 10, BYTES = 100 };
 
 static void *library;
 
-static void *find(const char *name)
-{
+static void *find(const char *name) {
     void *found = dlsym(library, name);
     if (!found) fprintf(stderr, "late: %s\n", dlerror());
     if (!found) exit(1);
@@ -29,8 +28,7 @@ static void *find(const char *name)
 #define HANDLE(type, name, variable) (name)
 #endif
 
-static int work(const char *directory)
-{
+static int work(const char *directory) {
     MPI_Comm world = HANDLE(MPI_Comm, MPI_COMM_WORLD, ompi_mpi_comm_world);
     MPI_Comm self = HANDLE(MPI_Comm, MPI_COMM_SELF, ompi_mpi_comm_self);
     MPI_Info none = HANDLE(MPI_Info, MPI_INFO_NULL, ompi_mpi_info_null);
@@ -54,8 +52,7 @@ static int work(const char *directory)
     return wrong || strcmp(data, "late") != 0;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 4) return 2;
     int flags = RTLD_LAZY;
     if (strstr(argv[1], "global")) flags |= RTLD_GLOBAL;

@@ -17,38 +17,31 @@ struct view {
     MPI_Datatype element;
 };
 
-static unsigned char value(size_t place)
-{
-    return (unsigned char)(place % 251 + 1);
-}
+static unsigned char value(size_t place) { return (unsigned char)(place % 251 + 1); }
 
 // --- the types
 
-static MPI_Datatype make_plain(int rank)
-{
+static MPI_Datatype make_plain(int rank) {
     MPI_Datatype type;
     (void)rank;
     MUST(MPI_Type_dup(MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_contiguous(int rank)
-{
+static MPI_Datatype make_contiguous(int rank) {
     MPI_Datatype type;
     MUST(MPI_Type_contiguous(6 + rank, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_block(int rank)
-{
+static MPI_Datatype make_block(int rank) {
     int all[] = {4, 6, 8}, part[] = {2, 3, 4}, start[] = {1, 2, 4 - 2 * rank};
     MPI_Datatype type;
     MUST(MPI_Type_create_subarray(3, all, part, start, MPI_ORDER_C, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_fortran_block(int rank)
-{
+static MPI_Datatype make_fortran_block(int rank) {
     int all[] = {4, 6, 8}, part[] = {2, 6, 4}, start[] = {rank, 0, 3};
     MPI_Datatype type;
     MUST(MPI_Type_create_subarray(3, all, part, start, MPI_ORDER_FORTRAN, MPI_INT, &type));
@@ -56,8 +49,7 @@ static MPI_Datatype make_fortran_block(int rank)
 }
 
 // Rows of blocks, several of them: what BT-IO calls a nested strided view.
-static MPI_Datatype make_nested(int rank)
-{
+static MPI_Datatype make_nested(int rank) {
     MPI_Datatype row, type;
     MUST(MPI_Type_vector(4, 2, 8, MPI_INT, &row));
     MUST(MPI_Type_create_hvector(3, 1, 512 + 4 * rank, row, &type));
@@ -65,8 +57,7 @@ static MPI_Datatype make_nested(int rank)
     return type;
 }
 
-static MPI_Datatype make_darray(int rank)
-{
+static MPI_Datatype make_darray(int rank) {
     int sizes[] = {10, 7, 6}, grid[] = {2, 1, 1};
     int how[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_NONE};
     int arguments[] = {3, MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
@@ -75,8 +66,7 @@ static MPI_Datatype make_darray(int rank)
     return type;
 }
 
-static MPI_Datatype make_fortran_darray(int rank)
-{
+static MPI_Datatype make_fortran_darray(int rank) {
     int sizes[] = {9, 8}, grid[] = {1, 2}, how[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK};
     int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, 5};
     MPI_Datatype type;
@@ -84,16 +74,14 @@ static MPI_Datatype make_fortran_darray(int rank)
     return type;
 }
 
-static MPI_Datatype make_indexed(int rank)
-{
+static MPI_Datatype make_indexed(int rank) {
     int lengths[] = {2, 0, 3, 1, 4}, places[] = {1, 5, 5, 8 + rank, 20};
     MPI_Datatype type;
     MUST(MPI_Type_indexed(5, lengths, places, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_hindexed(int rank)
-{
+static MPI_Datatype make_hindexed(int rank) {
     int lengths[] = {1, 2};
     MPI_Aint places[] = {4, 64 + 8 * rank};
     MPI_Datatype pair, type;
@@ -103,24 +91,21 @@ static MPI_Datatype make_hindexed(int rank)
     return type;
 }
 
-static MPI_Datatype make_indexed_block(int rank)
-{
+static MPI_Datatype make_indexed_block(int rank) {
     int places[] = {0, 4, 9, 11 + rank};
     MPI_Datatype type;
     MUST(MPI_Type_create_indexed_block(4, 2, places, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_hindexed_block(int rank)
-{
+static MPI_Datatype make_hindexed_block(int rank) {
     MPI_Aint places[] = {0, 40, 88 + 4 * rank};
     MPI_Datatype type;
     MUST(MPI_Type_create_hindexed_block(3, 3, places, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_struct(int rank)
-{
+static MPI_Datatype make_struct(int rank) {
     int lengths[] = {2, 1, 3};
     MPI_Aint places[] = {0, 16, 120};
     MPI_Datatype strided, type;
@@ -131,8 +116,7 @@ static MPI_Datatype make_struct(int rank)
     return type;
 }
 
-static MPI_Datatype make_resized(int rank)
-{
+static MPI_Datatype make_resized(int rank) {
     MPI_Datatype strided, type;
     MUST(MPI_Type_vector(2, 2, 3, MPI_INT, &strided));
     MUST(MPI_Type_create_resized(strided, 0, 48 + 16 * rank, &type));
@@ -140,8 +124,7 @@ static MPI_Datatype make_resized(int rank)
     return type;
 }
 
-static MPI_Datatype make_regular(int rank)
-{
+static MPI_Datatype make_regular(int rank) {
     int places[REGULAR];
     MPI_Datatype type;
     for (int i = 0; i < REGULAR; i++) places[i] = i * (3 + rank);
@@ -149,8 +132,7 @@ static MPI_Datatype make_regular(int rank)
     return type;
 }
 
-static MPI_Datatype make_irregular(int rank)
-{
+static MPI_Datatype make_irregular(int rank) {
     int *lengths = example_memory(IRREGULAR * sizeof *lengths), *places = example_memory(IRREGULAR * sizeof *places);
     MPI_Datatype type;
     for (int i = 0, place = 0; i < IRREGULAR; i++) {
@@ -164,16 +146,14 @@ static MPI_Datatype make_irregular(int rank)
     return type;
 }
 
-static MPI_Datatype make_pairs(int rank)
-{
+static MPI_Datatype make_pairs(int rank) {
     MPI_Datatype type;
     MUST(MPI_Type_vector(3, 1, 2 + rank, MPI_SHORT_INT, &type));
     return type;
 }
 
 #if MPI_VERSION >= 4
-static MPI_Datatype make_large_nested(int rank)
-{
+static MPI_Datatype make_large_nested(int rank) {
     MPI_Datatype row, type;
     MUST(MPI_Type_vector_c(4, 2, 8, MPI_INT, &row));
     MUST(MPI_Type_create_hvector_c(3, 1, 512 + 4 * rank, row, &type));
@@ -181,16 +161,14 @@ static MPI_Datatype make_large_nested(int rank)
     return type;
 }
 
-static MPI_Datatype make_large_block(int rank)
-{
+static MPI_Datatype make_large_block(int rank) {
     MPI_Count all[] = {4, 6, 8}, part[] = {2, 3, 4}, start[] = {1, 2, 4 - 2 * rank};
     MPI_Datatype type;
     MUST(MPI_Type_create_subarray_c(3, all, part, start, MPI_ORDER_C, MPI_INT, &type));
     return type;
 }
 
-static MPI_Datatype make_large_darray(int rank)
-{
+static MPI_Datatype make_large_darray(int rank) {
     MPI_Count sizes[] = {9, 8};
     int grid[] = {1, 2}, how[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK};
     int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, 5};
@@ -199,8 +177,7 @@ static MPI_Datatype make_large_darray(int rank)
     return type;
 }
 
-static MPI_Datatype make_large_struct(int rank)
-{
+static MPI_Datatype make_large_struct(int rank) {
     MPI_Count lengths[] = {2, 1, 3}, places[] = {0, 16, 120}, where[] = {0, 3};
     MPI_Datatype strided, listed, type;
     MUST(MPI_Type_vector_c(3, 1, 4 + rank, MPI_INT, &strided));
@@ -235,8 +212,7 @@ static const struct view view_of_pairs = {"pairs", make_pairs, MPI_SHORT_INT};
 
 // --- using them
 
-static MPI_File open_own(const struct example *self, const char *name, MPI_Info info)
-{
+static MPI_File open_own(const struct example *self, const char *name, MPI_Info info) {
     MPI_File file;
     char *path = example_path(self, name, self->rank);
     MUST(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file));
@@ -244,8 +220,7 @@ static MPI_File open_own(const struct example *self, const char *name, MPI_Info 
     return file;
 }
 
-static void note_places(const struct example *self, const struct view *view, MPI_File file, int elements)
-{
+static void note_places(const struct example *self, const struct view *view, MPI_File file, int elements) {
     char name[64];
     snprintf(name, sizeof name, "%s.%d.txt", view->name, self->rank);
     FILE *out = fopen(name, "w");
@@ -258,8 +233,7 @@ static void note_places(const struct example *self, const struct view *view, MPI
     must(fclose(out) == 0, "fclose");
 }
 
-static void use(const struct example *self, const struct view *view)
-{
+static void use(const struct example *self, const struct view *view) {
     MPI_Datatype type = view->make(self->rank);
     int size, element_size;
     MUST(MPI_Type_commit(&type));
@@ -279,8 +253,7 @@ static void use(const struct example *self, const struct view *view)
 }
 
 // Every third number of an array, in all the ways of writing; then types one after the other that may have one handle.
-static void use_memory_types(const struct example *self)
-{
+static void use_memory_types(const struct example *self) {
     int data[64];
     MPI_Datatype type;
     MPI_Request request;
@@ -311,8 +284,7 @@ static void use_memory_types(const struct example *self)
 
 #if MPI_VERSION >= 4
 // Types made with large counts. MPICH 4.0 refuses to look into them where it must: nothing is written.
-static void use_large_types(const struct example *self)
-{
+static void use_large_types(const struct example *self) {
     MPI_Datatype (*const make[])(int) = {make_large_nested, make_large_block, make_large_darray, make_large_struct};
     int data[4] = {0};
     MPI_File file = open_own(self, "large", MPI_INFO_NULL);
@@ -326,8 +298,7 @@ static void use_large_types(const struct example *self)
 }
 #endif
 
-static void use_hints(const struct example *self)
-{
+static void use_hints(const struct example *self) {
     MPI_Info info;
     MPI_File file;
     MUST(MPI_Info_create(&info));
@@ -348,8 +319,7 @@ static void use_hints(const struct example *self)
 }
 
 // No type and a wrong file view are errors that the program gets to see.
-static void use_mistakes(const struct example *self)
-{
+static void use_mistakes(const struct example *self) {
     int data[4] = {0};
     MPI_File file = open_own(self, "mistakes", MPI_INFO_NULL);
     must(MPI_File_write_at(file, 0, data, 1, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE) != MPI_SUCCESS, "no error");
@@ -357,8 +327,7 @@ static void use_mistakes(const struct example *self)
     MUST(MPI_File_close(&file));
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct example self = {0};
     bool pairs = false;
     const struct example_option options[] = {

@@ -11,37 +11,31 @@ static char buffer[BYTES];
 
 #define PATTERN(name) __attribute__((noinline)) static void call_##name(int count)
 
-PATTERN(barrier)
-{
+PATTERN(barrier) {
     for (int i = 0; i < count; i++) MPI_Barrier(MPI_COMM_SELF);
 }
 
-PATTERN(bcast)
-{
+PATTERN(bcast) {
     for (int i = 0; i < count; i++) MPI_Bcast(&(int){i}, 1, MPI_INT, 0, MPI_COMM_SELF);
 }
 
-PATTERN(allreduce)
-{
+PATTERN(allreduce) {
     double sum;
     for (int i = 0; i < count; i++) MPI_Allreduce(&(double){i}, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
 }
 
-PATTERN(send)
-{
+PATTERN(send) {
     for (int i = 0; i < count; i++) MPI_Send(&i, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF);
 }
 
-PATTERN(recv)
-{
+PATTERN(recv) {
     int got;
     for (int i = 0; i < count; i++) {
         MPI_Recv(&got, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
     }
 }
 
-PATTERN(isend_wait)
-{
+PATTERN(isend_wait) {
     MPI_Request request;
     for (int i = 0; i < count; i++) {
         MPI_Isend(&i, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
@@ -49,8 +43,7 @@ PATTERN(isend_wait)
     }
 }
 
-PATTERN(irecv_waitall)
-{
+PATTERN(irecv_waitall) {
     MPI_Status status;
     MPI_Request request;
     int got;
@@ -61,8 +54,7 @@ PATTERN(irecv_waitall)
 }
 
 // Types take turns, as in programs that send numbers of one kind and sum up those of another.
-PATTERN(two_types)
-{
+PATTERN(two_types) {
     double sum;
     for (int i = 0; i < count; i++) {
         MPI_Bcast(&(int){i}, 1, MPI_INT, 0, MPI_COMM_SELF);
@@ -70,63 +62,54 @@ PATTERN(two_types)
     }
 }
 
-PATTERN(write_at)
-{
+PATTERN(write_at) {
     for (int i = 0; i < count; i++) {
         MPI_File_write_at(file, (MPI_Offset)i * BYTES, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     }
 }
 
-PATTERN(write_strided)
-{
+PATTERN(write_strided) {
     MPI_Status status;
     for (int i = 0; i < count; i++) {
         MPI_File_write_at(file, (MPI_Offset)i * STRIDE_BYTES, buffer, BYTES, MPI_BYTE, &status);
     }
 }
 
-PATTERN(write_backwards)
-{
+PATTERN(write_backwards) {
     for (int i = 0; i < count; i++) {
         MPI_Offset offset = (MPI_Offset)(count - i) * (i % 7 + 1) * BYTES;
         MPI_File_write_at(file, offset, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     }
 }
 
-PATTERN(read_at)
-{
+PATTERN(read_at) {
     MPI_Status status;
     for (int i = 0; i < count; i++) {
         MPI_File_read_at(file, (MPI_Offset)i * BYTES, buffer, BYTES, MPI_BYTE, &status);
     }
 }
 
-PATTERN(write)
-{
+PATTERN(write) {
     for (int i = 0; i < count; i++) MPI_File_write(file, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-PATTERN(read)
-{
+PATTERN(read) {
     MPI_File_seek(file, 0, MPI_SEEK_SET);
     for (int i = 0; i < count; i++) MPI_File_read(file, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-PATTERN(write_at_all)
-{
+PATTERN(write_at_all) {
     for (int i = 0; i < count; i++) {
         MPI_File_write_at_all(file, (MPI_Offset)i * BYTES, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     }
 }
 
-PATTERN(read_all)
-{
+PATTERN(read_all) {
     MPI_File_seek(file, 0, MPI_SEEK_SET);
     for (int i = 0; i < count; i++) MPI_File_read_all(file, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-PATTERN(barrier_write)
-{
+PATTERN(barrier_write) {
     for (int i = 0; i < count; i++) {
         MPI_Barrier(MPI_COMM_SELF);
         MPI_File_write_at(file, (MPI_Offset)i * BYTES, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
@@ -134,16 +117,14 @@ PATTERN(barrier_write)
 }
 
 // Through a view that begins further on.
-PATTERN(view_write)
-{
+PATTERN(view_write) {
     MPI_File_set_view(file, STRIDE_BYTES, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
     for (int i = 0; i < count; i++) {
         MPI_File_write_at(file, (MPI_Offset)i * BYTES, buffer, BYTES, MPI_BYTE, MPI_STATUS_IGNORE);
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int count = argc == 3 ? atoi(argv[1]) : 0;
     if (count <= 0) {
         fputs("usage: mpi-calls COUNT FILE\n", stderr);

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int end(struct aiocb *block)
-{
+static int end(struct aiocb *block) {
     const struct aiocb *const list[] = {block};
     while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
     return aio_return(block) == (ssize_t)block->aio_nbytes ? 0 : -1;
 }
 
-static int run(int fd, long depth, long count, size_t bytes, int (*begin)(struct aiocb *))
-{
+static int run(int fd, long depth, long count, size_t bytes, int (*begin)(struct aiocb *)) {
     struct aiocb *block = calloc((size_t)depth, sizeof *block);
     char *data = calloc((size_t)depth, bytes);
     int status = block && data ? 0 : -1;
@@ -34,8 +32,7 @@ static int run(int fd, long depth, long count, size_t bytes, int (*begin)(struct
     return status;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc != 5) return 2;
     long depth = atol(argv[2]), count = atol(argv[3]);
     size_t bytes = (size_t)atol(argv[4]);

@@ -9,8 +9,7 @@ enum { BYTES = 1 << 16, ROUNDS = 40, MOST_RANKS = 16 };
 
 static char own[BYTES], all[BYTES * MOST_RANKS];
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, size, fd = -1;
     char name[4096];
     MPI_Init(&argc, &argv);

@@ -7,8 +7,7 @@
 
 #include "base/glob.h"
 
-static void matches(void **state)
-{
+static void matches(void **state) {
     (void)state;
     assert_true(glob_match("", ""));
     assert_true(glob_match("*", ""));
@@ -24,8 +23,7 @@ static void matches(void **state)
     assert_true(glob_match("\\", "\\"));
 }
 
-static void does_not_match(void **state)
-{
+static void does_not_match(void **state) {
     (void)state;
     assert_false(glob_match("", "a"));
     assert_false(glob_match("a", ""));
@@ -38,8 +36,7 @@ static void does_not_match(void **state)
     assert_false(glob_match("*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(matches), cmocka_unit_test(does_not_match)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,7 @@ static struct json_in in;
 static struct json_in_error error;
 
 // From memory of its own without a byte to spare, so that the sanitizers see a step outside.
-static int parse_bytes(const char *text, size_t len)
-{
+static int parse_bytes(const char *text, size_t len) {
     char *copy = malloc(len ? len : 1);
     memcpy(copy, text, len);
     int code = json_in_parse(&in, copy, len, &error);
@@ -28,14 +27,12 @@ static int parse_bytes(const char *text, size_t len)
     return code;
 }
 
-static void parse(const char *text)
-{
+static void parse(const char *text) {
     assert_int_equal(parse_bytes(text, strlen(text)), 0);
     assert_non_null(in.root);
 }
 
-static void refuse(const char *text, int code, unsigned line, unsigned column)
-{
+static void refuse(const char *text, int code, unsigned line, unsigned column) {
     assert_int_equal(parse_bytes(text, strlen(text)), code);
     assert_null(in.root);
     assert_null(in.arena.block);
@@ -44,8 +41,7 @@ static void refuse(const char *text, int code, unsigned line, unsigned column)
     assert_int_equal(error.column, column);
 }
 
-static void nesting(void **state)
-{
+static void nesting(void **state) {
     (void)state;
     parse(" {\"a\": [1, null, true, false, []],\r\n\t\"b\":{}, \"\" : {\"c\":[[2]]}} ");
     assert_int_equal(json_in_type(in.root), JSON_OBJECT);
@@ -79,8 +75,7 @@ static void nesting(void **state)
     json_in_free(&in);
 }
 
-static void expect_double(const char *text, double value)
-{
+static void expect_double(const char *text, double value) {
     double got;
     parse(text);
     assert_int_equal(json_in_type(in.root), JSON_DOUBLE);
@@ -89,8 +84,7 @@ static void expect_double(const char *text, double value)
     json_in_free(&in);
 }
 
-static void numbers(void **state)
-{
+static void numbers(void **state) {
     (void)state;
     parse("[0, -1, -9223372036854775808, 9223372036854775807, 9223372036854775808, 18446744073709551615]");
     static const int64_t integers[] = {0, -1, INT64_MIN, INT64_MAX};
@@ -125,8 +119,7 @@ static void numbers(void **state)
     expect_double("1e-999", 0);
 }
 
-static void bad_numbers(void **state)
-{
+static void bad_numbers(void **state) {
     (void)state;
     refuse("01", ERR_FORMAT, 1, 3);
     refuse("-", ERR_TRUNCATED, 1, 2);
@@ -146,8 +139,7 @@ static void bad_numbers(void **state)
     assert_int_equal(parse_bytes(digits, sizeof digits), ERR_LIMIT);
 }
 
-static void string_is(const char *text, const char *bytes)
-{
+static void string_is(const char *text, const char *bytes) {
     const char *got;
     size_t len;
     parse(text);
@@ -157,8 +149,7 @@ static void string_is(const char *text, const char *bytes)
     json_in_free(&in);
 }
 
-static void strings(void **state)
-{
+static void strings(void **state) {
     (void)state;
     string_is("\"\"", "");
     string_is("\"plain\"", "plain");
@@ -170,8 +161,7 @@ static void strings(void **state)
     string_is("\"caf\xc3\xa9 \xff\xc3 \x7f\"", "caf\xc3\xa9 \xff\xc3 \x7f");
 }
 
-static void bad_strings(void **state)
-{
+static void bad_strings(void **state) {
     (void)state;
     refuse("\"abc", ERR_TRUNCATED, 1, 1);
     refuse("\"abc\\", ERR_TRUNCATED, 1, 1);
@@ -190,8 +180,7 @@ static void bad_strings(void **state)
     assert_int_equal(parse_bytes("\"a\\\0\"", 5), ERR_FORMAT);
 }
 
-static void bad_structure(void **state)
-{
+static void bad_structure(void **state) {
     (void)state;
     refuse("", ERR_TRUNCATED, 1, 1);
     refuse(" \n ", ERR_TRUNCATED, 2, 2);
@@ -216,8 +205,7 @@ static void bad_structure(void **state)
     assert_int_equal(parse_bytes("1\0", 2), ERR_FORMAT);
 }
 
-static void keys_are_unique(void **state)
-{
+static void keys_are_unique(void **state) {
     (void)state;
     refuse("{\"a\": 1,\n \"b\": 2,\n \"\\u0061\": 3}", ERR_FORMAT, 3, 0);
     enum { MEMBERS = 100000, LONGEST = 20 };
@@ -236,8 +224,7 @@ static void keys_are_unique(void **state)
     free(text);
 }
 
-static void depth(void **state)
-{
+static void depth(void **state) {
     (void)state;
     enum { TOO_DEEP = 100000 };
     char *text = malloc(TOO_DEEP);
@@ -250,8 +237,7 @@ static void depth(void **state)
     free(text);
 }
 
-static void needs(void **state)
-{
+static void needs(void **state) {
     (void)state;
     parse("{\"n\": -3, \"x\": 2.5,\n \"name\": \"a\", \"list\": [],\n \"yes\": true, \"in\": {}}");
     int64_t integer;
@@ -282,8 +268,7 @@ static void needs(void **state)
     json_in_free(&in);
 }
 
-static void files(void **state)
-{
+static void files(void **state) {
     (void)state;
     assert_int_equal(json_in_read(&in, "/nowhere/at/all", &error), -ENOENT);
     assert_int_equal(error.line, 0);
@@ -301,15 +286,13 @@ static void files(void **state)
 }
 
 // Every byte but zero, in pairs: valid UTF-8, what is not, escapes, control characters.
-static void put_byte_pairs(struct json_out *out)
-{
+static void put_byte_pairs(struct json_out *out) {
     for (unsigned a = 1; a < 256; a++) {
         for (unsigned b = 1; b < 256; b++) json_bytes(out, (char[]){(char)a, (char)b}, 2);
     }
 }
 
-static void expect_byte_pairs(const struct json_value *list)
-{
+static void expect_byte_pairs(const struct json_value *list) {
     assert_int_equal(json_in_length(list), 255 * 255);
     for (unsigned i = 0; i < 255 * 255; i++) {
         const char *text;
@@ -320,8 +303,7 @@ static void expect_byte_pairs(const struct json_value *list)
     }
 }
 
-static void round_trip(void **state)
-{
+static void round_trip(void **state) {
     (void)state;
     static const double reals[] = {0.1, 1.0 / 3, DBL_MAX, DBL_MIN, 4.9406564584124654e-324, -1e300, 3.0};
     enum { REALS = sizeof reals / sizeof *reals };
@@ -363,8 +345,7 @@ static void round_trip(void **state)
     json_in_free(&in);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nesting),         cmocka_unit_test(numbers),     cmocka_unit_test(bad_numbers),
         cmocka_unit_test(strings),         cmocka_unit_test(bad_strings), cmocka_unit_test(bad_structure),

@@ -16,22 +16,19 @@ static char *printed;
 static size_t printed_len;
 static FILE *out;
 
-static void begin(unsigned unfold)
-{
+static void begin(unsigned unfold) {
     out = open_memstream(&printed, &printed_len);
     json = json_out_begin(out, unfold);
 }
 
-static void expect(const char *text)
-{
+static void expect(const char *text) {
     assert_int_equal(json_out_end(json), 0);
     fclose(out);
     assert_string_equal(printed, text);
     free(printed);
 }
 
-static void nesting(void **state)
-{
+static void nesting(void **state) {
     (void)state;
     begin(0);
     json_object(json);
@@ -51,8 +48,7 @@ static void nesting(void **state)
     expect("{\"a\": [1, null, true, false, []], \"b\": {}}\n");
 }
 
-static void some_on_one_line(void **state)
-{
+static void some_on_one_line(void **state) {
     (void)state;
     begin(JSON_OUT_MAX_DEPTH);
     json_array(json);
@@ -73,8 +69,7 @@ static void some_on_one_line(void **state)
     expect("[\n  {\"a\": [1], \"b\": 2},\n  [\n    3\n  ]\n]\n");
 }
 
-static void as_deep_as_it_goes(void **state)
-{
+static void as_deep_as_it_goes(void **state) {
     (void)state;
     char text[2 * JSON_OUT_MAX_DEPTH + 2];
     begin(0);
@@ -86,8 +81,7 @@ static void as_deep_as_it_goes(void **state)
     expect(text);
 }
 
-static void one_member_a_line(void **state)
-{
+static void one_member_a_line(void **state) {
     (void)state;
     begin(1);
     json_array(json);
@@ -105,8 +99,7 @@ static void one_member_a_line(void **state)
     expect("[]\n");
 }
 
-static void numbers(void **state)
-{
+static void numbers(void **state) {
     (void)state;
     begin(0);
     json_array(json);
@@ -122,8 +115,7 @@ static void numbers(void **state)
     expect("[18446744073709551615, -9223372036854775808, -1, 0, 0.1, 0.33333333333333331, null, null]\n");
 }
 
-static void seconds(void **state)
-{
+static void seconds(void **state) {
     (void)state;
     begin(0);
     json_array(json);
@@ -136,8 +128,7 @@ static void seconds(void **state)
     expect("[0.0, 0.000000001, 1.5, -0.25, 1700000000.123456789]\n");
 }
 
-static void string_becomes(const char *bytes, size_t len, const char *text)
-{
+static void string_becomes(const char *bytes, size_t len, const char *text) {
     begin(0);
     json_bytes(json, bytes, len);
     expect(text);
@@ -145,8 +136,7 @@ static void string_becomes(const char *bytes, size_t len, const char *text)
 
 #define STRING(bytes, text) string_becomes(bytes, sizeof bytes - 1, text)
 
-static void strings(void **state)
-{
+static void strings(void **state) {
     (void)state;
     STRING("plain", "\"plain\"\n");
     STRING("a \"b\" \\ \n\t\x01\x7f\0", "\"a \\\"b\\\" \\\\ \\n\\t\\u0001\x7f\\u0000\"\n");
@@ -172,8 +162,7 @@ static void strings(void **state)
     expect("{\"a \\\"b\\\"\\udcff\": 1}\n");
 }
 
-static void long_strings(void **state)
-{
+static void long_strings(void **state) {
     (void)state;
     size_t len = 3 * JSON_OUT_BUFFER_BYTES + 5;
     char *text = malloc(len + 1);
@@ -189,8 +178,7 @@ static void long_strings(void **state)
     free(text);
 }
 
-static void full_device(void **state)
-{
+static void full_device(void **state) {
     (void)state;
     FILE *full = fopen("/dev/full", "w");
     if (!full) skip();
@@ -202,8 +190,7 @@ static void full_device(void **state)
     fclose(full);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nesting),           cmocka_unit_test(some_on_one_line), cmocka_unit_test(as_deep_as_it_goes),
         cmocka_unit_test(one_member_a_line), cmocka_unit_test(numbers),          cmocka_unit_test(seconds),

@@ -7,8 +7,7 @@
 
 #include "base/lookup.h"
 
-static void keeps_everything(void **state)
-{
+static void keeps_everything(void **state) {
     (void)state;
     struct lookup lookup = {0};
     assert_int_equal(lookup_find(&lookup, 0), LOOKUP_NONE);
@@ -21,8 +20,7 @@ static void keeps_everything(void **state)
     lookup_free(&lookup);
 }
 
-static void can_be_emptied(void **state)
-{
+static void can_be_emptied(void **state) {
     (void)state;
     struct lookup lookup = {0};
     lookup_clear(&lookup);
@@ -34,8 +32,7 @@ static void can_be_emptied(void **state)
     lookup_free(&lookup);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_everything),
         cmocka_unit_test(can_be_emptied),

@@ -19,13 +19,11 @@ static const char list[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 r
                            "32 22 0:51 / /no-type rw\n"
                            "33 22 8:1 / /data rw - xfs /dev/sda1 rw\n";
 
-static const struct mount *find(const struct mounts *mounts, uint64_t device, const char *name)
-{
+static const struct mount *find(const struct mounts *mounts, uint64_t device, const char *name) {
     return mounts_find(mounts, device, name, strlen(name));
 }
 
-static void the_innermost_mount_of_the_device_counts(void **state)
-{
+static void the_innermost_mount_of_the_device_counts(void **state) {
     (void)state;
     char path[] = "/tmp/ioseer-test-XXXXXX";
     int fd = mkstemp(path);
@@ -51,8 +49,7 @@ static void the_innermost_mount_of_the_device_counts(void **state)
     assert_true(mounts_read(&mounts, "/nonexistent") < 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_innermost_mount_of_the_device_counts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

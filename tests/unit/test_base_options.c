@@ -22,8 +22,7 @@ struct values {
 };
 
 // Parses the words (ended by NULL) after "verb"; `left` gets what remains.
-static int parse(struct values *v, bool stop_at_word, const char *const *words, char **left, char problem[256])
-{
+static int parse(struct values *v, bool stop_at_word, const char *const *words, char **left, char problem[256]) {
     const struct option_row rows[] = {
         {"flag", 'f', OPTION_FLAG, &v->flag, NULL, "a flag"},
         {"quiet", 'q', OPTION_FLAG, &v->quiet, NULL, "another"},
@@ -44,8 +43,7 @@ static int parse(struct values *v, bool stop_at_word, const char *const *words, 
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void every_form(void **state)
-{
+static void every_form(void **state) {
     (void)state;
     struct values v = {0};
     char *left[16];
@@ -66,8 +64,7 @@ static void every_form(void **state)
     free(v.list.item);
 }
 
-static void where_options_end(void **state)
-{
+static void where_options_end(void **state) {
     (void)state;
     struct values v = {0};
     char *left[16];
@@ -85,8 +82,7 @@ static void where_options_end(void **state)
     assert_true(v.quiet);
 }
 
-static void complaint(const char *word, const char *expected)
-{
+static void complaint(const char *word, const char *expected) {
     struct values v = {0};
     char *left[16];
     char problem[256];
@@ -94,8 +90,7 @@ static void complaint(const char *word, const char *expected)
     assert_string_equal(problem, expected);
 }
 
-static void complaints(void **state)
-{
+static void complaints(void **state) {
     (void)state;
     complaint("--nope", "--nope: unknown option");
     complaint("--nope=3", "--nope: unknown option");
@@ -121,8 +116,7 @@ static void complaints(void **state)
     assert_true(strlen(problem) < sizeof problem - 1);
 }
 
-static void sizes(void **state)
-{
+static void sizes(void **state) {
     (void)state;
     uint64_t bytes;
     assert_int_equal(options_size("0", &bytes), 0);
@@ -139,8 +133,7 @@ static void sizes(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_int_equal(options_size(bad[i], &bytes), ERR_USAGE);
 }
 
-static void durations(void **state)
-{
+static void durations(void **state) {
     (void)state;
     double seconds;
     assert_int_equal(options_duration("2", &seconds), 0);
@@ -159,8 +152,7 @@ static void durations(void **state)
     }
 }
 
-static void help_is_aligned(void **state)
-{
+static void help_is_aligned(void **state) {
     (void)state;
     bool flag;
     const char *text;
@@ -179,8 +171,7 @@ static void help_is_aligned(void **state)
     free(printed);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form), cmocka_unit_test(where_options_end), cmocka_unit_test(complaints),
         cmocka_unit_test(sizes),      cmocka_unit_test(durations),         cmocka_unit_test(help_is_aligned),

@@ -11,22 +11,19 @@
 static const struct table_column sizes[] = {
     {"NAME", TABLE_TEXT}, {"COUNT", TABLE_NUMBER}, {"SIZE", TABLE_UNIT}, {"FILE", TABLE_NAME}, {0}};
 
-static struct table begin(FILE **out, char **text, size_t *len)
-{
+static struct table begin(FILE **out, char **text, size_t *len) {
     *out = open_memstream(text, len);
     return table_begin(*out, sizes);
 }
 
-static void end(struct table *t, char **text, const char *expected)
-{
+static void end(struct table *t, char **text, const char *expected) {
     assert_int_equal(table_end(t), 0);
     fclose(t->out);
     assert_string_equal(*text, expected);
     free(*text);
 }
 
-static void add(struct table *t, const char *name, uint64_t count, uint64_t bytes, const char *file)
-{
+static void add(struct table *t, const char *name, uint64_t count, uint64_t bytes, const char *file) {
     table_text(t, name);
     table_number(t, count);
     table_bytes(t, bytes);
@@ -34,8 +31,7 @@ static void add(struct table *t, const char *name, uint64_t count, uint64_t byte
     table_row(t);
 }
 
-static void widths_follow_the_cells(void **state)
-{
+static void widths_follow_the_cells(void **state) {
     (void)state;
     FILE *out;
     char *text;
@@ -55,8 +51,7 @@ static void widths_follow_the_cells(void **state)
         "  -                                        -   varies\n");
 }
 
-static void terminals_get_the_end_of_names(void **state)
-{
+static void terminals_get_the_end_of_names(void **state) {
     (void)state;
     FILE *out;
     char *text;
@@ -71,8 +66,7 @@ static void terminals_get_the_end_of_names(void **state)
         "b         1   1 B  /home/someone/short\n");
 }
 
-static void streams_print_each_row(void **state)
-{
+static void streams_print_each_row(void **state) {
     static const struct table_column columns[] = {
         {"START", TABLE_NUMBER}, {"OP", TABLE_TEXT}, {"SIZE", TABLE_NUMBER}, {"FILE", TABLE_NAME}, {0}};
     static const unsigned width[] = {12, 6, 4, 0};
@@ -95,8 +89,7 @@ static void streams_print_each_row(void **state)
         "-1.500000000 write  100000  a -> b\\x1b\n");
 }
 
-static void empty_tables_have_a_header(void **state)
-{
+static void empty_tables_have_a_header(void **state) {
     (void)state;
     FILE *out;
     char *text;
@@ -105,8 +98,7 @@ static void empty_tables_have_a_header(void **state)
     end(&t, &text, "NAME  COUNT  SIZE  FILE\n");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_follow_the_cells),
         cmocka_unit_test(terminals_get_the_end_of_names),

@@ -10,8 +10,7 @@
 
 static const uint64_t samples[] = {0, 1, 0x7f, 0x80, 0x3fff, 0x4000, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX};
 
-static void round_trip(void **state)
-{
+static void round_trip(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
         uint8_t buffer[VARINT_MAX_BYTES];
@@ -26,8 +25,7 @@ static void round_trip(void **state)
 }
 
 // Both ways to write give the same bytes, at every length.
-static void wide(void **state)
-{
+static void wide(void **state) {
     (void)state;
     for (unsigned bits = 0; bits <= 64; bits++) {
         for (uint64_t less = 0; less < 2; less++) {
@@ -40,8 +38,7 @@ static void wide(void **state)
     }
 }
 
-static void too_long(void **state)
-{
+static void too_long(void **state) {
     (void)state;
     const uint8_t eleven[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00};
     const uint8_t over_64_bits[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02};
@@ -50,8 +47,7 @@ static void too_long(void **state)
     assert_null(varint_get(over_64_bits, over_64_bits + sizeof over_64_bits, &value));
 }
 
-static void folding(void **state)
-{
+static void folding(void **state) {
     (void)state;
     assert_int_equal(varint_fold(0), 0);
     assert_int_equal(varint_fold(-1), 1);
@@ -60,8 +56,7 @@ static void folding(void **state)
     assert_true(varint_unfold(UINT64_MAX) == INT64_MIN);
 }
 
-static void growing_bytes(void **state)
-{
+static void growing_bytes(void **state) {
     (void)state;
     struct bytes b = {0};
     for (unsigned i = 0; i < 10000; i++) assert_int_equal(bytes_append_varint(&b, i), 0);
@@ -78,8 +73,7 @@ static void growing_bytes(void **state)
     assert_null(b.data);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip), cmocka_unit_test(wide),          cmocka_unit_test(too_long),
         cmocka_unit_test(folding),    cmocka_unit_test(growing_bytes),

@@ -26,8 +26,7 @@ struct job {
 };
 
 // Ten seconds of four ranks that did nothing.
-static struct job *job_new(void)
-{
+static struct job *job_new(void) {
     struct job *job = calloc(1, sizeof *job);
     job->facts.run_ns = 10 * SECOND;
     job->facts.ranks = job->facts.processes = RANKS;
@@ -49,15 +48,13 @@ static struct job *job_new(void)
     return job;
 }
 
-static void job_free(struct job *job)
-{
+static void job_free(struct job *job) {
     findings_free(&job->findings);
     free(job);
 }
 
 // The finding with this id, or NULL. Whatever is found has all that a finding must have.
-static const struct finding *found(struct job *job, const char *id)
-{
+static const struct finding *found(struct job *job, const char *id) {
     findings_free(&job->findings);
     assert_int_equal(findings_make(&job->findings, &job->facts, NULL, "a log"), 0);
     const struct finding *wanted = NULL;
@@ -74,20 +71,17 @@ static const struct finding *found(struct job *job, const char *id)
     return wanted;
 }
 
-static void assert_about(int64_t ns, int64_t expected_ns)
-{
+static void assert_about(int64_t ns, int64_t expected_ns) {
     assert_in_range(ns, expected_ns * 98 / 100, expected_ns * 102 / 100);
 }
 
-static struct facts_sum sum(uint64_t calls, uint64_t bytes_each, int64_t ns_each)
-{
+static struct facts_sum sum(uint64_t calls, uint64_t bytes_each, int64_t ns_each) {
     return (struct facts_sum){calls, calls * bytes_each, (int64_t)calls * ns_each};
 }
 
 // So many requests of rank and file 0, in the cell that they belong to.
 static void requests(struct job *job, unsigned direction, enum facts_order order, bool unaligned, bool switched,
-                     unsigned calls, uint64_t bytes, int64_t ns)
-{
+                     unsigned calls, uint64_t bytes, int64_t ns) {
     struct facts_sum all = sum(calls, bytes, ns);
     struct facts_cell *cell = &job->facts.cell[direction][facts_size(bytes)][order][unaligned][switched];
     for (unsigned i = 0; i < calls; i++) facts_cell_add(cell, bytes, ns);
@@ -104,8 +98,7 @@ static void requests(struct job *job, unsigned direction, enum facts_order order
     if (switched) facts_sum_join(&job->file[0].switched[direction], &all);
 }
 
-static void test_nothing(void **state)
-{
+static void test_nothing(void **state) {
     (void)state;
     struct job *job = job_new();
     assert_null(found(job, "small-requests"));
@@ -113,8 +106,7 @@ static void test_nothing(void **state)
     job_free(job);
 }
 
-static void test_typical(void **state)
-{
+static void test_typical(void **state) {
     (void)state;
     static struct facts_cell cell;
     for (unsigned i = 0; i < 99; i++) facts_cell_add(&cell, 1, 10 * US);
@@ -126,8 +118,7 @@ static void test_typical(void **state)
     assert_int_equal(facts_size(UINT64_MAX), FACTS_SIZES - 1);
 }
 
-static void test_small_requests(void **state)
-{
+static void test_small_requests(void **state) {
     (void)state;
     struct job *job = job_new();
     requests(job, FACTS_WRITE, FACTS_NEXT, true, false, 1000, 100, MS);
@@ -151,8 +142,7 @@ static void test_small_requests(void **state)
     job_free(job);
 }
 
-static void test_random(void **state)
-{
+static void test_random(void **state) {
     (void)state;
     struct job *job = job_new();
     requests(job, FACTS_READ, FACTS_RANDOM, false, false, 500, 1 << 20, 12 * MS);
@@ -166,8 +156,7 @@ static void test_random(void **state)
     job_free(job);
 }
 
-static void test_unaligned_and_switching(void **state)
-{
+static void test_unaligned_and_switching(void **state) {
     (void)state;
     struct job *job = job_new();
     requests(job, FACTS_WRITE, FACTS_NEXT, true, false, 100, 100000, 30 * MS);
@@ -185,8 +174,7 @@ static void test_unaligned_and_switching(void **state)
 }
 
 // Calls of all ranks with many requests each, in a file that all use.
-static struct job *independent_job(int64_t request_ns)
-{
+static struct job *independent_job(int64_t request_ns) {
     struct job *job = job_new();
     for (unsigned i = 0; i < RANKS; i++) {
         job->process[i].mpi[FACTS_WRITE][0] = sum(8, 64000, 1000 * request_ns);
@@ -199,8 +187,7 @@ static struct job *independent_job(int64_t request_ns)
     return job;
 }
 
-static void test_independent(void **state)
-{
+static void test_independent(void **state) {
     (void)state;
     struct job *job = independent_job(500 * US);
     const struct finding *finding = found(job, "independent");
@@ -219,8 +206,7 @@ static void test_independent(void **state)
     job_free(job);
 }
 
-static struct job *collective_job(int64_t request_ns)
-{
+static struct job *collective_job(int64_t request_ns) {
     struct job *job = job_new();
     for (unsigned i = 0; i < RANKS; i++) {
         job->process[i].mpi[FACTS_WRITE][1] = sum(8, 64000, 100 * MS + i * MS);
@@ -231,8 +217,7 @@ static struct job *collective_job(int64_t request_ns)
     return job;
 }
 
-static void test_collective(void **state)
-{
+static void test_collective(void **state) {
     (void)state;
     struct job *job = collective_job(100 * US); // memory
     const struct finding *finding = found(job, "collective");
@@ -244,8 +229,7 @@ static void test_collective(void **state)
     job_free(job);
 }
 
-static void test_sieving(void **state)
-{
+static void test_sieving(void **state) {
     (void)state;
     struct job *job = job_new();
     job->process[2].mpi[FACTS_WRITE][0] = sum(10, 1000, 200 * MS);
@@ -257,8 +241,7 @@ static void test_sieving(void **state)
     job_free(job);
 }
 
-static void test_again(void **state)
-{
+static void test_again(void **state) {
     (void)state;
     struct job *job = job_new();
     for (unsigned direction = 0; direction < FACTS_DIRECTIONS; direction++) {
@@ -284,8 +267,7 @@ static void test_again(void **state)
     job_free(job);
 }
 
-static void test_cache(void **state)
-{
+static void test_cache(void **state) {
     (void)state;
     struct job *job = job_new();
     job->file[0].remembered = sum(1000, 1 << 20, 300 * US);
@@ -297,8 +279,7 @@ static void test_cache(void **state)
     job_free(job);
 }
 
-static void test_one_rank(void **state)
-{
+static void test_one_rank(void **state) {
     (void)state;
     struct job *job = job_new();
     job->process[0].own[FACTS_WRITE] = sum(100, 1 << 20, 40 * MS);
@@ -309,8 +290,7 @@ static void test_one_rank(void **state)
     job_free(job);
 }
 
-static void test_slow_rank_and_waiting(void **state)
-{
+static void test_slow_rank_and_waiting(void **state) {
     (void)state;
     struct job *job = job_new();
     for (unsigned i = 0; i < RANKS; i++) {
@@ -331,8 +311,7 @@ static void test_slow_rank_and_waiting(void **state)
     job_free(job);
 }
 
-static void test_slow_file(void **state)
-{
+static void test_slow_file(void **state) {
     (void)state;
     struct job *job = job_new();
     for (unsigned i = 0; i < FILES; i++) {
@@ -346,8 +325,7 @@ static void test_slow_file(void **state)
     job_free(job);
 }
 
-static void test_contention(void **state)
-{
+static void test_contention(void **state) {
     (void)state;
     struct job *job = job_new();
     struct facts_together *together = &job->file[2].together[FACTS_WRITE];
@@ -361,8 +339,7 @@ static void test_contention(void **state)
     job_free(job);
 }
 
-static void test_metadata(void **state)
-{
+static void test_metadata(void **state) {
     (void)state;
     struct job *job = job_new();
     job->process[1].meta[FACTS_OPEN] = sum(1000, 0, MS);
@@ -391,8 +368,7 @@ static void test_metadata(void **state)
     job_free(job);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_typical),

@@ -8,8 +8,7 @@
 
 #include "findings/extents.h"
 
-static void test_plain(void **state)
-{
+static void test_plain(void **state) {
     (void)state;
     struct extents extents = {0};
     uint64_t before;
@@ -28,8 +27,7 @@ static void test_plain(void **state)
 }
 
 // Against a map of bytes.
-static void test_random(void **state)
-{
+static void test_random(void **state) {
     (void)state;
     enum { BYTES = 3000, ROUNDS = 2000 };
     static uint8_t map[BYTES];
@@ -50,8 +48,7 @@ static void test_random(void **state)
 }
 
 // Too many pieces are given up, not guessed at.
-static void test_limit(void **state)
-{
+static void test_limit(void **state) {
     (void)state;
     struct extents extents = {0};
     uint64_t before = 1;
@@ -62,8 +59,7 @@ static void test_limit(void **state)
     extents_free(&extents);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_random),

@@ -9,8 +9,7 @@
 #include "base/err.h"
 #include "fmt/block.h"
 
-static void test_header(void **state)
-{
+static void test_header(void **state) {
     (void)state;
     uint8_t buffer[LOG_HEADER_BYTES];
     struct log_header in = {.version = LOG_VERSION, .min_reader = LOG_MIN_READER, .created_ns = 12345}, out;
@@ -35,8 +34,7 @@ static void test_header(void **state)
     assert_int_equal(log_header_get(buffer, &out), ERR_VERSION);
 }
 
-static void test_trailer(void **state)
-{
+static void test_trailer(void **state) {
     (void)state;
     uint8_t buffer[LOG_TRAILER_BYTES];
     uint64_t offset;
@@ -50,8 +48,7 @@ static void test_trailer(void **state)
     }
 }
 
-static struct log_block store(const uint8_t *raw, size_t len, struct bytes *stored)
-{
+static struct log_block store(const uint8_t *raw, size_t len, struct bytes *stored) {
     struct log_block block = {
         .type = BLOCK_EVENTS,
         .stream = 3,
@@ -71,8 +68,7 @@ static struct log_block store(const uint8_t *raw, size_t len, struct bytes *stor
     return block;
 }
 
-static void test_block(void **state)
-{
+static void test_block(void **state) {
     (void)state;
     uint8_t raw[1000] = {0}, header[LOG_BLOCK_HEADER_BYTES], again[LOG_BLOCK_HEADER_BYTES];
     struct bytes stored = {0}, loaded = {0};
@@ -104,8 +100,7 @@ static void test_block(void **state)
 }
 
 // Sizes that lie under a good checksum.
-static void test_lies(void **state)
-{
+static void test_lies(void **state) {
     (void)state;
     const uint8_t raw[1000] = {0};
     uint8_t header[LOG_BLOCK_HEADER_BYTES];
@@ -134,8 +129,7 @@ static void test_lies(void **state)
     bytes_free(&loaded);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_trailer),

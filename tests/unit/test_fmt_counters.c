@@ -12,8 +12,7 @@
 #include "fmt/counters.h"
 #include "fmt/records.h"
 
-static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t result, uint64_t start, uint64_t duration)
-{
+static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t result, uint64_t start, uint64_t duration) {
     const struct counters_input in = {
         .call = call,
         .block_size = 4096,
@@ -26,8 +25,7 @@ static void add(struct counters *c, uint32_t call, uint64_t offset, int64_t resu
     counters_add(c, &in);
 }
 
-static struct counters_value value_of(const struct counters *c, unsigned layer, const char *name)
-{
+static struct counters_value value_of(const struct counters *c, unsigned layer, const char *name) {
     struct counters_value values[COUNTERS_MAX_VALUES];
     size_t count = counters_list(c, NULL, layer, values);
     for (size_t i = 0; i < count; i++) {
@@ -37,28 +35,24 @@ static struct counters_value value_of(const struct counters *c, unsigned layer, 
     return values[0];
 }
 
-static unsigned layer_of(const char *name)
-{
+static unsigned layer_of(const char *name) {
     if (strncmp(name, "MPIIO", 5) == 0) return LAYER_MPIIO;
     return strncmp(name, "STDIO", 5) ? LAYER_POSIX : LAYER_STDIO;
 }
 
-static int64_t integer(const struct counters *c, const char *name)
-{
+static int64_t integer(const struct counters *c, const char *name) {
     struct counters_value value = value_of(c, layer_of(name), name);
     assert_false(value.is_real);
     return value.integer;
 }
 
-static double real(const struct counters *c, const char *name)
-{
+static double real(const struct counters *c, const char *name) {
     struct counters_value value = value_of(c, layer_of(name), name);
     assert_true(value.is_real);
     return value.real;
 }
 
-static void test_sequence(void **state)
-{
+static void test_sequence(void **state) {
     (void)state;
     struct counters c = {0};
     add(&c, CALL_open, 0, 3, 100, 10);
@@ -101,8 +95,7 @@ static void test_sequence(void **state)
     assert_true(real(&c, "POSIX_F_CLOSE_START_TIMESTAMP") == 0);
 }
 
-static void test_bins(void **state)
-{
+static void test_bins(void **state) {
     (void)state;
     static const struct {
         int64_t size;
@@ -130,8 +123,7 @@ static void test_bins(void **state)
 }
 
 // A call that began before the last one of its kind ended adds only what lies after that end.
-static void test_overlap(void **state)
-{
+static void test_overlap(void **state) {
     (void)state;
     struct counters c = {0};
     add(&c, CALL_read, 0, 1, 100, 50);
@@ -149,8 +141,7 @@ static void test_overlap(void **state)
     assert_int_equal(integer(&c, "POSIX_MMAPS"), 1);
 }
 
-static void test_roles(void **state)
-{
+static void test_roles(void **state) {
     (void)state;
     struct counters c = {0};
     static const uint32_t stats[] = {CALL_stat, CALL_lstat, CALL_fstat, CALL_fstatat, CALL_statx};
@@ -198,8 +189,7 @@ static void test_roles(void **state)
 }
 
 // Calls in turn, some of them overlapping the next one of another kind.
-static void add_random(struct counters *c, unsigned seed)
-{
+static void add_random(struct counters *c, unsigned seed) {
     static const uint32_t calls[] = {CALL_pread, CALL_pwrite, CALL_pread, CALL_pwrite, CALL_open, CALL_lseek};
     unsigned random = seed * 2654435761u;
     add(c, calls[(random >> 8) % 6], (random >> 12) % 5 * 512, (random >> 16) % 3 * 512, 1000 + seed * 10,
@@ -207,8 +197,7 @@ static void add_random(struct counters *c, unsigned seed)
 }
 
 // Wherever the seam lies, two parts joined are the whole.
-static void test_merge(void **state)
-{
+static void test_merge(void **state) {
     (void)state;
     enum { CALLS = 60 };
     struct counters whole = {0};
@@ -230,8 +219,7 @@ static void test_merge(void **state)
     }
 }
 
-static void test_merge_overlap(void **state)
-{
+static void test_merge_overlap(void **state) {
     (void)state;
     struct counters first = {0}, second = {0};
     add(&first, CALL_read, 0, 10, 100, 50);
@@ -241,8 +229,7 @@ static void test_merge_overlap(void **state)
     assert_int_equal(integer(&first, "POSIX_CONSEC_READS"), 1);
 }
 
-static void test_many_values(void **state)
-{
+static void test_many_values(void **state) {
     (void)state;
     struct counters c = {0}, later = {0};
     unsigned missed = 0;
@@ -259,8 +246,7 @@ static void test_many_values(void **state)
     assert_int_equal(integer(&c, "POSIX_ACCESS1_ACCESS"), 0);
 }
 
-static void test_record(void **state)
-{
+static void test_record(void **state) {
     (void)state;
     uint8_t buffer[COUNTERS_MAX_RECORD];
     struct spill_counters in = {.file = 7, .layer = LAYER_POSIX}, out;
@@ -287,8 +273,7 @@ static void test_record(void **state)
         counters_get((struct fields_in){.at = buffer + 3, .end = buffer + 3 + len}, &process, &out);
 }
 
-static void test_clock(void **state)
-{
+static void test_clock(void **state) {
     (void)state;
     const struct clock_map clock = {.origin_units = 1000, .origin_ns = 50, .span_units = 1, .span_ns = 4};
     struct counters c = {0};
@@ -300,8 +285,7 @@ static void test_clock(void **state)
     assert_true(real(&c, "POSIX_F_OPEN_START_TIMESTAMP") == 0);
 }
 
-static void test_mpiio(void **state)
-{
+static void test_mpiio(void **state) {
     (void)state;
     struct counters c = {0};
     struct counters_input open = {.call = CALL_MPI_File_open, .flags = 9, .comm_size = 4, .start = 100, .duration = 50};
@@ -357,8 +341,7 @@ static void test_mpiio(void **state)
 }
 
 // Ranks are side by side: their times add up in full, and one's calls are no neighbours of another's.
-static void test_ranks(void **state)
-{
+static void test_ranks(void **state) {
     (void)state;
     struct counters first = {0}, second = {0};
     add(&first, CALL_pwrite, 0, 100, 100, 50);
@@ -382,8 +365,7 @@ static void test_ranks(void **state)
     assert_true(values[count - 3].real == 1500e-9 && values[count - 1].real == 25);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sequence),    cmocka_unit_test(test_bins),   cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_roles),       cmocka_unit_test(test_merge),  cmocka_unit_test(test_merge_overlap),

@@ -22,14 +22,12 @@ struct plain {
 
 static uint64_t random_state;
 
-static uint64_t chance(uint64_t below)
-{
+static uint64_t chance(uint64_t below) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (random_state >> 33) % below;
 }
 
-static void plain_add(struct plain *to, const struct plain *body, uint64_t count, int64_t stride, int64_t offset)
-{
+static void plain_add(struct plain *to, const struct plain *body, uint64_t count, int64_t stride, int64_t offset) {
     for (uint64_t round = 0; round < count; round++) {
         for (size_t i = 0; i < body->count; i++) {
             assert_true(to->count < MOST_BYTES);
@@ -39,8 +37,7 @@ static void plain_add(struct plain *to, const struct plain *body, uint64_t count
 }
 
 // The same type in both ways; at most about `room` bytes.
-static void make_random(unsigned depth, size_t room, struct datatype *type, struct plain *plain)
-{
+static void make_random(unsigned depth, size_t room, struct datatype *type, struct plain *plain) {
     unsigned parts = 1 + (unsigned)chance(3);
     for (unsigned part = 0; part < parts; part++) {
         int64_t offset = (int64_t)chance(60) - 20;
@@ -71,8 +68,8 @@ static void make_random(unsigned depth, size_t room, struct datatype *type, stru
 }
 
 // The bytes that a range of a tiling gives, piece by piece; each piece must be as long as it can be.
-static void check_range(const struct datatype_tiling *tiling, const struct plain *plain, uint64_t from, uint64_t bytes)
-{
+static void check_range(const struct datatype_tiling *tiling, const struct plain *plain, uint64_t from,
+                        uint64_t bytes) {
     struct datatype_map map;
     struct datatype_piece piece;
     uint64_t at = from;
@@ -91,8 +88,7 @@ static void check_range(const struct datatype_tiling *tiling, const struct plain
     assert_int_equal(at, from + bytes);
 }
 
-static void check_same(const struct datatype *type, const struct plain *plain)
-{
+static void check_same(const struct datatype *type, const struct plain *plain) {
     assert_false(type->cut);
     assert_int_equal(type->bytes, plain->count);
     if (!plain->count) return;
@@ -108,8 +104,7 @@ static void check_same(const struct datatype *type, const struct plain *plain)
     for (unsigned i = 0; i < 20; i++) check_range(&tiling, plain, chance(plain->count * 5), chance(plain->count * 3));
 }
 
-static void check_written(const struct datatype *type, const struct plain *plain)
-{
+static void check_written(const struct datatype *type, const struct plain *plain) {
     static uint8_t form[DATATYPE_MAX_ITEMS * 50];
     struct datatype again = {0};
     bool whole;
@@ -121,8 +116,7 @@ static void check_written(const struct datatype *type, const struct plain *plain
     datatype_free(&again);
 }
 
-static void test_random_types(void **state)
-{
+static void test_random_types(void **state) {
     (void)state;
     for (unsigned seed = 0; seed < 3000; seed++) {
         struct datatype type = {0};
@@ -138,8 +132,7 @@ static void test_random_types(void **state)
 
 // --- forms of known types
 
-static void add_loop_of_piece(struct datatype *type, uint64_t count, int64_t stride, uint64_t length, int64_t offset)
-{
+static void add_loop_of_piece(struct datatype *type, uint64_t count, int64_t stride, uint64_t length, int64_t offset) {
     struct datatype piece = {0};
     datatype_add_piece(&piece, 0, length);
     datatype_seal(&piece);
@@ -148,8 +141,7 @@ static void add_loop_of_piece(struct datatype *type, uint64_t count, int64_t str
     datatype_free(&piece);
 }
 
-static void test_vector(void **state)
-{
+static void test_vector(void **state) {
     (void)state;
     struct datatype vector = {0}, nested = {0};
     add_loop_of_piece(&vector, 4, 32, 8, 16);
@@ -168,8 +160,7 @@ static void test_vector(void **state)
     datatype_free(&vector);
 }
 
-static void test_contiguous(void **state)
-{
+static void test_contiguous(void **state) {
     (void)state;
     struct datatype type = {0};
     add_loop_of_piece(&type, 1000000, 8, 8, 0);
@@ -194,8 +185,7 @@ static void test_contiguous(void **state)
 }
 
 // Blocks that a program lists one by one though they are regular are one loop all the same.
-static void test_regular_list(void **state)
-{
+static void test_regular_list(void **state) {
     (void)state;
     struct datatype type = {0};
     for (int64_t i = 0; i < 100000; i++) assert_int_equal(datatype_add_piece(&type, i * 24, 8), 0);
@@ -207,15 +197,13 @@ static void test_regular_list(void **state)
     datatype_free(&type);
 }
 
-static void add_irregular(struct datatype *type, int64_t blocks, int64_t last)
-{
+static void add_irregular(struct datatype *type, int64_t blocks, int64_t last) {
     for (int64_t i = 0; i < blocks; i++) assert_int_equal(datatype_add_piece(type, i * i * 16, 8), 0);
     assert_int_equal(datatype_add_piece(type, blocks * blocks * 16 + last, 8), 0);
     datatype_seal(type);
 }
 
-static void test_irregular_is_cut(void **state)
-{
+static void test_irregular_is_cut(void **state) {
     (void)state;
     struct datatype type = {0}, other = {0}, nested = {0};
     add_irregular(&type, 100000, 0);
@@ -247,8 +235,7 @@ static void test_irregular_is_cut(void **state)
     datatype_free(&nested);
 }
 
-static void test_small_room(void **state)
-{
+static void test_small_room(void **state) {
     (void)state;
     struct datatype type = {0}, again = {0};
     uint8_t form[64];
@@ -263,8 +250,7 @@ static void test_small_room(void **state)
     datatype_free(&again);
 }
 
-static void test_deep(void **state)
-{
+static void test_deep(void **state) {
     (void)state;
     struct datatype type = {0};
     add_loop_of_piece(&type, 2, 3, 1, 0);
@@ -279,8 +265,7 @@ static void test_deep(void **state)
     datatype_free(&type);
 }
 
-static void test_overflow_is_cut(void **state)
-{
+static void test_overflow_is_cut(void **state) {
     (void)state;
     static const struct {
         uint64_t count;
@@ -306,35 +291,30 @@ struct form {
     size_t len;
 };
 
-static void put(struct form *form, uint64_t value)
-{
+static void put(struct form *form, uint64_t value) {
     form->len = (size_t)(varint_put(form->byte + form->len, value) - form->byte);
 }
 
-static void put_piece(struct form *form, uint64_t length, int64_t gap)
-{
+static void put_piece(struct form *form, uint64_t length, int64_t gap) {
     put(form, length << 1);
     put(form, varint_fold(gap));
 }
 
-static void put_loop(struct form *form, uint64_t count, int64_t gap, int64_t stride, uint64_t items)
-{
+static void put_loop(struct form *form, uint64_t count, int64_t gap, int64_t stride, uint64_t items) {
     put(form, count << 1 | 1);
     put(form, varint_fold(gap));
     put(form, varint_fold(stride));
     put(form, items);
 }
 
-static int get(const struct form *form)
-{
+static int get(const struct form *form) {
     struct datatype type = {0};
     int code = datatype_get(&type, form->byte, form->len);
     datatype_free(&type);
     return code;
 }
 
-static void test_hostile_numbers(void **state)
-{
+static void test_hostile_numbers(void **state) {
     (void)state;
     static const struct {
         uint64_t count;
@@ -373,8 +353,7 @@ static void test_hostile_numbers(void **state)
     }
 }
 
-static void test_hostile_shapes(void **state)
-{
+static void test_hostile_shapes(void **state) {
     (void)state;
     struct form joined = {0};
     put_piece(&joined, 8, 0);
@@ -415,8 +394,7 @@ static void test_hostile_shapes(void **state)
     free(form);
 }
 
-static void test_map_limits(void **state)
-{
+static void test_map_limits(void **state) {
     (void)state;
     struct datatype type = {0};
     add_loop_of_piece(&type, 4, 32, 8, 0);
@@ -441,8 +419,7 @@ static void test_map_limits(void **state)
 }
 
 // Any bytes: refused, or read and written back as a form that means the same.
-static void test_random_bytes(void **state)
-{
+static void test_random_bytes(void **state) {
     (void)state;
     unsigned good = 0;
     struct datatype type = {0}, again = {0};
@@ -471,8 +448,7 @@ static void test_random_bytes(void **state)
     datatype_free(&again);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_types),
         cmocka_unit_test(test_vector),

@@ -17,15 +17,13 @@ static const struct device_sample samples[] = {
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
-static size_t put(uint8_t *out, const struct device_sample *sample, size_t count)
-{
+static size_t put(uint8_t *out, const struct device_sample *sample, size_t count) {
     uint8_t *at = out;
     for (size_t i = 0; i < count; i++) at = device_sample_put(at, &sample[i]);
     return (size_t)(at - out);
 }
 
-static void samples_come_back(void **state)
-{
+static void samples_come_back(void **state) {
     (void)state;
     uint8_t bytes[SAMPLES * DEVICE_SAMPLE_MAX_BYTES];
     struct device_samples_in in = {bytes, bytes + put(bytes, samples, SAMPLES)};
@@ -42,8 +40,7 @@ static void samples_come_back(void **state)
     assert_int_equal(device_samples_next(&in, &sample), 0);
 }
 
-static void a_sample_that_is_cut_off_is_damage(void **state)
-{
+static void a_sample_that_is_cut_off_is_damage(void **state) {
     (void)state;
     uint8_t bytes[DEVICE_SAMPLE_MAX_BYTES];
     size_t len = put(bytes, samples, 1);
@@ -56,8 +53,7 @@ static void a_sample_that_is_cut_off_is_damage(void **state)
     assert_int_equal(count, 0);
 }
 
-static void sums_stay_in_range(void **state)
-{
+static void sums_stay_in_range(void **state) {
     (void)state;
     uint8_t bytes[2 * DEVICE_SAMPLE_MAX_BYTES];
     struct device_sample sum;
@@ -80,8 +76,7 @@ static void sums_stay_in_range(void **state)
     }
 }
 
-static void means_are_over_the_time(void **state)
-{
+static void means_are_over_the_time(void **state) {
     (void)state;
     assert_float_equal(device_utilisation(&samples[0]), 0.5, 1e-12);
     assert_float_equal(device_queue(&samples[0]), 4, 1e-12);
@@ -91,8 +86,7 @@ static void means_are_over_the_time(void **state)
     assert_float_equal(device_utilisation(&rounded), 1, 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_come_back),
         cmocka_unit_test(a_sample_that_is_cut_off_is_damage),

@@ -8,8 +8,7 @@
 
 #include "fmt/fields.h"
 
-static size_t put_sample(uint8_t *buffer, size_t len)
-{
+static size_t put_sample(uint8_t *buffer, size_t len) {
     static const char long_text[300] = {[0 ... 299] = 'x'};
     struct fields_out out = {.at = buffer, .end = buffer + len};
     fields_begin(&out, 7);
@@ -26,8 +25,7 @@ static size_t put_sample(uint8_t *buffer, size_t len)
     return out.overflow ? 0 : (size_t)(out.at - buffer);
 }
 
-static void test_round_trip(void **state)
-{
+static void test_round_trip(void **state) {
     (void)state;
     uint8_t buffer[512];
     struct fields_in in = {.at = buffer, .end = buffer + put_sample(buffer, sizeof buffer)}, body;
@@ -59,8 +57,7 @@ static void test_round_trip(void **state)
 }
 
 // A record that does not fit leaves those before it whole.
-static void test_overflow(void **state)
-{
+static void test_overflow(void **state) {
     (void)state;
     uint8_t buffer[512];
     size_t whole = put_sample(buffer, sizeof buffer);
@@ -79,8 +76,7 @@ static void test_overflow(void **state)
     }
 }
 
-static void read_all(struct fields_in in)
-{
+static void read_all(struct fields_in in) {
     struct fields_in body;
     struct field field;
     unsigned kind;
@@ -89,8 +85,7 @@ static void read_all(struct fields_in in)
     }
 }
 
-static void test_damage(void **state)
-{
+static void test_damage(void **state) {
     (void)state;
     uint8_t buffer[512];
     size_t len = put_sample(buffer, sizeof buffer);
@@ -104,8 +99,7 @@ static void test_damage(void **state)
     }
 }
 
-static void test_copy(void **state)
-{
+static void test_copy(void **state) {
     (void)state;
     uint8_t from[64], to[64];
     struct fields_out out = {.at = from, .end = from + sizeof from};
@@ -119,8 +113,7 @@ static void test_copy(void **state)
     assert_memory_equal(to, from, len);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_overflow),

@@ -21,8 +21,7 @@ struct sample {
     uint8_t data[ROOM];
 };
 
-static struct sample *sample_new(void)
-{
+static struct sample *sample_new(void) {
     struct sample *sample = calloc(1, sizeof *sample);
     assert_non_null(sample);
     stream_put_start(&sample->writer, sample->data, ROOM, &sample->used, BASE);
@@ -30,8 +29,7 @@ static struct sample *sample_new(void)
     return sample;
 }
 
-static struct stream_decoder decoder_of(const uint8_t *data, size_t len)
-{
+static struct stream_decoder decoder_of(const uint8_t *data, size_t len) {
     const struct stream_start start = {
         .stream = STREAM, .tid = TID, .first_number = FIRST_NUMBER, .base = BASE, .tick = 3};
     struct stream_decoder decoder;
@@ -39,16 +37,14 @@ static struct stream_decoder decoder_of(const uint8_t *data, size_t len)
     return decoder;
 }
 
-static struct stream_event next(struct stream_decoder *decoder)
-{
+static struct stream_event next(struct stream_decoder *decoder) {
     struct stream_event event;
     memset(&event, 0xee, sizeof event);
     assert_int_equal(stream_decode(decoder, &event), 1);
     return event;
 }
 
-static void test_run(void **state)
-{
+static void test_run(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     stream_put_slot(&sample->writer, 9, 1, CALL_pwrite, 2, 3, SLOT_UNALIGNED | SLOT_CALLSITE, 44);
@@ -78,8 +74,7 @@ static void test_run(void **state)
 }
 
 // Whatever offsets and sizes in whatever slots come out as they went in.
-static void test_random(void **state)
-{
+static void test_random(void **state) {
     (void)state;
     enum { EVENTS = 500 };
     static const uint32_t calls[4] = {CALL_pread, CALL_pwrite, CALL_fsync, CALL_lseek};
@@ -134,8 +129,7 @@ static void test_random(void **state)
     free(sample);
 }
 
-static void test_errors_and_attributes(void **state)
-{
+static void test_errors_and_attributes(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     stream_put_slot(&sample->writer, 0, 1, CALL_open, 0, 0, 0, 0);
@@ -164,8 +158,7 @@ static void test_errors_and_attributes(void **state)
     free(sample);
 }
 
-static void test_nesting(void **state)
-{
+static void test_nesting(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     struct stream_writer *writer = &sample->writer;
@@ -199,8 +192,7 @@ static void test_nesting(void **state)
 }
 
 // A call that was left open has its event later, in the place where the completion was seen.
-static void test_left_open(void **state)
-{
+static void test_left_open(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     struct stream_writer *writer = &sample->writer;
@@ -236,8 +228,7 @@ static void test_left_open(void **state)
 }
 
 // How calls with children are written where there is little to say of them; the same bytes read like any others.
-static void test_ends(void **state)
-{
+static void test_ends(void **state) {
     (void)state;
     enum { TURNS = 40, STRIDE = 8 };
     struct sample *sample = sample_new();
@@ -278,8 +269,7 @@ static void test_ends(void **state)
     free(sample);
 }
 
-static void test_communication(void **state)
-{
+static void test_communication(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     struct stream_writer *writer = &sample->writer;
@@ -310,8 +300,7 @@ static void test_communication(void **state)
     free(sample);
 }
 
-static int decode_bytes(const char *bytes, size_t len)
-{
+static int decode_bytes(const char *bytes, size_t len) {
     struct stream_decoder decoder = decoder_of((const uint8_t *)bytes, len);
     struct stream_event event;
     int more;
@@ -320,8 +309,7 @@ static int decode_bytes(const char *bytes, size_t len)
     return more;
 }
 
-static void test_refused(void **state)
-{
+static void test_refused(void **state) {
     (void)state;
     assert_int_equal(decode_bytes("", 0), 0);
     assert_int_equal(decode_bytes("\x00\x01\x01", 3), ERR_FORMAT);             // a run in a slot that is not defined
@@ -340,8 +328,7 @@ static void test_refused(void **state)
 }
 
 // Every prefix and every changed bit of a stream: no crash, and it ends.
-static void test_damage(void **state)
-{
+static void test_damage(void **state) {
     (void)state;
     struct sample *sample = sample_new();
     struct stream_put_extra extra = {.flags = EVENT_ERROR | EVENT_RESULT, .error = 5, .result = 7};
@@ -367,8 +354,7 @@ static void test_damage(void **state)
     free(sample);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run),     cmocka_unit_test(test_random),    cmocka_unit_test(test_errors_and_attributes),
         cmocka_unit_test(test_nesting), cmocka_unit_test(test_left_open), cmocka_unit_test(test_communication),

@@ -19,8 +19,7 @@ static const uint8_t vector_form[] = {0x09, 0x20, 0x40, 0x01, 0x10, 0x00};
 static const uint8_t double_form[] = {0x10, 0x00};
 
 static void put_datatype(struct fields_out *out, uint32_t number, const char *name, const uint8_t *form, size_t len,
-                         uint64_t bytes, int64_t extent)
-{
+                         uint64_t bytes, int64_t extent) {
     fields_begin(out, RECORD_DATATYPE);
     fields_number(out, DATATYPE_ID, number);
     fields_number(out, DATATYPE_BYTES, bytes);
@@ -32,8 +31,7 @@ static void put_datatype(struct fields_out *out, uint32_t number, const char *na
     fields_end(out);
 }
 
-static void put_hints(struct fields_out *out, uint32_t number, const char *value)
-{
+static void put_hints(struct fields_out *out, uint32_t number, const char *value) {
     char hint[64] = "cb_nodes";
     size_t len = strlen(hint) + 1;
     strcpy(hint + len, value);
@@ -48,8 +46,7 @@ static void put_hints(struct fields_out *out, uint32_t number, const char *value
 
 // --- the packer's table
 
-static int add(struct intern *table, uint32_t number, const char *value, uint32_t *global)
-{
+static int add(struct intern *table, uint32_t number, const char *value, uint32_t *global) {
     uint8_t buffer[128];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     fields_begin(&out, RECORD_HINTS);
@@ -65,8 +62,7 @@ static int add(struct intern *table, uint32_t number, const char *value, uint32_
     return code;
 }
 
-static void equal_descriptions_are_one(void **state)
-{
+static void equal_descriptions_are_one(void **state) {
     (void)state;
     struct intern table = {0};
     uint32_t global;
@@ -86,8 +82,7 @@ static void equal_descriptions_are_one(void **state)
 
 // --- from spill files to the log
 
-static void two_processes(char *log_path)
-{
+static void two_processes(char *log_path) {
     char directory[] = "/tmp/ioseer-test-XXXXXX", path[64];
     assert_non_null(mkdtemp(directory));
     for (uint32_t process = 1; process <= 2; process++) {
@@ -117,8 +112,7 @@ static void two_processes(char *log_path)
     pack_remove_directory(directory);
 }
 
-static void processes_share_descriptions(void **state)
-{
+static void processes_share_descriptions(void **state) {
     (void)state;
     char path[64];
     struct log *log;
@@ -150,8 +144,7 @@ static void processes_share_descriptions(void **state)
 
 // --- out of the log
 
-static void put_view_event(struct log_maker *maker)
-{
+static void put_view_event(struct log_maker *maker) {
     struct stream_put_extra view = {0}, transfer = {0};
     struct stream_writer *writer = maker_begin(maker, 1, 0, 1000);
     stream_put_slot(writer, 0, 1, CALL_MPI_File_set_view, 1, 1, 0, 0);
@@ -166,8 +159,7 @@ static void put_view_event(struct log_maker *maker)
     maker_end(maker, 3, true, 1010, 1060);
 }
 
-static struct log *open_sample(void)
-{
+static struct log *open_sample(void) {
     struct log_maker *maker = maker_new();
     maker_process(maker, 1, 11, 1);
     maker_file(maker, 1, "/data/a", 1);
@@ -195,8 +187,7 @@ static struct log *open_sample(void)
     return maker_close(maker);
 }
 
-static void events_lead_to_descriptions(void **state)
-{
+static void events_lead_to_descriptions(void **state) {
     (void)state;
     struct log *log = open_sample();
     struct log_iter *iter;
@@ -219,8 +210,7 @@ static void events_lead_to_descriptions(void **state)
 }
 
 // From bytes of the view to bytes of the file: 24 of the second instance's 32, then 8 of the third's.
-static void views_lead_to_the_file(void **state)
-{
+static void views_lead_to_the_file(void **state) {
     (void)state;
     static const struct datatype_piece expected[] = {
         {1000 + 128 + 48, 8}, {1000 + 128 + 80, 8}, {1000 + 128 + 112, 8}, {1000 + 256 + 16, 8}};
@@ -242,8 +232,7 @@ static void views_lead_to_the_file(void **state)
     log_close(log);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_descriptions_are_one),
         cmocka_unit_test(processes_share_descriptions),

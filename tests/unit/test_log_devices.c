@@ -17,8 +17,7 @@ enum { FILES_DEVICE = 42, OTHER_DEVICE = 43 };
 
 static const uint8_t two_samples[] = {100, 1, 2, 3, 4, 5, 6, 50, 1, 1, 1, 1, 1, 1};
 
-static void put_device(struct fields_out *out, const char *name, uint64_t under, const uint8_t *samples, size_t len)
-{
+static void put_device(struct fields_out *out, const char *name, uint64_t under, const uint8_t *samples, size_t len) {
     fields_begin(out, RECORD_DEVICE);
     if (name) fields_string(out, DEVICE_NAME, name);
     fields_number(out, DEVICE_NUMBER, 7);
@@ -31,8 +30,7 @@ static void put_device(struct fields_out *out, const char *name, uint64_t under,
     fields_end(out);
 }
 
-static void save(const char *folder, const char *name, const void *data, size_t len)
-{
+static void save(const char *folder, const char *name, const void *data, size_t len) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -41,8 +39,7 @@ static void save(const char *folder, const char *name, const void *data, size_t 
     close(fd);
 }
 
-static void save_process(const char *folder)
-{
+static void save_process(const char *folder) {
     struct image image = image_new();
     struct spill_chunk *chunk = image_chunk(&image, CHUNK_RECORDS);
     struct fields_out out = image_fields(chunk);
@@ -56,8 +53,7 @@ static void save_process(const char *folder)
     free(image.data);
 }
 
-static struct log *pack(const char *folder, const char *log_path)
-{
+static struct log *pack(const char *folder, const char *log_path) {
     struct pack_result result;
     struct log *log;
     assert_int_equal(pack_directory(NULL, folder, log_path, NULL, &result), 0);
@@ -66,8 +62,7 @@ static struct log *pack(const char *folder, const char *log_path)
     return log;
 }
 
-static void devices_under_the_files_are_kept(void **state)
-{
+static void devices_under_the_files_are_kept(void **state) {
     (void)state;
     char folder[] = "/tmp/ioseer-test-XXXXXX", log_path[64];
     assert_non_null(mkdtemp(folder));
@@ -102,8 +97,7 @@ static void devices_under_the_files_are_kept(void **state)
     log_close(log);
 }
 
-static void maker_device(struct log_maker *maker, uint64_t id, const uint8_t *samples, size_t len)
-{
+static void maker_device(struct log_maker *maker, uint64_t id, const uint8_t *samples, size_t len) {
     fields_begin(&maker->records, RECORD_DEVICE);
     fields_number(&maker->records, DEVICE_ID, id);
     fields_string(&maker->records, DEVICE_NAME, "sda");
@@ -111,8 +105,7 @@ static void maker_device(struct log_maker *maker, uint64_t id, const uint8_t *sa
     fields_end(&maker->records);
 }
 
-static void damaged_samples_are_counted_and_passed_over(void **state)
-{
+static void damaged_samples_are_counted_and_passed_over(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     uint8_t too_large[2 * DEVICE_SAMPLE_MAX_BYTES], *at = too_large;
@@ -131,8 +124,7 @@ static void damaged_samples_are_counted_and_passed_over(void **state)
     log_close(log);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_under_the_files_are_kept),
         cmocka_unit_test(damaged_samples_are_counted_and_passed_over),

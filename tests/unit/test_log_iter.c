@@ -9,8 +9,7 @@
 #include "log/private.h"
 #include "test_log_maker.h"
 
-static struct log *open_sample(void)
-{
+static struct log *open_sample(void) {
     struct log_maker *maker = maker_new();
     maker_sample(maker);
     return maker_close(maker);
@@ -19,8 +18,7 @@ static struct log *open_sample(void)
 #define ID(stream, number) ((uint64_t)(stream) << 32 | (number))
 
 // The ids as "stream.number", in the order in which they come.
-static void check(struct log *log, const struct log_filter *filter, const char *expected)
-{
+static void check(struct log *log, const struct log_filter *filter, const char *expected) {
     char found[256] = "";
     struct log_iter *iter;
     const struct log_event *event;
@@ -36,16 +34,14 @@ static void check(struct log *log, const struct log_filter *filter, const char *
     log_iter_close(iter);
 }
 
-static void test_order(void **state)
-{
+static void test_order(void **state) {
     (void)state;
     struct log *log = open_sample();
     check(log, NULL, "1.0 3.0 1.1 3.1 1.2 2.0 3.2 1.3 3.3 2.2 2.1");
     log_close(log);
 }
 
-static void test_event(void **state)
-{
+static void test_event(void **state) {
     (void)state;
     struct log *log = open_sample();
     struct log_iter *iter;
@@ -74,8 +70,7 @@ static void test_event(void **state)
     log_close(log);
 }
 
-static void test_filters(void **state)
-{
+static void test_filters(void **state) {
     (void)state;
     struct log *log = open_sample();
     check(log, &(struct log_filter){.layers = 1u << LAYER_STDIO}, "1.1");
@@ -91,8 +86,7 @@ static void test_filters(void **state)
 }
 
 // Many streams whose blocks overlap, some of them not sorted: the order is that of time all the same.
-static void test_many_streams(void **state)
-{
+static void test_many_streams(void **state) {
     (void)state;
     enum { STREAMS = 40, BLOCKS = 5, EVENTS = 50 };
     struct log_maker *maker = maker_new();
@@ -137,8 +131,7 @@ static void test_many_streams(void **state)
 }
 
 // Opening an iterator for each of many processes must not look at everybody's blocks each time.
-static void test_places_of_a_process(void **state)
-{
+static void test_places_of_a_process(void **state) {
     (void)state;
     enum { PROCESSES = 30, ROUNDS = 3 };
     struct log_maker *maker = maker_new();
@@ -174,8 +167,7 @@ static void test_places_of_a_process(void **state)
     maker_free(maker);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_event),

@@ -31,8 +31,7 @@ struct log_maker {
     uint8_t event_data[MAKER_ROOM];
 };
 
-static inline void maker_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len)
-{
+static inline void maker_block(struct log_maker *maker, struct log_block *block, const uint8_t *raw, size_t len) {
     uint8_t header[LOG_BLOCK_HEADER_BYTES], entry[128];
     struct bytes stored = {0};
     struct fields_out out = {.at = entry, .end = entry + sizeof entry};
@@ -53,8 +52,7 @@ static inline void maker_block(struct log_maker *maker, struct log_block *block,
     bytes_free(&stored);
 }
 
-static inline struct log_maker *maker_new(void)
-{
+static inline struct log_maker *maker_new(void) {
     struct log_maker *maker = calloc(1, sizeof *maker);
     const struct log_header header = {.version = LOG_VERSION, .min_reader = LOG_MIN_READER};
     uint8_t bytes[LOG_HEADER_BYTES];
@@ -65,8 +63,7 @@ static inline struct log_maker *maker_new(void)
 }
 
 // A record of numbers: key, value, key, value … ended by key 0.
-static inline void maker_numbers(struct log_maker *maker, unsigned kind, ...)
-{
+static inline void maker_numbers(struct log_maker *maker, unsigned kind, ...) {
     va_list list;
     va_start(list, kind);
     fields_begin(&maker->records, kind);
@@ -76,8 +73,7 @@ static inline void maker_numbers(struct log_maker *maker, unsigned kind, ...)
     va_end(list);
 }
 
-static inline void maker_process(struct log_maker *maker, uint64_t id, uint64_t pid, uint64_t rank_plus_1)
-{
+static inline void maker_process(struct log_maker *maker, uint64_t id, uint64_t pid, uint64_t rank_plus_1) {
     struct fields_out *out = &maker->records;
     fields_begin(out, RECORD_PROCESS);
     fields_number(out, PROCESS_ID, id);
@@ -95,8 +91,7 @@ static inline void maker_process(struct log_maker *maker, uint64_t id, uint64_t 
 }
 
 // A file, under the same number in the log and in a process.
-static inline void maker_file(struct log_maker *maker, uint64_t id, const char *name, uint64_t process)
-{
+static inline void maker_file(struct log_maker *maker, uint64_t id, const char *name, uint64_t process) {
     fields_begin(&maker->records, RECORD_FILE);
     fields_number(&maker->records, FILE_ID, id);
     fields_string(&maker->records, FILE_NAME, name);
@@ -105,13 +100,11 @@ static inline void maker_file(struct log_maker *maker, uint64_t id, const char *
     maker_numbers(maker, RECORD_PROCESS_FILE, LINK_PROCESS, process, LINK_LOCAL, id, LINK_GLOBAL, id, 0);
 }
 
-static inline void maker_stream(struct log_maker *maker, uint64_t id, uint64_t process, uint64_t local)
-{
+static inline void maker_stream(struct log_maker *maker, uint64_t id, uint64_t process, uint64_t local) {
     maker_numbers(maker, RECORD_STREAM, STREAM_ID, id, STREAM_PROCESS, process, STREAM_LOCAL, local, 0);
 }
 
-static inline void maker_flush_records(struct log_maker *maker)
-{
+static inline void maker_flush_records(struct log_maker *maker) {
     struct log_block block = {.type = BLOCK_RECORDS};
     maker_block(maker, &block, maker->record_data, (size_t)(maker->records.at - maker->record_data));
     maker->records.at = maker->record_data;
@@ -119,8 +112,7 @@ static inline void maker_flush_records(struct log_maker *maker)
 
 // Starts a block of events; times given to stream_put_… are clock units, 2 ns each from 1000 on.
 static inline struct stream_writer *maker_begin(struct log_maker *maker, uint32_t stream, uint64_t first_number,
-                                                uint64_t start)
-{
+                                                uint64_t start) {
     maker->block = (struct log_block){
         .type = BLOCK_EVENTS, .stream = stream, .tid = stream, .first_number = first_number, .base = start};
     stream_put_start(&maker->writer, maker->event_data, MAKER_ROOM, &maker->used, start);
@@ -128,8 +120,7 @@ static inline struct stream_writer *maker_begin(struct log_maker *maker, uint32_
     return &maker->writer;
 }
 
-static inline void maker_end(struct log_maker *maker, uint32_t events, bool sorted, uint64_t start, uint64_t end)
-{
+static inline void maker_end(struct log_maker *maker, uint32_t events, bool sorted, uint64_t start, uint64_t end) {
     maker->block.events = events;
     maker->block.flags = sorted ? BLOCK_SORTED : 0;
     maker->block.start_ns = (start - 1000) * 2;
@@ -138,8 +129,7 @@ static inline void maker_end(struct log_maker *maker, uint32_t events, bool sort
 }
 
 // Index and trailer; the bytes are then in maker->log.
-static inline void maker_finish(struct log_maker *maker)
-{
+static inline void maker_finish(struct log_maker *maker) {
     struct log_block block = {.type = BLOCK_INDEX};
     uint8_t trailer[LOG_TRAILER_BYTES];
     struct bytes index = maker->index;
@@ -150,16 +140,14 @@ static inline void maker_finish(struct log_maker *maker)
     bytes_free(&index);
 }
 
-static inline void maker_free(struct log_maker *maker)
-{
+static inline void maker_free(struct log_maker *maker) {
     bytes_free(&maker->log);
     bytes_free(&maker->index);
     free(maker);
 }
 
 // Opens bytes as a log.
-static inline int maker_open(struct log **log, const uint8_t *data, size_t len)
-{
+static inline int maker_open(struct log **log, const uint8_t *data, size_t len) {
     char path[64];
     int fd = memfd_create("log", MFD_CLOEXEC);
     if (fd < 0 || write(fd, data, len) != (ssize_t)len) abort();
@@ -170,8 +158,7 @@ static inline int maker_open(struct log **log, const uint8_t *data, size_t len)
 }
 
 // The log that was made; the maker is no more.
-static inline struct log *maker_close(struct log_maker *maker)
-{
+static inline struct log *maker_close(struct log_maker *maker) {
     struct log *log;
     maker_finish(maker);
     if (maker_open(&log, maker->log.data, maker->log.len)) abort();
@@ -182,8 +169,7 @@ static inline struct log *maker_close(struct log_maker *maker)
 // Two processes (pids 11 and 12, the second one rank 0), three streams, every kind of record. Process 1 has a nested
 // call (stream 1), a child of it in another stream (2) and, in a second block of that stream, an event that starts
 // before the first one's last.
-static inline void maker_sample(struct log_maker *maker)
-{
+static inline void maker_sample(struct log_maker *maker) {
     const struct stream_put_extra ends = {.flags = EVENT_ENDS_BEGUN};
     fields_begin(&maker->records, RECORD_JOB);
     fields_string(&maker->records, JOB_COMMAND, "program");

@@ -13,24 +13,21 @@
 
 enum { SAMPLE_EVENTS = 11 };
 
-static struct log_maker *sample_new(void)
-{
+static struct log_maker *sample_new(void) {
     struct log_maker *maker = maker_new();
     maker_sample(maker);
     maker_finish(maker);
     return maker;
 }
 
-static int take_nothing(const struct log_stats_record *record, void *context)
-{
+static int take_nothing(const struct log_stats_record *record, void *context) {
     (void)context;
     assert_non_null(record->file);
     return 0;
 }
 
 // Reads all there is, in both ways; returns the number of events.
-static size_t read_all(struct log *log)
-{
+static size_t read_all(struct log *log) {
     struct log_iter *iter;
     const struct log_event *event;
     size_t count = 0;
@@ -45,8 +42,7 @@ static size_t read_all(struct log *log)
     return count;
 }
 
-static void test_tables(void **state)
-{
+static void test_tables(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
     struct log *log;
@@ -87,8 +83,7 @@ static void test_tables(void **state)
 }
 
 // A table of calls that differs from this build's: names decide, and traits are the log's.
-static void test_other_calls(void **state)
-{
+static void test_other_calls(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     static const char *const names[] = {"pwrite", "frobnicate"};
@@ -121,8 +116,7 @@ static void test_other_calls(void **state)
     log_close(log);
 }
 
-static void test_refused(void **state)
-{
+static void test_refused(void **state) {
     (void)state;
     struct log *log;
     assert_int_equal(log_open(&log, "/nowhere/at/all"), -ENOENT);
@@ -145,8 +139,7 @@ static void test_refused(void **state)
 }
 
 // However short it is cut: it opens, has what was whole, and says that the rest is missing.
-static void test_truncated(void **state)
-{
+static void test_truncated(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
     size_t last_count = 0;
@@ -164,8 +157,7 @@ static void test_truncated(void **state)
 }
 
 // One block after the other is made unreadable, and the index too: the others are still found.
-static void test_damaged_block(void **state)
-{
+static void test_damaged_block(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
     struct log *whole;
@@ -200,8 +192,7 @@ static void test_damaged_block(void **state)
 }
 
 // Bytes that are no block lie between two blocks, long enough to fill the search's window.
-static void test_noise(void **state)
-{
+static void test_noise(void **state) {
     (void)state;
     enum { NOISE_BYTES = 50000 };
     struct log_maker *maker = maker_new();
@@ -221,8 +212,7 @@ static void test_noise(void **state)
 }
 
 // Any bit may be wrong anywhere; what is opened can be read to its end, and damage shows.
-static void test_flipped(void **state)
-{
+static void test_flipped(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
     for (size_t i = 0; i < maker->log.len; i++) {
@@ -243,8 +233,7 @@ static void test_flipped(void **state)
 }
 
 // Damage under good checksums: the payloads themselves are changed.
-static void test_flipped_payload(void **state)
-{
+static void test_flipped_payload(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
     struct log *log;
@@ -274,8 +263,7 @@ static void test_flipped_payload(void **state)
     maker_free(maker);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),    cmocka_unit_test(test_other_calls),     cmocka_unit_test(test_refused),
         cmocka_unit_test(test_truncated), cmocka_unit_test(test_damaged_block),   cmocka_unit_test(test_noise),

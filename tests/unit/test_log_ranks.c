@@ -11,8 +11,7 @@
 #include "test_log_maker.h"
 
 static void put_process(struct log_maker *maker, uint64_t id, uint64_t parent, const char *host, const char *exe,
-                        uint64_t rank_plus_1, uint64_t size)
-{
+                        uint64_t rank_plus_1, uint64_t size) {
     struct fields_out *out = &maker->records;
     fields_begin(out, RECORD_PROCESS);
     fields_number(out, PROCESS_ID, id);
@@ -32,14 +31,10 @@ static void put_process(struct log_maker *maker, uint64_t id, uint64_t parent, c
     fields_end(out);
 }
 
-static uint32_t world_of(const struct log *log, uint32_t id)
-{
-    return log_process_find(log, id)->world;
-}
+static uint32_t world_of(const struct log *log, uint32_t id) { return log_process_find(log, id)->world; }
 
 // Two jobs of the same size at the same time, each below its own launcher, one of them through a shell.
-static void test_launchers(void **state)
-{
+static void test_launchers(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     put_process(maker, 1, 0, "a", "/bin/sh", 0, 0);
@@ -64,8 +59,7 @@ static void test_launchers(void **state)
 }
 
 // Without a launcher in the log: one after the other, of several sizes, and over two hosts.
-static void test_without_launchers(void **state)
-{
+static void test_without_launchers(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     put_process(maker, 1, 0, "a", "/x", 1, 2);
@@ -84,8 +78,7 @@ static void test_without_launchers(void **state)
 }
 
 // A launcher of its own on each host makes no other job.
-static void test_two_hosts(void **state)
-{
+static void test_two_hosts(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     put_process(maker, 1, 0, "a", "/usr/bin/orted", 0, 0);
@@ -103,8 +96,7 @@ struct taken {
     struct log_stats_record record[16];
 };
 
-static int take(const struct log_stats_record *record, void *context)
-{
+static int take(const struct log_stats_record *record, void *context) {
     struct taken *taken = context;
     assert_true(taken->count < 16);
     taken->record[taken->count++] = *record;
@@ -112,8 +104,7 @@ static int take(const struct log_stats_record *record, void *context)
 }
 
 // Three ranks of which each writes `/all`, two also `/some`; a process without a rank is there too.
-static struct log *three_ranks(void)
-{
+static struct log *three_ranks(void) {
     struct log_maker *maker = maker_new();
     put_process(maker, 1, 0, "a", "/x", 0, 0);
     for (uint64_t rank = 0; rank < 3; rank++) put_process(maker, 2 + rank, 1, "a", "/x", rank + 1, 3);
@@ -136,8 +127,7 @@ static struct log *three_ranks(void)
     return maker_close(maker);
 }
 
-static void test_reduced(void **state)
-{
+static void test_reduced(void **state) {
     (void)state;
     struct log *log = three_ranks();
     struct taken taken = {0};
@@ -178,23 +168,20 @@ struct comms {
     struct log_comm comm[16];
 };
 
-static int take_comm(const struct log_comm *comm, void *context)
-{
+static int take_comm(const struct log_comm *comm, void *context) {
     struct comms *comms = context;
     assert_true(comms->count < 16);
     comms->comm[comms->count++] = *comm;
     return 0;
 }
 
-static void put_comm(struct stream_writer *writer, uint64_t mask, uint64_t bytes, uint64_t units)
-{
+static void put_comm(struct stream_writer *writer, uint64_t mask, uint64_t bytes, uint64_t units) {
     stream_put_control(writer, KIND_COMM, (uint64_t[]){1, mask, 1, bytes, units}, 5);
 }
 
 // Communication at a block's end belongs to the next one's first event; a call that was announced comes before its
 // children; what is left at the end has no event.
-static void test_communication(void **state)
-{
+static void test_communication(void **state) {
     (void)state;
     const struct stream_put_extra ends = {.flags = EVENT_ENDS_BEGUN};
     struct log_maker *maker = maker_new();
@@ -246,8 +233,7 @@ static void test_communication(void **state)
 }
 
 // A process whose trace had ended, or that was killed: its record says what no event does.
-static void test_untraced_communication(void **state)
-{
+static void test_untraced_communication(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     struct fields_out *out = &maker->records;
@@ -285,8 +271,7 @@ static void test_untraced_communication(void **state)
     log_close(log);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_launchers),     cmocka_unit_test(test_without_launchers),
         cmocka_unit_test(test_two_hosts),     cmocka_unit_test(test_reduced),

@@ -13,16 +13,14 @@ struct taken {
     struct log_stats_record record[8];
 };
 
-static int take(const struct log_stats_record *record, void *context)
-{
+static int take(const struct log_stats_record *record, void *context) {
     struct taken *taken = context;
     assert_true(taken->count < 8);
     taken->record[taken->count++] = *record;
     return 0;
 }
 
-static int64_t integer(const struct log_stats_record *record, const char *name)
-{
+static int64_t integer(const struct log_stats_record *record, const char *name) {
     struct counters_value values[COUNTERS_MAX_VALUES];
     size_t count = counters_list(&record->counters, NULL, record->layer, values);
     for (size_t i = 0; i < count; i++) {
@@ -32,8 +30,7 @@ static int64_t integer(const struct log_stats_record *record, const char *name)
     return 0;
 }
 
-static void test_sample(void **state)
-{
+static void test_sample(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     maker_sample(maker);
@@ -65,8 +62,7 @@ static void test_sample(void **state)
     log_close(log);
 }
 
-static void test_rename(void **state)
-{
+static void test_rename(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     maker_process(maker, 1, 1, 0);
@@ -95,8 +91,7 @@ static void test_rename(void **state)
 }
 
 // A trace that was cut, and the counters that went on, are one.
-static void test_stored(void **state)
-{
+static void test_stored(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     maker_process(maker, 3, 1, 0);
@@ -135,8 +130,7 @@ static void test_stored(void **state)
 }
 
 // The most frequent size comes last, long after all candidates are taken.
-static void test_common_sizes(void **state)
-{
+static void test_common_sizes(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     maker_process(maker, 1, 1, 0);
@@ -161,15 +155,13 @@ static void test_common_sizes(void **state)
     log_close(log);
 }
 
-static int take_one(const struct log_stats_record *record, void *context)
-{
+static int take_one(const struct log_stats_record *record, void *context) {
     (void)record;
     ++*(int *)context;
     return -7;
 }
 
-static void test_ended_early(void **state)
-{
+static void test_ended_early(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
     maker_sample(maker);
@@ -180,8 +172,7 @@ static void test_ended_early(void **state)
     log_close(log);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample),       cmocka_unit_test(test_rename),      cmocka_unit_test(test_stored),
         cmocka_unit_test(test_common_sizes), cmocka_unit_test(test_ended_early),

@@ -17,8 +17,7 @@ struct seen {
     bool shared;
 };
 
-static int take(const struct model_step *step, void *context)
-{
+static int take(const struct model_step *step, void *context) {
     struct seen *seen = context;
     if (step->kind->class != CLASS_READ && step->kind->class != CLASS_WRITE) {
         seen->opens += step->kind->class == CLASS_OPEN;
@@ -36,8 +35,7 @@ static int take(const struct model_step *step, void *context)
     return 0;
 }
 
-static struct seen expand(const struct benchmark *benchmark, bool is_mpi)
-{
+static struct seen expand(const struct benchmark *benchmark, bool is_mpi) {
     struct seen seen = {.shared = benchmark->shared};
     struct model model;
     assert_int_equal(benchmark_model(&model, benchmark, 1, NP, is_mpi), 0);
@@ -51,8 +49,7 @@ static struct seen expand(const struct benchmark *benchmark, bool is_mpi)
     return seen;
 }
 
-static void assert_complete(const struct seen *seen)
-{
+static void assert_complete(const struct seen *seen) {
     for (unsigned op = 0; op < 2; op++) {
         for (unsigned file = 0; file < (seen->shared ? 1 : NP); file++) {
             for (unsigned i = 0; i < (seen->shared ? NP * COUNT : COUNT); i++) {
@@ -62,8 +59,7 @@ static void assert_complete(const struct seen *seen)
     }
 }
 
-static void all_modes(void **state)
-{
+static void all_modes(void **state) {
     (void)state;
     for (unsigned mode = 0; mode < MODE_COUNT; mode++) {
         for (unsigned shared = 0; shared < 2; shared++) {
@@ -77,8 +73,7 @@ static void all_modes(void **state)
     }
 }
 
-static void collective(void **state)
-{
+static void collective(void **state) {
     (void)state;
     struct benchmark benchmark = {.size = SIZE,
                                   .count = COUNT,
@@ -93,8 +88,7 @@ static void collective(void **state)
     assert_int_equal(seen.others, NP * (3 + 3 + 1)); // open, barrier, close, and a sync after writing
 }
 
-static void several(void **state)
-{
+static void several(void **state) {
     (void)state;
     struct benchmark benchmark[2] = {{.size = SIZE, .count = COUNT}, {.size = 512, .count = 2, .shared = true}};
     struct model model;
@@ -105,8 +99,7 @@ static void several(void **state)
     model_free(&model);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_modes),
         cmocka_unit_test(collective),

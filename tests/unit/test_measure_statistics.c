@@ -9,13 +9,11 @@
 
 #include <cmocka.h>
 
-static void assert_near(double found, double wanted)
-{
+static void assert_near(double found, double wanted) {
     if (fabs(found - wanted) > 1e-3 * fabs(wanted) + 1e-12) fail_msg("%g, not %g", found, wanted);
 }
 
-static void median_and_its_interval(void **state)
-{
+static void median_and_its_interval(void **state) {
     (void)state;
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2}, nine[] = {9, 1, 8, 2, 7, 3, 6, 4, 5};
     struct interval found = statistics_median(odd, 3);
@@ -29,8 +27,7 @@ static void median_and_its_interval(void **state)
     assert_near(found.high, 8);
 }
 
-static void nothing_and_one(void **state)
-{
+static void nothing_and_one(void **state) {
     (void)state;
     double one[] = {7};
     assert_near(statistics_median(one, 0).middle, 0);
@@ -42,8 +39,7 @@ static void nothing_and_one(void **state)
     assert_near(next.high, 7.7);
 }
 
-static void spread(void **state)
-{
+static void spread(void **state) {
     (void)state;
     double value[] = {9, 10, 11}; // standard deviation 1, t of 2 degrees of freedom 4.303
     assert_near(statistics_variation(value, 3), 0.1);
@@ -54,8 +50,7 @@ static void spread(void **state)
 }
 
 // Of many samples from a known distribution, 95 % of the next values lie in the interval.
-static void holds_the_next_value(void **state)
-{
+static void holds_the_next_value(void **state) {
     (void)state;
     uint64_t seed = 1;
     unsigned inside = 0, tries = 4000;
@@ -75,8 +70,7 @@ static void holds_the_next_value(void **state)
     assert_in_range(inside, tries * 93 / 100, tries * 97 / 100);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(median_and_its_interval),
         cmocka_unit_test(nothing_and_one),

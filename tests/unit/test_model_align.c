@@ -17,15 +17,13 @@ static struct align align;
 static struct arena arena;
 static char text[1 << 16];
 
-static int start(void **state)
-{
+static int start(void **state) {
     (void)state;
     maker_start(&maker, true);
     return 0;
 }
 
-static int end(void **state)
-{
+static int end(void **state) {
     (void)state;
     align_free(&align);
     free(segments.segment);
@@ -37,8 +35,7 @@ static int end(void **state)
 
 // --- phases as text: the ranks of each, and what the first of them does there
 
-static size_t print_ranks(char *to, size_t room, const struct align_phase *phase)
-{
+static size_t print_ranks(char *to, size_t room, const struct align_phase *phase) {
     size_t len = 0;
     for (size_t i = 0, next; i < phase->parts; i = next) {
         for (next = i + 1; next < phase->parts && phase->part[next].thread == phase->part[next - 1].thread + 1;) next++;
@@ -48,8 +45,7 @@ static size_t print_ranks(char *to, size_t room, const struct align_phase *phase
     return len;
 }
 
-static void print_phases(void)
-{
+static void print_phases(void) {
     size_t len = 0;
     text[0] = 0;
     for (size_t i = 0; i < align.count; i++) {
@@ -62,8 +58,7 @@ static void print_phases(void)
     }
 }
 
-static void cut_threads(void)
-{
+static void cut_threads(void) {
     for (size_t i = 0; i < maker.recorded.count; i++) {
         of_thread[i].first = segments.count;
         assert_int_equal(segments_make(&segments, &maker.recorded, &maker.thread[i], MAKER_PAUSE_NS / 5, &arena), 0);
@@ -72,8 +67,7 @@ static void cut_threads(void)
 }
 
 // Every segment is in just one phase, and each thread's come in its order.
-static void check_order(void)
-{
+static void check_order(void) {
     size_t next[MAKER_THREADS], parts = 0;
     for (size_t i = 0; i < maker.recorded.count; i++) next[i] = of_thread[i].first;
     for (size_t i = 0; i < align.count; i++) {
@@ -86,8 +80,7 @@ static void check_order(void)
     assert_int_equal(parts, segments.count);
 }
 
-static void assert_phases(const char *expected)
-{
+static void assert_phases(const char *expected) {
     cut_threads();
     assert_int_equal(align_make(&align, &maker.recorded, &segments, of_thread), 0);
     check_order();
@@ -95,61 +88,53 @@ static void assert_phases(const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void recorded(unsigned count, const char *words)
-{
+static void recorded(unsigned count, const char *words) {
     while (count--) maker_thread(&maker, words);
 }
 
 // --- known answers
 
-static void one_rank_is_its_phases(void **state)
-{
+static void one_rank_is_its_phases(void **state) {
     (void)state;
     recorded(1, "w0*8 r0*8");
     assert_phases("0 w8 / 0 r8");
 }
 
-static void equal_threads_go_together(void **state)
-{
+static void equal_threads_go_together(void **state) {
     (void)state;
     recorded(4, "w0*8 | r0*8 | w0*8");
     assert_phases("0-3 w8 / 0-3 r8 / 0-3 w8");
 }
 
-static void some_ranks_take_a_phase_that_others_do_not(void **state)
-{
+static void some_ranks_take_a_phase_that_others_do_not(void **state) {
     (void)state;
     recorded(2, "w0*8 | W0*3 | r0*8");
     recorded(3, "w0*8 | r0*8");
     assert_phases("0-4 w8 / 0-1 W3 / 0-4 r8");
 }
 
-static void a_phase_before_all_others(void **state)
-{
+static void a_phase_before_all_others(void **state) {
     (void)state;
     recorded(1, "R0*3 | w0*8 | r0*8");
     recorded(3, "w0*8 | r0*8");
     assert_phases("0 R3 / 0-3 w8 / 0-3 r8");
 }
 
-static void a_header_of_the_first_rank_does_not_part_the_data(void **state)
-{
+static void a_header_of_the_first_rank_does_not_part_the_data(void **state) {
     (void)state;
     recorded(1, "w0:96 w1:64000*8 | r0*8");
     recorded(3, "w1:64000*8 | r0*8");
     assert_phases("0-3 w w8 / 0-3 r8");
 }
 
-static void a_header_by_another_call_does_not_either(void **state)
-{
+static void a_header_by_another_call_does_not_either(void **state) {
     (void)state;
     recorded(1, "h0:96 w1:64000*8 | r0*8");
     recorded(3, "w1:64000*8 | r0*8");
     assert_phases("0-3 h w8 / 0-3 r8");
 }
 
-static void sizes_and_counts_may_differ(void **state)
-{
+static void sizes_and_counts_may_differ(void **state) {
     (void)state;
     recorded(1, "w0*8 | r0*8");
     recorded(1, "w0:900*8 | r0:900*8");
@@ -158,32 +143,28 @@ static void sizes_and_counts_may_differ(void **state)
     assert_phases("0-3 w8 / 0-3 r8");
 }
 
-static void different_orders_are_kept(void **state)
-{
+static void different_orders_are_kept(void **state) {
     (void)state;
     recorded(2, "w0*8 | W0*8");
     recorded(1, "W0*8 | w0*8");
     assert_phases("0-1 w8 / 2 W8 / 0-1 W8 / 2 w8");
 }
 
-static void different_files_are_different_phases(void **state)
-{
+static void different_files_are_different_phases(void **state) {
     (void)state;
     recorded(2, "w0*8");
     recorded(2, "W0*8");
     assert_phases("0-1 w8 / 2-3 W8");
 }
 
-static void a_dump_that_one_rank_misses_is_found_by_the_clock(void **state)
-{
+static void a_dump_that_one_rank_misses_is_found_by_the_clock(void **state) {
     (void)state;
     recorded(3, "w0*4 ||| w0*4 ||| w0*4 ||| w0*4");
     recorded(1, "w0*4 |||||| w0*4 ||| w0*4");
     assert_phases("0-3 w4 / 0-2 w4 / 0-3 w4 / 0-3 w4");
 }
 
-static void threads_that_communicate_less_lag_behind(void **state)
-{
+static void threads_that_communicate_less_lag_behind(void **state) {
     (void)state;
     recorded(2, "w0*4 |||| w0*4 |||| w0*4");
     recorded(1, "w0*4 || w0*4 || w0*4");
@@ -191,8 +172,7 @@ static void threads_that_communicate_less_lag_behind(void **state)
     assert_phases("0-3 w4 / 0-2 w4 / 0-3 w4");
 }
 
-static void what_happens_at_different_times_is_not_one_phase(void **state)
-{
+static void what_happens_at_different_times_is_not_one_phase(void **state) {
     (void)state;
     recorded(1, "w0*8 | | | r0*8");
     recorded(1, "| w0*8 | | r0*8");
@@ -200,16 +180,14 @@ static void what_happens_at_different_times_is_not_one_phase(void **state)
     assert_phases("0 w8 / 1 w8 / 2 w8 / 0-2 r8");
 }
 
-static void some_kinds_in_common_are_not_enough_at_another_time(void **state)
-{
+static void some_kinds_in_common_are_not_enough_at_another_time(void **state) {
     (void)state;
     recorded(3, "w0*8 | r0*8 | | w0*8");
     recorded(1, "w0*8 | | r0 w0 r1 w1 r2 w2 r3 w3 | w0*8");
     assert_phases("0-3 w8 / 0-2 r8 / 3 (r w)4 / 0-3 w8");
 }
 
-static void phases_of_some_ranks_lie_where_their_clock_is(void **state)
-{
+static void phases_of_some_ranks_lie_where_their_clock_is(void **state) {
     (void)state;
     recorded(2, "w0*4 | | r0*4 | |");
     recorded(1, "| W0*4 | | |");
@@ -217,23 +195,20 @@ static void phases_of_some_ranks_lie_where_their_clock_is(void **state)
     assert_phases("0-1 w4 / 2 W4 / 0-1 r4 / 3 R4");
 }
 
-static void threads_without_transfers_join_the_first_phase(void **state)
-{
+static void threads_without_transfers_join_the_first_phase(void **state) {
     (void)state;
     recorded(2, "w0*4 | r0*4");
     recorded(1, "O0 C0");
     assert_phases("0-2 w4 / 0-1 r4");
 }
 
-static void nobody_transfers(void **state)
-{
+static void nobody_transfers(void **state) {
     (void)state;
     recorded(3, "O0 C0");
     assert_phases("0-2 ");
 }
 
-static void programs_are_apart(void **state)
-{
+static void programs_are_apart(void **state) {
     (void)state;
     recorded(4, "w0*4");
     maker.recorded.programs = 2;
@@ -244,8 +219,7 @@ static void programs_are_apart(void **state)
 // --- many
 
 // Lanes of `each` segments that are all different, or of one kind only, made without folding anything.
-static double align_seconds(size_t thread_count, size_t each, bool alike)
-{
+static double align_seconds(size_t thread_count, size_t each, bool alike) {
     struct thread_ops *thread = calloc(thread_count, sizeof *thread);
     struct thread_segments *of = calloc(thread_count, sizeof *of);
     struct segment *segment = calloc(thread_count * each, sizeof *segment);
@@ -273,8 +247,7 @@ static double align_seconds(size_t thread_count, size_t each, bool alike)
     return seconds;
 }
 
-static void time_is_near_linear_in_threads(void **state)
-{
+static void time_is_near_linear_in_threads(void **state) {
     (void)state;
     for (unsigned alike = 0; alike < 2; alike++) {
         double few = align_seconds(1000, 10, alike), many = align_seconds(8000, 10, alike);
@@ -287,8 +260,7 @@ static void time_is_near_linear_in_threads(void **state)
     assert_true(longer < 5);
 }
 
-int main(void)
-{
+int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
     const struct CMUnitTest tests[] = {
         TEST(one_rank_is_its_phases),

@@ -57,8 +57,7 @@ static const char *const kinds[] = {
 #define READS FAMILY("1", "32000", PART("0-3", LOOP("r", "8", "idP*8*rs", "1000")))
 #define FOUR(order) PROGRAM("true", "4", order)
 
-static struct model parse_with(const char *files, const char *programs, const char *families, const char *observed)
-{
+static struct model parse_with(const char *files, const char *programs, const char *families, const char *observed) {
     struct model model;
     struct json_in_error error;
     char *text = NULL;
@@ -79,13 +78,11 @@ static struct model parse_with(const char *files, const char *programs, const ch
     return model;
 }
 
-static struct model parse(const char *programs, const char *families)
-{
+static struct model parse(const char *programs, const char *families) {
     return parse_with(FILES("f", "g", "4"), programs, families, "");
 }
 
-static void print_note(FILE *out, const struct diff_note *note)
-{
+static void print_note(FILE *out, const struct diff_note *note) {
     if (note->op) fprintf(out, "%s ", note->op);
     fputs(note->what, out);
     if (note->unit == DIFF_TEXT)
@@ -95,8 +92,7 @@ static void print_note(FILE *out, const struct diff_note *note)
 }
 
 // "1=1 2~3[notes]": same, p the same but for np, m moved, ~ changed, + added, - removed; 0 is no phase.
-static char *rows_of(const struct diff *diff)
-{
+static char *rows_of(const struct diff *diff) {
     static const char signs[] = "=pm~+-";
     char *text;
     size_t len;
@@ -114,8 +110,7 @@ static char *rows_of(const struct diff *diff)
     return text;
 }
 
-static void expect(struct model a, struct model b, bool equal, const char *rows)
-{
+static void expect(struct model a, struct model b, bool equal, const char *rows) {
     struct diff diff;
     assert_int_equal(diff_make(&diff, &a, &b), 0);
     char *found = rows_of(&diff);
@@ -127,15 +122,13 @@ static void expect(struct model a, struct model b, bool equal, const char *rows)
     model_free(&b);
 }
 
-static void one_program(const char *a, const char *b, bool equal, const char *rows)
-{
+static void one_program(const char *a, const char *b, bool equal, const char *rows) {
     expect(parse(FOUR("1"), a), parse(FOUR("1"), b), equal, rows);
 }
 
 // --- what is equal
 
-static void equal(void **state)
-{
+static void equal(void **state) {
     (void)state;
     expect(parse(FOUR("1,2"), WRITES "," READS), parse(FOUR("1,2"), WRITES "," READS), true, "1=1 2=2");
     expect(parse("", ""), parse("", ""), true, "");
@@ -150,8 +143,7 @@ static void equal(void **state)
     one_program(WRITES, FAMILY("1", "32000", PART("0-3", LOOP("w", "8", "idP*8000", "1000"))), true, "1=1");
 }
 
-static void observed(void **state)
-{
+static void observed(void **state) {
     (void)state;
     expect(parse_with(FILES("f", "g", "4"), FOUR("1"), WRITES,
                       "{'phases':[{'phase':1,'family':1,'ph':1,'duration':2.0}]}"),
@@ -162,8 +154,7 @@ static void observed(void **state)
 
 // --- what changed
 
-static void changes(void **state)
-{
+static void changes(void **state) {
     (void)state;
     one_program(WRITES, FAMILY("1", "24000", PART("0-3", LOOP("w", "6", "idP*8*rs", "1000"))), false,
                 "1~1[write rep 8>6]");
@@ -183,16 +174,14 @@ static void changes(void **state)
                 false, "1~1[write rep 8>9; write mode sequential>irregular]");
 }
 
-static void threads(void **state)
-{
+static void threads(void **state) {
     (void)state;
     one_program(WRITES,
                 FAMILY("1", "32000", "{'ranks':'0-3','thread':1,'items':[" LOOP("w", "8", "idP*8*rs", "1000") "]}"),
                 false, "1~1[thread]");
 }
 
-static void separators(void **state)
-{
+static void separators(void **state) {
     (void)state;
 #define TWO(separator)                                                                                                 \
     WRITES "," FAMILY_OF("0", separator, "1", "32000", PART("0-3", LOOP("r", "8", "idP*8*rs", "1000")), "")
@@ -202,8 +191,7 @@ static void separators(void **state)
     expect(parse(FOUR("1,2"), TWO("pause")), parse(FOUR("1,2"), TWO("pattern")), true, "1=1 2=2");
 }
 
-static void others(void **state)
-{
+static void others(void **state) {
     (void)state;
 #define WITH(others) FAMILY_WITH("1", "32000", PART("0-3", LOOP("w", "8", "idP*8*rs", "1000")), PART("0-3", others))
     one_program(WITH("{'op':'open'}"), WITH("{'op':'open'}"), true, "1=1");
@@ -218,8 +206,7 @@ static void others(void **state)
                 "1~1[meta count 0>8]");
 }
 
-static void files(void **state)
-{
+static void files(void **state) {
     (void)state;
 #define READS_ELSEWHERE FAMILY("1", "32000", PART("0-3", LOOP("g", "8", "idP*8*rs", "1000")))
     // The same file again, or another one.
@@ -234,8 +221,7 @@ static void files(void **state)
 }
 
 // Models stand for any number of operations, and these are not counted one by one.
-static void many_operations(void **state)
-{
+static void many_operations(void **state) {
     (void)state;
 #define MANY(times, weight) FAMILY("1", weight, PART("0-3", LOOP("w", times, "0", "1")))
     one_program(MANY("100000000000000", "400000000000000"), MANY("100000000000001", "400000000000004"), false,
@@ -245,8 +231,7 @@ static void many_operations(void **state)
 
 // --- the order of phases
 
-static void order(void **state)
-{
+static void order(void **state) {
     (void)state;
 #define SMALL FAMILY("1", "40", PART("0", LOOP("w", "4", "0", "10")))
     expect(parse(FOUR("1,2"), WRITES "," READS), parse(FOUR("1,2,3"), WRITES "," SMALL "," READS), false,
@@ -259,8 +244,7 @@ static void order(void **state)
     expect(parse("", ""), parse(FOUR("1"), READS), false, "0+1");
 }
 
-static void families(void **state)
-{
+static void families(void **state) {
     (void)state;
 #define DUMPS(count) FAMILY(count, "4000", PART("0-3", OP("w", "idP*rs + np*rs*(ph-1)", "1000")))
     expect(parse(FOUR("{'loop':5,'body':[1]}"), DUMPS("5")), parse(FOUR("{'loop':7,'body':[1]}"), DUMPS("7")), false,
@@ -273,8 +257,7 @@ static void families(void **state)
 
 // --- the number of processes
 
-static void processes(void **state)
-{
+static void processes(void **state) {
     (void)state;
 #define NINE(order) PROGRAM("true", "9", order)
     expect(parse(FOUR("1"), WRITES),
@@ -310,8 +293,7 @@ static void processes(void **state)
 
 // --- several programs
 
-static void programs(void **state)
-{
+static void programs(void **state) {
     (void)state;
 #define ALONE(program, items, weight) FAMILY_OF(program, "start", "1", weight, PART("0", items), "")
 #define A(program) ALONE(program, LOOP("w", "3", "0", "10"), "30")
@@ -328,8 +310,7 @@ static void programs(void **state)
 
 // Where phases of few structures are changed, added and removed at random.
 static size_t make_lists(struct phase_fingerprint *a, size_t a_count, struct phase_fingerprint *b, unsigned structures,
-                         unsigned permille)
-{
+                         unsigned permille) {
     size_t count = 0;
     for (size_t i = 0; i < a_count; i++) {
         a[i] = (struct phase_fingerprint){.structure = (uint64_t)rand() % structures, .features.classes = 1};
@@ -344,8 +325,7 @@ static size_t make_lists(struct phase_fingerprint *a, size_t a_count, struct pha
 
 // Pairs of equal phases in the longest common subsequence.
 static size_t longest_common(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b,
-                             size_t b_count)
-{
+                             size_t b_count) {
     size_t *row = calloc(b_count + 1, sizeof *row);
     for (size_t i = a_count; i-- > 0;) {
         size_t diagonal = 0;
@@ -362,8 +342,7 @@ static size_t longest_common(const struct phase_fingerprint *a, size_t a_count, 
 
 // Checks the order; gives the pairs of equal phases.
 static size_t count_equal(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b,
-                          size_t b_count, const uint32_t *to)
-{
+                          size_t b_count, const uint32_t *to) {
     size_t same = 0, next = 0;
     for (size_t i = 0; i < a_count; i++) {
         if (to[i] == DIFF_NONE) continue;
@@ -374,8 +353,7 @@ static size_t count_equal(const struct phase_fingerprint *a, size_t a_count, con
     return same;
 }
 
-static void alignments(void **state)
-{
+static void alignments(void **state) {
     enum { MOST = 12000 };
     static const struct {
         size_t count;
@@ -449,8 +427,7 @@ static const struct {
     {"phase.other>+0%", true},
 };
 
-static struct model timed(const char *first, const char *second, const char *other)
-{
+static struct model timed(const char *first, const char *second, const char *other) {
     char text[256];
     snprintf(text, sizeof text,
              "{'phases':[{'phase':1,'family':1,'ph':1,'duration':%s},"
@@ -459,8 +436,7 @@ static struct model timed(const char *first, const char *second, const char *oth
     return parse_with(FILES("f", "g", "4"), FOUR("1,2"), WRITES "," READS, text);
 }
 
-static void checks(void **state)
-{
+static void checks(void **state) {
     (void)state;
     struct model a = timed("2.0", "1.0", "0.0"), b = timed("3.0", "0.5", "0.25");
     struct diff diff;
@@ -486,8 +462,7 @@ static void checks(void **state)
     model_free(&b);
 }
 
-static void checks_without_times(void **state)
-{
+static void checks_without_times(void **state) {
     (void)state;
     struct model a = parse(FOUR("1"), WRITES), b = parse(FOUR("1"), READS);
     struct diff diff;
@@ -506,8 +481,7 @@ static void checks_without_times(void **state)
     model_free(&b);
 }
 
-static void bad_limits(void **state)
-{
+static void bad_limits(void **state) {
     static const char *const texts[] = {
         "",
         "time",
@@ -546,8 +520,7 @@ static void bad_limits(void **state)
     }
 }
 
-static void percents(void **state)
-{
+static void percents(void **state) {
     (void)state;
     assert_true(diff_percent(2, 3) == 50);
     assert_true(diff_percent(2, 0) == -100);
@@ -556,8 +529,7 @@ static void percents(void **state)
     assert_true(isnan(diff_percent(NAN, 1)));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal),      cmocka_unit_test(observed),        cmocka_unit_test(changes),
         cmocka_unit_test(threads),    cmocka_unit_test(separators),      cmocka_unit_test(others),

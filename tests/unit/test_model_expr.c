@@ -13,8 +13,7 @@
 static const struct expr_variables variables = {.idp = 5, .np = 16, .ph = 3, .rs = 4096};
 
 // The value, or the code of whichever step fails.
-static int64_t result(const char *text)
-{
+static int64_t result(const char *text) {
     struct expr *expr;
     int64_t value = 0;
     int code = expr_parse(text, &expr);
@@ -24,8 +23,7 @@ static int64_t result(const char *text)
     return code < 0 ? code : value;
 }
 
-static void values(void **state)
-{
+static void values(void **state) {
     (void)state;
     assert_int_equal(result("0"), 0);
     assert_int_equal(result("idP"), 5);
@@ -38,8 +36,7 @@ static void values(void **state)
     assert_int_equal(result("-9223372036854775807-1"), INT64_MIN);
 }
 
-static void order(void **state)
-{
+static void order(void **state) {
     (void)state;
     assert_int_equal(result("1+2*3"), 7);
     assert_int_equal(result("(1+2)*3"), 9);
@@ -55,8 +52,7 @@ static void order(void **state)
 }
 
 // Down, not towards zero.
-static void division(void **state)
-{
+static void division(void **state) {
     (void)state;
     assert_int_equal(result("7/2"), 3);
     assert_int_equal(result("7%2"), 1);
@@ -69,8 +65,7 @@ static void division(void **state)
     assert_int_equal(result("(-7)/(-2)"), 3);
 }
 
-static void not_expressions(void **state)
-{
+static void not_expressions(void **state) {
     (void)state;
     static const char *const bad[] = {
         "",     " ",    "-",    "+1",  "1+",   "1 2", "2idP",  "idP idP", "idp",   "idPx", "n",    "()",   "(1", "1)",
@@ -79,8 +74,7 @@ static void not_expressions(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(result(bad[i]), ERR_FORMAT);
 }
 
-static void out_of_range(void **state)
-{
+static void out_of_range(void **state) {
     (void)state;
     assert_int_equal(result("9223372036854775808"), -ERANGE);
     assert_int_equal(result("99999999999999999999999999"), -ERANGE);
@@ -95,8 +89,7 @@ static void out_of_range(void **state)
 }
 
 // Fills text with `count` times `piece`, then `end`.
-static const char *repeated(const char *piece, size_t count, const char *end)
-{
+static const char *repeated(const char *piece, size_t count, const char *end) {
     static char text[3 * EXPR_MAX_BYTES];
     size_t len = strlen(piece);
     for (size_t i = 0; i < count; i++) memcpy(text + i * len, piece, len);
@@ -104,8 +97,7 @@ static const char *repeated(const char *piece, size_t count, const char *end)
     return text;
 }
 
-static void limits(void **state)
-{
+static void limits(void **state) {
     (void)state;
     assert_int_equal(result(repeated("1+", EXPR_MAX_BYTES / 2 - 1, "1")), EXPR_MAX_BYTES / 2);
     assert_int_equal(result(repeated("1+", EXPR_MAX_BYTES / 2, "1")), ERR_LIMIT);
@@ -121,8 +113,7 @@ static void limits(void **state)
     assert_int_equal(result(text), EXPR_MAX_NESTING + 2);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values),          cmocka_unit_test(order),        cmocka_unit_test(division),
         cmocka_unit_test(not_expressions), cmocka_unit_test(out_of_range), cmocka_unit_test(limits),

@@ -18,8 +18,7 @@ static struct file_sets sets;
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 // Whatever the names: each comes back from its set and index, and the members of a set are all different.
-static void make(const char *const *names, size_t count)
-{
+static void make(const char *const *names, size_t count) {
     assert_int_equal(file_sets_make(&sets, names, count), 0);
     for (size_t i = 0; i < count; i++) {
         assert_in_range(sets.place[i].set, 0, sets.set_count - 1);
@@ -34,8 +33,7 @@ static void make(const char *const *names, size_t count)
 }
 
 static void expect_number(const struct file_set *set, size_t at, uint64_t first, int64_t step, uint64_t every,
-                          uint64_t count, unsigned width)
-{
+                          uint64_t count, unsigned width) {
     assert_in_range(at, 0, set->number_count - 1);
     const struct file_set_number *number = &set->number[at];
     assert_null(number->value);
@@ -46,30 +44,26 @@ static void expect_number(const struct file_set *set, size_t at, uint64_t first,
     assert_int_equal(number->width, width);
 }
 
-static void expect_set(size_t at, const char *pattern, size_t members, size_t numbers)
-{
+static void expect_set(size_t at, const char *pattern, size_t members, size_t numbers) {
     assert_in_range(at, 0, sets.set_count - 1);
     assert_string_equal(sets.set[at].pattern, pattern);
     assert_int_equal(sets.set[at].member_count, members);
     assert_int_equal(sets.set[at].number_count, numbers);
 }
 
-static char **new_names(size_t count)
-{
+static char **new_names(size_t count) {
     char **names = calloc(count, sizeof *names);
     for (size_t i = 0; i < count; i++) names[i] = calloc(1, 64);
     return names;
 }
 
-static void make_and_free(char **names, size_t count)
-{
+static void make_and_free(char **names, size_t count) {
     make((const char *const *)names, count);
     for (size_t i = 0; i < count; i++) free(names[i]);
     free(names);
 }
 
-static void one_number(void **state)
-{
+static void one_number(void **state) {
     (void)state;
     char **names = new_names(16);
     for (unsigned i = 0; i < 16; i++) snprintf(names[i], 64, "/d/out.%u", (i * 7 + 3) % 16);
@@ -81,8 +75,7 @@ static void one_number(void **state)
     file_sets_free(&sets);
 }
 
-static void nothing_in_common(void **state)
-{
+static void nothing_in_common(void **state) {
     (void)state;
     make(NULL, 0);
     assert_int_equal(sets.set_count, 0);
@@ -94,8 +87,7 @@ static void nothing_in_common(void **state)
     file_sets_free(&sets);
 }
 
-static void constant_numbers_stay(void **state)
-{
+static void constant_numbers_stay(void **state) {
     (void)state;
     static const char *const names[] = {"/d/dump_0001/part-003.dat", "/d/dump_0001/part-001.dat"};
     make(names, LENGTH(names));
@@ -105,8 +97,7 @@ static void constant_numbers_stay(void **state)
     file_sets_free(&sets);
 }
 
-static void grid(void **state)
-{
+static void grid(void **state) {
     (void)state;
     char **names = new_names(3 * 4);
     for (unsigned i = 0; i < 3 * 4; i++) snprintf(names[i], 64, "/d/dump_%04u/part-%u", 5 * (i % 3), i / 3);
@@ -120,8 +111,7 @@ static void grid(void **state)
 }
 
 // The dump's number twice, node = rank / 4, and the last dump breaks off.
-static void numbers_that_depend_on_others(void **state)
-{
+static void numbers_that_depend_on_others(void **state) {
     (void)state;
     enum { COUNT = 2 * 16 + 5 };
     char **names = new_names(COUNT);
@@ -139,8 +129,7 @@ static void numbers_that_depend_on_others(void **state)
     file_sets_free(&sets);
 }
 
-static void irregular_numbers_are_lists(void **state)
-{
+static void irregular_numbers_are_lists(void **state) {
     (void)state;
     static const char *const names[] = {
         "a7.1", "a7.2", "a9.1", "a9.2", "a900000000000000000.1", "a900000000000000000.2"};
@@ -160,8 +149,7 @@ static void irregular_numbers_are_lists(void **state)
     file_sets_free(&sets);
 }
 
-static void descending(void **state)
-{
+static void descending(void **state) {
     (void)state;
     static const char *const names[] = {"a0.6", "a1.4", "a2.2", "a3.0"};
     make(names, LENGTH(names));
@@ -169,8 +157,7 @@ static void descending(void **state)
     file_sets_free(&sets);
 }
 
-static void padding(void **state)
-{
+static void padding(void **state) {
     (void)state;
     static const char *const apart[] = {"x007", "x7", "x010", "x123", "x0008"};
     make(apart, LENGTH(apart));
@@ -196,8 +183,7 @@ static void padding(void **state)
     file_sets_free(&sets);
 }
 
-static void long_numbers_are_text(void **state)
-{
+static void long_numbers_are_text(void **state) {
     (void)state;
     static const char *const names[] = {"a999999999999999998", "a999999999999999999", "a1000000000000000000",
                                         "a1000000000000000001"};
@@ -208,8 +194,7 @@ static void long_numbers_are_text(void **state)
     file_sets_free(&sets);
 }
 
-static void odd_names(void **state)
-{
+static void odd_names(void **state) {
     (void)state;
     static const char *const names[] = {"/a*%d\\?[1", "/a*%d\\?[2", "/\xff\xfe.1", "/\xff\xfe.2", "/only*\\1"};
     make(names, LENGTH(names));
@@ -220,8 +205,7 @@ static void odd_names(void **state)
     file_sets_free(&sets);
 }
 
-static void equal_names_are_one_member(void **state)
-{
+static void equal_names_are_one_member(void **state) {
     (void)state;
     static const char *const names[] = {"b2", "a", "b1", "a", "b2", "b3"};
     make(names, LENGTH(names));
@@ -233,8 +217,7 @@ static void equal_names_are_one_member(void **state)
     file_sets_free(&sets);
 }
 
-static void names_need_room(void **state)
-{
+static void names_need_room(void **state) {
     (void)state;
     static const char *const names[] = {"b2", "b100"};
     make(names, LENGTH(names));
@@ -246,8 +229,7 @@ static void names_need_room(void **state)
     file_sets_free(&sets);
 }
 
-static void sets_of_a_file_are_checked(void **state)
-{
+static void sets_of_a_file_are_checked(void **state) {
     (void)state;
     struct file_set_number number = {.first = 1, .step = -2, .every = 1, .count = 3, .width = 1};
     struct file_set set = {.pattern = (char[]){"a*\\*"}, .member_count = 3, .number_count = 1, .number = &number};
@@ -269,8 +251,7 @@ static void sets_of_a_file_are_checked(void **state)
 }
 
 // Short names of few letters collide in every way there is.
-static void random_names(void **state)
-{
+static void random_names(void **state) {
     (void)state;
     static const char letters[] = "0011279a/*\\\xff";
     enum { COUNT = 300, ROUNDS = 200 };
@@ -293,8 +274,7 @@ static void random_names(void **state)
     }
 }
 
-static void many_names(void **state)
-{
+static void many_names(void **state) {
     (void)state;
     enum { COUNT = 100000 };
     char **names = new_names(COUNT);
@@ -306,8 +286,7 @@ static void many_names(void **state)
     file_sets_free(&sets);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_number),
         cmocka_unit_test(nothing_in_common),

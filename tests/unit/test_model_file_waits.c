@@ -15,16 +15,14 @@ static struct ops_maker maker;
 static struct model model;
 static struct building b;
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     maker_start(&maker, false);
     model = (struct model){0};
     return 0;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     (void)state;
     maker_free(&maker);
     maker_start(&maker, false);
@@ -32,8 +30,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void begin(unsigned threads)
-{
+static void begin(unsigned threads) {
     for (uint32_t i = 0; i < threads; i++) {
         maker_alloc(&maker.thread[i]);
         maker.thread[i].number = i;
@@ -42,8 +39,7 @@ static void begin(unsigned threads)
 }
 
 // An operation of a thread on one of the files; the time when it ends.
-static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us)
-{
+static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_us, int64_t us) {
     struct thread_ops *ops = &maker.thread[thread];
     bool other = maker_is_other(letter);
     size_t at = other ? ops->others : ops->transfers;
@@ -53,19 +49,16 @@ static int64_t act_on(int64_t file, unsigned thread, char letter, int64_t start_
     return start_us + us;
 }
 
-static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us)
-{
+static int64_t act(unsigned thread, char letter, int64_t start_us, int64_t us) {
     return act_on(0, thread, letter, start_us, us);
 }
 
-static int64_t write_some(unsigned thread, unsigned count, int64_t at_us)
-{
+static int64_t write_some(unsigned thread, unsigned count, int64_t at_us) {
     for (unsigned i = 0; i < count; i++) at_us = act(thread, 'w', at_us, WRITE_US) + BETWEEN_US;
     return at_us - BETWEEN_US;
 }
 
-static void find(void)
-{
+static void find(void) {
     b = (struct building){.model = &model, .recorded = maker.recorded};
     assert_int_equal(build_file_waits(&b), 0);
     for (size_t i = 0; i < model.waits; i++) { // as readers of a model want it
@@ -78,8 +71,7 @@ static void find(void)
 }
 
 static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t count, const int64_t *op,
-                       const int64_t *done)
-{
+                       const int64_t *done) {
     const struct model_wait *wait = &model.wait[place];
     assert_int_equal(wait->thread, thread);
     assert_int_equal(wait->behind, behind);
@@ -92,8 +84,7 @@ static void expect_row(size_t place, uint32_t thread, uint32_t behind, size_t co
 
 // One thread opens a file, two others use it, the first closes it when they have: once is enough to know that the
 // open is first and the close last.
-static void test_close(void **state)
-{
+static void test_close(void **state) {
     (void)state;
     begin(3);
     int64_t opened = act(2, 'O', 0, 100), first = write_some(0, 5, opened + 1000);
@@ -108,8 +99,7 @@ static void test_close(void **state)
 }
 
 // Again and again: each time has an open before and a close behind, not only the last one.
-static void test_close_in_rounds(void **state)
-{
+static void test_close_in_rounds(void **state) {
     (void)state;
     begin(2);
     for (int64_t at = 0, round = 0; round < 3; round++) {
@@ -123,8 +113,7 @@ static void test_close_in_rounds(void **state)
 }
 
 // What was waited for is not waited for again: of two files the one used last is closed first.
-static void test_close_of_two(void **state)
-{
+static void test_close_of_two(void **state) {
     (void)state;
     begin(2);
     act_on(0, 1, 'O', 0, 10);
@@ -142,8 +131,7 @@ static void test_close_of_two(void **state)
 
 // Threads that open the same file each for itself have nothing to do with each other; one that closes what it did not
 // open has.
-static void test_close_of_ones_own(void **state)
-{
+static void test_close_of_ones_own(void **state) {
     (void)state;
     begin(3);
     for (unsigned thread = 0; thread < 2; thread++) write_some(thread, 2, act(thread, 'O', 40 * thread, 10) + 1000);
@@ -156,8 +144,7 @@ static void test_close_of_ones_own(void **state)
 }
 
 // The end of an asynchronous transfer is not seen: a close does not wait for it, but it waits for the open.
-static void test_asynchronous(void **state)
-{
+static void test_asynchronous(void **state) {
     (void)state;
     maker.kind['w'].nonblocking = true;
     begin(2);
@@ -169,8 +156,7 @@ static void test_asynchronous(void **state)
 }
 
 // Barriers are not counted, and neither they nor what fails uses a file.
-static void test_barriers_and_failures(void **state)
-{
+static void test_barriers_and_failures(void **state) {
     (void)state;
     maker.kind['S'].error = 5;
     begin(2);
@@ -185,8 +171,7 @@ static void test_barriers_and_failures(void **state)
     expect_row(1, 1, 0, 1, (int64_t[]){2}, (int64_t[]){3});
 }
 
-static void test_one_thread(void **state)
-{
+static void test_one_thread(void **state) {
     (void)state;
     begin(1);
     write_some(0, 10, 0);
@@ -196,8 +181,7 @@ static void test_one_thread(void **state)
 
 #define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         A_TEST(test_one_thread),      A_TEST(test_asynchronous), A_TEST(test_barriers_and_failures), A_TEST(test_close),
         A_TEST(test_close_in_rounds), A_TEST(test_close_of_two), A_TEST(test_close_of_ones_own),

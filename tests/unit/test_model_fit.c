@@ -25,8 +25,7 @@ struct range {
     int64_t phases;           // 0 is 1
 };
 
-static struct fit_input made_by(const char *text, struct range range)
-{
+static struct fit_input made_by(const char *text, struct range range) {
     struct fit_input input = {.point = points, .np = range.np, .rs = range.rs};
     struct expr *expr;
     assert_int_equal(expr_parse(text, &expr), 0);
@@ -42,40 +41,34 @@ static struct fit_input made_by(const char *text, struct range range)
     return input;
 }
 
-static struct fit_input of_ranks(const int64_t *values, int64_t count, int64_t rs)
-{
+static struct fit_input of_ranks(const int64_t *values, int64_t count, int64_t rs) {
     struct fit_input input = {.point = points, .count = (size_t)count, .np = count, .rs = rs};
     for (int64_t i = 0; i < count; i++) points[i] = (struct fit_point){.idp = i, .ph = 1, .value = values[i]};
     return input;
 }
 
-static void assert_fits(const struct fit_input *input, const char *expected)
-{
+static void assert_fits(const struct fit_input *input, const char *expected) {
     char text[FIT_TEXT_BYTES];
     assert_int_equal(fit_expression(input, text), 0);
     assert_string_equal(text, expected);
 }
 
-static void assert_table(const struct fit_input *input)
-{
+static void assert_table(const struct fit_input *input) {
     char text[FIT_TEXT_BYTES];
     assert_int_equal(fit_expression(input, text), ERR_NOTHING);
 }
 
-static void assert_same(const char *text, struct range range)
-{
+static void assert_same(const char *text, struct range range) {
     struct fit_input input = made_by(text, range);
     assert_fits(&input, text);
 }
 
-static void assert_becomes(const char *text, struct range range, const char *expected)
-{
+static void assert_becomes(const char *text, struct range range, const char *expected) {
     struct fit_input input = made_by(text, range);
     assert_fits(&input, expected);
 }
 
-static void linear(void **state)
-{
+static void linear(void **state) {
     (void)state;
     struct range sixteen = {.np = 16, .rs = 32 * MIB};
     assert_same("0", sixteen);
@@ -97,8 +90,7 @@ static void linear(void **state)
     assert_same("idP*4096", (struct range){.np = 9, .rs = 1});
 }
 
-static void phases(void **state)
-{
+static void phases(void **state) {
     (void)state;
     struct range dumps = {.np = 16, .rs = 2662400, .phases = 40};
     assert_becomes("rs*idP + rs*(ph-1) + rs*(np-1)*(ph-1)", dumps, "idP*rs + np*rs*(ph-1)");
@@ -117,15 +109,13 @@ static void phases(void **state)
     assert_same("((idP+np-1)/np)*100 + np*rs*(ph-1)", dumps);
 }
 
-static void np_not_in_rank_terms(void **state)
-{
+static void np_not_in_rank_terms(void **state) {
     (void)state;
     struct fit_input input = made_by("idP*3*np*rs + np*rs", (struct range){.np = 16, .rs = 4096});
     assert_fits(&input, "idP*48*rs + 16*rs");
 }
 
-static void grids(void **state)
-{
+static void grids(void **state) {
     (void)state;
     assert_same("(idP/4)*1024 + (idP%4)*64", (struct range){.np = 16, .rs = 100});
     assert_same("(idP/4)*40*rs + (idP%4)*rs", (struct range){.np = 16, .rs = 100});
@@ -139,8 +129,7 @@ static void grids(void **state)
     assert_same("(idP/7)*100 + (idP%7)", (struct range){.np = 64});
 }
 
-static void pieces(void **state)
-{
+static void pieces(void **state) {
     (void)state;
     assert_same("((idP+np-1)/np)*4096", (struct range){.np = 16});
     assert_same("((idP+np-1)/np)", (struct range){.np = 4});
@@ -154,8 +143,7 @@ static void pieces(void **state)
     assert_same("idP*3 + ((idP+np-6)/np)*1000 + (idP-6)*((idP+np-6)/np)*4", (struct range){.np = 16});
 }
 
-static void some_ranks(void **state)
-{
+static void some_ranks(void **state) {
     (void)state;
     assert_same("idP*rs", (struct range){.np = 64, .rs = 4096, .first = 3, .step = 7});
     assert_same("(idP/4)*1001", (struct range){.np = 64, .step = 4});
@@ -168,8 +156,7 @@ static void some_ranks(void **state)
     assert_fits(&input, "idP*rs");
 }
 
-static void by_accident(void **state)
-{
+static void by_accident(void **state) {
     (void)state;
     const int64_t three[] = {0, 5, 7};
     const int64_t four[] = {0, 1, 2, 90};
@@ -188,8 +175,7 @@ static void by_accident(void **state)
     assert_table(&input);
 }
 
-static void odd_points(void **state)
-{
+static void odd_points(void **state) {
     (void)state;
     char text[FIT_TEXT_BYTES];
     struct fit_input input = {.point = points, .np = 4};
@@ -222,8 +208,7 @@ static void odd_points(void **state)
     assert_int_equal(fit_expression(&input, text), ERR_USAGE);
 }
 
-static void large_values(void **state)
-{
+static void large_values(void **state) {
     (void)state;
     const int64_t top = (int64_t)1 << 62;
     const int64_t two[] = {0, top};
@@ -251,14 +236,12 @@ static void large_values(void **state)
 
 static uint64_t random_state = 1;
 
-static int64_t random_below(int64_t end)
-{
+static int64_t random_below(int64_t end) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (int64_t)((random_state >> 33) % (uint64_t)end);
 }
 
-static int64_t random_coefficient(int64_t rs)
-{
+static int64_t random_coefficient(int64_t rs) {
     int64_t number = random_below(4) ? random_below(100000) + 1 : -random_below(1000) - 1;
     return random_below(2) ? number : number * rs;
 }
@@ -283,8 +266,7 @@ static const char *const forms[] = {
 };
 
 // Puts numbers for the letters of a form.
-static void fill_in(const char *form, int64_t m, int64_t n, int64_t rs, char *text, size_t room)
-{
+static void fill_in(const char *form, int64_t m, int64_t n, int64_t rs, char *text, size_t room) {
     size_t len = 0;
     for (const char *at = form; *at; at++) {
         bool is_word = at[0] == 'i' || at[0] == 'p' || (at[0] == 'n' && at[1] == 'p');
@@ -302,8 +284,7 @@ static void fill_in(const char *form, int64_t m, int64_t n, int64_t rs, char *te
     }
 }
 
-static void shuffle(size_t count)
-{
+static void shuffle(size_t count) {
     for (size_t i = count; i > 1; i--) {
         size_t other = (size_t)random_below((int64_t)i);
         struct fit_point point = points[i - 1];
@@ -312,8 +293,7 @@ static void shuffle(size_t count)
     }
 }
 
-static void assert_exact(const struct fit_input *input, const char *text)
-{
+static void assert_exact(const struct fit_input *input, const char *text) {
     struct expr *expr;
     assert_int_equal(expr_parse(text, &expr), 0);
     for (size_t i = 0; i < input->count; i++) {
@@ -326,8 +306,7 @@ static void assert_exact(const struct fit_input *input, const char *text)
     expr_free(expr);
 }
 
-static void any_form(void **state)
-{
+static void any_form(void **state) {
     (void)state;
     for (int round = 0; round < 1500; round++) {
         const char *form = forms[(size_t)round % (sizeof forms / sizeof *forms)];
@@ -347,8 +326,7 @@ static void any_form(void **state)
 }
 
 // Whatever the values are, what comes out is right or nothing.
-static void any_points(void **state)
-{
+static void any_points(void **state) {
     (void)state;
     for (int round = 0; round < 3000; round++) {
         struct fit_input input = {.point = points, .np = 1 + random_below(40), .rs = random_below(20)};
@@ -369,16 +347,14 @@ static void any_points(void **state)
     }
 }
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 // Generous limits: work that is quadratic in ranks would take minutes.
-static void many_ranks(void **state)
-{
+static void many_ranks(void **state) {
     (void)state;
     struct range all = {.np = MAX_POINTS, .rs = 4096};
     char text[FIT_TEXT_BYTES];
@@ -403,8 +379,7 @@ static void many_ranks(void **state)
     assert_true(seconds() - start < 20);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear),      cmocka_unit_test(phases),     cmocka_unit_test(np_not_in_rank_terms),
         cmocka_unit_test(grids),       cmocka_unit_test(pieces),     cmocka_unit_test(some_ranks),

@@ -20,15 +20,13 @@ static size_t count;
 
 // --- making operations
 
-static void add(char letter, int64_t offset, int64_t size)
-{
+static void add(char letter, int64_t offset, int64_t size) {
     assert_true(count < MOST_OPS);
     ops[count++] = (struct op){.kind = (uint32_t)letter, .at = {[AT_OFFSET] = offset, [AT_SIZE] = size}};
 }
 
 // Words like `r3`: a kind and an offset in units of the request; `r3:2000` has another size, `r3/1` another file.
-static void add_words(const char *words)
-{
+static void add_words(const char *words) {
     for (const char *at = words; *at;) {
         char letter = *at;
         char *end;
@@ -43,8 +41,7 @@ static void add_words(const char *words)
 
 static uint64_t seed;
 
-static uint64_t random_below(uint64_t limit)
-{
+static uint64_t random_below(uint64_t limit) {
     seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (seed >> 33) % limit;
 }
@@ -60,24 +57,21 @@ struct replay {
     size_t last_leaf;
 };
 
-static int take_op(const struct op *op, size_t leaf, void *context)
-{
+static int take_op(const struct op *op, size_t leaf, void *context) {
     struct replay *replay = context;
     const struct op *expected = &ops[replay->next++];
     replay->last_leaf = leaf;
     return replay->next > count || op->kind != expected->kind || memcmp(op->at, expected->at, sizeof op->at) != 0;
 }
 
-static uint64_t ops_of(const struct loops *item)
-{
+static uint64_t ops_of(const struct loops *item) {
     uint64_t sum = 0;
     for (uint32_t i = 0; item->type == LOOPS_LOOP && i < item->length; i++) sum += ops_of(&item->body[i]);
     return item->type == LOOPS_LOOP ? sum * item->count : item->count;
 }
 
 // Folds, and checks that every operation comes back.
-static void fold(void)
-{
+static void fold(void) {
     struct replay replay = {0};
     uint64_t sum = 0;
     assert_int_equal(loops_fold(&arena, ops, count, &folded), 0);
@@ -90,16 +84,14 @@ static void fold(void)
     assert_int_equal(sum, count);
 }
 
-static int start(void **state)
-{
+static int start(void **state) {
     (void)state;
     count = 0;
     seed = 1;
     return 0;
 }
 
-static int end(void **state)
-{
+static int end(void **state) {
     (void)state;
     arena_free(&arena);
     return 0;
@@ -121,15 +113,13 @@ static int end(void **state)
 
 // --- known answers
 
-static void nothing_folds_to_nothing(void **state)
-{
+static void nothing_folds_to_nothing(void **state) {
     (void)state;
     assert_folds("");
     assert_int_equal(folded.count, 0);
 }
 
-static void single_operations_stay(void **state)
-{
+static void single_operations_stay(void **state) {
     (void)state;
     assert_words("r7", "r");
     assert_words("r7 w7", "r w");
@@ -137,8 +127,7 @@ static void single_operations_stay(void **state)
     assert_words("r0 r5:2000", "r r");
 }
 
-static void equal_steps_are_runs(void **state)
-{
+static void equal_steps_are_runs(void **state) {
     (void)state;
     assert_words("r0 r1 r2 r3", "r4");
     assert_int_equal(folded.item->body->step->at[AT_OFFSET], UNIT);
@@ -151,8 +140,7 @@ static void equal_steps_are_runs(void **state)
     assert_int_equal(folded.item->body->step->at[AT_MEMBER], 1);
 }
 
-static void sizes_change_in_loops(void **state)
-{
+static void sizes_change_in_loops(void **state) {
     (void)state;
     assert_words("r0:1000 r1:2000 r3:3000 r6:4000", "r r r r"); // the offsets do not grow by a constant step
     assert_words("r0:1000 r5:2000 r10:3000 r15:4000 r20:5000", "r5");
@@ -160,8 +148,7 @@ static void sizes_change_in_loops(void **state)
     assert_words("w0:10 r0:50 w9:20 r1:50 w18:30 r2:50 w27:40 r3:50", "(w r)4");
 }
 
-static void two_operations_are_a_loop_where_they_belong_together(void **state)
-{
+static void two_operations_are_a_loop_where_they_belong_together(void **state) {
     (void)state;
     assert_words("r0 r1", "r2");
     assert_words("r1 r0", "r2");
@@ -172,8 +159,7 @@ static void two_operations_are_a_loop_where_they_belong_together(void **state)
     assert_words("r0 r1 r5", "r2 r");
 }
 
-static void the_madbench_pattern_is_read_from_left_to_right(void **state)
-{
+static void the_madbench_pattern_is_read_from_left_to_right(void **state) {
     (void)state;
     assert_words("r0 r1 w0 r2 w1 r3 w2 r4 w3 r5 w4 r6 w5 r7 w6 w7", "r2 (w r)6 w2");
     assert_words("w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 w0 r2 w1 r3 w2 r4 w3 r5 w4 r6 w5 r7 w6 w7 "
@@ -183,15 +169,13 @@ static void the_madbench_pattern_is_read_from_left_to_right(void **state)
     assert_words("r0 r16 w0 r32 w16 r48 w32 r64 w48 r80 w64 w80", "r2 (w r)4 w2"); // strided
 }
 
-static void the_longest_run_takes_the_operation_between(void **state)
-{
+static void the_longest_run_takes_the_operation_between(void **state) {
     (void)state;
     assert_words("r0 r10 r20 r21 r22 r23 r24 r25", "r2 r6");
     assert_words("w0 r0 w1 r1 w2 r2 w3 r3 r9 r9", "(w r)4 r2");
 }
 
-static void strides_nest(void **state)
-{
+static void strides_nest(void **state) {
     (void)state;
     for (int64_t y = 0; y < 5; y++) {
         for (int64_t x = 0; x < 4; x++) add('w', y * 100 + x * 10, 10);
@@ -227,8 +211,7 @@ static void strides_nest(void **state)
     assert_folds("(r4)10");
 }
 
-static void loops_lie_inside_loops_with_more(void **state)
-{
+static void loops_lie_inside_loops_with_more(void **state) {
     (void)state;
     for (int64_t dump = 0; dump < 6; dump++) {
         add('h', dump * 5000, 96);
@@ -247,15 +230,13 @@ static void loops_lie_inside_loops_with_more(void **state)
     assert_folds("((r w)5 s)4");
 }
 
-static void a_few_sizes_that_come_again_are_a_loop(void **state)
-{
+static void a_few_sizes_that_come_again_are_a_loop(void **state) {
     (void)state;
     assert_words("w0:1100 w11:300 w14:100 w15:100 w0:1100/1 w11:300/1 w14:100/1 w15:100/1", "(w w w w)2");
     assert_words("w0:1100 w11:300 w14:100 w15:100 w16:1100 w27:300 w30:100 w31:100", "(w w w w)2");
 }
 
-static void interleaved_files_are_one_loop(void **state)
-{
+static void interleaved_files_are_one_loop(void **state) {
     (void)state;
     static const int64_t sizes[] = {100, 700, 200, 500, 300, 900, 1100, 450, 320, 800, 650, 120};
     for (int64_t i = 0; i < 20; i++) {
@@ -276,8 +257,7 @@ static void interleaved_files_are_one_loop(void **state)
 }
 
 // A body of many operations, of one kind or several, at places that follow no rule.
-static void add_long_body(int64_t length, int64_t times, bool one_kind)
-{
+static void add_long_body(int64_t length, int64_t times, bool one_kind) {
     for (int64_t i = 0; i < times; i++) {
         seed = 7;
         for (int64_t k = 0; k < length; k++) {
@@ -288,8 +268,7 @@ static void add_long_body(int64_t length, int64_t times, bool one_kind)
     }
 }
 
-static void long_bodies_are_found(void **state)
-{
+static void long_bodies_are_found(void **state) {
     (void)state;
     const int64_t times[] = {2, 3, 50};
     for (unsigned i = 0; i < 6; i++) {
@@ -307,8 +286,7 @@ static void long_bodies_are_found(void **state)
     assert_int_equal(folded.item->length, 4000);
 }
 
-static void long_bodies_in_the_middle_are_found(void **state)
-{
+static void long_bodies_in_the_middle_are_found(void **state) {
     (void)state;
     for (int64_t i = 0; i < 40; i++) add('r', i * 100, 100);
     add_long_body(100, 5, true);
@@ -318,8 +296,7 @@ static void long_bodies_in_the_middle_are_found(void **state)
     assert_int_equal(folded.item[1].count, 5);
 }
 
-static void what_follows_no_rule_is_a_list(void **state)
-{
+static void what_follows_no_rule_is_a_list(void **state) {
     (void)state;
     for (int i = 0; i < 500; i++) add('r', (int64_t)random_below(100000) * 512, 512);
     assert_folds("[500]");
@@ -332,8 +309,7 @@ static void what_follows_no_rule_is_a_list(void **state)
 }
 
 // Blocks of a file in some order, as a shuffle leaves them.
-static void add_shuffled(char letter, int64_t blocks)
-{
+static void add_shuffled(char letter, int64_t blocks) {
     size_t first = count;
     for (int64_t i = 0; i < blocks; i++) add(letter, i * UNIT, UNIT);
     for (int64_t i = blocks - 1; i > 0; i--) {
@@ -344,8 +320,7 @@ static void add_shuffled(char letter, int64_t blocks)
     }
 }
 
-static void lists_of_different_kinds_stay_apart(void **state)
-{
+static void lists_of_different_kinds_stay_apart(void **state) {
     (void)state;
     unsigned others = 0;
     for (int64_t blocks = 8; blocks < 40; blocks++) {
@@ -361,8 +336,7 @@ static void lists_of_different_kinds_stay_apart(void **state)
     assert_true(others < 16); // a shuffle may leave things in order
 }
 
-static void loops_beside_lists_stay_loops(void **state)
-{
+static void loops_beside_lists_stay_loops(void **state) {
     (void)state;
     for (int i = 0; i < 500; i++) add('r', (int64_t)random_below(100000) * 512, 512);
     for (int i = 0; i < 100; i++) add('r', i * 512, 512);
@@ -375,8 +349,7 @@ static void loops_beside_lists_stay_loops(void **state)
     assert_folds("[1004]");
 }
 
-static void blocks_at_random_places_stay_alike(void **state)
-{
+static void blocks_at_random_places_stay_alike(void **state) {
     (void)state;
     for (int block = 0; block < 6; block++) {
         int64_t first = (int64_t)random_below(1000) * 64;
@@ -385,8 +358,7 @@ static void blocks_at_random_places_stay_alike(void **state)
     assert_folds("w8 w8 w8 w8 w8 w8");
 }
 
-static void loops_deeper_than_the_limit_are_cut(void **state)
-{
+static void loops_deeper_than_the_limit_are_cut(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 1 << 12; i++) { // twelve loops of two would be 4096
         int64_t offset = 0;
@@ -398,8 +370,7 @@ static void loops_deeper_than_the_limit_are_cut(void **state)
     assert_true(folded.count <= 16);
 }
 
-static void numbers_wrap_without_harm(void **state)
-{
+static void numbers_wrap_without_harm(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++) add('w', i % 2 ? INT64_MAX : INT64_MIN, i % 3 ? INT64_MAX : 0);
     fold();
@@ -416,15 +387,13 @@ struct generated {
     char letters[4];
 };
 
-static void add_random_op(const int64_t *place, char letter)
-{
+static void add_random_op(const int64_t *place, char letter) {
     add(letter, place[0], place[1]);
     ops[count - 1].at[AT_MEMBER] = place[2];
 }
 
 // Writes `times` repetitions of what lies from `first` on, each operation moved by its step.
-static void repeat(size_t first, uint64_t times, bool alike)
-{
+static void repeat(size_t first, uint64_t times, bool alike) {
     size_t length = count - first;
     int64_t common = (int64_t)random_below(1000) * 64;
     for (size_t k = 0; k < length; k++) {
@@ -438,8 +407,7 @@ static void repeat(size_t first, uint64_t times, bool alike)
     count = first + length * times;
 }
 
-static void add_nest(struct generated *g, unsigned depth)
-{
+static void add_nest(struct generated *g, unsigned depth) {
     size_t items = 1 + random_below(4);
     for (size_t i = 0; i < items; i++) {
         g->nodes++;
@@ -455,8 +423,7 @@ static void add_nest(struct generated *g, unsigned depth)
     }
 }
 
-static size_t count_nodes(const struct loops *item, size_t items)
-{
+static size_t count_nodes(const struct loops *item, size_t items) {
     size_t nodes = items;
     for (size_t i = 0; i < items; i++) {
         if (item[i].type == LOOPS_LOOP) nodes += count_nodes(item[i].body, item[i].length);
@@ -464,8 +431,7 @@ static size_t count_nodes(const struct loops *item, size_t items)
     return nodes;
 }
 
-static void random_nests_come_back(void **state)
-{
+static void random_nests_come_back(void **state) {
     (void)state;
     size_t given = 0, found = 0, larger = 0;
     enum { NESTS = 3000 };
@@ -487,8 +453,7 @@ static void random_nests_come_back(void **state)
     assert_true(larger < NESTS / 50);
 }
 
-static void noise_comes_back_too(void **state)
-{
+static void noise_comes_back_too(void **state) {
     (void)state;
     for (uint64_t nest = 0; nest < 500; nest++) {
         struct generated g = {.letters = "rwm"};
@@ -505,8 +470,7 @@ static void noise_comes_back_too(void **state)
 
 // --- time
 
-static double fold_seconds(void)
-{
+static double fold_seconds(void) {
     clock_t begun = clock();
     assert_int_equal(loops_fold(&arena, ops, count, &folded), 0);
     double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
@@ -516,24 +480,20 @@ static double fold_seconds(void)
 
 typedef void filler(size_t n);
 
-static void fill_random(size_t n)
-{
+static void fill_random(size_t n) {
     for (size_t i = 0; i < n; i++) add('r', (int64_t)random_below(1 << 30) * 512, 512);
 }
 
-static void fill_few_places(size_t n)
-{
+static void fill_few_places(size_t n) {
     for (size_t i = 0; i < n; i++) add('r', (int64_t)random_below(2) * 512, 512);
 }
 
-static void fill_mixed(size_t n)
-{
+static void fill_mixed(size_t n) {
     for (size_t i = 0; i < n; i++) add("rwmo"[random_below(4)], (int64_t)random_below(64) * 512, 512);
 }
 
 // A body of 4000 operations of one kind that comes again and again, but each time with another end.
-static void fill_near_misses(size_t n)
-{
+static void fill_near_misses(size_t n) {
     for (size_t i = 0; i < n; i++) {
         seed = i % 4000;
         int64_t place = (int64_t)random_below(1 << 30) * 512;
@@ -542,8 +502,7 @@ static void fill_near_misses(size_t n)
     }
 }
 
-static void fill_near_misses_of_many_lengths(size_t n)
-{
+static void fill_near_misses_of_many_lengths(size_t n) {
     size_t length = 100;
     for (size_t i = 0, k = 0; i < n; i++) {
         seed = k;
@@ -555,23 +514,19 @@ static void fill_near_misses_of_many_lengths(size_t n)
     }
 }
 
-static void fill_squares(size_t n)
-{
+static void fill_squares(size_t n) {
     for (size_t i = 0; i < n; i++) add('r', (int64_t)(i * i), 512);
 }
 
-static void fill_thue_morse(size_t n)
-{
+static void fill_thue_morse(size_t n) {
     for (size_t i = 0; i < n; i++) add(__builtin_parityll(i) ? 'r' : 'w', 0, 512);
 }
 
-static void fill_ruler(size_t n)
-{
+static void fill_ruler(size_t n) {
     for (size_t i = 0; i < n; i++) add("abcdefghijklmnopqrstuvwxyz"[__builtin_ctzll(i + 1)], 0, 512);
 }
 
-static void fill_fibonacci(size_t n)
-{
+static void fill_fibonacci(size_t n) {
     double golden = 1.6180339887498949;
     for (size_t i = 1; i <= n; i++) {
         bool one = (size_t)((double)(i + 1) / golden) == (size_t)((double)i / golden);
@@ -579,8 +534,7 @@ static void fill_fibonacci(size_t n)
     }
 }
 
-static void fill_steps_of_their_own(size_t n)
-{
+static void fill_steps_of_their_own(size_t n) {
     for (size_t i = 0; i < n; i++) {
         seed = i % 3000;
         int64_t own = (int64_t)random_below(1 << 20);
@@ -588,8 +542,7 @@ static void fill_steps_of_their_own(size_t n)
     }
 }
 
-static void time_is_near_linear(void **state)
-{
+static void time_is_near_linear(void **state) {
     (void)state;
     static const struct {
         const char *name;
@@ -619,8 +572,7 @@ static void time_is_near_linear(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
     const struct CMUnitTest tests[] = {
         TEST(nothing_folds_to_nothing),

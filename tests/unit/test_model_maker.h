@@ -24,8 +24,7 @@ struct ops_maker {
     struct thread_ops thread[MAKER_THREADS];
 };
 
-static inline struct op_kind maker_kind(char letter)
-{
+static inline struct op_kind maker_kind(char letter) {
     static const char calls[MAKER_KINDS][2];
     struct op_kind kind = {.call = calls[(unsigned)letter], .layer = LAYER_POSIX, .has_offset = true};
     kind.set = letter == 'R' || letter == 'W' ? 1 : 0;
@@ -41,8 +40,7 @@ static inline struct op_kind maker_kind(char letter)
     return kind;
 }
 
-static inline void maker_start(struct ops_maker *maker, bool is_mpi)
-{
+static inline void maker_start(struct ops_maker *maker, bool is_mpi) {
     memset(maker, 0, sizeof *maker);
     for (unsigned i = 0; i < MAKER_KINDS; i++) maker->kind[i] = maker_kind((char)i);
     maker->program[0].is_mpi = maker->program[1].is_mpi = is_mpi;
@@ -54,13 +52,11 @@ static inline void maker_start(struct ops_maker *maker, bool is_mpi)
                                         .sets.set_count = 2};
 }
 
-static inline bool maker_is_other(char letter)
-{
+static inline bool maker_is_other(char letter) {
     return letter == 'O' || letter == 'C' || letter == 'S' || letter == 'B';
 }
 
-static inline void maker_alloc(struct thread_ops *thread)
-{
+static inline void maker_alloc(struct thread_ops *thread) {
     thread->transfer = calloc(MAKER_OPS, sizeof *thread->transfer);
     thread->time = calloc(MAKER_OPS, sizeof *thread->time);
     thread->gap = calloc(MAKER_OPS, sizeof *thread->gap);
@@ -70,8 +66,7 @@ static inline void maker_alloc(struct thread_ops *thread)
     thread->other_parted = calloc(MAKER_OPS, sizeof *thread->other_parted);
 }
 
-static inline void maker_op(struct thread_ops *thread, const struct op *op, const struct thread_gap *gap, bool parted)
-{
+static inline void maker_op(struct thread_ops *thread, const struct op *op, const struct thread_gap *gap, bool parted) {
     if (thread->transfers == MAKER_OPS || thread->others == MAKER_OPS) abort();
     if (maker_is_other((char)op->kind)) {
         thread->other[thread->others] = *op;
@@ -86,8 +81,7 @@ static inline void maker_op(struct thread_ops *thread, const struct op *op, cons
 // A thread of the next rank. Words: a kind and an offset in units or bytes, `w3` or `w@3000`; then perhaps `:SIZE` in
 // bytes, `-SHORT` bytes that were not moved, `/MEMBER` of the set. `|` between them is data moved by communication, `=`
 // a barrier, `_` a pause, `w0*8` eight of them, one after the other.
-static inline struct thread_ops *maker_thread(struct ops_maker *maker, const char *words)
-{
+static inline struct thread_ops *maker_thread(struct ops_maker *maker, const char *words) {
     struct thread_ops *thread = &maker->thread[maker->recorded.count];
     struct thread_gap gap = {0};
     bool parted = false;
@@ -121,15 +115,13 @@ static inline struct thread_ops *maker_thread(struct ops_maker *maker, const cha
     return thread;
 }
 
-static inline void maker_free(struct ops_maker *maker)
-{
+static inline void maker_free(struct ops_maker *maker) {
     for (size_t i = 0; i < maker->recorded.count; i++) thread_ops_free(&maker->thread[i]);
 }
 
 // --- loops as text: `w`, `w8`, `(w r)6`, `[32]`
 
-static inline size_t maker_print(char *to, size_t room, const struct loops *item, size_t items)
-{
+static inline size_t maker_print(char *to, size_t room, const struct loops *item, size_t items) {
     size_t len = 0;
     to[0] = 0;
     for (size_t i = 0; i < items && len + 64 < room; i++, item++) {

@@ -12,14 +12,12 @@
 #include "model/file/packed.h"
 #include "model/string_table.h"
 
-static int64_t number_at(size_t i)
-{
+static int64_t number_at(size_t i) {
     static const int64_t far[] = {0, -1, 1, INT64_MAX, INT64_MIN, INT64_MAX, 4096, -4096};
     return i < 8 ? far[i] : (int64_t)(i * i * 2654435761u);
 }
 
-static void columns_come_back(void **state)
-{
+static void columns_come_back(void **state) {
     (void)state;
     enum { COUNT = 1000 };
     int64_t in[COUNT][2], out[COUNT][2];
@@ -45,8 +43,7 @@ static void columns_come_back(void **state)
     bytes_free(&again);
 }
 
-static void base64_is_the_usual_one(void **state)
-{
+static void base64_is_the_usual_one(void **state) {
     (void)state;
     static const char *const texts[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
     for (size_t len = 0; len <= 6; len++) {
@@ -65,8 +62,7 @@ static void base64_is_the_usual_one(void **state)
 }
 
 // What would shrink too much is not compressed, and what is all the same is refused.
-static void bombs_are_refused(void **state)
-{
+static void bombs_are_refused(void **state) {
     (void)state;
     enum { BYTES = 4 << 20 };
     struct bytes columns = {0}, text = {0}, again = {0};
@@ -89,8 +85,7 @@ static void bombs_are_refused(void **state)
     bytes_free(&again);
 }
 
-static void names_are_unique(void **state)
-{
+static void names_are_unique(void **state) {
     (void)state;
     struct arena arena = {0};
     struct string_table names = {.arena = &arena};
@@ -110,8 +105,7 @@ static void names_are_unique(void **state)
     arena_free(&arena);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_come_back),
         cmocka_unit_test(base64_is_the_usual_one),

@@ -14,8 +14,7 @@ static struct segments segments;
 static struct arena arena;
 static char text[1 << 16];
 
-static void forget(void)
-{
+static void forget(void) {
     free(segments.segment);
     segments = (struct segments){0};
     arena_free(&arena);
@@ -23,15 +22,13 @@ static void forget(void)
     maker_start(&maker, maker.program[0].is_mpi);
 }
 
-static void cut(const char *words)
-{
+static void cut(const char *words) {
     const struct thread_ops *thread = maker_thread(&maker, words);
     assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
 }
 
 // Every transfer and every other operation is in just one segment, in order.
-static void check_order(void)
-{
+static void check_order(void) {
     const struct thread_ops *thread = &maker.thread[0];
     size_t next = 0, next_other = 0;
     for (size_t i = 0; i < segments.count; i++) {
@@ -54,8 +51,7 @@ static void check_order(void)
 
 // Segments as text, each with what lies before it: `|` communication, `_` a pause, `/` only another pattern. What is
 // not a transfer comes behind a comma.
-static void print_segments(void)
-{
+static void print_segments(void) {
     size_t len = 0;
     text[0] = 0;
     for (size_t i = 0; i < segments.count; i++) {
@@ -79,22 +75,19 @@ static void print_segments(void)
         assert_string_equal(text, expected);                                                                           \
     } while (0)
 
-static int start_mpi(void **state)
-{
+static int start_mpi(void **state) {
     (void)state;
     maker_start(&maker, true);
     return 0;
 }
 
-static int start_plain(void **state)
-{
+static int start_plain(void **state) {
     (void)state;
     maker_start(&maker, false);
     return 0;
 }
 
-static int end(void **state)
-{
+static int end(void **state) {
     (void)state;
     forget();
     maker_free(&maker);
@@ -103,31 +96,27 @@ static int end(void **state)
 
 // --- cuts
 
-static void a_thread_without_transfers_is_one_segment(void **state)
-{
+static void a_thread_without_transfers_is_one_segment(void **state) {
     (void)state;
     assert_cuts("", "");
     assert_int_equal(segments.count, 1);
     assert_cuts("O0 C0", ", O C");
 }
 
-static void data_that_moves_cuts(void **state)
-{
+static void data_that_moves_cuts(void **state) {
     (void)state;
     assert_cuts("w0 | w1 | w2", "w | w | w");
     assert_cuts("w0*4 | w4*4 | w8*4", "w4 | w4 | w4");
     assert_cuts("| w0*4 w4*4", "w8");
 }
 
-static void barriers_and_pauses_do_not_cut_with_mpi(void **state)
-{
+static void barriers_and_pauses_do_not_cut_with_mpi(void **state) {
     (void)state;
     assert_cuts("= w0 = w1 = w2 = w3", "w4");
     assert_cuts("w0 _ w1 _ w2 _ w3", "w4");
 }
 
-static void madbench_has_five_phases(void **state)
-{
+static void madbench_has_five_phases(void **state) {
     (void)state;
     assert_cuts(
         "w0 = w1 = w2 = w3 = w4 = w5 = w6 = w7 = r0 = r1 = w0 = r2 = w1 = r3 = w2 = r4 = w3 = r5 = w4 = r6 = w5 "
@@ -135,24 +124,21 @@ static void madbench_has_five_phases(void **state)
         "w8 / r2 / (w r)6 / w2 / r8");
 }
 
-static void pauses_cut_without_mpi(void **state)
-{
+static void pauses_cut_without_mpi(void **state) {
     (void)state;
     assert_cuts("w0*4 _ w4*4 _ w8*4", "w4 _ w4 _ w4");
     assert_cuts("w0*2 _ w2*2 _ w4*2", "w2 _ w2 _ w2");
     assert_cuts("w0*4 | w4*4", "w8"); // there is no communication
 }
 
-static void each_operation_after_a_pause_is_a_dump(void **state)
-{
+static void each_operation_after_a_pause_is_a_dump(void **state) {
     (void)state;
     assert_cuts("w0 _ w1 _ w2 _ w3", "w _ w _ w _ w");
     assert_cuts("w0 _ w1", "w _ w");
 }
 
 // A pause cuts where it is ten times the usual one, of a program that is slow by nature.
-static void slow_programs_need_longer_pauses(void **state)
-{
+static void slow_programs_need_longer_pauses(void **state) {
     (void)state;
     struct thread_ops *thread = maker_thread(&maker, "w0*10 w10*10");
     for (size_t i = 1; i < 20; i++) thread->gap[i].idle_ns = MAKER_PAUSE_NS / 10;
@@ -167,8 +153,7 @@ static void slow_programs_need_longer_pauses(void **state)
 
 // --- what belongs together
 
-static void patterns_are_phases(void **state)
-{
+static void patterns_are_phases(void **state) {
     (void)state;
     assert_cuts("w0*8 r0*8", "w8 / r8");
     assert_cuts("w0*8 w100:5000*8", "w8 / w8");
@@ -176,8 +161,7 @@ static void patterns_are_phases(void **state)
     assert_cuts("w0*8 r0 r9 w100 w200", "w8 / r2 / w2");
 }
 
-static void the_rest_of_a_file_belongs_to_what_came_before(void **state)
-{
+static void the_rest_of_a_file_belongs_to_what_came_before(void **state) {
     (void)state;
     assert_cuts("r0*8 r8:700", "r8 r");
     assert_cuts("r0*8 r8:1000-300", "r8 r");
@@ -188,16 +172,14 @@ static void the_rest_of_a_file_belongs_to_what_came_before(void **state)
     assert_cuts("r0*8 r9:700", "r8 / r"); // not where it ended
 }
 
-static void ends_of_files_are_no_phases(void **state)
-{
+static void ends_of_files_are_no_phases(void **state) {
     (void)state;
     assert_cuts("r0:1000-1000", "r");
     assert_cuts("r0*3 r3:1000-1000 w0*5", "r3 r / w5");
     assert_cuts("r0:1000-300/0 r0:1000-1000/0 r0:1000-200/1 r0:1000-1000/1", "r r r r");
 }
 
-static void what_follows_no_rule_is_one_phase(void **state)
-{
+static void what_follows_no_rule_is_one_phase(void **state) {
     (void)state;
     assert_cuts("w0 w7:1300 w100:1700 w55:2000", "w w w w");
     assert_cuts("w0 w7:1300 w100:1700 r0*6", "w w w / r6");
@@ -205,15 +187,13 @@ static void what_follows_no_rule_is_one_phase(void **state)
     assert_cuts("w9 w3 w17 w4 w80 w2 w33 w5 r9 r3 r17 r4 r80 r2 r33 r5", "[8] / [8]");
 }
 
-static void the_same_rule_from_different_places_is_one_phase(void **state)
-{
+static void the_same_rule_from_different_places_is_one_phase(void **state) {
     (void)state;
     assert_cuts("w500*8 w10*8 w333*8 w47*8", "w8 w8 w8 w8");
     assert_cuts("w500*8 w10*8 w333*9 w47*8", "(w8)2 / w9 / w8");
 }
 
-static void small_requests_go_with_large_ones(void **state)
-{
+static void small_requests_go_with_large_ones(void **state) {
     (void)state;
     assert_cuts("w0:96 w1:64000*8", "w w8");
     assert_cuts("w1:64000*8 w0:96", "w8 w");
@@ -225,14 +205,12 @@ static void small_requests_go_with_large_ones(void **state)
     assert_cuts("w0:96 w1:64000*8 w900:96 w2000:32000*8", "w w8 / w w8");
 }
 
-static void headers_among_data_stay_with_their_loop(void **state)
-{
+static void headers_among_data_stay_with_their_loop(void **state) {
     (void)state;
     assert_cuts("w0:96 w1:64000 w100:96 w101:64000 w200:96 w201:64000 w300:96 w301:64000", "(w w)4");
 }
 
-static void many_items_are_one_phase_but_for_what_is_large(void **state)
-{
+static void many_items_are_one_phase_but_for_what_is_large(void **state) {
     (void)state;
     char words[4096];
     size_t len = 0;
@@ -253,8 +231,7 @@ static void many_items_are_one_phase_but_for_what_is_large(void **state)
 
 // --- what is not a transfer
 
-static void others_lie_where_they_were(void **state)
-{
+static void others_lie_where_they_were(void **state) {
     (void)state;
     assert_cuts("O0 w0*4 C0", "w4, O C");
     assert_cuts("O0 w0*4 S0 C0 O0 r0*4 C0", "w4, O S C / r4, O C");
@@ -262,16 +239,14 @@ static void others_lie_where_they_were(void **state)
     assert_cuts("O0 w0 S0 w1 S0 w2 S0 w3 S0 C0", "w4, O S4 C");
 }
 
-static void what_ends_a_phase_stays_with_it(void **state)
-{
+static void what_ends_a_phase_stays_with_it(void **state) {
     (void)state;
     assert_cuts("O0 w0*4 B0 S0 B0 C0 B0 r0*4", "w4, O B S B C / r4, B");
     assert_cuts("w0*4 | S0 w4*4", "w4 | w4, S"); // behind the communication
     assert_cuts("w0*4 S0 | w4*4", "w4, S | w4");
 }
 
-int main(void)
-{
+int main(void) {
 #define MPI(name) cmocka_unit_test_setup_teardown(name, start_mpi, end)
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, start_plain, end)
     const struct CMUnitTest tests[] = {

@@ -29,8 +29,7 @@ static struct {
     int error;
 } sync_seen;
 
-int fdatasync(int fd)
-{
+int fdatasync(int fd) {
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
     assert_true(status.st_size > 0);
@@ -39,8 +38,7 @@ int fdatasync(int fd)
     return sync_seen.error ? -1 : 0;
 }
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     static struct place place;
     strcpy(place.spills, "/tmp/ioseer-test-XXXXXX");
     if (!mkdtemp(place.spills)) return -1;
@@ -49,8 +47,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     const struct place *place = *state;
     unlink(place->log);
     rmdir(place->log);
@@ -58,8 +55,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void save(const struct place *place, struct image *image, const char *name)
-{
+static void save(const struct place *place, struct image *image, const char *name) {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", place->spills, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
@@ -69,8 +65,7 @@ static void save(const struct place *place, struct image *image, const char *nam
     free(image->data);
 }
 
-static struct image process(uint32_t pid, uint32_t ppid, uint64_t start_ms, uint32_t exit)
-{
+static struct image process(uint32_t pid, uint32_t ppid, uint64_t start_ms, uint32_t exit) {
     struct image image = image_new();
     struct spill_header *header = image_header(&image);
     header->pid = pid;
@@ -84,8 +79,7 @@ static struct image process(uint32_t pid, uint32_t ppid, uint64_t start_ms, uint
     return image;
 }
 
-static struct pack_job job_at_one_second(void)
-{
+static struct pack_job job_at_one_second(void) {
     static const char *const command[] = {"program", "argument"};
     struct spill_moment start = {.mono_ns = 1000000000, .epoch_ns = 1000000000};
     struct spill_moment end = {.mono_ns = 9000000000, .epoch_ns = 9000000000};
@@ -93,8 +87,7 @@ static struct pack_job job_at_one_second(void)
         .command = command, .command_words = 2, .host = "here", .complete = true, .start = start, .end = end};
 }
 
-static const struct log_process *with_pid(const struct log *log, uint32_t pid, unsigned nth)
-{
+static const struct log_process *with_pid(const struct log *log, uint32_t pid, unsigned nth) {
     for (size_t i = 0; i < log_process_count(log); i++) {
         const struct log_process *found = log_process_at(log, i);
         if (found->pid == pid && nth-- == 0) return found;
@@ -103,16 +96,14 @@ static const struct log_process *with_pid(const struct log *log, uint32_t pid, u
     return NULL;
 }
 
-static struct log *pack_and_open(const struct place *place, const struct pack_job *job, struct pack_result *result)
-{
+static struct log *pack_and_open(const struct place *place, const struct pack_job *job, struct pack_result *result) {
     struct log *log = NULL;
     assert_int_equal(pack_directory(job, place->spills, place->log, NULL, result), 0);
     assert_int_equal(log_open(&log, place->log), 0);
     return log;
 }
 
-static void ends_come_from_whoever_saw_them(void **state)
-{
+static void ends_come_from_whoever_saw_them(void **state) {
     const struct place *place = *state;
     struct image parent = process(4000001, 1, 0, EXIT_CLEAN);
     struct spill_chunk *records = image_chunk(&parent, CHUNK_RECORDS);
@@ -160,8 +151,7 @@ static void ends_come_from_whoever_saw_them(void **state)
     log_close(log);
 }
 
-static void the_kernels_count_is_split_among_images(void **state)
-{
+static void the_kernels_count_is_split_among_images(void **state) {
     const struct place *place = *state;
     struct image first = process(4000002, 1, 10, EXIT_EXEC);
     struct spill_header *header = image_header(&first);
@@ -190,8 +180,7 @@ static void the_kernels_count_is_split_among_images(void **state)
     log_close(log);
 }
 
-static void set_host(struct image *image, const char *host)
-{
+static void set_host(struct image *image, const char *host) {
     struct spill_chunk *chunk = image_chunk(image, CHUNK_RECORDS);
     struct fields_out out = image_fields(chunk);
     fields_begin(&out, RECORD_PROCESS);
@@ -200,8 +189,7 @@ static void set_host(struct image *image, const char *host)
     chunk->used = (uint32_t)(out.at - image_payload(chunk));
 }
 
-static void hosts_give_the_same_numbers(void **state)
-{
+static void hosts_give_the_same_numbers(void **state) {
     const struct place *place = *state;
     struct image there = process(4000002, 1, 10, EXIT_EXEC);
     set_host(&there, "there");
@@ -225,8 +213,7 @@ static void hosts_give_the_same_numbers(void **state)
     log_close(log);
 }
 
-static void a_rescue_knows_the_job(void **state)
-{
+static void a_rescue_knows_the_job(void **state) {
     const struct place *place = *state;
     struct pack_setting setting = {.name = "ROMIO_HINTS", .value = "/hints"};
     struct pack_job job = job_at_one_second();
@@ -248,8 +235,7 @@ static void a_rescue_knows_the_job(void **state)
     log_close(log);
 }
 
-static void short_processes_use_the_jobs_clock(void **state)
-{
+static void short_processes_use_the_jobs_clock(void **state) {
     const struct place *place = *state;
     struct image image = process(4000001, 1, 0, EXIT_CLEAN);
     struct spill_header *header = image_header(&image);
@@ -267,8 +253,7 @@ static void short_processes_use_the_jobs_clock(void **state)
 }
 
 // Who agrees with the clock of the host uses it; who does not (a clock that was set, a machine that moved) has its own.
-static void processes_of_a_host_share_its_clock(void **state)
-{
+static void processes_of_a_host_share_its_clock(void **state) {
     const struct place *place = *state;
     const uint64_t off_units[] = {0, 2000, 2000000}; // of four nanoseconds
     for (uint32_t i = 0; i < 3; i++) {
@@ -299,8 +284,7 @@ static void processes_of_a_host_share_its_clock(void **state)
     log_close(log);
 }
 
-static void what_is_no_spill_does_no_harm(void **state)
-{
+static void what_is_no_spill_does_no_harm(void **state) {
     const struct place *place = *state;
     char path[128];
     snprintf(path, sizeof path, "%s/fifo.spill", place->spills);
@@ -321,8 +305,7 @@ static void what_is_no_spill_does_no_harm(void **state)
     log_close(log);
 }
 
-static void nothing_is_overwritten_or_left_behind(void **state)
-{
+static void nothing_is_overwritten_or_left_behind(void **state) {
     const struct place *place = *state;
     struct pack_result result;
     assert_int_equal(pack_directory(NULL, place->spills, place->log, NULL, &result), ERR_NOTHING);
@@ -348,8 +331,7 @@ static void nothing_is_overwritten_or_left_behind(void **state)
 }
 
 // Spill files may go once the log has its name, so it must be on the disk before.
-static void a_log_is_on_the_disk_before_it_has_its_name(void **state)
-{
+static void a_log_is_on_the_disk_before_it_has_its_name(void **state) {
     const struct place *place = *state;
     const struct pack_job job = job_at_one_second();
     const struct pack_options options = {.replace = true};
@@ -367,8 +349,7 @@ static void a_log_is_on_the_disk_before_it_has_its_name(void **state)
     assert_int_equal(sync_seen.calls, 3);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ends_come_from_whoever_saw_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_kernels_count_is_split_among_images, set_up, tear_down),

@@ -16,14 +16,12 @@ struct image {
     size_t len;
 };
 
-static inline struct spill_header *image_header(const struct image *image)
-{
+static inline struct spill_header *image_header(const struct image *image) {
     return (struct spill_header *)image->data;
 }
 
 // A process that began one second after the epoch and both clocks, with a clock of whole nanoseconds.
-static inline struct image image_new(void)
-{
+static inline struct image image_new(void) {
     struct image image = {.data = calloc(1, IMAGE_BYTES), .len = IMAGE_BYTES};
     struct spill_moment start = {.units = 1000000000, .mono_ns = 1000000000, .epoch_ns = 1000000000};
     struct spill_header *header = image_header(&image);
@@ -39,8 +37,7 @@ static inline struct image image_new(void)
     return image;
 }
 
-static inline struct spill_chunk *image_chunk(struct image *image, enum spill_chunk_kind kind)
-{
+static inline struct spill_chunk *image_chunk(struct image *image, enum spill_chunk_kind kind) {
     struct spill_header *header = image_header(image);
     struct spill_chunk *chunk = (struct spill_chunk *)(image->data + header->next);
     header->next += IMAGE_CHUNK_BYTES;
@@ -50,18 +47,13 @@ static inline struct spill_chunk *image_chunk(struct image *image, enum spill_ch
     return chunk;
 }
 
-static inline uint8_t *image_payload(struct spill_chunk *chunk)
-{
-    return (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES;
-}
+static inline uint8_t *image_payload(struct spill_chunk *chunk) { return (uint8_t *)chunk + SPILL_CHUNK_HEADER_BYTES; }
 
-static inline struct fields_out image_fields(struct spill_chunk *chunk)
-{
+static inline struct fields_out image_fields(struct spill_chunk *chunk) {
     return (struct fields_out){.at = image_payload(chunk) + chunk->used, .end = image_payload(chunk) + IMAGE_PAYLOAD};
 }
 
-static inline void image_put_file(struct spill_chunk *chunk, uint32_t number, const char *name)
-{
+static inline void image_put_file(struct spill_chunk *chunk, uint32_t number, const char *name) {
     struct fields_out out = image_fields(chunk);
     fields_begin(&out, RECORD_FILE);
     fields_number(&out, FILE_ID, number);
@@ -72,8 +64,8 @@ static inline void image_put_file(struct spill_chunk *chunk, uint32_t number, co
 }
 
 // `count` calls of `size` bytes one after the other, each 10 ns after the last and 5 ns long.
-static inline void image_put_run(struct spill_chunk *chunk, uint32_t call, uint32_t file, unsigned count, uint64_t size)
-{
+static inline void image_put_run(struct spill_chunk *chunk, uint32_t call, uint32_t file, unsigned count,
+                                 uint64_t size) {
     struct stream_writer writer = {0};
     chunk->base = 1000000000;
     chunk->stream = 0;

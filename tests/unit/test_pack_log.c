@@ -37,8 +37,7 @@ struct contents {
     size_t index_entries;
 };
 
-static uint32_t call_named(const char *name)
-{
+static uint32_t call_named(const char *name) {
     for (uint32_t id = 1; id < call_table_len; id++) {
         if (call_table[id].name && !strcmp(call_table[id].name, name)) return id;
     }
@@ -46,8 +45,7 @@ static uint32_t call_named(const char *name)
     return 0;
 }
 
-static void read_records(struct contents *contents, const struct bytes *raw)
-{
+static void read_records(struct contents *contents, const struct bytes *raw) {
     struct fields_in in = {.at = raw->data, .end = raw->data + raw->len};
     struct fields_in body;
     struct field field;
@@ -65,8 +63,7 @@ static void read_records(struct contents *contents, const struct bytes *raw)
     assert_ptr_equal(in.at, in.end);
 }
 
-static void read_log(int fd, struct contents *contents)
-{
+static void read_log(int fd, struct contents *contents) {
     *contents = (struct contents){.record = calloc(MAX_RECORDS, sizeof(struct record))};
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
@@ -100,14 +97,12 @@ static void read_log(int fd, struct contents *contents)
     free(data);
 }
 
-static void free_contents(struct contents *contents)
-{
+static void free_contents(struct contents *contents) {
     for (size_t i = 0; i < contents->blocks; i++) bytes_free(&contents->events[i]);
     free(contents->record);
 }
 
-static const struct record *find(const struct contents *contents, unsigned kind, size_t nth)
-{
+static const struct record *find(const struct contents *contents, unsigned kind, size_t nth) {
     for (size_t i = 0; i < contents->records; i++) {
         if (contents->record[i].kind == kind && nth-- == 0) return &contents->record[i];
     }
@@ -115,8 +110,7 @@ static const struct record *find(const struct contents *contents, unsigned kind,
 }
 
 // The packer's code; where it is 0 the log can be read.
-static int pack_image(const struct image *image, struct contents *contents, struct pack_result *result)
-{
+static int pack_image(const struct image *image, struct contents *contents, struct pack_result *result) {
     char directory[] = "/tmp/ioseer-test-XXXXXX", path[64], log[64];
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/1" SPILL_SUFFIX, directory);
@@ -133,13 +127,11 @@ static int pack_image(const struct image *image, struct contents *contents, stru
     return code;
 }
 
-static void pack(const struct image *image, struct contents *contents, struct pack_result *result)
-{
+static void pack(const struct image *image, struct contents *contents, struct pack_result *result) {
     assert_int_equal(pack_image(image, contents, result), 0);
 }
 
-static void a_good_image_becomes_a_log(void **state)
-{
+static void a_good_image_becomes_a_log(void **state) {
     (void)state;
     struct image image = image_new();
     image_put_file(image_chunk(&image, CHUNK_RECORDS), 5, "/data/out");
@@ -187,8 +179,7 @@ static void a_good_image_becomes_a_log(void **state)
     free(image.data);
 }
 
-static void a_damaged_chunk_keeps_its_good_part(void **state)
-{
+static void a_damaged_chunk_keeps_its_good_part(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *events = image_chunk(&image, CHUNK_EVENTS);
@@ -210,8 +201,7 @@ static void a_damaged_chunk_keeps_its_good_part(void **state)
     free(image.data);
 }
 
-static void children_make_a_block_unsorted(void **state)
-{
+static void children_make_a_block_unsorted(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *events = image_chunk(&image, CHUNK_EVENTS);
@@ -236,8 +226,7 @@ static void children_make_a_block_unsorted(void **state)
 }
 
 // A log has the rows of the calls that occur, each before the first block that needs it.
-static void calls_that_occur_have_rows(void **state)
-{
+static void calls_that_occur_have_rows(void **state) {
     (void)state;
     struct image image = image_new();
     image_put_run(image_chunk(&image, CHUNK_EVENTS), call_named("pwrite"), 1, 10, 4096);
@@ -263,8 +252,7 @@ static void calls_that_occur_have_rows(void **state)
 }
 
 // What threads tallied in their chunks is the process's; times become nanoseconds.
-static void what_no_event_tells_of_is_summed_up(void **state)
-{
+static void what_no_event_tells_of_is_summed_up(void **state) {
     (void)state;
     struct image image = image_new();
     image_header(&image)->unit_shift = 2; // a unit is four nanoseconds
@@ -287,8 +275,7 @@ static void what_no_event_tells_of_is_summed_up(void **state)
 }
 
 // A rank may do nothing but communicate.
-static void communication_without_events_is_kept(void **state)
-{
+static void communication_without_events_is_kept(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *chunk = image_chunk(&image, CHUNK_EVENTS);
@@ -314,8 +301,7 @@ static void communication_without_events_is_kept(void **state)
     free(image.data);
 }
 
-static void counters_are_handed_on(void **state)
-{
+static void counters_are_handed_on(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *chunk = image_chunk(&image, CHUNK_COUNTERS);
@@ -339,8 +325,7 @@ static void counters_are_handed_on(void **state)
 }
 
 // Whatever bytes a spill is changed in, packing ends in a log or a clean error.
-static void random_damage_is_survived(void **state)
-{
+static void random_damage_is_survived(void **state) {
     (void)state;
     uint64_t random = 1;
     for (unsigned round = 0; round < 300; round++) {
@@ -360,8 +345,7 @@ static void random_damage_is_survived(void **state)
     }
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_image_becomes_a_log),
         cmocka_unit_test(a_damaged_chunk_keeps_its_good_part),

@@ -13,21 +13,18 @@
 
 static int spill_fd = -1; // a file in memory, for one image after the other
 
-static void save_image(const uint8_t *data, size_t len)
-{
+static void save_image(const uint8_t *data, size_t len) {
     if (spill_fd < 0) spill_fd = memfd_create("spill", MFD_CLOEXEC);
     assert_int_equal(ftruncate(spill_fd, 0), 0);
     assert_int_equal(pwrite(spill_fd, data, len, 0), len);
 }
 
-static int read_image(const uint8_t *data, size_t len, struct spill *spill)
-{
+static int read_image(const uint8_t *data, size_t len, struct spill *spill) {
     save_image(data, len);
     return spill_read_file(spill_fd, spill);
 }
 
-static void reads_header_and_chunks(void **state)
-{
+static void reads_header_and_chunks(void **state) {
     (void)state;
     struct image image = image_new();
     image_put_file(image_chunk(&image, CHUNK_RECORDS), 1, "/a");
@@ -53,8 +50,7 @@ static void reads_header_and_chunks(void **state)
     free(image.data);
 }
 
-static void refuses_what_is_no_spill(void **state)
-{
+static void refuses_what_is_no_spill(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_header *header = image_header(&image);
@@ -76,8 +72,7 @@ static void refuses_what_is_no_spill(void **state)
     free(image.data);
 }
 
-static void every_truncation_is_survived(void **state)
-{
+static void every_truncation_is_survived(void **state) {
     (void)state;
     struct image image = image_new();
     image_put_file(image_chunk(&image, CHUNK_RECORDS), 1, "/a");
@@ -96,8 +91,7 @@ static void every_truncation_is_survived(void **state)
     free(image.data);
 }
 
-static void hostile_sizes_are_not_believed(void **state)
-{
+static void hostile_sizes_are_not_believed(void **state) {
     (void)state;
     static const uint32_t sizes[] = {0, 1, 255, 256, 257, 4095, 1u << 20, UINT32_MAX - 4095, UINT32_MAX};
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -123,8 +117,7 @@ static void hostile_sizes_are_not_believed(void **state)
     }
 }
 
-static void finds_chunks_behind_damage(void **state)
-{
+static void finds_chunks_behind_damage(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *damaged = image_chunk(&image, CHUNK_EVENTS);
@@ -140,8 +133,7 @@ static void finds_chunks_behind_damage(void **state)
     free(image.data);
 }
 
-static void records_of_a_running_process_are_renewed(void **state)
-{
+static void records_of_a_running_process_are_renewed(void **state) {
     (void)state;
     struct image image = image_new();
     struct spill_chunk *records = image_chunk(&image, CHUNK_RECORDS);
@@ -162,8 +154,7 @@ static void records_of_a_running_process_are_renewed(void **state)
     free(image.data);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_header_and_chunks),      cmocka_unit_test(refuses_what_is_no_spill),
         cmocka_unit_test(every_truncation_is_survived), cmocka_unit_test(hostile_sizes_are_not_believed),

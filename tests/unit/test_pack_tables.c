@@ -13,8 +13,7 @@
 #include "pack/callsites.h"
 #include "pack/file_table.h"
 
-static int add_file(struct file_table *table, uint32_t local, const char *name, uint64_t inode, uint32_t *global)
-{
+static int add_file(struct file_table *table, uint32_t local, const char *name, uint64_t inode, uint32_t *global) {
     uint8_t buffer[256];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     fields_begin(&out, RECORD_FILE);
@@ -32,8 +31,7 @@ static int add_file(struct file_table *table, uint32_t local, const char *name, 
     return code;
 }
 
-static void files_of_one_name_are_one(void **state)
-{
+static void files_of_one_name_are_one(void **state) {
     (void)state;
     struct file_table table = {0};
     uint32_t global;
@@ -51,8 +49,7 @@ static void files_of_one_name_are_one(void **state)
     file_table_free(&table);
 }
 
-static void call_sites_have_a_text_whatever_happens(void **state)
-{
+static void call_sites_have_a_text_whatever_happens(void **state) {
     (void)state;
     struct callsites sites = {0};
     const char *gone = "/nowhere/libgone.so.1";
@@ -68,8 +65,7 @@ static void call_sites_have_a_text_whatever_happens(void **state)
     callsites_free(&sites);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_one_name_are_one),
         cmocka_unit_test(call_sites_have_a_text_whatever_happens),

@@ -14,13 +14,11 @@
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
 // 1 ms a request and 100 MiB/s: 4 KiB take 1.039 ms, 1 MiB 11 ms. Random requests take 5 ms more.
-static double request_of(uint64_t size, bool random)
-{
+static double request_of(uint64_t size, bool random) {
     return 0.001 + (double)size / (100.0 * MIB) + (random ? 0.005 : 0);
 }
 
-static struct system_point point_of(bool write, uint64_t size, enum system_mode mode, uint32_t np)
-{
+static struct system_point point_of(bool write, uint64_t size, enum system_mode mode, uint32_t np) {
     double bandwidth = (double)size * np / request_of(size, mode == MODE_RANDOM);
     return (struct system_point){.write = write,
                                  .size = size,
@@ -35,8 +33,7 @@ static struct system_point point_of(bool write, uint64_t size, enum system_mode 
 static struct system_point points[6];
 static struct system profile = {.point = points};
 
-static int make_profile(void **state)
-{
+static int make_profile(void **state) {
     (void)state;
     profile.points = 0;
     points[profile.points++] = point_of(true, 4 * KIB, MODE_SEQUENTIAL, 1);
@@ -52,26 +49,22 @@ static int make_profile(void **state)
     return 0;
 }
 
-static struct io_class class_of(uint64_t size, enum system_mode mode, uint32_t np, uint64_t rep)
-{
+static struct io_class class_of(uint64_t size, enum system_mode mode, uint32_t np, uint64_t rep) {
     return (struct io_class){
         .write = true, .size = size, .mode = mode, .np = np, .concurrency = np, .bytes = size * np * rep};
 }
 
-static struct estimate estimate_of(const struct io_class *class)
-{
+static struct estimate estimate_of(const struct io_class *class) {
     struct estimate found;
     assert_int_equal(analytic_estimate(&profile, class, &found), 0);
     return found;
 }
 
-static void assert_near(double found, double wanted)
-{
+static void assert_near(double found, double wanted) {
     if (fabs(found - wanted) > 1e-6 * fabs(wanted)) fail_msg("%g, not %g", found, wanted);
 }
 
-static void at_a_point(void **state)
-{
+static void at_a_point(void **state) {
     (void)state;
     struct io_class class = class_of(4 * KIB, MODE_SEQUENTIAL, 1, 10);
     struct estimate found = estimate_of(&class);
@@ -82,8 +75,7 @@ static void at_a_point(void **state)
     assert_ptr_equal(found.below, &points[0]);
 }
 
-static void between_points(void **state)
-{
+static void between_points(void **state) {
     (void)state;
     struct io_class class = class_of(256 * KIB, MODE_SEQUENTIAL, 1, 3);
     struct estimate found = estimate_of(&class);
@@ -92,8 +84,7 @@ static void between_points(void **state)
     assert_ptr_equal(found.above, &points[1]);
 }
 
-static void beyond_the_points(void **state)
-{
+static void beyond_the_points(void **state) {
     (void)state;
     struct io_class large = class_of(8 * MIB, MODE_SEQUENTIAL, 1, 1), small = class_of(KIB, MODE_SEQUENTIAL, 1, 1);
     struct estimate found = estimate_of(&large);
@@ -105,8 +96,7 @@ static void beyond_the_points(void **state)
     assert_string_equal(found.reason, "smaller than any point");
 }
 
-static void other_ways(void **state)
-{
+static void other_ways(void **state) {
     (void)state;
     struct io_class random = class_of(4 * KIB, MODE_RANDOM, 1, 2), strided = class_of(MIB, MODE_STRIDED, 1, 2);
     assert_near(estimate_of(&random).seconds.middle, 2 * request_of(4 * KIB, true));
@@ -116,8 +106,7 @@ static void other_ways(void **state)
 }
 
 // Four processes at once had all of the bandwidth four times, by these points; eight share it.
-static void processes(void **state)
-{
+static void processes(void **state) {
     (void)state;
     struct io_class four = class_of(MIB, MODE_SEQUENTIAL, 4, 5), eight = class_of(MIB, MODE_SEQUENTIAL, 8, 5);
     assert_near(estimate_of(&four).seconds.middle, 5 * request_of(MIB, false));
@@ -127,8 +116,7 @@ static void processes(void **state)
 }
 
 // Threads use the storage as processes do, but the time of a process is that of all its threads.
-static void threads(void **state)
-{
+static void threads(void **state) {
     (void)state;
     struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 2, 5);
     class.concurrency = 4;
@@ -140,8 +128,7 @@ static void threads(void **state)
 }
 
 // After a pause as long as the request a quarter of its time is left; after half of that five eighths are.
-static void pauses(void **state)
-{
+static void pauses(void **state) {
     (void)state;
     struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 1, 8);
     assert_null(estimate_of(&class).rested);
@@ -153,8 +140,7 @@ static void pauses(void **state)
     assert_near(estimate_of(&class).seconds.middle, 2 * request_of(MIB, false));
 }
 
-static void nothing_to_go_by(void **state)
-{
+static void nothing_to_go_by(void **state) {
     (void)state;
     struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 1, 1);
     struct estimate found;
@@ -162,8 +148,7 @@ static void nothing_to_go_by(void **state)
     assert_int_equal(analytic_estimate(&profile, &class, &found), ERR_NOTHING);
 }
 
-static void words(void **state)
-{
+static void words(void **state) {
     (void)state;
     char text[128];
     analytic_point_text(&points[3], text);
@@ -172,8 +157,7 @@ static void words(void **state)
     assert_string_equal(text, "write 1 MiB sequential, 1 process, after pauses");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_a_point),       cmocka_unit_test(between_points), cmocka_unit_test(beyond_the_points),
         cmocka_unit_test(other_ways),       cmocka_unit_test(processes),      cmocka_unit_test(threads),

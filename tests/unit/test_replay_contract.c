@@ -12,15 +12,13 @@
 
 static char path[] = "/tmp/ioseer-contract.XXXXXX";
 
-static int make_file(void **state)
-{
+static int make_file(void **state) {
     (void)state;
     int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
 }
 
-static int remove_file(void **state)
-{
+static int remove_file(void **state) {
     (void)state;
     return unlink(path);
 }
@@ -38,8 +36,7 @@ static const struct replay_job job = {.model = "/m \"1\"",
                                       .delay_ns = UINT64_MAX,
                                       .delay_rate = 2.5e9};
 
-static void test_job(void **state)
-{
+static void test_job(void **state) {
     struct replay_job read = {0};
     struct json_in memory;
     struct json_in_error error;
@@ -58,8 +55,7 @@ static void test_job(void **state)
     json_in_free(&memory);
 }
 
-static void test_result(void **state)
-{
+static void test_result(void **state) {
     struct replay_phase phases[] = {{.time = 1.5, .others = 0.25}, {.time = 0.5, .latency_p99 = 1e-6}};
     struct replay_result result = {.phase = phases, .phases = 2, .failed = 3, .message_bandwidth = 1e9}, read;
     struct json_in_error error;
@@ -75,8 +71,7 @@ static void test_result(void **state)
 }
 
 // Writes the job with one text replaced, and returns why it is refused.
-static const char *refusal(const char *old, const char *new)
-{
+static const char *refusal(const char *old, const char *new) {
     static struct json_in_error error;
     struct json_in memory;
     struct replay_job read;
@@ -94,8 +89,7 @@ static const char *refusal(const char *old, const char *new)
     return error.message;
 }
 
-static void test_refused(void **state)
-{
+static void test_refused(void **state) {
     (void)state;
     assert_string_equal(refusal("\"think\"", "\"thick\""), "thick is an unknown key");
     assert_non_null(strstr(refusal("  \"drop\": false,\n", ""), "drop"));
@@ -104,8 +98,7 @@ static void test_refused(void **state)
     assert_non_null(strstr(refusal("\"phases\": \"1,3-5\"", "\"phases\": 7"), "phases is not a text"));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_job), cmocka_unit_test(test_result),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -11,8 +11,7 @@
 
 enum { PROCESSES = 3, BYTES = (5 << 20) / 2 + 7 };
 
-static void test_gather(void **state)
-{
+static void test_gather(void **state) {
     (void)state;
     assert_int_equal(world_start(NULL, NULL, PROCESSES, 1), 0);
     unsigned char *mine = malloc(BYTES), *all = world.rank ? NULL : malloc((size_t)PROCESSES * BYTES);
@@ -29,8 +28,7 @@ static void test_gather(void **state)
     assert_int_equal(world_end(0), 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_gather)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

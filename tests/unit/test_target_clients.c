@@ -15,15 +15,13 @@ enum { ROUNDS = 50, WAIT_NS = 2000000, BETWEEN_NS = 200000 };
 
 static struct clients clients;
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     clients_init(&clients);
     return 0;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     (void)state;
     clients_free(&clients);
     return 0;
@@ -33,13 +31,9 @@ static int tear_down(void **state)
 
 typedef void between(int64_t ns); // what it does between two requests
 
-static void sleep_for(int64_t ns)
-{
-    clock_sleep_until(clock_now_ns() + ns);
-}
+static void sleep_for(int64_t ns) { clock_sleep_until(clock_now_ns() + ns); }
 
-static void run_for(int64_t ns)
-{
+static void run_for(int64_t ns) {
     int64_t until_ns = clock_now_ns() + ns;
     while (clock_now_ns() < until_ns) continue;
 }
@@ -50,8 +44,7 @@ static struct {
     int replies[2];
 } client;
 
-static void be_client(between *act)
-{
+static void be_client(between *act) {
     char byte = 0;
     close(client.requests[0]);
     close(client.replies[1]);
@@ -59,8 +52,7 @@ static void be_client(between *act)
     _exit(0);
 }
 
-static void start_client(between *act)
-{
+static void start_client(between *act) {
     assert_return_code(pipe(client.requests), 0);
     assert_return_code(pipe(client.replies), 0);
     client.process = fork();
@@ -69,16 +61,14 @@ static void start_client(between *act)
     close(client.replies[0]);
 }
 
-static void end_client(void)
-{
+static void end_client(void) {
     close(client.requests[0]);
     close(client.replies[1]);
     waitpid(client.process, NULL, 0);
 }
 
 // Serves one request; returns its client's interval before it.
-static struct client_interval serve(void)
-{
+static struct client_interval serve(void) {
     char byte;
     assert_int_equal(read(client.requests[0], &byte, 1), 1);
     int64_t now_ns = clock_now_ns();
@@ -93,8 +83,7 @@ static struct client_interval serve(void)
 
 // Counts the clean intervals. A client that loses its processor has none; one that is held up for long may look clean
 // though it is not.
-static unsigned count_clean(between *act)
-{
+static unsigned count_clean(between *act) {
     unsigned clean = 0;
     start_client(act);
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -109,29 +98,25 @@ static unsigned count_clean(between *act)
     return clean;
 }
 
-static void skip_without_schedstat(void)
-{
+static void skip_without_schedstat(void) {
     if (access("/proc/self/schedstat", R_OK) == 0 && sysconf(_SC_NPROCESSORS_ONLN) > 1) return;
     print_message("this machine has no schedstat, or a single processor\n");
     skip();
 }
 
-static void one_that_goes_on_at_once(void **state)
-{
+static void one_that_goes_on_at_once(void **state) {
     (void)state;
     skip_without_schedstat();
     assert_true(count_clean(run_for) > 0);
 }
 
-static void one_that_sleeps_between(void **state)
-{
+static void one_that_sleeps_between(void **state) {
     (void)state;
     assert_true(count_clean(sleep_for) <= ROUNDS / 10);
 }
 
 // First one request that is never answered, then two that are answered before the next one comes.
-static void one_with_several_under_way(void **state)
-{
+static void one_with_several_under_way(void **state) {
     (void)state;
     start_client(run_for);
     serve();
@@ -151,8 +136,7 @@ static void one_with_several_under_way(void **state)
 }
 
 // The kernel, a thread that has ended, and threads that share a slot.
-static void others(void **state)
-{
+static void others(void **state) {
     (void)state;
     pid_t gone = fork();
     if (gone == 0) _exit(0);
@@ -168,8 +152,7 @@ static void others(void **state)
 
 #define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         A_TEST(one_that_goes_on_at_once),
         A_TEST(one_that_sleeps_between),

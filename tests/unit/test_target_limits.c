@@ -22,8 +22,7 @@ struct kernel {
     struct limits limits;
 };
 
-static void put(const struct kernel *kernel, const char *name, const char *text)
-{
+static void put(const struct kernel *kernel, const char *name, const char *text) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", kernel->folder, name);
     FILE *file = fopen(path, "we");
@@ -32,15 +31,13 @@ static void put(const struct kernel *kernel, const char *name, const char *text)
     fclose(file);
 }
 
-static void make_folder(const struct kernel *kernel, const char *name)
-{
+static void make_folder(const struct kernel *kernel, const char *name) {
     char path[256];
     snprintf(path, sizeof path, "%s/%s", kernel->folder, name);
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-static void expect(const struct kernel *kernel, const char *name, const char *text)
-{
+static void expect(const struct kernel *kernel, const char *name, const char *text) {
     char path[256], found[256] = "";
     snprintf(path, sizeof path, "%s/%s", kernel->folder, name);
     int fd = open(path, O_RDONLY);
@@ -50,30 +47,26 @@ static void expect(const struct kernel *kernel, const char *name, const char *te
     assert_string_equal(found, text);
 }
 
-static void begin(struct kernel *kernel)
-{
+static void begin(struct kernel *kernel) {
     strcpy(kernel->folder, "/tmp/ioseer-test-XXXXXX");
     assert_non_null(mkdtemp(kernel->folder));
     snprintf(kernel->mounts, sizeof kernel->mounts, "%s/mounts", kernel->folder);
 }
 
-static void find(struct kernel *kernel, const char *format)
-{
+static void find(struct kernel *kernel, const char *format) {
     char list[512];
     snprintf(list, sizeof list, format, kernel->folder, kernel->folder, kernel->folder);
     put(kernel, "mounts", list);
     limits_find(&kernel->limits, kernel->mounts, kernel->folder);
 }
 
-static void end(struct kernel *kernel)
-{
+static void end(struct kernel *kernel) {
     char command[64];
     snprintf(command, sizeof command, "rm -r %s", kernel->folder);
     assert_int_equal(system(command), 0);
 }
 
-static void version_1_limits_for_all(void **state)
-{
+static void version_1_limits_for_all(void **state) {
     (void)state;
     struct kernel kernel;
     begin(&kernel);
@@ -97,8 +90,7 @@ static void version_1_limits_for_all(void **state)
     end(&kernel);
 }
 
-static void version_2_limits_for_a_group(void **state)
-{
+static void version_2_limits_for_a_group(void **state) {
     (void)state;
     struct kernel kernel;
     begin(&kernel);
@@ -121,8 +113,7 @@ static void version_2_limits_for_a_group(void **state)
     end(&kernel);
 }
 
-static void a_kernel_without_limits_says_so(void **state)
-{
+static void a_kernel_without_limits_says_so(void **state) {
     (void)state;
     struct kernel kernel;
     begin(&kernel);
@@ -139,8 +130,7 @@ static void a_kernel_without_limits_says_so(void **state)
     end(&kernel);
 }
 
-static void dirty_pages_are_bounded_by_device(void **state)
-{
+static void dirty_pages_are_bounded_by_device(void **state) {
     (void)state;
     struct kernel kernel;
     begin(&kernel);
@@ -160,8 +150,7 @@ static void dirty_pages_are_bounded_by_device(void **state)
     end(&kernel);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(version_1_limits_for_all),
         cmocka_unit_test(version_2_limits_for_a_group),

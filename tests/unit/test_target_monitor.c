@@ -21,15 +21,13 @@
 
 static char folder[] = "/tmp/ioseer-test-XXXXXX";
 
-static int set_up(void **state)
-{
+static int set_up(void **state) {
     (void)state;
     strcpy(folder, "/tmp/ioseer-test-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
-static int tear_down(void **state)
-{
+static int tear_down(void **state) {
     char command[128];
     (void)state;
     snprintf(command, sizeof command, "rm -rf %s", folder);
@@ -37,28 +35,22 @@ static int tear_down(void **state)
 }
 
 // Of one name at a time.
-static const char *in_folder(const char *name)
-{
+static const char *in_folder(const char *name) {
     static char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     return path;
 }
 
-static void write_file(const char *name, const char *text)
-{
+static void write_file(const char *name, const char *text) {
     FILE *file = fopen(in_folder(name), "w");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
 }
 
-static void make_folder(const char *name)
-{
-    assert_int_equal(mkdir(in_folder(name), 0700), 0);
-}
+static void make_folder(const char *name) { assert_int_equal(mkdir(in_folder(name), 0700), 0); }
 
-static void the_kernels_list_is_read(void **state)
-{
+static void the_kernels_list_is_read(void **state) {
     (void)state;
     struct diskstats stats = {0};
     write_file("stats", "   8       0 sda 10 1 20 2 30 3 40 4 0 50 60\n"
@@ -76,24 +68,21 @@ static void the_kernels_list_is_read(void **state)
     diskstats_free(&stats);
 }
 
-static struct diskstats_row row(const char *name, unsigned minor_number, uint64_t count)
-{
+static struct diskstats_row row(const char *name, unsigned minor_number, uint64_t count) {
     struct diskstats_row made = {.device = makedev(8, minor_number)};
     strcpy(made.name, name);
     for (unsigned i = 0; i < DEVICE_COUNTERS; i++) made.count[i] = count + i;
     return made;
 }
 
-static void sum_of(const struct history *history, size_t device, size_t *count, struct device_sample *sum)
-{
+static void sum_of(const struct history *history, size_t device, size_t *count, struct device_sample *sum) {
     struct bytes out = {0};
     assert_int_equal(history_put_samples(history, &history->device[device], &out), 0);
     assert_int_equal(device_samples_sum((struct device_samples_in){out.data, out.data + out.len}, count, sum), 0);
     bytes_free(&out);
 }
 
-static void only_what_moved_has_a_history(void **state)
-{
+static void only_what_moved_has_a_history(void **state) {
     (void)state;
     static struct history history;
     struct diskstats_row rows[3] = {row("sda", 0, 100), row("sdb", 16, 200)};
@@ -126,8 +115,7 @@ static void only_what_moved_has_a_history(void **state)
     history_free(&history);
 }
 
-static void a_long_run_has_no_more_readings(void **state)
-{
+static void a_long_run_has_no_more_readings(void **state) {
     (void)state;
     static struct history history;
     const uint64_t readings = 10 * HISTORY_MAX_READINGS;
@@ -149,8 +137,7 @@ static void a_long_run_has_no_more_readings(void **state)
 }
 
 // A file system on a partition of a disk; a volume of two disks; a loop device on a file of the volume.
-static void make_devices(void)
-{
+static void make_devices(void) {
     make_folder("sys");
     make_folder("sda");
     make_folder("sda/sda1");
@@ -176,8 +163,7 @@ static void make_devices(void)
                          "4 1 0:40 / /tmp rw - tmpfs tmpfs rw\n");
 }
 
-static void underlying_devices_are_listed(void **state)
-{
+static void underlying_devices_are_listed(void **state) {
     (void)state;
     struct mounts mounts;
     struct underlying underlying;
@@ -199,8 +185,7 @@ static void underlying_devices_are_listed(void **state)
     mounts_free(&mounts);
 }
 
-static bool says(struct fields_in body, unsigned key, uint64_t number)
-{
+static bool says(struct fields_in body, unsigned key, uint64_t number) {
     struct field field;
     while (fields_next(&body, &field) > 0) {
         if (field.key == key && !field.is_bytes && field.number == number) return true;
@@ -208,8 +193,7 @@ static bool says(struct fields_in body, unsigned key, uint64_t number)
     return false;
 }
 
-static void a_monitor_tells_of_what_moved(void **state)
-{
+static void a_monitor_tells_of_what_moved(void **state) {
     (void)state;
     char stats[256], sys[256], mounts[256];
     struct monitor *monitor;
@@ -251,8 +235,7 @@ static void a_monitor_tells_of_what_moved(void **state)
     bytes_free(&records);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_kernels_list_is_read, set_up, tear_down),
         cmocka_unit_test(only_what_moved_has_a_history),

@@ -15,8 +15,7 @@ struct request {
     unsigned left;   // until it fails
 };
 
-static int take_time(void *context)
-{
+static int take_time(void *context) {
     struct request *request = context;
     int64_t until_ns = clock_now_ns() + request->overhead->asked_wait_ns + request->more_ns;
     if (!request->left--) return -1;
@@ -24,8 +23,7 @@ static int take_time(void *context)
     return 0;
 }
 
-static void measures_what_comes_on_top(void **state)
-{
+static void measures_what_comes_on_top(void **state) {
     (void)state;
     struct overhead *overhead = overhead_new();
     struct request request = {overhead, 70000, 1000};
@@ -38,8 +36,7 @@ static void measures_what_comes_on_top(void **state)
     overhead_free(overhead);
 }
 
-static void is_nothing_where_it_cannot_be_measured(void **state)
-{
+static void is_nothing_where_it_cannot_be_measured(void **state) {
     (void)state;
     struct overhead *overhead = overhead_new();
     struct request request = {overhead, 70000, 20};
@@ -49,8 +46,7 @@ static void is_nothing_where_it_cannot_be_measured(void **state)
     overhead_free(overhead);
 }
 
-static void lies_between_the_points(void **state)
-{
+static void lies_between_the_points(void **state) {
     (void)state;
     struct overhead *overhead = overhead_new();
     for (unsigned i = 0; i < OVERHEAD_POINTS; i++) overhead->point[i].cost_ns = 10000 * (i + 1);
@@ -64,14 +60,12 @@ static void lies_between_the_points(void **state)
 // --- what clients show
 
 // Whoever waits for `wait_ns` comes back that much after it should, if what is taken off is not enough, or before.
-static struct client_interval interval_of(const struct overhead *overhead, int64_t wait_ns, int64_t real_ns)
-{
+static struct client_interval interval_of(const struct overhead *overhead, int64_t wait_ns, int64_t real_ns) {
     return (struct client_interval){
         .left_ns = wait_ns, .late_ns = real_ns - overhead_cost_ns(overhead, wait_ns), .ran_ns = 10000};
 }
 
-static struct overhead *made_overhead(void)
-{
+static struct overhead *made_overhead(void) {
     struct overhead *overhead = overhead_new();
     for (unsigned i = 0; i < OVERHEAD_POINTS; i++) {
         overhead->point[i].cost_ns = 40000;
@@ -82,8 +76,7 @@ static struct overhead *made_overhead(void)
 
 enum { ROUNDS = 2000, WAIT_NS = 300000 };
 
-static void follows_what_clients_show(void **state)
-{
+static void follows_what_clients_show(void **state) {
     (void)state;
     const int64_t real_ns[] = {90000, 15000, 40000};
     struct overhead *overhead = made_overhead();
@@ -98,8 +91,7 @@ static void follows_what_clients_show(void **state)
     overhead_free(overhead);
 }
 
-static void leaves_to_clients_what_is_theirs(void **state)
-{
+static void leaves_to_clients_what_is_theirs(void **state) {
     (void)state;
     struct overhead *overhead = made_overhead();
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -115,8 +107,7 @@ static void leaves_to_clients_what_is_theirs(void **state)
     overhead_free(overhead);
 }
 
-static void takes_upon_itself_where_the_server_had_the_processor(void **state)
-{
+static void takes_upon_itself_where_the_server_had_the_processor(void **state) {
     (void)state;
     struct overhead *overhead = made_overhead();
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -129,15 +120,13 @@ static void takes_upon_itself_where_the_server_had_the_processor(void **state)
     overhead_free(overhead);
 }
 
-static void learn(struct overhead *overhead, unsigned times, int64_t left_ns, int64_t late_ns)
-{
+static void learn(struct overhead *overhead, unsigned times, int64_t left_ns, int64_t late_ns) {
     for (unsigned i = 0; i < times; i++)
         overhead_learn(overhead, &(struct client_interval){.left_ns = left_ns, .late_ns = late_ns});
 }
 
 // If the overhead exceeds the wait, or is much too long, the correction stays bounded.
-static void learns_no_more_than_can_be_taken_off(void **state)
-{
+static void learns_no_more_than_can_be_taken_off(void **state) {
     (void)state;
     struct overhead *overhead = made_overhead();
     learn(overhead, 100 * ROUNDS, 50000, 30000);
@@ -154,8 +143,7 @@ static void learns_no_more_than_can_be_taken_off(void **state)
 }
 
 // Short waits are not taken for long ones.
-static void learns_for_each_length(void **state)
-{
+static void learns_for_each_length(void **state) {
     (void)state;
     const int64_t wait_ns[] = {100000, 6000000}, real_ns[] = {20000, 150000};
     struct overhead *overhead = made_overhead();
@@ -170,8 +158,7 @@ static void learns_for_each_length(void **state)
 }
 
 // Who could not have slept, with what it ran and waited, shows nothing.
-static void learns_not_from_the_impossible(void **state)
-{
+static void learns_not_from_the_impossible(void **state) {
     (void)state;
     struct overhead *overhead = made_overhead();
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -184,8 +171,7 @@ static void learns_not_from_the_impossible(void **state)
 }
 
 // What is learned takes effect one request later. Many that learn at once must not overshoot.
-static void many_at_once_are_calm(void **state)
-{
+static void many_at_once_are_calm(void **state) {
     (void)state;
     enum { CLIENTS = 64, LONG_NS = 2000000 };
     struct overhead *overhead = made_overhead();
@@ -203,8 +189,7 @@ static void many_at_once_are_calm(void **state)
     overhead_free(overhead);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_what_comes_on_top),
         cmocka_unit_test(is_nothing_where_it_cannot_be_measured),

@@ -19,29 +19,25 @@ struct client {
     uint64_t offset;
 };
 
-static struct client client_of(struct speed_settings settings)
-{
+static struct client client_of(struct speed_settings settings) {
     struct client client = {.now_ns = 1000 * SECOND};
     speed_init(&client.speed, &settings);
     return client;
 }
 
-static int64_t admit(struct client *client, struct speed_request request)
-{
+static int64_t admit(struct client *client, struct speed_request request) {
     return speed_admit(&client->speed, &request, client->now_ns);
 }
 
 // All clients get their replies, then nothing happens for a second.
-static void rest(struct client *client)
-{
+static void rest(struct client *client) {
     while (client->speed.under_way) speed_end(&client->speed, client->speed.due_ns);
     client->now_ns = client->speed.due_ns + SECOND;
 }
 
 // A request that follows the last one; its client is told `late_ns` after it was done and comes back `gap_ns` later.
 // Gives what the client saw it take.
-static int64_t request_of(struct client *client, uint64_t bytes, int64_t late_ns, int64_t gap_ns)
-{
+static int64_t request_of(struct client *client, uint64_t bytes, int64_t late_ns, int64_t gap_ns) {
     int64_t began_ns = client->now_ns;
     int64_t done_ns = admit(client, (struct speed_request){true, 1, client->offset, bytes, 0});
     assert_true(done_ns >= began_ns);
@@ -54,21 +50,18 @@ static int64_t request_of(struct client *client, uint64_t bytes, int64_t late_ns
 }
 
 // Bytes per second of many such requests, by the client's clock.
-static double rate_of(struct client *client, uint64_t bytes, int64_t late_ns, int64_t gap_ns)
-{
+static double rate_of(struct client *client, uint64_t bytes, int64_t late_ns, int64_t gap_ns) {
     const unsigned count = 10000;
     int64_t began_ns = client->now_ns;
     for (unsigned i = 0; i < count; i++) request_of(client, bytes, late_ns, gap_ns);
     return (double)bytes * count * 1e9 / (double)(client->now_ns - began_ns);
 }
 
-static void assert_near(double value, double wanted, double share)
-{
+static void assert_near(double value, double wanted, double share) {
     if (value < wanted * (1 - share) || value > wanted * (1 + share)) fail_msg("%g instead of %g", value, wanted);
 }
 
-static void one_request_takes_latency_or_transfer(void **state)
-{
+static void one_request_takes_latency_or_transfer(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB, .latency_ns = MS});
     assert_int_equal(request_of(&client, 4096, 0, SECOND), MS);
@@ -77,8 +70,7 @@ static void one_request_takes_latency_or_transfer(void **state)
     assert_int_equal(request_of(&free_client, MIB, 0, 0), 0);
 }
 
-static void a_stream_has_the_bandwidth_exactly(void **state)
-{
+static void a_stream_has_the_bandwidth_exactly(void **state) {
     (void)state;
     const uint64_t sizes[] = {4096, 65536, MIB, 4 * MIB};
     for (unsigned i = 0; i < 4; i++) {
@@ -88,8 +80,7 @@ static void a_stream_has_the_bandwidth_exactly(void **state)
     }
 }
 
-static void late_replies_are_made_good(void **state)
-{
+static void late_replies_are_made_good(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB, .latency_ns = 100 * US});
     int64_t began_ns = client.now_ns;
@@ -100,8 +91,7 @@ static void late_replies_are_made_good(void **state)
 }
 
 // Half a second of delays leaves no storage behind that is twice as fast.
-static void what_is_owed_is_made_good_bit_by_bit(void **state)
-{
+static void what_is_owed_is_made_good_bit_by_bit(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB});
     for (unsigned i = 0; i < 10; i++) request_of(&client, MIB, 50 * MS, 10 * US);
@@ -109,8 +99,7 @@ static void what_is_owed_is_made_good_bit_by_bit(void **state)
     for (unsigned i = 0; i < 10; i++) assert_true(request_of(&client, MIB, 0, 0) >= 7 * MS);
 }
 
-static void not_more_than_the_credit_is_made_good(void **state)
-{
+static void not_more_than_the_credit_is_made_good(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB});
     request_of(&client, MIB, 3 * SECOND, 10 * US);
@@ -119,8 +108,7 @@ static void not_more_than_the_credit_is_made_good(void **state)
     assert_near((double)(client.now_ns - began_ns), 0.9e9, 0.001);
 }
 
-static void storage_left_alone_gives_no_credit(void **state)
-{
+static void storage_left_alone_gives_no_credit(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB, .latency_ns = 100 * US});
     for (unsigned i = 0; i < 100; i++) assert_int_equal(request_of(&client, MIB, 0, 2 * MS), 10 * MS);
@@ -130,16 +118,14 @@ static void storage_left_alone_gives_no_credit(void **state)
     assert_int_equal(request_of(&client, MIB, 0, 0), 10 * MS);
 }
 
-static void waiting_for_latency_gives_no_credit(void **state)
-{
+static void waiting_for_latency_gives_no_credit(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB, .latency_ns = 5 * MS});
     for (unsigned i = 0; i < 1000; i++) assert_int_equal(request_of(&client, 4096, 0, 20 * US), 5 * MS);
     assert_int_equal(request_of(&client, 10 * MIB, 0, 0), 100 * MS - 20 * US); // without the last pause
 }
 
-static void reading_and_writing_in_turns_share_no_time(void **state)
-{
+static void reading_and_writing_in_turns_share_no_time(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.read_bandwidth = 100 * MIB, .write_bandwidth = 50 * MIB});
     int64_t began_ns = client.now_ns;
@@ -150,8 +136,7 @@ static void reading_and_writing_in_turns_share_no_time(void **state)
     assert_near((double)(client.now_ns - began_ns), 50 * 0.01e9 + 50 * 0.02e9, 0.0001);
 }
 
-static void reading_and_writing_at_once_have_their_own_bandwidth(void **state)
-{
+static void reading_and_writing_at_once_have_their_own_bandwidth(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.read_bandwidth = 100 * MIB, .write_bandwidth = 50 * MIB});
     int64_t read_ns = admit(&client, (struct speed_request){false, 1, 0, MIB, 0});
@@ -160,8 +145,7 @@ static void reading_and_writing_at_once_have_their_own_bandwidth(void **state)
     assert_int_equal(written_ns - client.now_ns, 20 * MS);
 }
 
-static void clients_share_the_bandwidth_but_not_the_latency(void **state)
-{
+static void clients_share_the_bandwidth_but_not_the_latency(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.read_bandwidth = 100 * MIB, .latency_ns = 5 * MS});
     for (unsigned i = 0; i < 8; i++) {
@@ -174,8 +158,7 @@ static void clients_share_the_bandwidth_but_not_the_latency(void **state)
     }
 }
 
-static void many_clients_have_the_bandwidth_exactly(void **state)
-{
+static void many_clients_have_the_bandwidth_exactly(void **state) {
     (void)state;
     enum { CLIENTS = 5, ROUNDS = 2000 };
     struct client client = client_of((struct speed_settings){.read_bandwidth = 100 * MIB, .latency_ns = 200 * US});
@@ -192,8 +175,7 @@ static void many_clients_have_the_bandwidth_exactly(void **state)
     assert_near(rate, 100. * MIB, 0.002);
 }
 
-static void waiting_for_a_processor_is_not_a_rest(void **state)
-{
+static void waiting_for_a_processor_is_not_a_rest(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB});
     int64_t began_ns = client.now_ns;
@@ -211,8 +193,7 @@ static void waiting_for_a_processor_is_not_a_rest(void **state)
     }
 }
 
-static void seeks_take_the_whole_storage(void **state)
-{
+static void seeks_take_the_whole_storage(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){
         .read_bandwidth = 100 * MIB, .write_bandwidth = 100 * MIB, .latency_ns = 200 * US, .seek_latency_ns = 8 * MS});
@@ -226,8 +207,7 @@ static void seeks_take_the_whole_storage(void **state)
     }
 }
 
-static void presets_are_found(void **state)
-{
+static void presets_are_found(void **state) {
     (void)state;
     const char *const names[] = {"hdd", "ssd", "nvme", "nvm", "nfs-1g"};
     for (unsigned i = 0; i < 5; i++) {
@@ -238,8 +218,7 @@ static void presets_are_found(void **state)
     assert_null(speed_preset_named("floppy"));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_request_takes_latency_or_transfer),
         cmocka_unit_test(a_stream_has_the_bandwidth_exactly),

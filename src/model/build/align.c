@@ -22,8 +22,7 @@ enum {
 };
 
 // Threads of one program with equal sequences.
-struct class
-{
+struct class {
     uint64_t hash;
     uint32_t first_thread;
     size_t recorded;
@@ -55,13 +54,11 @@ struct aligning {
 
 // --- classes
 
-static bool has_transfers(const struct aligning *a, size_t thread)
-{
+static bool has_transfers(const struct aligning *a, size_t thread) {
     return a->segments->segment[a->of_thread[thread].first].ops.count > 0;
 }
 
-static int sort_into_classes(struct aligning *a, size_t first_thread, size_t end_thread)
-{
+static int sort_into_classes(struct aligning *a, size_t first_thread, size_t end_thread) {
     SCOPED(lookup_free) struct lookup found = {0};
     a->classes = 0;
     for (size_t i = first_thread; i < end_thread; i++) {
@@ -79,20 +76,15 @@ static int sort_into_classes(struct aligning *a, size_t first_thread, size_t end
     return 0;
 }
 
-static const struct segment *segment_of(const struct aligning *a, const struct class *class, size_t k)
-{
+static const struct segment *segment_of(const struct aligning *a, const struct class *class, size_t k) {
     return &a->segments->segment[a->of_thread[class->first_thread].first + k];
 }
 
 // --- laying one sequence over the columns
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
-}
+static uint64_t distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-static unsigned likeness(const struct segment *a, const struct segment *b)
-{
+static unsigned likeness(const struct segment *a, const struct segment *b) {
     if (a->sizes == b->sizes) return LIKE_SIZES;
     if (a->shape == b->shape) return LIKE_SHAPE;
     if (a->kinds == b->kinds) return LIKE_KINDS;
@@ -101,8 +93,7 @@ static unsigned likeness(const struct segment *a, const struct segment *b)
 
 // Threads that make equally many communication calls are at the same place after the same number of calls. Threads that
 // make different numbers may be as far apart anywhere as they are at the end.
-static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
-{
+static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k) {
     const struct column *here = &a->column[column];
     const struct segment *segment = segment_of(a, class, k);
     uint64_t most = distance(here->comm_calls, a->recorded->thread[class->first_thread].comm_calls);
@@ -112,8 +103,7 @@ static unsigned likeness_at(const struct aligning *a, const struct class *class,
 }
 
 // The value of putting a segment into a column: the likeness first, then the distance of the clocks.
-static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k)
-{
+static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k) {
     uint64_t like = likeness_at(a, class, column, k), most = (UINT64_C(1) << (CLOCK_BITS - 1)) - 1;
     uint64_t apart = distance(a->column[column].like->clock, segment_of(a, class, k)->clock);
     return like ? (like << CLOCK_BITS) - (apart < most ? apart : most) : 0;
@@ -126,8 +116,7 @@ struct window {
 
 // The alignment that is worth the most: to[k] is a column, or NONE. `column` lists the columns of the window.
 static int compare_exactly(const struct aligning *a, const struct class *class, const struct window *w,
-                           const size_t *column, size_t *to)
-{
+                           const size_t *column, size_t *to) {
     size_t columns = w->columns, segment = w->segment, segments = w->segments, width = segments + 1;
     // The value of the columns and segments from here on.
     SCOPED_FREE uint64_t *best = calloc((columns + 1) * width, sizeof *best);
@@ -155,8 +144,7 @@ static int compare_exactly(const struct aligning *a, const struct class *class, 
 }
 
 // The same, but greedy: each segment takes the best of the next few columns.
-static void compare_ahead(const struct aligning *a, const struct class *class, struct window w, size_t *to)
-{
+static void compare_ahead(const struct aligning *a, const struct class *class, struct window w, size_t *to) {
     for (size_t s = w.segment; s < w.segment + w.segments; s++) {
         uint64_t best = 0;
         size_t found_at = 0, at = w.column;
@@ -175,8 +163,7 @@ static void compare_ahead(const struct aligning *a, const struct class *class, s
 }
 
 // True if there are as many columns as segments, and each pair has the same kinds of operations.
-static bool go_together(const struct aligning *a, const struct class *class, size_t *to)
-{
+static bool go_together(const struct aligning *a, const struct class *class, size_t *to) {
     size_t column = a->first;
     if (a->columns != class->segments) return false;
     for (size_t s = 0; s < class->segments; s++, column = a->column[column].after) {
@@ -186,8 +173,7 @@ static bool go_together(const struct aligning *a, const struct class *class, siz
     return true;
 }
 
-static int compare_window(struct aligning *a, const struct class *class, const struct window *w, size_t *to)
-{
+static int compare_window(struct aligning *a, const struct class *class, const struct window *w, size_t *to) {
     if (!w->segments) return 0;
     if ((w->columns + 1) > a->cells / (w->segments + 1)) {
         compare_ahead(a, class, *w, to);
@@ -201,15 +187,13 @@ static int compare_window(struct aligning *a, const struct class *class, const s
 }
 
 // True if a segment can only be in this column, because the column beside it does something else.
-static bool is_certain(const struct aligning *a, const struct class *class, size_t column, size_t beside, size_t k)
-{
+static bool is_certain(const struct aligning *a, const struct class *class, size_t column, size_t beside, size_t k) {
     return likeness_at(a, class, column, k) == LIKE_SIZES &&
            (beside == NONE || likeness_at(a, class, beside, k) != LIKE_SIZES);
 }
 
 // Equal beginnings and ends are matched first, as that is cheap.
-static int compare(struct aligning *a, const struct class *class, size_t *to)
-{
+static int compare(struct aligning *a, const struct class *class, size_t *to) {
     struct window w = {a->first, a->columns, 0, class->segments};
     if (go_together(a, class, to)) return 0;
     for (size_t after; w.columns && w.segments; w.columns--, w.segments--, w.column = after) {
@@ -227,8 +211,7 @@ static int compare(struct aligning *a, const struct class *class, size_t *to)
 
 // --- columns
 
-static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id)
-{
+static int add_column(struct aligning *a, const struct class *class, size_t k, size_t before, size_t *id) {
     const struct thread_ops *thread = &a->recorded->thread[class->first_thread];
     FORWARD(array_room(a->column, a->columns));
     size_t after = before == NONE ? a->first : a->column[before].after;
@@ -243,8 +226,7 @@ static int add_column(struct aligning *a, const struct class *class, size_t k, s
 }
 
 // Returns the column after which a new one with this clock goes: `before` or later, and before `limit`.
-static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, size_t limit)
-{
+static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, size_t limit) {
     size_t latest = limit == NONE ? a->last : a->column[limit].before;
     if (latest == NONE || a->column[latest].like->clock <= clock) return latest;
     for (size_t next; (next = before == NONE ? a->first : a->column[before].after) != limit; before = next) {
@@ -255,8 +237,7 @@ static size_t place_of(const struct aligning *a, uint64_t clock, size_t before, 
 
 // Puts the segments of a class into columns; to[k] is the column of segment k. A new column goes after the columns with
 // earlier clocks, as far as the order allows.
-static int lay(struct aligning *a, const struct class *class, size_t *to)
-{
+static int lay(struct aligning *a, const struct class *class, size_t *to) {
     FORWARD(compare(a, class, to));
     size_t before = NONE, match = 0; // the next one
     for (size_t k = 0; k < class->segments; k++) {
@@ -271,8 +252,7 @@ static int lay(struct aligning *a, const struct class *class, size_t *to)
     return 0;
 }
 
-static int compare_classes(const void *x, const void *y, void *context)
-{
+static int compare_classes(const void *x, const void *y, void *context) {
     const struct class *a = &((const struct class *)context)[*(const uint32_t *)x];
     const struct class *b = &((const struct class *)context)[*(const uint32_t *)y];
     if (a->transfers != b->transfers) return a->transfers ? -1 : 1;
@@ -280,8 +260,7 @@ static int compare_classes(const void *x, const void *y, void *context)
     return a->first_thread < b->first_thread ? -1 : a->first_thread > b->first_thread;
 }
 
-static int lay_classes(struct aligning *a, size_t **to, struct arena *arena)
-{
+static int lay_classes(struct aligning *a, size_t **to, struct arena *arena) {
     uint32_t *by_size;
     FORWARD(arena_array(arena, by_size, a->classes));
     for (size_t i = 0; i < a->classes; i++) by_size[i] = (uint32_t)i;
@@ -295,8 +274,7 @@ static int lay_classes(struct aligning *a, size_t **to, struct arena *arena)
     return 0;
 }
 
-static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thread, size_t *const *to)
-{
+static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thread, size_t *const *to) {
     for (size_t i = first_thread; i < end_thread; i++) {
         const struct thread_segments *of = &a->of_thread[i];
         for (size_t s = of->first; s < of->end; s++) {
@@ -307,8 +285,7 @@ static int fill_columns(struct aligning *a, size_t first_thread, size_t end_thre
     return 0;
 }
 
-static int align_program(struct aligning *a, struct align *align, size_t first_thread, size_t end_thread)
-{
+static int align_program(struct aligning *a, struct align *align, size_t first_thread, size_t end_thread) {
     SCOPED(arena_free) struct arena arena = {0};
     size_t **to;
     a->columns = 0;
@@ -329,8 +306,7 @@ static int align_program(struct aligning *a, struct align *align, size_t first_t
 }
 
 int align_make(struct align *align, const struct recorded *recorded, const struct segments *segments,
-               const struct thread_segments *of_thread)
-{
+               const struct thread_segments *of_thread) {
     struct aligning a = {.recorded = recorded, .segments = segments, .of_thread = of_thread};
     *align = (struct align){0};
     a.class_of = malloc((recorded->count + 1) * sizeof *a.class_of);
@@ -347,8 +323,7 @@ int align_make(struct align *align, const struct recorded *recorded, const struc
     return code;
 }
 
-void align_free(struct align *align)
-{
+void align_free(struct align *align) {
     for (size_t i = 0; i < align->count; i++) free(align->phase[i].part);
     free(align->phase);
     *align = (struct align){0};

@@ -10,8 +10,7 @@
 #include "base/scoped.h"
 #include "log/log.h"
 
-static int make_family(struct building *b, uint32_t id)
-{
+static int make_family(struct building *b, uint32_t id) {
     struct model_family *family = &b->model->family[id];
     FORWARD(build_parts(b, id, false));
     FORWARD(build_parts(b, id, true));
@@ -22,8 +21,7 @@ static int make_family(struct building *b, uint32_t id)
     return 0;
 }
 
-static int copy_programs(struct building *b)
-{
+static int copy_programs(struct building *b) {
     struct model *model = b->model;
     for (size_t i = 0; i < b->recorded.programs; i++) {
         const struct recorded_program *from = &b->recorded.program[i];
@@ -35,8 +33,7 @@ static int copy_programs(struct building *b)
     return 0;
 }
 
-static int cut_threads(struct building *b, int64_t gap_ns)
-{
+static int cut_threads(struct building *b, int64_t gap_ns) {
     b->of_thread = calloc(b->recorded.count + 1, sizeof *b->of_thread);
     RETURN_IF(!b->of_thread, -ENOMEM);
     for (size_t i = 0; i < b->recorded.count; i++) {
@@ -47,8 +44,7 @@ static int cut_threads(struct building *b, int64_t gap_ns)
     return align_make(&b->align, &b->recorded, &b->segments, b->of_thread);
 }
 
-static int build(struct building *b, struct log *log, const struct model_options *options)
-{
+static int build(struct building *b, struct log *log, const struct model_options *options) {
     struct model *model = b->model;
     FORWARD(recorded_load(&b->recorded, log, options->layer));
     // Names are in the arena of the recorded threads: it becomes the model's.
@@ -69,8 +65,7 @@ static int build(struct building *b, struct log *log, const struct model_options
     return 0;
 }
 
-static int observe_job(struct model *model, const struct log *log)
-{
+static int observe_job(struct model *model, const struct log *log) {
     const struct log_job *job = log_job(log);
     SCOPED(bytes_free) struct bytes words = {0};
     for (size_t i = 0; i < job->command.count; i++) {
@@ -87,8 +82,7 @@ static int observe_job(struct model *model, const struct log *log)
     return 0;
 }
 
-int model_from_log(struct model *model, struct log *log, const struct model_options *options)
-{
+int model_from_log(struct model *model, struct log *log, const struct model_options *options) {
     struct building b = {.model = model};
     *model = (struct model){.layer = options->layer, .gap_ns = options->gap_ns ? options->gap_ns : MODEL_GAP_NS};
     builder_begin(&b.builder, model);

@@ -7,8 +7,7 @@
 #include "model/build/build.h"
 
 // Phases of one family have the same ranks with the same loops and sizes, and move the same number of bytes.
-static uint64_t signature(const struct building *b, const struct align_phase *phase)
-{
+static uint64_t signature(const struct building *b, const struct align_phase *phase) {
     uint64_t hash = hash_add(1, phase->program);
     for (size_t i = 0; i < phase->parts; i++) {
         const struct thread_ops *thread = &b->recorded.thread[phase->part[i].thread];
@@ -26,8 +25,7 @@ struct extent {
     int64_t start_ns, end_ns;
 };
 
-static int64_t extend(struct extent *extent, const struct op_time *time, size_t count)
-{
+static int64_t extend(struct extent *extent, const struct op_time *time, size_t count) {
     int64_t sum_ns = 0;
     for (size_t i = 0; i < count; i++) {
         int64_t end_ns = time[i].start_ns + time[i].duration_ns;
@@ -38,16 +36,14 @@ static int64_t extend(struct extent *extent, const struct op_time *time, size_t 
     return sum_ns;
 }
 
-static void observe_gap(struct model_phase *phase, const struct thread_gap *gap)
-{
+static void observe_gap(struct model_phase *phase, const struct thread_gap *gap) {
     if (gap->comm_ns > phase->comm_ns) phase->comm_ns = gap->comm_ns;
     if (gap->idle_ns > phase->idle_ns) phase->idle_ns = gap->idle_ns;
     phase->comm_calls += gap->moving + gap->synchronising;
     phase->comm_bytes += gap->moving_bytes;
 }
 
-static void observe_phase(const struct building *b, const struct align_phase *from, struct model_phase *phase)
-{
+static void observe_phase(const struct building *b, const struct align_phase *from, struct model_phase *phase) {
     struct extent extent = {INT64_MAX, INT64_MIN}, others = extent;
     int64_t sum_ns = 0, other_ns = 0; // of one process: its threads are in a row
     phase->tick = UINT64_MAX;
@@ -70,16 +66,14 @@ static void observe_phase(const struct building *b, const struct align_phase *fr
     phase->span_ns = extent.end_ns > extent.start_ns ? extent.end_ns - extent.start_ns : 0;
 }
 
-static int add_family(struct building *b, uint32_t program, enum model_cut cut, uint32_t *id)
-{
+static int add_family(struct building *b, uint32_t program, enum model_cut cut, uint32_t *id) {
     *id = (uint32_t)b->model->families;
     FORWARD(array_room(b->family, b->model->families));
     b->family[*id] = (struct pieces){0};
     return builder_add_family(&b->builder, &(struct model_family){.program = program, .cut = cut});
 }
 
-static int add_pieces(struct building *b, struct pieces *to, const struct align_phase *from, uint32_t ph)
-{
+static int add_pieces(struct building *b, struct pieces *to, const struct align_phase *from, uint32_t ph) {
     for (size_t i = 0; i < from->parts; i++) {
         const struct align_part *part = &from->part[i];
         const struct thread_ops *thread = &b->recorded.thread[part->thread];
@@ -89,8 +83,7 @@ static int add_pieces(struct building *b, struct pieces *to, const struct align_
     return 0;
 }
 
-static int add_stays(struct building *b, const struct align_phase *from, uint32_t phase)
-{
+static int add_stays(struct building *b, const struct align_phase *from, uint32_t phase) {
     struct model *model = b->model;
     for (size_t i = 0; i < from->parts; i++) {
         const struct thread_ops *thread = &b->recorded.thread[from->part[i].thread];
@@ -103,16 +96,14 @@ static int add_stays(struct building *b, const struct align_phase *from, uint32_
     return 0;
 }
 
-static int compare_stays(const void *a, const void *b)
-{
+static int compare_stays(const void *a, const void *b) {
     const struct model_stay *left = a, *right = b;
     if (left->process != right->process) return left->process < right->process ? -1 : 1;
     if (left->tid != right->tid) return left->tid < right->tid ? -1 : 1;
     return left->start_ns < right->start_ns ? -1 : left->start_ns > right->start_ns;
 }
 
-static enum model_cut cut_before(const struct building *b, const struct align_phase *phase)
-{
+static enum model_cut cut_before(const struct building *b, const struct align_phase *phase) {
     for (size_t i = 0; i < phase->parts; i++) {
         const struct segment *segment = &b->segments.segment[phase->part[i].segment];
         if (segment->ops.count) return segment->cut;
@@ -120,8 +111,7 @@ static enum model_cut cut_before(const struct building *b, const struct align_ph
     return CUT_START;
 }
 
-int build_families(struct building *b)
-{
+int build_families(struct building *b) {
     struct model *model = b->model;
     SCOPED(lookup_free) struct lookup families = {0};
     for (size_t i = 0; i < b->align.count; i++) {

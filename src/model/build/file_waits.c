@@ -35,8 +35,7 @@ struct file_waits {
 };
 
 // The thread's current operation waits for operation `done` of `behind`, unless an earlier one has waited for that.
-static int add_wait(struct file_waits *w, uint32_t thread, uint32_t behind, uint32_t done)
-{
+static int add_wait(struct file_waits *w, uint32_t thread, uint32_t behind, uint32_t done) {
     struct wait_rows *rows = &w->rows[(size_t)thread * w->users + behind];
     if (rows->count && rows->done[rows->count - 1] >= done) return 0;
     FORWARD(array_room(rows->op, rows->count));
@@ -46,14 +45,12 @@ static int add_wait(struct file_waits *w, uint32_t thread, uint32_t behind, uint
     return 0;
 }
 
-static uint32_t own_count(const struct user *user, uint64_t file)
-{
+static uint32_t own_count(const struct user *user, uint64_t file) {
     uint32_t count = lookup_find(&user->own, file);
     return count == LOOKUP_NONE ? 0 : count;
 }
 
-static int add_close(struct file_waits *w, uint32_t thread, uint64_t file)
-{
+static int add_close(struct file_waits *w, uint32_t thread, uint64_t file) {
     uint32_t own = own_count(&w->user[thread], file);
     for (uint32_t i = 0; i < w->users; i++) {
         uint32_t last = i == thread ? LOOKUP_NONE : lookup_find(&w->user[i].last, file);
@@ -63,8 +60,7 @@ static int add_close(struct file_waits *w, uint32_t thread, uint64_t file)
     return own ? lookup_set(&w->user[thread].own, file, own - 1) : 0;
 }
 
-static int add_operation(struct file_waits *w, uint32_t thread, const struct op *op)
-{
+static int add_operation(struct file_waits *w, uint32_t thread, const struct op *op) {
     const struct op_kind *kind = &w->recorded->kind[op->kind];
     struct user *user = &w->user[thread];
     if (kind->set == OP_NO_SET || kind->error) return 0;
@@ -85,20 +81,17 @@ static int add_operation(struct file_waits *w, uint32_t thread, const struct op 
 
 // --- the operations of all threads, in the order in which they began
 
-static bool other_is_next(const struct user *user)
-{
+static bool other_is_next(const struct user *user) {
     const struct thread_ops *thread = user->ops;
     return user->other < thread->others && thread->other[user->other].at[AT_POSITION] <= (int64_t)user->transfer;
 }
 
-static int64_t next_start_ns(const struct user *user)
-{
+static int64_t next_start_ns(const struct user *user) {
     if (other_is_next(user)) return user->ops->other_time[user->other].start_ns;
     return user->transfer < user->ops->transfers ? user->ops->time[user->transfer].start_ns : INT64_MAX;
 }
 
-static int add_process(struct file_waits *w)
-{
+static int add_process(struct file_waits *w) {
     for (;;) {
         uint32_t thread = 0;
         int64_t first_ns = INT64_MAX;
@@ -116,8 +109,7 @@ static int add_process(struct file_waits *w)
     }
 }
 
-static int copy_rows(struct building *b, const struct file_waits *w)
-{
+static int copy_rows(struct building *b, const struct file_waits *w) {
     struct model *model = b->model;
     for (uint32_t i = 0; i < w->users * w->users; i++) {
         const struct wait_rows *rows = &w->rows[i];
@@ -137,8 +129,7 @@ static int copy_rows(struct building *b, const struct file_waits *w)
     return 0;
 }
 
-static int build_process(struct building *b, const struct thread_ops *thread, uint32_t threads)
-{
+static int build_process(struct building *b, const struct thread_ops *thread, uint32_t threads) {
     struct file_waits w = {.recorded = &b->recorded,
                            .user = calloc(threads, sizeof *w.user),
                            .users = threads,
@@ -162,8 +153,7 @@ static int build_process(struct building *b, const struct thread_ops *thread, ui
     return code == ERR_LIMIT ? 0 : code;
 }
 
-int build_file_waits(struct building *b)
-{
+int build_file_waits(struct building *b) {
     struct recorded *recorded = &b->recorded;
     for (size_t first = 0, end; first < recorded->count; first = end) {
         for (end = first + 1; end < recorded->count && recorded->thread[end].number; end++) continue;

@@ -14,8 +14,7 @@ struct numbering {
     int error; // the first
 };
 
-static uint32_t number_file(struct numbering *n, uint32_t set)
-{
+static uint32_t number_file(struct numbering *n, uint32_t set) {
     struct model *model = n->b->model;
     if (set == OP_NO_SET || n->error) return set;
     if (n->file_of[set] == OP_NO_SET) {
@@ -25,8 +24,7 @@ static uint32_t number_file(struct numbering *n, uint32_t set)
     return n->file_of[set];
 }
 
-static uint32_t number_kind(struct numbering *n, uint32_t id)
-{
+static uint32_t number_kind(struct numbering *n, uint32_t id) {
     if (n->kind_of[id] == UINT32_MAX && !n->error) {
         struct op_kind kind = n->b->recorded.kind[id];
         n->kind_of[id] = (uint32_t)n->b->model->kinds;
@@ -37,8 +35,7 @@ static uint32_t number_kind(struct numbering *n, uint32_t id)
     return n->kind_of[id];
 }
 
-static void number_items(struct numbering *n, struct model_items *items, size_t tables)
-{
+static void number_items(struct numbering *n, struct model_items *items, size_t tables) {
     struct model_leaves leaves = model_leaves(items);
     for (struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_OP) item->kind = number_kind(n, item->kind);
@@ -48,15 +45,13 @@ static void number_items(struct numbering *n, struct model_items *items, size_t 
     }
 }
 
-static void number_parts(struct numbering *n, struct model_part *part, size_t count)
-{
+static void number_parts(struct numbering *n, struct model_part *part, size_t count) {
     for (size_t i = 0; i < count; i++) number_items(n, &part[i].items, part[i].phs * part[i].ranks);
 }
 
 // Adds a member that existed before, with its size. Until all are known, the place is the member and the size is one
 // too large.
-static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes)
-{
+static int add_before(struct model *model, struct model_file *file, uint32_t member, uint64_t bytes) {
     if (!file->before_bytes) {
         FORWARD(arena_array(&model->arena, file->before, file->set->member_count));
         FORWARD(arena_array(&model->arena, file->before_bytes, file->set->member_count));
@@ -65,8 +60,7 @@ static int add_before(struct model *model, struct model_file *file, uint32_t mem
     return 0;
 }
 
-static void close_up_before(struct model_file *file)
-{
+static void close_up_before(struct model_file *file) {
     for (size_t i = 0; file->before_bytes && i < file->set->member_count; i++) {
         if (!file->before_bytes[i]) continue;
         file->before[file->existed] = (uint32_t)i;
@@ -74,8 +68,7 @@ static void close_up_before(struct model_file *file)
     }
 }
 
-static int fill_files(struct building *b, struct log *log, const uint32_t *file_of)
-{
+static int fill_files(struct building *b, struct log *log, const uint32_t *file_of) {
     struct model *model = b->model;
     for (size_t i = 0; i < log_file_count(log); i++) {
         uint32_t at = file_of[model->sets.place[i].set];
@@ -92,8 +85,8 @@ static int fill_files(struct building *b, struct log *log, const uint32_t *file_
     return 0;
 }
 
-static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to, size_t *count)
-{
+static int copy_hint_list(struct arena *arena, const struct log_hint_list *from, struct model_hint **to,
+                          size_t *count) {
     *count = from->count;
     FORWARD(arena_array(arena, *to, from->count));
     for (size_t i = 0; i < from->count; i++) {
@@ -104,8 +97,7 @@ static int copy_hint_list(struct arena *arena, const struct log_hint_list *from,
     return 0;
 }
 
-static int copy_hints(struct building *b)
-{
+static int copy_hints(struct building *b) {
     struct model *model = b->model;
     model->hints_count = b->recorded.hints_count;
     FORWARD(arena_array(&model->arena, model->hints, model->hints_count));
@@ -118,8 +110,7 @@ static int copy_hints(struct building *b)
     return 0;
 }
 
-int build_numbers(struct building *b, struct log *log)
-{
+int build_numbers(struct building *b, struct log *log) {
     struct model *model = b->model;
     model->types = b->recorded.types;
     b->recorded.types = (struct types){0};

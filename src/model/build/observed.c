@@ -7,8 +7,7 @@
 #include "base/scoped.h"
 #include "model/build/build.h"
 
-static struct model_pause pause_of(int64_t *times_ns, size_t count)
-{
+static struct model_pause pause_of(int64_t *times_ns, size_t count) {
     struct model_pause pause = {.count = count};
     if (!count) return pause;
     qsort(times_ns, count, sizeof *times_ns, order_int64);
@@ -18,8 +17,7 @@ static struct model_pause pause_of(int64_t *times_ns, size_t count)
 }
 
 // Computes the period from the starts and ticks of the phases of a family, in order.
-static void observe_period(struct model_family *family, const struct model_phase *const *phase, int64_t *between)
-{
+static void observe_period(struct model_family *family, const struct model_phase *const *phase, int64_t *between) {
     size_t count = family->count - 1u;
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
@@ -37,8 +35,7 @@ static void observe_period(struct model_family *family, const struct model_phase
     family->period_ticks = (uint64_t)between[count / 2];
 }
 
-int build_periods(struct building *b)
-{
+int build_periods(struct building *b) {
     struct model *model = b->model;
     SCOPED(arena_free) struct arena arena = {0};
     const struct model_phase **sorted;
@@ -68,8 +65,7 @@ struct thinking {
     int64_t *overlap_ns; // the same: sums
 };
 
-static int add_think(const struct op *op, size_t leaf, void *context)
-{
+static int add_think(const struct op *op, size_t leaf, void *context) {
     struct thinking *t = context;
     const struct op_time *time = t->time++;
     (void)op;
@@ -81,16 +77,14 @@ static int add_think(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static size_t count_leaves(const struct model_items *items)
-{
+static size_t count_leaves(const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     size_t count = 0;
     while (model_next_leaf(&leaves)) count++;
     return count;
 }
 
-static bool has_async(const struct building *b)
-{
+static bool has_async(const struct building *b) {
     for (size_t i = 0; i < b->recorded.kinds; i++) {
         if (b->recorded.kind[i].nonblocking) return true;
     }
@@ -98,8 +92,7 @@ static bool has_async(const struct building *b)
 }
 
 // Room for as many times as each leaf occurs in `count` processes and phases.
-static int make_room(struct thinking *t, struct arena *arena, const struct model_items *items, size_t count)
-{
+static int make_room(struct thinking *t, struct arena *arena, const struct model_items *items, size_t count) {
     struct model_leaves leaves = model_leaves(items);
     const struct model_item *item;
     for (size_t i = 0; (item = model_next_leaf(&leaves)); i++) {
@@ -111,8 +104,7 @@ static int make_room(struct thinking *t, struct arena *arena, const struct model
 }
 
 // True if the operation is asynchronous, or any operation of the list.
-static bool is_async(const struct building *b, const struct model_item *item)
-{
+static bool is_async(const struct building *b, const struct model_item *item) {
     if (item->type == LOOPS_OP) return b->recorded.kind[item->kind].nonblocking;
     for (uint64_t i = 0; i < item->count; i++) {
         if (b->recorded.kind[item->list[0][i].kind].nonblocking) return true;
@@ -120,8 +112,7 @@ static bool is_async(const struct building *b, const struct model_item *item)
     return false;
 }
 
-static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item)
-{
+static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, struct model_item *item) {
     struct model_pause pause = pause_of(t->think_ns[leaf], t->count[leaf]);
     FORWARD(builder_set_pause(&b->builder, item, &pause));
     if (!t->ahead || !t->count[leaf] || !is_async(b, item)) return 0;
@@ -132,8 +123,7 @@ static int observe_leaf(struct building *b, struct thinking *t, size_t leaf, str
     return item->async ? 0 : -ENOMEM;
 }
 
-int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others)
-{
+int build_think(struct building *b, struct model_part *part, const struct piece *pieces, size_t count, bool others) {
     size_t leaves = count_leaves(&part->items);
     SCOPED(arena_free) struct arena arena = {0};
     struct thinking t = {0};

@@ -7,15 +7,13 @@
 #include "model/build/build.h"
 #include "model/fit.h"
 
-static uint64_t others_shape(const struct segment *segment)
-{
+static uint64_t others_shape(const struct segment *segment) {
     uint64_t shape = hash_add(0, segment->others.count);
     for (size_t i = 0; i < segment->others.count; i++) shape = hash_add(shape, segment->others.item[i].shape);
     return shape;
 }
 
-static int compare_pieces(const void *x, const void *y)
-{
+static int compare_pieces(const void *x, const void *y) {
     const struct piece *a = x, *b = y;
     if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
     if (a->shape != b->shape) return a->shape < b->shape ? -1 : 1;
@@ -23,16 +21,14 @@ static int compare_pieces(const void *x, const void *y)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static int by_first_rank(const void *x, const void *y)
-{
+static int by_first_rank(const void *x, const void *y) {
     const struct model_part *a = x, *b = y;
     if (a->ph[0] != b->ph[0]) return a->ph[0] < b->ph[0] ? -1 : 1;
     if (a->rank[0] != b->rank[0]) return a->rank[0] < b->rank[0] ? -1 : 1;
     return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-static size_t pieces_of_phase(const struct piece *pieces, size_t count)
-{
+static size_t pieces_of_phase(const struct piece *pieces, size_t count) {
     size_t n = 1;
     while (n < count && pieces[n].thread == pieces[0].thread && pieces[n].shape == pieces[0].shape &&
            pieces[n].ph == pieces[0].ph) {
@@ -43,8 +39,7 @@ static size_t pieces_of_phase(const struct piece *pieces, size_t count)
 
 // A part is a full table of phases and ranks. Sorts pieces so that the pieces of one part follow each other and have
 // one shape, which from now on includes the ranks of the phase.
-static void sort_pieces(struct piece *pieces, size_t count)
-{
+static void sort_pieces(struct piece *pieces, size_t count) {
     qsort(pieces, count, sizeof *pieces, compare_pieces);
     for (size_t first = 0, n; first < count; first += n) {
         n = pieces_of_phase(&pieces[first], count - first);
@@ -55,16 +50,14 @@ static void sort_pieces(struct piece *pieces, size_t count)
     qsort(pieces, count, sizeof *pieces, compare_pieces);
 }
 
-static bool is_table(const struct piece *pieces, size_t count, size_t ranks)
-{
+static bool is_table(const struct piece *pieces, size_t count, size_t ranks) {
     for (size_t i = ranks; i < count; i++) {
         if (pieces[i].rank != pieces[i - ranks].rank || pieces[i].ph == pieces[i - ranks].ph) return false;
     }
     return count % ranks == 0;
 }
 
-static const struct loops_seq *seq_of(const struct building *b, const struct piece *piece, bool others)
-{
+static const struct loops_seq *seq_of(const struct building *b, const struct piece *piece, bool others) {
     const struct segment *segment = &b->segments.segment[piece->segment];
     return others ? &segment->others : &segment->ops;
 }
@@ -83,8 +76,7 @@ struct fitting {
     struct fit_point *point;
 };
 
-static int fit(struct fitting *f, int64_t rs, struct model_value *value)
-{
+static int fit(struct fitting *f, int64_t rs, struct model_value *value) {
     char text[FIT_TEXT_BYTES];
     struct fit_input input = {.point = f->point, .count = f->count, .np = f->np, .rs = rs};
     int code = fit_expression(&input, text);
@@ -96,8 +88,7 @@ static int fit(struct fitting *f, int64_t rs, struct model_value *value)
 }
 
 // Fits the offset of the first operation as if the pieces of all ranks lay one after the other, dump after dump.
-static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value)
-{
+static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value) {
     for (size_t first = 0; first < f->count; first += f->ranks) {
         int64_t before = 0;
         for (size_t i = 0; i < f->ranks; i++) before += f->leaf[first + i]->op.at[AT_SECOND];
@@ -109,8 +100,7 @@ static int fit_logical(struct fitting *f, int64_t rs, struct model_value *value)
     return fit(f, rs, value);
 }
 
-static int fit_op(struct fitting *f, struct model_item *item)
-{
+static int fit_op(struct fitting *f, struct model_item *item) {
     const struct op_kind *kind = &f->b->recorded.kind[item->kind];
     int64_t rs = f->leaf[0]->op.at[AT_SIZE];
     for (size_t i = 1; i < f->count && rs; i++) {
@@ -124,16 +114,14 @@ static int fit_op(struct fitting *f, struct model_item *item)
     return kind->has_view && f->is_whole ? fit_logical(f, rs, &item->logical) : 0;
 }
 
-static int copy_list(struct fitting *f, struct model_item *item)
-{
+static int copy_list(struct fitting *f, struct model_item *item) {
     FORWARD(arena_array(&f->model->arena, item->list, f->count));
     for (size_t i = 0; i < f->count; i++) item->list[i] = f->leaf[i]->list; // segments' loops are in the model's arena
     return 0;
 }
 
 // `at` holds for each piece the array of items that corresponds to `items`.
-static int make_items(struct fitting *f, const struct loops **at, size_t count, struct model_items *items)
-{
+static int make_items(struct fitting *f, const struct loops **at, size_t count, struct model_items *items) {
     struct arena *arena = &f->model->arena;
     SCOPED_FREE const struct loops **inner = malloc(f->count * sizeof *inner);
     RETURN_IF(!inner, -ENOMEM);
@@ -159,8 +147,7 @@ static int make_items(struct fitting *f, const struct loops **at, size_t count, 
     return 0;
 }
 
-static bool same_tree(const struct loops *a, const struct loops *b, size_t count)
-{
+static bool same_tree(const struct loops *a, const struct loops *b, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (a[i].type != b[i].type || a[i].count != b[i].count || a[i].steps != b[i].steps) return false;
         if (a[i].type == LOOPS_OP && (a[i].op.kind != b[i].op.kind ||
@@ -175,8 +162,7 @@ static bool same_tree(const struct loops *a, const struct loops *b, size_t count
 }
 
 // Shapes are hashes. Two equal shapes with different trees are so unlikely that they are an error.
-static int check_trees(const struct fitting *f)
-{
+static int check_trees(const struct fitting *f) {
     const struct loops_seq *first = seq_of(f->b, f->piece, f->others);
     for (size_t i = 1; i < f->count; i++) {
         const struct loops_seq *other = seq_of(f->b, &f->piece[i], f->others);
@@ -185,8 +171,7 @@ static int check_trees(const struct fitting *f)
     return 0;
 }
 
-static int fit_part(struct fitting *f, struct model_part *part)
-{
+static int fit_part(struct fitting *f, struct model_part *part) {
     FORWARD(check_trees(f));
     SCOPED(arena_free) struct arena arena = {0};
     const struct loops **at;
@@ -209,8 +194,7 @@ struct splitting {
     bool others;
 };
 
-static int make_part(const struct splitting *s, const struct piece *pieces, size_t count, struct model_part *part)
-{
+static int make_part(const struct splitting *s, const struct piece *pieces, size_t count, struct model_part *part) {
     struct model *model = s->b->model;
     size_t ranks = pieces_of_phase(pieces, count);
     RETURN_IF(!is_table(pieces, count, ranks), ERR_LIMIT);
@@ -231,15 +215,13 @@ static int make_part(const struct splitting *s, const struct piece *pieces, size
     return build_think(s->b, part, pieces, count, s->others);
 }
 
-static size_t pieces_of_part(const struct piece *piece, size_t count)
-{
+static size_t pieces_of_part(const struct piece *piece, size_t count) {
     size_t n = 1;
     while (n < count && piece[n].thread == piece->thread && piece[n].shape == piece->shape) n++;
     return n;
 }
 
-static int split_parts(const struct splitting *s, struct model_part **parts, size_t *made)
-{
+static int split_parts(const struct splitting *s, struct model_part **parts, size_t *made) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i += pieces_of_part(&s->piece[i], s->count - i)) count++;
     FORWARD(arena_array(&s->b->model->arena, *parts, count));
@@ -251,8 +233,7 @@ static int split_parts(const struct splitting *s, struct model_part **parts, siz
     return 0;
 }
 
-int build_parts(struct building *b, uint32_t family, bool others)
-{
+int build_parts(struct building *b, uint32_t family, bool others) {
     struct model_family *to = &b->model->family[family];
     const struct pieces *all = &b->family[family];
     SCOPED_FREE struct piece *pieces = malloc((all->count + 1) * sizeof *pieces);

@@ -20,24 +20,21 @@ enum {
     PIDS_AROUND = 16384,     // a larger distance between process ids means that they wrapped around
 };
 
-static int compare_start(const void *a, const void *b)
-{
+static int compare_start(const void *a, const void *b) {
     const struct log_process *left = *(const struct log_process *const *)a,
                              *right = *(const struct log_process *const *)b;
     if (left->start_ns != right->start_ns) return left->start_ns < right->start_ns ? -1 : 1;
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static int compare_pid(const void *a, const void *b)
-{
+static int compare_pid(const void *a, const void *b) {
     const struct log_process *left = *(const struct log_process *const *)a,
                              *right = *(const struct log_process *const *)b;
     if (left->pid != right->pid) return left->pid < right->pid ? -1 : 1;
     return compare_start(a, b);
 }
 
-static void reverse(const struct log_process **process, size_t count)
-{
+static void reverse(const struct log_process **process, size_t count) {
     for (size_t low = 0, high = count; low + 1 < high; low++, high--) {
         const struct log_process *kept = process[low];
         process[low] = process[high - 1];
@@ -45,16 +42,14 @@ static void reverse(const struct log_process **process, size_t count)
     }
 }
 
-static void rotate(const struct log_process **process, size_t first, size_t count)
-{
+static void rotate(const struct log_process **process, size_t first, size_t count) {
     reverse(process, first);
     reverse(process + first, count - first);
     reverse(process, count);
 }
 
 // The system numbers processes in the order in which they are created.
-static void sort_by_pid(const struct log_process **process, size_t count)
-{
+static void sort_by_pid(const struct log_process **process, size_t count) {
     qsort(process, count, sizeof *process, compare_pid);
     size_t first = 0;
     uint32_t widest = PIDS_AROUND;
@@ -67,8 +62,7 @@ static void sort_by_pid(const struct log_process **process, size_t count)
     if (first) rotate(process, first, count);
 }
 
-static void sort_processes(const struct log_process **process, size_t count)
-{
+static void sort_processes(const struct log_process **process, size_t count) {
     qsort(process, count, sizeof *process, compare_start);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && process[end]->start_ns - process[end - 1]->start_ns < TOGETHER_NS;) end++;
@@ -78,15 +72,13 @@ static void sort_processes(const struct log_process **process, size_t count)
 
 // --- programs
 
-static bool belongs(const struct recorded_program *program, const struct log_process *process)
-{
+static bool belongs(const struct recorded_program *program, const struct log_process *process) {
     if (process->has_rank || program->is_mpi)
         return program->is_mpi && process->has_rank && program->world == process->world;
     return process->exe && program->name && !strcmp(process->exe, program->name) && process->start_ns < program->end_ns;
 }
 
-static int add_program(struct assigning *l, const struct log_process *process, uint32_t *id)
-{
+static int add_program(struct assigning *l, const struct log_process *process, uint32_t *id) {
     struct recorded *recorded = l->recorded;
     FORWARD(array_room(recorded->program, recorded->programs));
     struct recorded_program *program = &recorded->program[ *id = (uint32_t)recorded->programs++];
@@ -102,8 +94,7 @@ static int add_program(struct assigning *l, const struct log_process *process, u
 
 // Looks for a program that the process belongs to. Programs are in the order of their starts; only the latest few can
 // still get another process.
-static int program_of(struct assigning *l, const struct log_process *process, uint32_t *id)
-{
+static int program_of(struct assigning *l, const struct log_process *process, uint32_t *id) {
     enum { LATEST = 64 };
     size_t count = l->recorded->programs;
     for (size_t i = 0; i < count && (process->has_rank || i < LATEST); i++) {
@@ -118,8 +109,7 @@ struct membership {
     uint32_t rank;
 };
 
-static int join_programs(struct assigning *l, const struct log_process **sorted, size_t count, struct membership *of)
-{
+static int join_programs(struct assigning *l, const struct log_process **sorted, size_t count, struct membership *of) {
     sort_processes(sorted, count);
     for (size_t i = 0; i < count; i++) {
         const struct log_process *process = sorted[i];
@@ -139,8 +129,7 @@ static int join_programs(struct assigning *l, const struct log_process **sorted,
 }
 
 // Processes without operations, such as launchers, have no rank and make no program.
-static void drop_empty(struct recorded *recorded)
-{
+static void drop_empty(struct recorded *recorded) {
     size_t used = 0;
     for (size_t i = 0; i < recorded->count; i++) {
         if (recorded->thread[i].transfers || recorded->thread[i].others) recorded->thread[used++] = recorded->thread[i];
@@ -148,8 +137,7 @@ static void drop_empty(struct recorded *recorded)
     recorded->count = used;
 }
 
-static int assign_programs(struct assigning *l)
-{
+static int assign_programs(struct assigning *l) {
     struct recorded *recorded = l->recorded;
     size_t count = log_process_count(l->log), used = 0;
     SCOPED_FREE struct membership *of = calloc(count + 1, sizeof *of);
@@ -171,8 +159,7 @@ static int assign_programs(struct assigning *l)
 }
 
 // Threads have no lasting names: they are numbered by where they begin.
-static int compare_threads(const void *a, const void *b, void *context)
-{
+static int compare_threads(const void *a, const void *b, void *context) {
     const struct thread_ops *x = a, *y = b;
     const struct op_kind *kinds = context;
     if (x->program != y->program) return x->program < y->program ? -1 : 1;
@@ -189,8 +176,7 @@ static int compare_threads(const void *a, const void *b, void *context)
     return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void number_threads(struct recorded *recorded)
-{
+static void number_threads(struct recorded *recorded) {
     if (recorded->count)
         qsort_r(recorded->thread, recorded->count, sizeof *recorded->thread, compare_threads, recorded->kind);
     for (size_t i = 1; i < recorded->count; i++) {
@@ -202,23 +188,20 @@ static void number_threads(struct recorded *recorded)
 
 // --- where in the program a thread begins
 
-static struct op_time *first_time(const struct thread_ops *thread)
-{
+static struct op_time *first_time(const struct thread_ops *thread) {
     bool by_other = thread->others && thread->other[0].at[AT_POSITION] == 0;
     return by_other ? thread->other_time : thread->time;
 }
 
 // MPI ranks begin together. Other processes, and threads, are started by another one during its work.
-static bool begin_together(const struct recorded *recorded, const struct thread_ops *a, const struct thread_ops *b)
-{
+static bool begin_together(const struct recorded *recorded, const struct thread_ops *a, const struct thread_ops *b) {
     if (a->program != b->program) return false;
     return !recorded->program[a->program].is_mpi || a->rank == b->rank;
 }
 
 // The pause before the first operation of a thread is the time since the first operation of the threads that it began
 // with.
-static void set_beginnings(struct recorded *recorded)
-{
+static void set_beginnings(struct recorded *recorded) {
     for (size_t first = 0, end; first < recorded->count; first = end) {
         int64_t start_ns = INT64_MAX;
         for (end = first;
@@ -234,8 +217,7 @@ static void set_beginnings(struct recorded *recorded)
     }
 }
 
-int recorded_find_programs(struct recorded *recorded, const struct log *log)
-{
+int recorded_find_programs(struct recorded *recorded, const struct log *log) {
     struct assigning l = {recorded, log};
     drop_empty(recorded);
     FORWARD(assign_programs(&l));

@@ -53,26 +53,20 @@ struct loading {
     uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
 };
 
-static bool transfers(const struct log_call *call)
-{
-    return call->class == CLASS_READ || call->class == CLASS_WRITE;
-}
+static bool transfers(const struct log_call *call) { return call->class == CLASS_READ || call->class == CLASS_WRITE; }
 
 // A transfer that failed, or whose file has no name, is in the model but makes no phase.
-static bool is_transfer(const struct log_event *event)
-{
+static bool is_transfer(const struct log_event *event) {
     return transfers(event->call) && !event->raw.error && event->file;
 }
 
-static uint64_t moved_bytes(const struct log_event *event)
-{
+static uint64_t moved_bytes(const struct log_event *event) {
     return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
 }
 
 // --- communication
 
-static void add_comm(struct comm *sum, const struct comm *more)
-{
+static void add_comm(struct comm *sum, const struct comm *more) {
     for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) {
         sum->of[k].count += more->of[k].count;
         sum->of[k].bytes += more->of[k].bytes;
@@ -80,25 +74,21 @@ static void add_comm(struct comm *sum, const struct comm *more)
     }
 }
 
-static uint64_t calls_of(const struct comm *comm)
-{
+static uint64_t calls_of(const struct comm *comm) {
     return comm->of[COMM_MOVING].count + comm->of[COMM_SYNCHRONISING].count;
 }
 
-static uint64_t thread_key(const struct loading *l, const struct log_process *process, uint32_t tid)
-{
+static uint64_t thread_key(const struct loading *l, const struct log_process *process, uint32_t tid) {
     return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
 }
 
-static int add_tail(struct loading *l, const struct log_comm *found)
-{
+static int add_tail(struct loading *l, const struct log_comm *found) {
     if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
     return array_push(l->tail, l->tails,
                       (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count});
 }
 
-static int note_comm(const struct log_comm *found, void *context)
-{
+static int note_comm(const struct log_comm *found, void *context) {
     struct loading *l = context;
     if (!found->has_event) return add_tail(l, found);
     if (!l->comms || l->comm[l->comms - 1].event != found->event) {
@@ -111,14 +101,12 @@ static int note_comm(const struct log_comm *found, void *context)
     return 0;
 }
 
-static int compare_comms(const void *a, const void *b)
-{
+static int compare_comms(const void *a, const void *b) {
     const struct comm *left = a, *right = b;
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
-static int load_comm(struct loading *l)
-{
+static int load_comm(struct loading *l) {
     FORWARD(log_comm(l->log, NULL, note_comm, l));
     if (!l->comms) return 0;
     qsort(l->comm, l->comms, sizeof *l->comm, compare_comms);
@@ -134,8 +122,7 @@ static int load_comm(struct loading *l)
 }
 
 // Returns the communication before an event, or NULL. Events of a thread come almost in the order of their numbers.
-static const struct comm *comm_before(const struct loading *l, struct carry *carry, uint64_t event)
-{
+static const struct comm *comm_before(const struct loading *l, struct carry *carry, uint64_t event) {
     size_t low = carry->comm_at, high = low;
     bool is_there = (low == 0 || l->comm[low - 1].event < event) && (low == l->comms || l->comm[low].event >= event);
     if (!is_there) low = 0, high = l->comms;
@@ -155,8 +142,7 @@ static const struct comm *comm_before(const struct loading *l, struct carry *car
 
 // Without a layer: events without a parent, and those whose parent is a call of the same layer that is not a transfer
 // itself (a copy is a read and a write).
-static bool is_chosen(struct loading *l, const struct log_event *event)
-{
+static bool is_chosen(struct loading *l, const struct log_event *event) {
     if (l->layer) return event->call->layer == l->layer;
     if (!event->has_parent) return true;
     return lookup_find(&l->parents, event->parent) == event->call->layer;
@@ -164,8 +150,7 @@ static bool is_chosen(struct loading *l, const struct log_event *event)
 
 // --- kinds
 
-static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
-{
+static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *id) {
     struct recorded *recorded = l->recorded;
     uint64_t hash = hash_bytes(0, kind, sizeof *kind);
     for (;; hash++) {
@@ -179,8 +164,7 @@ static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *
     return lookup_set(&l->kind_of, hash, *id);
 }
 
-static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id)
-{
+static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id) {
     uint32_t *recent = &l->recent[((uintptr_t)kind->call / 16 + kind->set) % RECENT_KINDS];
     if (*recent >= l->recorded->kinds || memcmp(&l->recorded->kind[*recent], kind, sizeof *kind)) {
         FORWARD(lookup_kind(l, kind, recent));
@@ -190,25 +174,21 @@ static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *
 }
 
 // The model keeps the name, so it must outlive the log.
-static const char *name_of(struct loading *l, const struct log_call *call)
-{
+static const char *name_of(struct loading *l, const struct log_call *call) {
     const char **name = &l->call_name[call->id];
     if (!*name) *name = arena_text(&l->recorded->arena, call->name);
     return *name;
 }
 
-static uint64_t attribute(const struct log_event *event, unsigned id)
-{
+static uint64_t attribute(const struct log_event *event, unsigned id) {
     return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
 }
 
-static const struct file_place *place_of(const struct loading *l, const struct log_file *file)
-{
+static const struct file_place *place_of(const struct loading *l, const struct log_file *file) {
     return file ? &l->recorded->sets.place[log_file_index(l->log, file)] : NULL;
 }
 
-static int intern_hints(struct recorded *recorded, const struct log_hints *hints, uint32_t *id)
-{
+static int intern_hints(struct recorded *recorded, const struct log_hints *hints, uint32_t *id) {
     for (*id = 1; *id <= recorded->hints_count; ++*id) {
         if (recorded->hints[*id - 1] == hints) return 0;
     }
@@ -216,8 +196,7 @@ static int intern_hints(struct recorded *recorded, const struct log_hints *hints
 }
 
 // Adds what only MPI calls have.
-static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op)
-{
+static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op) {
     struct types *types = &l->recorded->types;
     uint32_t place;
     if (event->hints) FORWARD(intern_hints(l->recorded, event->hints, &kind->hints));
@@ -234,8 +213,7 @@ static int add_mpi(struct loading *l, const struct log_event *event, struct op_k
 }
 
 // Types were numbered in order of appearance; now they get the numbers of their sorted order.
-static int order_types(struct recorded *recorded)
-{
+static int order_types(struct recorded *recorded) {
     SCOPED_FREE uint32_t *place_of = malloc((recorded->types.count + 1) * sizeof *place_of);
     RETURN_IF(!place_of, -ENOMEM);
     FORWARD(types_sort(&recorded->types, place_of));
@@ -252,8 +230,7 @@ static int order_types(struct recorded *recorded)
     return 0;
 }
 
-static int make_op(struct loading *l, const struct log_event *event, struct op *op)
-{
+static int make_op(struct loading *l, const struct log_event *event, struct op *op) {
     const struct log_call *call = event->call;
     struct op_kind kind;
     memset(&kind, 0, sizeof kind); // padding too: kinds are compared as bytes
@@ -284,8 +261,7 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     return 0;
 }
 
-static int make_barrier(struct loading *l, uint64_t count, struct op *op)
-{
+static int make_barrier(struct loading *l, uint64_t count, struct op *op) {
     struct op_kind kind;
     memset(&kind, 0, sizeof kind);
     kind.call = barrier_name;
@@ -296,8 +272,7 @@ static int make_barrier(struct loading *l, uint64_t count, struct op *op)
 
 // --- threads
 
-static int intern_thread(struct loading *l, const struct log_event *event, uint32_t *at)
-{
+static int intern_thread(struct loading *l, const struct log_event *event, uint32_t *at) {
     struct recorded *recorded = l->recorded;
     uint64_t key = thread_key(l, event->process, event->raw.tid);
     *at = lookup_find(&l->thread_of, key);
@@ -310,8 +285,7 @@ static int intern_thread(struct loading *l, const struct log_event *event, uint3
     return lookup_set(&l->thread_of, key, *at);
 }
 
-static int add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted)
-{
+static int add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted) {
     FORWARD(array_room(thread->other, thread->others));
     FORWARD(array_room(thread->other_time, thread->others));
     FORWARD(array_room(thread->other_parted, thread->others));
@@ -323,8 +297,7 @@ static int add_other(struct thread_ops *thread, const struct op *op, const struc
 }
 
 static int add_transfer(struct thread_ops *thread, const struct op *op, const struct op_time *time,
-                        const struct thread_gap *gap, uint64_t tick)
-{
+                        const struct thread_gap *gap, uint64_t tick) {
     FORWARD(array_room(thread->transfer, thread->transfers));
     FORWARD(array_room(thread->time, thread->transfers));
     FORWARD(array_room(thread->gap, thread->transfers));
@@ -337,8 +310,7 @@ static int add_transfer(struct thread_ops *thread, const struct op *op, const st
 }
 
 // Returns the time since the last operation without communication, and updates the gap before the next transfer.
-static int64_t close_gap(struct carry *carry, const struct log_event *event)
-{
+static int64_t close_gap(struct carry *carry, const struct log_event *event) {
     struct stream_comm *comm = carry->comm.of;
     int64_t comm_ns = 0;
     for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) comm_ns += (int64_t)comm[k].units;
@@ -356,22 +328,19 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event)
 }
 
 // True if the call creates the name that it is about.
-static bool creates(const struct log_event *event)
-{
+static bool creates(const struct log_event *event) {
     if (event->call->class == CLASS_OPEN) {
         return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
     }
     return call_table[event->call->build_id].effect == EFFECT_CREATE;
 }
 
-static bool comes_first(bool known, int64_t known_ns, const struct log_event *event)
-{
+static bool comes_first(bool known, int64_t known_ns, const struct log_event *event) {
     return !known || event->start_ns < known_ns;
 }
 
 // The first call on a name shows whether the file existed before.
-static void note_name(struct recorded_file *file, const struct log_event *event, bool existed)
-{
+static void note_name(struct recorded_file *file, const struct log_event *event, bool existed) {
     if (!comes_first(file->seen, file->seen_ns, event)) return;
     file->seen = true;
     file->seen_ns = event->start_ns;
@@ -379,8 +348,7 @@ static void note_name(struct recorded_file *file, const struct log_event *event,
 }
 
 // A call with two names creates the second one.
-static void note_names(struct loading *l, const struct log_event *event)
-{
+static void note_names(struct loading *l, const struct log_event *event) {
     struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
     int error = event->raw.error;
     if (event->file2 && !error) note_name(&l->recorded->file[log_file_index(l->log, event->file2)], event, false);
@@ -396,14 +364,12 @@ static void note_names(struct loading *l, const struct log_event *event)
 }
 
 // A read from storage takes at least this long; a faster one was served from memory.
-static int64_t memory_ns(uint64_t bytes)
-{
+static int64_t memory_ns(uint64_t bytes) {
     return 20000 + (int64_t)bytes; // 1 GB/s
 }
 
 // Looks at all layers: only the lowest one sees how large a file was.
-static void note_file(struct loading *l, const struct log_event *event)
-{
+static void note_file(struct loading *l, const struct log_event *event) {
     if (!event->file) return;
     if (event->call->layer < LAYER_MPIIO) note_names(l, event);
     uint64_t moved = moved_bytes(event);
@@ -421,8 +387,7 @@ static void note_file(struct loading *l, const struct log_event *event)
 
 // Time before the end of an asynchronous transfer was seen belongs to the transfer; the pause is the time after that.
 static void split_pause(struct thread_ops *thread, const struct carry *carry, int64_t start_ns, int64_t others_ns,
-                        struct op_time *time)
-{
+                        struct op_time *time) {
     if (!carry->is_async || carry->seen_ns > start_ns) return;
     int64_t after_ns = start_ns - carry->seen_ns - others_ns;
     if (after_ns < 0) after_ns = 0;
@@ -431,8 +396,7 @@ static void split_pause(struct thread_ops *thread, const struct carry *carry, in
     time->think_ns = after_ns;
 }
 
-static int add_event(struct loading *l, const struct log_event *event)
-{
+static int add_event(struct loading *l, const struct log_event *event) {
     uint32_t at;
     note_file(l, event);
     bool transfer = is_transfer(event);
@@ -478,13 +442,11 @@ static int add_event(struct loading *l, const struct log_event *event)
 // --- behind the last operation
 
 // Counts barriers before calls that are not operations too, such as those of another layer.
-static uint64_t barriers_behind(const struct carry *carry)
-{
+static uint64_t barriers_behind(const struct carry *carry) {
     return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
 }
 
-static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count)
-{
+static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count) {
     struct op op;
     const struct carry *carry = &l->carry[at];
     struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
@@ -492,15 +454,13 @@ static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count)
     return add_other(&l->recorded->thread[at], &op, &time, false);
 }
 
-static bool waits_for_others(const struct thread_ops *thread)
-{
+static bool waits_for_others(const struct thread_ops *thread) {
     return thread->process->has_rank && thread->comm_calls && (thread->transfers || thread->others);
 }
 
 // The last operation of a rank may have to wait for ranks that have finished their I/O. Barriers that all ranks have
 // after their last operation come before nothing and are left out.
-static int close_threads(struct loading *l)
-{
+static int close_threads(struct loading *l) {
     const struct recorded *recorded = l->recorded;
     size_t worlds = log_world_count(l->log);
     SCOPED_FREE uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
@@ -523,16 +483,14 @@ static int close_threads(struct loading *l)
 // --- asynchronous transfers
 
 // Counts the operations, in order of their starts, that began before the time; at most MAX_AHEAD.
-static uint64_t count_before(const struct op_time *time, size_t count, int64_t before_ns)
-{
+static uint64_t count_before(const struct op_time *time, size_t count, int64_t before_ns) {
     size_t n = 0;
     while (n < count && n < MAX_AHEAD && time[n].start_ns < before_ns) n++;
     return n;
 }
 
 // Counts the operations that a thread began while an asynchronous transfer was under way.
-static void count_ahead(struct recorded *recorded)
-{
+static void count_ahead(struct recorded *recorded) {
     for (size_t i = 0; i < recorded->count; i++) {
         struct thread_ops *thread = &recorded->thread[i];
         size_t other = 0;
@@ -561,8 +519,7 @@ struct counting {
     struct untraced *of; // by file
 };
 
-static int add_untraced(const struct log_stats_record *record, void *context)
-{
+static int add_untraced(const struct log_stats_record *record, void *context) {
     struct counting *counting = context;
     struct loading *l = counting->l;
     uint64_t bytes = counters_bytes(&record->counters);
@@ -577,8 +534,7 @@ static int add_untraced(const struct log_stats_record *record, void *context)
 }
 
 // Counters do not say which call caused which. Bytes of the lower layers on a file that MPI-IO used count as MPI-IO's.
-static int count_untraced(struct loading *l)
-{
+static int count_untraced(struct loading *l) {
     size_t files = log_file_count(l->log);
     SCOPED_FREE struct untraced *of = calloc(files + 1, sizeof *of);
     RETURN_IF(!of, -ENOMEM);
@@ -592,8 +548,7 @@ static int count_untraced(struct loading *l)
 
 // --- the whole
 
-static int load_sets(struct loading *l)
-{
+static int load_sets(struct loading *l) {
     size_t count = log_file_count(l->log);
     SCOPED_FREE const char **names = calloc(count + 1, sizeof *names);
     l->recorded->file = calloc(count + 1, sizeof *l->recorded->file);
@@ -602,8 +557,7 @@ static int load_sets(struct loading *l)
     return file_sets_make(&l->recorded->sets, names, count);
 }
 
-static int load_events(struct loading *l)
-{
+static int load_events(struct loading *l) {
     struct log_iter *iter;
     const struct log_event *event;
     FORWARD(log_iter_open(&iter, l->log, NULL));
@@ -622,8 +576,7 @@ static int load_events(struct loading *l)
     return code ? code : close_threads(l);
 }
 
-int recorded_load(struct recorded *recorded, struct log *log, unsigned layer)
-{
+int recorded_load(struct recorded *recorded, struct log *log, unsigned layer) {
     struct loading l = {.recorded = recorded, .log = log, .layer = layer};
     *recorded = (struct recorded){0};
     l.call_name = calloc(log_call_ids(log) + 1, sizeof *l.call_name);
@@ -645,8 +598,7 @@ int recorded_load(struct recorded *recorded, struct log *log, unsigned layer)
     return code;
 }
 
-void thread_ops_free(struct thread_ops *thread)
-{
+void thread_ops_free(struct thread_ops *thread) {
     free(thread->transfer);
     free(thread->time);
     free(thread->gap);
@@ -656,8 +608,7 @@ void thread_ops_free(struct thread_ops *thread)
     free(thread->other_parted);
 }
 
-void recorded_free(struct recorded *recorded)
-{
+void recorded_free(struct recorded *recorded) {
     for (size_t i = 0; i < recorded->count; i++) thread_ops_free(&recorded->thread[i]);
     free(recorded->thread);
     free(recorded->program);

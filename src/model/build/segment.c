@@ -30,8 +30,7 @@ struct cutting {
 // --- cuts
 
 // A program that pauses this long before most of its operations does them one at a time: each such pause cuts.
-static int choose_pause(struct cutting *c, int64_t gap_ns)
-{
+static int choose_pause(struct cutting *c, int64_t gap_ns) {
     const struct thread_ops *thread = c->thread;
     c->pause_ns = INT64_MAX;
     if (c->recorded->program[thread->program].is_mpi || !thread->transfers) return 0;
@@ -46,8 +45,7 @@ static int choose_pause(struct cutting *c, int64_t gap_ns)
     return 0;
 }
 
-static enum model_cut cut_before(const struct cutting *c, size_t transfer)
-{
+static enum model_cut cut_before(const struct cutting *c, size_t transfer) {
     const struct thread_gap *gap = &c->thread->gap[transfer];
     if (!transfer) return CUT_START;
     if (gap->moving && c->pause_ns == INT64_MAX) return CUT_COMMUNICATION;
@@ -71,17 +69,13 @@ struct item {
     const struct cutting *cutting;
 };
 
-static int64_t moved_by(const struct op *op)
-{
-    return op->at[AT_SIZE] - op->at[AT_SHORT];
-}
+static int64_t moved_by(const struct op *op) { return op->at[AT_SIZE] - op->at[AT_SHORT]; }
 
 // Returns the sum of a number that changes by steps, and its largest value. Where all loops begin it is that of
 // `first`. Sizes may use all 64 bits (copy_file_range is asked for everything), so sums wrap; differences of sums do
 // not.
 static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct loops_step *step,
-                       const uint64_t *count, unsigned steps, int64_t *largest)
-{
+                       const uint64_t *count, unsigned steps, int64_t *largest) {
     uint64_t sum = (uint64_t)first->at[at], most = sum, times = 1;
     for (unsigned s = 0; s < steps; s++) {
         uint64_t by = (uint64_t)step[s].at[at];
@@ -94,8 +88,7 @@ static uint64_t sum_of(const struct op *first, enum op_coordinate at, const stru
 }
 
 static void measure_op(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
-                       void *context)
-{
+                       void *context) {
     struct item *item = context;
     const struct op_kind *kind = &item->cutting->recorded->kind[op->kind];
     int64_t largest, most_left;
@@ -108,8 +101,7 @@ static void measure_op(const struct op *op, const struct loops_step *step, const
     if (kind->class != item->class) item->class = CLASS_NONE;
 }
 
-static struct item measure(const struct cutting *c, struct loops *loops)
-{
+static struct item measure(const struct cutting *c, struct loops *loops) {
     const struct op_kind *kind = &c->recorded->kind[loops_first(loops)->kind];
     struct item item = {.loops = loops, .set = kind->set, .class = kind->class, .is_of_set = true, .begins = true};
     item.cutting = c;
@@ -122,8 +114,7 @@ static struct item measure(const struct cutting *c, struct loops *loops)
 
 // Keeps the last operation of each kind while a phase is being put together.
 static void note_last(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
-                      void *context)
-{
+                      void *context) {
     struct op *last = (struct op *)context + op->kind;
     *last = *op;
     for (unsigned s = 0; s < steps; s++) {
@@ -134,15 +125,13 @@ static void note_last(const struct op *op, const struct loops_step *step, const 
 }
 
 static void forget_last(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
-                        void *context)
-{
+                        void *context) {
     (void)step, (void)count, (void)steps;
     ((struct op *)context)[op->kind] = (struct op){0};
 }
 
 // True for the rest of a file, which is smaller than the requests before it, and for a read that finds the end.
-static bool is_tail(const struct item *item, const struct op *last)
-{
+static bool is_tail(const struct item *item, const struct op *last) {
     const struct op *op = loops_first(item->loops);
     if (item->loops->type != LOOPS_OP && item->bytes) return false;
     last += op->kind;
@@ -151,16 +140,14 @@ static bool is_tail(const struct item *item, const struct op *last)
 }
 
 // True for operations of one kind on one file that either follow no rule or follow the same rule from different places.
-static bool is_similar(const struct item *item, const struct item *before)
-{
+static bool is_similar(const struct item *item, const struct item *before) {
     if (!item->is_of_set || !before->is_of_set || item->set != before->set) return false;
     if (item->class == CLASS_NONE || item->class != before->class) return false;
     return (item->is_loose && before->is_loose) ||
            (item->loops->shape == before->loops->shape && item->sizes == before->sizes);
 }
 
-static void join_similar(const struct cutting *c, const struct loops_seq *all, struct item *items)
-{
+static void join_similar(const struct cutting *c, const struct loops_seq *all, struct item *items) {
     loops_visit(all, forget_last, c->last);
     for (size_t i = 0; i < all->count; i++) {
         struct loops_seq seq = {&all->item[i], 1};
@@ -172,8 +159,7 @@ static void join_similar(const struct cutting *c, const struct loops_seq *all, s
 
 // --- what is small among large
 
-static void mark_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes)
-{
+static void mark_small(const struct cutting *c, struct item *items, size_t count, uint64_t bytes) {
     int64_t *largest = c->largest;
     for (size_t i = 0; i < count; i++) largest[items[i].set] = 0;
     for (size_t i = 0; i < count; i++) {
@@ -187,8 +173,7 @@ static void mark_small(const struct cutting *c, struct item *items, size_t count
 }
 
 // A small item joins the next large item of its file, or else the one before.
-static void join_small(struct item *items, size_t count)
-{
+static void join_small(struct item *items, size_t count) {
     bool leads = false; // to a large one
     for (size_t i = count; i-- > 0;) {
         bool has_next = i + 1 < count && items[i + 1].set == items[i].set;
@@ -203,8 +188,7 @@ static void join_small(struct item *items, size_t count)
 }
 
 // With too many phases to be a pattern, only large ones stay on their own.
-static void join_many(struct item *items, size_t count, uint64_t bytes)
-{
+static void join_many(struct item *items, size_t count, uint64_t bytes) {
     size_t phases = 0;
     for (size_t i = 0; i < count; i++) phases += items[i].begins;
     if (phases <= ITEMS_MOST) return;
@@ -229,8 +213,7 @@ struct hashing {
 };
 
 static void hash_op(const struct op *op, const struct loops_step *step, const uint64_t *count, unsigned steps,
-                    void *context)
-{
+                    void *context) {
     struct hashing *h = context;
     uint64_t size = (uint64_t)op->at[AT_SIZE];
     (void)step, (void)steps;
@@ -242,8 +225,7 @@ static void hash_op(const struct op *op, const struct loops_step *step, const ui
         h->list_sizes |= op_bit(size);
 }
 
-static void hash_segment(const struct cutting *c, struct segment *segment)
-{
+static void hash_segment(const struct cutting *c, struct segment *segment) {
     struct hashing h = {.recorded = c->recorded};
     loops_visit(&segment->ops, hash_op, &h);
     segment->kinds = h.kinds;
@@ -254,22 +236,19 @@ static void hash_segment(const struct cutting *c, struct segment *segment)
     segment->sizes = hash_add(hash_add(segment->shape, h.sizes), h.list_sizes);
 }
 
-static int add_segment(struct cutting *c, struct segment *segment)
-{
+static int add_segment(struct cutting *c, struct segment *segment) {
     hash_segment(c, segment);
     return array_push(c->out->segment, c->out->count, *segment);
 }
 
-static uint64_t advance_clock(struct cutting *c, size_t first, size_t end)
-{
+static uint64_t advance_clock(struct cutting *c, size_t first, size_t end) {
     uint64_t before = c->clock;
     for (size_t i = first; i < end; i++) c->clock += c->thread->gap[i].moving + c->thread->gap[i].synchronising;
     return before + c->thread->gap[first].moving + c->thread->gap[first].synchronising;
 }
 
 static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item *items, size_t first,
-                     enum model_cut cut)
-{
+                     enum model_cut cut) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < seq->count; i++) bytes += items[i].bytes;
     if (seq->count > 1) {
@@ -292,8 +271,7 @@ static int cut_items(struct cutting *c, const struct loops_seq *seq, struct item
     return 0;
 }
 
-static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_cut cut)
-{
+static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_cut cut) {
     struct loops_seq seq;
     FORWARD(loops_fold(c->arena, c->thread->transfer + first, end - first, &seq));
     SCOPED_FREE struct item *items = malloc(seq.count * sizeof *items);
@@ -305,8 +283,7 @@ static int cut_stretch(struct cutting *c, size_t first, size_t end, enum model_c
 // --- what is not a transfer
 
 // Returns where the others of the next segment begin. Closes and syncs that end the work of this segment stay with it.
-static size_t others_end(const struct cutting *c, const struct segment *segment, bool is_last)
-{
+static size_t others_end(const struct cutting *c, const struct segment *segment, bool is_last) {
     const struct thread_ops *thread = c->thread;
     size_t at = segment->other_first;
     if (is_last) return thread->others;
@@ -320,8 +297,7 @@ static size_t others_end(const struct cutting *c, const struct segment *segment,
     return end;
 }
 
-static int fold_others(struct cutting *c, struct segment *segment)
-{
+static int fold_others(struct cutting *c, struct segment *segment) {
     size_t count = segment->other_end - segment->other_first;
     SCOPED_FREE struct op *ops = malloc((count + 1) * sizeof *ops);
     RETURN_IF(!ops, -ENOMEM);
@@ -332,8 +308,7 @@ static int fold_others(struct cutting *c, struct segment *segment)
     return loops_fold(c->arena, ops, count, &segment->others);
 }
 
-static int share_others(struct cutting *c, size_t from)
-{
+static int share_others(struct cutting *c, size_t from) {
     size_t next = 0;
     for (size_t i = from; i < c->out->count; i++) {
         struct segment *segment = &c->out->segment[i];
@@ -344,8 +319,7 @@ static int share_others(struct cutting *c, size_t from)
     return 0;
 }
 
-static int make_segments(struct cutting *c, int64_t gap_ns)
-{
+static int make_segments(struct cutting *c, int64_t gap_ns) {
     const struct thread_ops *thread = c->thread;
     size_t from = c->out->count;
     FORWARD(choose_pause(c, gap_ns));
@@ -362,8 +336,7 @@ static int make_segments(struct cutting *c, int64_t gap_ns)
 }
 
 int segments_make(struct segments *segments, const struct recorded *recorded, const struct thread_ops *thread,
-                  int64_t gap_ns, struct arena *arena)
-{
+                  int64_t gap_ns, struct arena *arena) {
     SCOPED_FREE struct op *last = malloc((recorded->kinds + 1) * sizeof *last);
     SCOPED_FREE int64_t *largest = malloc((recorded->sets.set_count + 1) * sizeof *largest);
     RETURN_IF(!last || !largest, -ENOMEM);

@@ -10,8 +10,7 @@
 #include "base/scoped.h"
 #include "model/compare/phase_pair.h"
 
-const char *diff_change_name(enum diff_change change)
-{
+const char *diff_change_name(enum diff_change change) {
     static const char *const names[] = {"same", "np", "moved", "changed", "added", "removed"};
     return names[change];
 }
@@ -30,8 +29,7 @@ struct comparing {
 
 // --- things that correspond
 
-static int pairing_begin(struct comparing *c, struct pairing *pairing, size_t a_count, size_t b_count)
-{
+static int pairing_begin(struct comparing *c, struct pairing *pairing, size_t a_count, size_t b_count) {
     FORWARD(arena_array(&c->diff->arena, pairing->to_b, a_count));
     FORWARD(arena_array(&c->diff->arena, pairing->to_a, b_count));
     memset(pairing->to_b, 0xff, a_count * sizeof *pairing->to_b);
@@ -40,8 +38,7 @@ static int pairing_begin(struct comparing *c, struct pairing *pairing, size_t a_
 }
 
 // True if the two may correspond; they do from then on.
-static bool pair_up(struct pairing *pairing, uint32_t a, uint32_t b)
-{
+static bool pair_up(struct pairing *pairing, uint32_t a, uint32_t b) {
     if (pairing->to_b[a] == DIFF_NONE && pairing->to_a[b] == DIFF_NONE) {
         pairing->to_b[a] = b;
         pairing->to_a[b] = a;
@@ -56,19 +53,16 @@ struct stretch {
 
 typedef uint64_t thing_hash(const struct fingerprint *fingerprint, size_t place);
 
-static uint64_t program_hash(const struct fingerprint *fingerprint, size_t place)
-{
+static uint64_t program_hash(const struct fingerprint *fingerprint, size_t place) {
     return fingerprint->program[place];
 }
 
-static uint64_t phase_hash(const struct fingerprint *fingerprint, size_t place)
-{
+static uint64_t phase_hash(const struct fingerprint *fingerprint, size_t place) {
     return fingerprint->phase[place].structure;
 }
 
 // Pairs each thing of A without a partner with the first thing of B without one that has the same hash.
-static int pair_equal(const struct diff *diff, thing_hash *hash, const struct stretch *s, struct pairing *pairing)
-{
+static int pair_equal(const struct diff *diff, thing_hash *hash, const struct stretch *s, struct pairing *pairing) {
     SCOPED(lookup_free) struct lookup first = {0};
     SCOPED_FREE uint32_t *next = malloc((s->b1 - s->b0 + 1) * sizeof *next); // of the same hash
     RETURN_IF(!next, -ENOMEM);
@@ -88,15 +82,13 @@ static int pair_equal(const struct diff *diff, thing_hash *hash, const struct st
 
 // --- programs
 
-static const char *base_name(const struct model_program *program)
-{
+static const char *base_name(const struct model_program *program) {
     const char *name = program->name ? program->name : "", *slash = strrchr(name, '/');
     return slash ? slash + 1 : name;
 }
 
 // How programs can correspond, the best way first.
-static bool programs_match(const struct diff *diff, uint32_t a, uint32_t b, unsigned way)
-{
+static bool programs_match(const struct diff *diff, uint32_t a, uint32_t b, unsigned way) {
     const struct model_program *x = &diff->a->program[a], *y = &diff->b->program[b];
     if (way == 0) return x->is_mpi == y->is_mpi && !strcmp(base_name(x), base_name(y));
     return way == 1 ? x->is_mpi == y->is_mpi : true;
@@ -106,8 +98,7 @@ enum { WAYS = 3 };
 
 // Matches the programs that are not equal, each with the first one left that fits. A script may start many programs, so
 // a search that finds nothing does not go far.
-static void match_rest(const struct diff *diff, struct pairing *programs)
-{
+static void match_rest(const struct diff *diff, struct pairing *programs) {
     enum { FAR = 256 };
     for (unsigned way = 0; way < WAYS; way++) {
         uint32_t first = 0;
@@ -120,13 +111,11 @@ static void match_rest(const struct diff *diff, struct pairing *programs)
     }
 }
 
-static int add_program(struct comparing *c, uint32_t a, uint32_t b)
-{
+static int add_program(struct comparing *c, uint32_t a, uint32_t b) {
     return array_push(c->diff->program, c->diff->programs, (struct diff_program){a, b});
 }
 
-static int match_programs(struct comparing *c)
-{
+static int match_programs(struct comparing *c) {
     struct diff *diff = c->diff;
     struct stretch all = {0, diff->a->programs, 0, diff->b->programs};
     FORWARD(pair_equal(diff, program_hash, &all, &c->programs));
@@ -160,8 +149,7 @@ struct diff_others {
 
 enum { OPS_MOST = 4 << 20 }; // of a phase; a small model may stand for more
 
-static bool is_lookup(const struct op_kind *kind)
-{
+static bool is_lookup(const struct op_kind *kind) {
     unsigned effect = call_table[kind->call_id].effect;
     if (kind->class != CLASS_META && kind->class != CLASS_OPEN) return false;
     return kind->error || effect == EFFECT_LOOKUP || effect == EFFECT_STAT;
@@ -173,8 +161,7 @@ struct collecting {
     uint32_t rank, thread;
 };
 
-static int add_other(const struct op *op, size_t leaf, void *context)
-{
+static int add_other(const struct op *op, size_t leaf, void *context) {
     struct collecting *c = context;
     struct diff_others *others = c->others;
     (void)leaf;
@@ -186,8 +173,7 @@ static int add_other(const struct op *op, size_t leaf, void *context)
     return array_push(others->op, others->count, other);
 }
 
-static int compare_others(const void *x, const void *y)
-{
+static int compare_others(const void *x, const void *y) {
     const struct other_op *a = x, *b = y;
     if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
     if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
@@ -195,8 +181,7 @@ static int compare_others(const void *x, const void *y)
 }
 
 static int collect_part(struct collecting *c, const struct model_family *family, const struct model_part *part,
-                        uint32_t ph)
-{
+                        uint32_t ph) {
     size_t place = model_place(part->ph, part->phs, ph);
     c->thread = part->thread;
     for (size_t i = 0; i < part->ranks; i++) {
@@ -207,8 +192,7 @@ static int collect_part(struct collecting *c, const struct model_family *family,
 }
 
 // ERR_LIMIT: there are too many to look at one by one.
-static int collect_others(const struct fingerprint *fingerprint, uint32_t phase, struct diff_others *others)
-{
+static int collect_others(const struct fingerprint *fingerprint, uint32_t phase, struct diff_others *others) {
     const struct model *model = fingerprint->model;
     const struct phase_fingerprint *from = &fingerprint->phase[phase];
     struct collecting c = {.model = model, .others = others};
@@ -223,10 +207,7 @@ static int collect_others(const struct fingerprint *fingerprint, uint32_t phase,
     return 0;
 }
 
-static void free_others(struct diff_others *others)
-{
-    free(others->op);
-}
+static void free_others(struct diff_others *others) { free(others->op); }
 
 // --- pairs of phases
 
@@ -235,8 +216,7 @@ struct lookups {
     uint64_t a, b;
 };
 
-static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t b_np, uint32_t b)
-{
+static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t b_np, uint32_t b) {
     if (a == OP_NO_SET || b == OP_NO_SET) return;
     uint64_t members_a = c->diff->a->file[a].set->member_count, members_b = c->diff->b->file[b].set->member_count;
     if (!pair_up(&c->files, a, b)) diff_note_add(&c->noting, (struct diff_note){.what = "file"});
@@ -245,8 +225,7 @@ static void check_file(struct comparing *c, uint32_t a_np, uint32_t a, uint32_t 
 }
 
 // Checks the files of parts with equal hashes, or of transfers only.
-static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others)
-{
+static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others) {
     const struct diff *diff = c->diff;
     const struct phase_fingerprint *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
     uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
@@ -257,8 +236,7 @@ static void check_files(struct comparing *c, uint32_t a, uint32_t b, bool others
     }
 }
 
-static bool same_others(const struct diff *diff, const struct diff_others *x, const struct diff_others *y)
-{
+static bool same_others(const struct diff *diff, const struct diff_others *x, const struct diff_others *y) {
     bool same_types = diff->in_a.types == diff->in_b.types;
     if (x->count != y->count) return false;
     for (size_t i = 0; i < x->count; i++) {
@@ -274,8 +252,7 @@ static bool same_others(const struct diff *diff, const struct diff_others *x, co
 
 // If the number of processes is the same and only others differ, lookups may be the whole difference.
 static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b, struct diff_aspects *aspects,
-                                    struct lookups *lookups)
-{
+                                    struct lookups *lookups) {
     const struct diff *diff = c->diff;
     SCOPED(free_others) struct diff_others x = {0}, y = {0};
     uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
@@ -296,16 +273,14 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
 
 // Returns what separates a phase from the previous one. It is not known for the first phase of a program, or the first
 // one of a family (whose cut is the one between its phases). A pause where the pattern changes anyway means nothing.
-static const char *separator_of(const struct model *model, uint32_t phase)
-{
+static const char *separator_of(const struct model *model, uint32_t phase) {
     const struct model_family *family = &model->family[model->phase[phase].family];
     if (phase == model->program[family->program].first || (model->phase[phase].ph == 1 && family->count > 1))
         return NULL;
     return family->cut == CUT_COMMUNICATION ? "communication" : "pattern";
 }
 
-static void check_pair(struct comparing *c, uint32_t a, uint32_t b, bool others)
-{
+static void check_pair(struct comparing *c, uint32_t a, uint32_t b, bool others) {
     const struct diff *diff = c->diff;
     const char *x = separator_of(diff->a, a), *y = separator_of(diff->b, b);
     check_files(c, a, b, others);
@@ -314,15 +289,13 @@ static void check_pair(struct comparing *c, uint32_t a, uint32_t b, bool others)
     if (x && y) diff_note_text(&c->noting, "separator", NULL, x, y);
 }
 
-static int add_row(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change)
-{
+static int add_row(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change) {
     struct diff *diff = c->diff;
     FORWARD(array_push(diff->row, diff->rows, (struct diff_row){.a = a, .b = b, .change = change}));
     return diff_note_keep(&c->noting, &diff->row[diff->rows - 1]);
 }
 
-static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change)
-{
+static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_change change) {
     const struct diff *diff = c->diff;
     uint32_t a_np = diff_np(diff->a, a), b_np = diff_np(diff->b, b);
     struct diff_aspects aspects = {0};
@@ -346,16 +319,14 @@ static int add_pair(struct comparing *c, uint32_t a, uint32_t b, enum diff_chang
 
 // --- the phases of two programs
 
-static int add_new(struct comparing *c, uint32_t from, uint32_t end)
-{
+static int add_new(struct comparing *c, uint32_t from, uint32_t end) {
     for (uint32_t k = from; k < end; k++) {
         if (c->phases.to_a[k] == DIFF_NONE) FORWARD(add_row(c, DIFF_NONE, k, DIFF_ADDED));
     }
     return 0;
 }
 
-static int add_rows(struct comparing *c, const struct stretch *s)
-{
+static int add_rows(struct comparing *c, const struct stretch *s) {
     uint32_t next = (uint32_t)s->b0;
     for (uint32_t a = (uint32_t)s->a0; a < s->a1; a++) {
         uint32_t b = c->phases.to_b[a];
@@ -372,8 +343,7 @@ static int add_rows(struct comparing *c, const struct stretch *s)
     return add_new(c, next, (uint32_t)s->b1);
 }
 
-static int compare_programs(struct comparing *c, const struct diff_program *pair)
-{
+static int compare_programs(struct comparing *c, const struct diff_program *pair) {
     static const struct model_program none;
     const struct diff *diff = c->diff;
     const struct model_program *x = pair->a == DIFF_NONE ? &none : &diff->a->program[pair->a];
@@ -389,8 +359,7 @@ static int compare_programs(struct comparing *c, const struct diff_program *pair
     return add_rows(c, &s);
 }
 
-static bool is_equal(const struct diff *diff)
-{
+static bool is_equal(const struct diff *diff) {
     for (size_t i = 0; i < diff->programs; i++) {
         const struct diff_program *pair = &diff->program[i];
         if (pair->a == DIFF_NONE || pair->b == DIFF_NONE) return false;
@@ -403,8 +372,7 @@ static bool is_equal(const struct diff *diff)
     return true;
 }
 
-static int compare(struct comparing *c)
-{
+static int compare(struct comparing *c) {
     struct diff *diff = c->diff;
     FORWARD(fingerprint_make(&diff->in_a, diff->a));
     FORWARD(fingerprint_make(&diff->in_b, diff->b));
@@ -420,8 +388,7 @@ static int compare(struct comparing *c)
     return 0;
 }
 
-int diff_make(struct diff *diff, const struct model *a, const struct model *b)
-{
+int diff_make(struct diff *diff, const struct model *a, const struct model *b) {
     *diff = (struct diff){.a = a, .b = b};
     struct comparing c = {.diff = diff, .noting.diff = diff};
     int code = compare(&c);
@@ -430,8 +397,7 @@ int diff_make(struct diff *diff, const struct model *a, const struct model *b)
     return code;
 }
 
-void diff_free(struct diff *diff)
-{
+void diff_free(struct diff *diff) {
     fingerprint_free(&diff->in_a);
     fingerprint_free(&diff->in_b);
     free(diff->program);
@@ -440,14 +406,12 @@ void diff_free(struct diff *diff)
     *diff = (struct diff){0};
 }
 
-static bool follows(const struct model *model, uint32_t phase, uint32_t next)
-{
+static bool follows(const struct model *model, uint32_t phase, uint32_t next) {
     if (phase == DIFF_NONE || next == DIFF_NONE) return phase == next;
     return next == phase + 1 && model->phase[phase].family == model->phase[next].family;
 }
 
-size_t diff_block_end(const struct diff *diff, size_t first)
-{
+size_t diff_block_end(const struct diff *diff, size_t first) {
     size_t end = first + 1;
     for (; end < diff->rows; end++) {
         const struct diff_row *row = &diff->row[end - 1], *next = &diff->row[end];

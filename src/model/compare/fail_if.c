@@ -15,19 +15,14 @@ static const char *const quantity_names[QUANTITY_COUNT] = {
     [QUANTITY_PHASES] = "phases",
 };
 
-const char *diff_quantity_name(enum diff_quantity quantity)
-{
-    return quantity_names[quantity];
-}
+const char *diff_quantity_name(enum diff_quantity quantity) { return quantity_names[quantity]; }
 
-static void set_bandwidth(struct diff_values *values)
-{
+static void set_bandwidth(struct diff_values *values) {
     double seconds = values->of[QUANTITY_TIME];
     values->of[QUANTITY_BANDWIDTH] = seconds > 0 ? values->of[QUANTITY_WEIGHT] / seconds : NAN;
 }
 
-struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *fingerprint, uint32_t phase)
-{
+struct diff_values diff_phase_values(const struct model *model, const struct fingerprint *fingerprint, uint32_t phase) {
     struct diff_values values = {{0}};
     if (phase != DIFF_NONE) {
         const struct model_phase *from = &model->phase[phase];
@@ -41,8 +36,7 @@ struct diff_values diff_phase_values(const struct model *model, const struct fin
     return values;
 }
 
-struct diff_values diff_total(const struct model *model, const struct fingerprint *fingerprint)
-{
+struct diff_values diff_total(const struct model *model, const struct fingerprint *fingerprint) {
     struct diff_values total = {{0}};
     for (uint32_t i = 0; i < model->phases; i++) {
         struct diff_values one = diff_phase_values(model, fingerprint, i);
@@ -52,8 +46,7 @@ struct diff_values diff_total(const struct model *model, const struct fingerprin
     return total;
 }
 
-double diff_percent(double a, double b)
-{
+double diff_percent(double a, double b) {
     if (isnan(a) || isnan(b)) return NAN;
     if (a == 0) return b == 0 ? 0 : b > 0 ? INFINITY : -INFINITY;
     return (b - a) / a * 100;
@@ -61,21 +54,18 @@ double diff_percent(double a, double b)
 
 // --- parsing
 
-static const char *skip_space(const char *at)
-{
+static const char *skip_space(const char *at) {
     while (isspace((unsigned char)*at)) at++;
     return at;
 }
 
 // Returns the end of the word at `at` if it is there, else NULL.
-static const char *parse_word(const char *at, const char *word)
-{
+static const char *parse_word(const char *at, const char *word) {
     size_t len = strlen(word);
     return strncmp(at, word, len) || isalnum((unsigned char)at[len]) ? NULL : at + len;
 }
 
-static const char *parse_quantity(const char *at, struct diff_condition *to)
-{
+static const char *parse_quantity(const char *at, struct diff_condition *to) {
     if (!strncmp(at, "phase.", 6)) {
         to->of_phase = true;
         at += 6;
@@ -88,8 +78,7 @@ static const char *parse_quantity(const char *at, struct diff_condition *to)
     return NULL;
 }
 
-static const char *parse_comparison(const char *at, struct diff_condition *to)
-{
+static const char *parse_comparison(const char *at, struct diff_condition *to) {
     static const struct {
         const char *sign;
         enum diff_comparison comparison;
@@ -105,8 +94,7 @@ static const char *parse_comparison(const char *at, struct diff_condition *to)
     return NULL;
 }
 
-static const char *parse_unit(const char *at, struct diff_condition *to)
-{
+static const char *parse_unit(const char *at, struct diff_condition *to) {
     static const struct {
         const char *name;
         double times;
@@ -130,8 +118,7 @@ static const char *parse_unit(const char *at, struct diff_condition *to)
     return NULL;
 }
 
-static const char *parse_number(const char *at, struct diff_condition *to)
-{
+static const char *parse_number(const char *at, struct diff_condition *to) {
     bool minus = *at == '-';
     to->is_change = minus || *at == '+';
     if (to->is_change) at++;
@@ -151,8 +138,7 @@ static const char *parse_number(const char *at, struct diff_condition *to)
     return at + 1;
 }
 
-static const char *parse_condition(const char *at, struct diff_condition *to, const char **why)
-{
+static const char *parse_condition(const char *at, struct diff_condition *to, const char **why) {
     *to = (struct diff_condition){0};
     *why = "starts with time, other, weight, bandwidth, ops, phases or structure, "
            "the first five also with 'phase.' before them";
@@ -165,8 +151,7 @@ static const char *parse_condition(const char *at, struct diff_condition *to, co
     return parse_number(skip_space(at), to);
 }
 
-int diff_limit_parse(struct diff_limit *limit, const char *text, const char **why)
-{
+int diff_limit_parse(struct diff_limit *limit, const char *text, const char **why) {
     const char *at = skip_space(text);
     *limit = (struct diff_limit){.text = text};
     for (;;) {
@@ -185,8 +170,7 @@ int diff_limit_parse(struct diff_limit *limit, const char *text, const char **wh
 
 // --- checking
 
-static bool compares(enum diff_comparison comparison, double value, double number)
-{
+static bool compares(enum diff_comparison comparison, double value, double number) {
     switch (comparison) {
     case COMPARE_GREATER: return value > number;
     case COMPARE_NOT_LESS: return value >= number;
@@ -198,15 +182,13 @@ static bool compares(enum diff_comparison comparison, double value, double numbe
     return false;
 }
 
-static bool holds(const struct diff_condition *condition, const struct diff_values *a, const struct diff_values *b)
-{
+static bool holds(const struct diff_condition *condition, const struct diff_values *a, const struct diff_values *b) {
     double from = a->of[condition->quantity], to = b->of[condition->quantity];
     double value = condition->is_percent ? diff_percent(from, to) : condition->is_change ? to - from : to;
     return !isnan(value) && compares(condition->comparison, value, condition->number);
 }
 
-static bool needs_times(const struct diff_limit *limit)
-{
+static bool needs_times(const struct diff_limit *limit) {
     for (size_t i = 0; i < limit->conditions; i++) {
         enum diff_quantity quantity = limit->condition[i].quantity;
         if (quantity == QUANTITY_TIME || quantity == QUANTITY_OTHER || quantity == QUANTITY_BANDWIDTH) return true;
@@ -215,8 +197,7 @@ static bool needs_times(const struct diff_limit *limit)
 }
 
 // True if all conditions about the whole hold; the first of them goes into the finding.
-static bool whole_holds(const struct diff_limit *limit, const struct diff *diff, struct diff_finding *finding)
-{
+static bool whole_holds(const struct diff_limit *limit, const struct diff *diff, struct diff_finding *finding) {
     struct diff_values a = diff_total(diff->a, &diff->in_a), b = diff_total(diff->b, &diff->in_b);
     for (size_t i = 0; i < limit->conditions; i++) {
         const struct diff_condition *condition = &limit->condition[i];
@@ -231,8 +212,7 @@ static bool whole_holds(const struct diff_limit *limit, const struct diff *diff,
 }
 
 static void check_row(const struct diff_limit *limit, const struct diff *diff, uint32_t row,
-                      const struct diff_condition *first, struct diff_finding *finding)
-{
+                      const struct diff_condition *first, struct diff_finding *finding) {
     struct diff_values a = diff_phase_values(diff->a, &diff->in_a, diff->row[row].a),
                        b = diff_phase_values(diff->b, &diff->in_b, diff->row[row].b);
     for (size_t i = 0; i < limit->conditions; i++) {
@@ -246,8 +226,7 @@ static void check_row(const struct diff_limit *limit, const struct diff *diff, u
     finding->b = to;
 }
 
-struct diff_finding diff_limit_check(const struct diff_limit *limit, const struct diff *diff)
-{
+struct diff_finding diff_limit_check(const struct diff_limit *limit, const struct diff *diff) {
     struct diff_finding finding = {.row = DIFF_NONE};
     const struct diff_condition *first = NULL;
     finding.unknown = needs_times(limit) && !(diff->in_a.has_times && diff->in_b.has_times);

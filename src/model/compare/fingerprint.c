@@ -26,8 +26,7 @@ struct fingerprinting {
 
 // --- kinds and files
 
-static uint64_t hash_type(const struct model_type *type)
-{
+static uint64_t hash_type(const struct model_type *type) {
     uint64_t hash = hash_add(hash_add(type->bytes, (uint64_t)type->extent), type->cut);
     for (uint32_t i = 0; i < type->flat.items; i++) {
         const struct datatype_item *item = &type->flat.item[i];
@@ -37,8 +36,7 @@ static uint64_t hash_type(const struct model_type *type)
     return hash;
 }
 
-static uint64_t hash_hints(const struct model_hints *hints)
-{
+static uint64_t hash_hints(const struct model_hints *hints) {
     uint64_t hash = 0; // a sum: the order does not count
     for (size_t i = 0; i < hints->asked_count; i++)
         hash += hash_text(hash_text(6, hints->asked[i].name), hints->asked[i].value);
@@ -46,8 +44,7 @@ static uint64_t hash_hints(const struct model_hints *hints)
 }
 
 // The place of the type of a view is a coordinate: it means something only together with the table of types.
-static struct kind_fingerprint fingerprint_kind(const struct fingerprint *fingerprint, const struct op_kind *kind)
-{
+static struct kind_fingerprint fingerprint_kind(const struct fingerprint *fingerprint, const struct op_kind *kind) {
     struct kind_fingerprint to = {0};
     if (kind->memory) to.memory = fingerprint->type[kind->memory - 1];
     if (kind->hints) to.hints = hash_hints(&fingerprint->model->hints[kind->hints - 1]);
@@ -62,8 +59,7 @@ static struct kind_fingerprint fingerprint_kind(const struct fingerprint *finger
     return to;
 }
 
-static uint64_t local_file(struct fingerprinting *d, uint32_t file)
-{
+static uint64_t local_file(struct fingerprinting *d, uint32_t file) {
     if (file == OP_NO_SET) return file;
     if (d->seen_by[file] != d->part_number) {
         d->seen_by[file] = d->part_number;
@@ -73,8 +69,7 @@ static uint64_t local_file(struct fingerprinting *d, uint32_t file)
     return d->local[file];
 }
 
-static uint64_t mix_kind(struct fingerprinting *d, uint64_t hash, uint32_t id)
-{
+static uint64_t mix_kind(struct fingerprinting *d, uint64_t hash, uint32_t id) {
     const struct op_kind *kind = &d->model->kind[id];
     hash = hash_add(hash, d->fingerprint->kind[id].whole);
     hash = hash_add(hash, local_file(d, kind->set));
@@ -83,8 +78,7 @@ static uint64_t mix_kind(struct fingerprinting *d, uint64_t hash, uint32_t id)
 
 // --- what does not change with ph
 
-static uint64_t hash_ranks(const struct model_part *part, uint32_t np)
-{
+static uint64_t hash_ranks(const struct model_part *part, uint32_t np) {
     uint64_t hash = 1;
     for (size_t i = 0, end; i < part->ranks; i = end) {
         for (end = i + 1; end < part->ranks && part->rank[end] == part->rank[end - 1] + 1;) end++;
@@ -98,15 +92,13 @@ static uint64_t hash_ranks(const struct model_part *part, uint32_t np)
     return hash;
 }
 
-static uint64_t mix_value(struct part_fingerprint *to, uint64_t hash, const struct model_value *value)
-{
+static uint64_t mix_value(struct part_fingerprint *to, uint64_t hash, const struct model_value *value) {
     if (!value->text) return hash_add(hash, value->table != NULL);
     if (strstr(value->text, "ph")) to->uses_ph = true;
     return hash_text(hash, value->text);
 }
 
-static uint64_t hash_items(struct fingerprinting *d, struct part_fingerprint *to, const struct model_items *items)
-{
+static uint64_t hash_items(struct fingerprinting *d, struct part_fingerprint *to, const struct model_items *items) {
     uint64_t hash = hash_add(2, items->count);
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
@@ -124,8 +116,7 @@ static uint64_t hash_items(struct fingerprinting *d, struct part_fingerprint *to
 
 // --- what does: tables and lists
 
-static uint64_t mix_list(struct fingerprinting *d, uint64_t hash, const struct op *ops, uint64_t count)
-{
+static uint64_t mix_list(struct fingerprinting *d, uint64_t hash, const struct op *ops, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         hash = mix_kind(d, hash, ops[i].kind);
         for (unsigned c = 0; c < AT_COUNT; c++) hash = hash_add(hash, (uint64_t)ops[i].at[c]);
@@ -133,8 +124,7 @@ static uint64_t mix_list(struct fingerprinting *d, uint64_t hash, const struct o
     return hash;
 }
 
-static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *items, size_t first, size_t ranks)
-{
+static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *items, size_t first, size_t ranks) {
     uint64_t hash = 3;
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
@@ -154,8 +144,7 @@ static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *
 // --- how it looks
 
 static void add_op_features(const struct model *model, struct phase_features *features, uint32_t id, uint64_t size,
-                            uint64_t count, uint64_t reps[CLASS_COUNT])
-{
+                            uint64_t count, uint64_t reps[CLASS_COUNT]) {
     const struct op_kind *kind = &model->kind[id];
     features->classes |= 1u << kind->class;
     features->sizes += hash_add(hash_add(4, kind->class), size);
@@ -165,8 +154,7 @@ static void add_op_features(const struct model *model, struct phase_features *fe
 }
 
 static void add_item_features(const struct model *model, struct phase_features *features,
-                              const struct model_items *items, uint64_t count, uint64_t reps[CLASS_COUNT])
-{
+                              const struct model_items *items, uint64_t count, uint64_t reps[CLASS_COUNT]) {
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
         const struct model_value *size = &item->at[AT_SIZE];
@@ -184,8 +172,7 @@ static void add_item_features(const struct model *model, struct phase_features *
 
 // Parts of different ranks with equal features count once, as the number of parts depends on the number of processes.
 static void add_part_features(const struct model *model, struct phase_features *features,
-                              const struct model_part *parts, size_t count)
-{
+                              const struct model_part *parts, size_t count) {
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
         struct phase_features one = {0};
@@ -204,15 +191,13 @@ static void add_part_features(const struct model *model, struct phase_features *
 
 // --- parts and phases
 
-static int keep_files(struct fingerprinting *d, struct part_fingerprint *to)
-{
+static int keep_files(struct fingerprinting *d, struct part_fingerprint *to) {
     to->files = d->files;
     to->file = arena_copy(&d->fingerprint->arena, d->file, d->files * sizeof *d->file);
     return to->file || !d->files ? 0 : -ENOMEM;
 }
 
-static uint64_t count_ops(const struct model_part *part)
-{
+static uint64_t count_ops(const struct model_part *part) {
     uint64_t ops = 0;
     for (size_t i = 0; i < part->items.count; i++) {
         if (__builtin_add_overflow(ops, part->items.item[i].ops, &ops)) return UINT64_MAX;
@@ -220,8 +205,7 @@ static uint64_t count_ops(const struct model_part *part)
     return __builtin_mul_overflow(ops, part->ranks, &ops) ? UINT64_MAX : ops;
 }
 
-static int fingerprint_part(struct fingerprinting *d, uint32_t family, const struct model_part *part, bool is_other)
-{
+static int fingerprint_part(struct fingerprinting *d, uint32_t family, const struct model_part *part, bool is_other) {
     struct part_fingerprint *to = &d->part[d->parts++];
     uint32_t np = d->model->program[d->model->family[family].program].np, count = d->model->family[family].count;
     *to = (struct part_fingerprint){.part = part, .is_other = is_other};
@@ -243,8 +227,7 @@ static int fingerprint_part(struct fingerprinting *d, uint32_t family, const str
     return keep_files(d, to);
 }
 
-static void count_parts(struct fingerprinting *d, uint32_t family, const struct model_part *part, size_t count)
-{
+static void count_parts(struct fingerprinting *d, uint32_t family, const struct model_part *part, size_t count) {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < part[i].phs; k++) {
             if (part[i].ph[k] < 1 || part[i].ph[k] > d->model->family[family].count) continue;
@@ -253,8 +236,7 @@ static void count_parts(struct fingerprinting *d, uint32_t family, const struct 
     }
 }
 
-static int fingerprint_family(struct fingerprinting *d, uint32_t id)
-{
+static int fingerprint_family(struct fingerprinting *d, uint32_t id) {
     const struct model_family *family = &d->model->family[id];
     struct phase_features features = {0};
     add_part_features(d->model, &features, family->part, family->parts);
@@ -273,8 +255,7 @@ static int fingerprint_family(struct fingerprinting *d, uint32_t id)
 }
 
 // Finds the phases of each family. A family has each ph from 1 on once.
-static int place_phases(struct fingerprinting *d)
-{
+static int place_phases(struct fingerprinting *d) {
     const struct model *model = d->model;
     size_t next = 0;
     for (size_t i = 0; i < model->families; i++) {
@@ -295,8 +276,7 @@ static int place_phases(struct fingerprinting *d)
     return 0;
 }
 
-static int fingerprint_all(struct fingerprinting *d)
-{
+static int fingerprint_all(struct fingerprinting *d) {
     const struct model *model = d->model;
     FORWARD(place_phases(d));
     for (size_t i = 0; i < model->types.count; i++)
@@ -317,8 +297,7 @@ static int fingerprint_all(struct fingerprinting *d)
     return 0;
 }
 
-static int prepare(struct fingerprinting *d)
-{
+static int prepare(struct fingerprinting *d) {
     const struct model *model = d->model;
     struct fingerprint *fingerprint = d->fingerprint;
     struct arena *arena = &fingerprint->arena;
@@ -336,8 +315,7 @@ static int prepare(struct fingerprinting *d)
     return arena_array(arena, d->file, model->files);
 }
 
-int fingerprint_make(struct fingerprint *fingerprint, const struct model *model)
-{
+int fingerprint_make(struct fingerprint *fingerprint, const struct model *model) {
     struct fingerprinting d = {.fingerprint = fingerprint, .model = model};
     *fingerprint = (struct fingerprint){.model = model};
     int code = prepare(&d);
@@ -346,14 +324,12 @@ int fingerprint_make(struct fingerprint *fingerprint, const struct model *model)
     return code;
 }
 
-void fingerprint_free(struct fingerprint *fingerprint)
-{
+void fingerprint_free(struct fingerprint *fingerprint) {
     arena_free(&fingerprint->arena);
     *fingerprint = (struct fingerprint){0};
 }
 
-unsigned fingerprint_likeness(const struct phase_fingerprint *a, const struct phase_fingerprint *b)
-{
+unsigned fingerprint_likeness(const struct phase_fingerprint *a, const struct phase_fingerprint *b) {
     if (a->structure == b->structure) return LIKE_EQUAL;
     if (a->features.classes != b->features.classes) return 0;
     return 2 + 4u * (a->features.sizes == b->features.sizes) + 4u * (a->features.reps == b->features.reps) +

@@ -61,7 +61,6 @@ enum { LIKE_EQUAL = 1024 };
 unsigned fingerprint_likeness(const struct phase_fingerprint *a, const struct phase_fingerprint *b);
 
 // Each MPI implementation has its own error numbers.
-static inline int fingerprint_error(const struct op_kind *kind)
-{
+static inline int fingerprint_error(const struct op_kind *kind) {
     return kind->layer == LAYER_MPIIO ? kind->error != 0 : kind->error;
 }

@@ -28,8 +28,7 @@ struct stretch {
     size_t a0, a1, b0, b1;
 };
 
-static unsigned likeness(const struct aligning *al, size_t i, size_t k)
-{
+static unsigned likeness(const struct aligning *al, size_t i, size_t k) {
     return fingerprint_likeness(&al->a[i], &al->b[k]);
 }
 
@@ -37,15 +36,13 @@ static unsigned likeness(const struct aligning *al, size_t i, size_t k)
 
 enum move { MOVE_BOTH, MOVE_A, MOVE_B };
 
-static size_t cells_of(const struct stretch *s)
-{
+static size_t cells_of(const struct stretch *s) {
     size_t width = s->b1 - s->b0, height = s->a1 - s->a0;
     return width && height > SIZE_MAX / width ? SIZE_MAX : width * height;
 }
 
 // Fills in the best move from each place, from the ends backwards; `best` is one row of scores.
-static void compute_moves(const struct aligning *al, const struct stretch *s, uint32_t *best, uint8_t *move)
-{
+static void compute_moves(const struct aligning *al, const struct stretch *s, uint32_t *best, uint8_t *move) {
     size_t width = s->b1 - s->b0;
     for (size_t i = s->a1 - s->a0; i-- > 0;) {
         uint32_t diagonal = best[width]; // of the row below
@@ -60,8 +57,7 @@ static void compute_moves(const struct aligning *al, const struct stretch *s, ui
     }
 }
 
-static int align_exactly(const struct aligning *al, const struct stretch *s)
-{
+static int align_exactly(const struct aligning *al, const struct stretch *s) {
     size_t width = s->b1 - s->b0;
     SCOPED_FREE uint32_t *best = calloc(width + 1, sizeof *best);
     SCOPED_FREE uint8_t *move = malloc(cells_of(s) + 1);
@@ -86,15 +82,11 @@ struct edits {
 
 enum { NOWHERE = -1 };
 
-static int32_t *reach_of(struct edits *e, int edits)
-{
-    return e->reach[edits] + MOST_EDITS + 2;
-}
+static int32_t *reach_of(struct edits *e, int edits) { return e->reach[edits] + MOST_EDITS + 2; }
 
 // Returns where the last edit leads to on a diagonal; *from is the diagonal that it comes from. An edit skips one phase
 // of A or of B.
-static int64_t after_edit(struct edits *e, const struct stretch *s, int edits, int diagonal, int *from)
-{
+static int64_t after_edit(struct edits *e, const struct stretch *s, int edits, int diagonal, int *from) {
     int64_t a_count = (int64_t)(s->a1 - s->a0), b_count = (int64_t)(s->b1 - s->b0);
     if (!edits) return 0;
     const int32_t *before = reach_of(e, edits - 1);
@@ -106,16 +98,15 @@ static int64_t after_edit(struct edits *e, const struct stretch *s, int edits, i
     return by_a >= by_b ? by_a : by_b;
 }
 
-static int64_t slide(const struct aligning *al, const struct stretch *s, int64_t x, int diagonal)
-{
+static int64_t slide(const struct aligning *al, const struct stretch *s, int64_t x, int diagonal) {
     size_t i = s->a0 + (size_t)x, k = s->b0 + (size_t)(x - diagonal);
     while (i < s->a1 && k < s->b1 && al->a[i].structure == al->b[k].structure) i++, k++;
     return (int64_t)(i - s->a0);
 }
 
 // Counts the edits to the end and gives its diagonal; or, if there are too many, those of the furthest place.
-static void count_edits(const struct aligning *al, const struct stretch *s, struct edits *e, int *edits, int *diagonal)
-{
+static void count_edits(const struct aligning *al, const struct stretch *s, struct edits *e, int *edits,
+                        int *diagonal) {
     int64_t a_count = (int64_t)(s->a1 - s->a0), b_count = (int64_t)(s->b1 - s->b0), furthest = -1;
     int from;
     for (*edits = 0;; ++*edits) {
@@ -136,8 +127,7 @@ static void count_edits(const struct aligning *al, const struct stretch *s, stru
 }
 
 // Follows the edits back and keeps the equal phases; the stretch then begins after them.
-static void keep_equal(const struct aligning *al, struct stretch *s, struct edits *e, int edits, int diagonal)
-{
+static void keep_equal(const struct aligning *al, struct stretch *s, struct edits *e, int edits, int diagonal) {
     int64_t end = reach_of(e, edits)[diagonal], last = end - diagonal;
     for (int d = edits, k = diagonal, from = 0; d >= 0; d--, k = from) {
         int64_t x = after_edit(e, s, d, k, &from), reach = reach_of(e, d)[k];
@@ -147,8 +137,7 @@ static void keep_equal(const struct aligning *al, struct stretch *s, struct edit
     s->b0 += (size_t)last;
 }
 
-static int align_equal(const struct aligning *al, struct stretch s)
-{
+static int align_equal(const struct aligning *al, struct stretch s) {
     SCOPED_FREE struct edits *e = malloc(sizeof *e);
     RETURN_IF(!e, -ENOMEM);
     while (s.a0 < s.a1 && s.b0 < s.b1) {
@@ -159,8 +148,7 @@ static int align_equal(const struct aligning *al, struct stretch s)
     return 0;
 }
 
-static void align_ahead(const struct aligning *al, const struct stretch *s)
-{
+static void align_ahead(const struct aligning *al, const struct stretch *s) {
     size_t from = s->b0;
     for (size_t i = s->a0; i < s->a1; i++) {
         unsigned best = 0;
@@ -174,15 +162,13 @@ static void align_ahead(const struct aligning *al, const struct stretch *s)
     }
 }
 
-static int align_between(const struct aligning *al, const struct stretch *s)
-{
+static int align_between(const struct aligning *al, const struct stretch *s) {
     if (cells_of(s) <= PIECE_CELLS) return align_exactly(al, s);
     align_ahead(al, s);
     return 0;
 }
 
-static int align_long(const struct aligning *al, const struct stretch *s)
-{
+static int align_long(const struct aligning *al, const struct stretch *s) {
     struct stretch piece = {.a0 = s->a0, .b0 = s->b0};
     FORWARD(align_equal(al, *s));
     for (size_t i = s->a0; i <= s->a1; i++) {
@@ -197,8 +183,7 @@ static int align_long(const struct aligning *al, const struct stretch *s)
 }
 
 int diff_align(const struct phase_fingerprint *a, size_t a_count, const struct phase_fingerprint *b, size_t b_count,
-               uint32_t *to)
-{
+               uint32_t *to) {
     struct aligning al = {a, b, to};
     struct stretch s = {0, a_count, 0, b_count};
     for (size_t i = 0; i < a_count; i++) to[i] = DIFF_NONE;

@@ -17,15 +17,13 @@ enum {
     OPS_MOST = 64 << 20, // of a phase that are looked at one by one
 };
 
-int diff_noting_begin(struct diff_noting *noting, struct diff *diff)
-{
+int diff_noting_begin(struct diff_noting *noting, struct diff *diff) {
     *noting = (struct diff_noting){.diff = diff};
     FORWARD(arena_array(&diff->arena, noting->a, diff->a->families));
     return arena_array(&diff->arena, noting->b, diff->b->families);
 }
 
-void diff_noting_end(struct diff_noting *noting)
-{
+void diff_noting_end(struct diff_noting *noting) {
     for (size_t i = 0; noting->a && i < noting->diff->a->families; i++) free(noting->a[i].row);
     for (size_t i = 0; noting->b && i < noting->diff->b->families; i++) free(noting->b[i].row);
     free(noting->note);
@@ -33,19 +31,14 @@ void diff_noting_end(struct diff_noting *noting)
 
 // --- adding
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? !strcmp(a, b) : a == b;
-}
+static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
 
-static bool same_note(const struct diff_note *x, const struct diff_note *y)
-{
+static bool same_note(const struct diff_note *x, const struct diff_note *y) {
     return !strcmp(x->what, y->what) && same_text(x->op, y->op) && x->unit == y->unit && x->a == y->a && x->b == y->b &&
            same_text(x->a_text, y->a_text) && same_text(x->b_text, y->b_text);
 }
 
-void diff_note_add(struct diff_noting *noting, struct diff_note note)
-{
+void diff_note_add(struct diff_noting *noting, struct diff_note note) {
     if (noting->error || noting->notes > NOTES_MOST) return;
     if (noting->notes == NOTES_MOST) note = (struct diff_note){.what = "more"};
     for (size_t i = 0; i < noting->notes; i++) {
@@ -55,14 +48,12 @@ void diff_note_add(struct diff_noting *noting, struct diff_note note)
     if (!noting->error) noting->note[noting->notes++] = note;
 }
 
-void diff_note_count(struct diff_noting *noting, const char *what, const char *op, uint64_t a, uint64_t b)
-{
+void diff_note_count(struct diff_noting *noting, const char *what, const char *op, uint64_t a, uint64_t b) {
     if (a == b) return;
     diff_note_add(noting, (struct diff_note){what, op, DIFF_COUNT, (int64_t)a, (int64_t)b, NULL, NULL});
 }
 
-void diff_note_text(struct diff_noting *noting, const char *what, const char *op, const char *a, const char *b)
-{
+void diff_note_text(struct diff_noting *noting, const char *what, const char *op, const char *a, const char *b) {
     if (same_text(a, b)) return;
     struct arena *arena = &noting->diff->arena;
     struct diff_note note = {what, op, DIFF_TEXT, 0, 0, NULL, NULL};
@@ -72,15 +63,13 @@ void diff_note_text(struct diff_noting *noting, const char *what, const char *op
     diff_note_add(noting, note);
 }
 
-bool diff_notes_same(const struct diff_row *x, const struct diff_row *y)
-{
+bool diff_notes_same(const struct diff_row *x, const struct diff_row *y) {
     bool same = x->notes == y->notes;
     for (size_t i = 0; same && i < x->notes; i++) same = same_note(&x->note[i], &y->note[i]);
     return same;
 }
 
-int diff_note_keep(struct diff_noting *noting, struct diff_row *row)
-{
+int diff_note_keep(struct diff_noting *noting, struct diff_row *row) {
     FORWARD(noting->error);
     row->notes = noting->notes;
     row->note = arena_copy(&noting->diff->arena, noting->note, noting->notes * sizeof *noting->note);
@@ -91,8 +80,7 @@ int diff_note_keep(struct diff_noting *noting, struct diff_row *row)
 
 // --- one family
 
-static const char *rank_text(struct arena *arena, const bool *has, uint32_t np)
-{
+static const char *rank_text(struct arena *arena, const bool *has, uint32_t np) {
     char text[TEXT_BYTES];
     size_t len = 0;
     for (uint32_t i = 0, end; i < np && len < sizeof text - 24; i = end) {
@@ -106,8 +94,7 @@ static const char *rank_text(struct arena *arena, const bool *has, uint32_t np)
 }
 
 static int view_ranks(struct arena *arena, const struct model *model, const struct model_family *family,
-                      struct family_view *view)
-{
+                      struct family_view *view) {
     uint32_t np = model->program[family->program].np;
     const struct model_part *part = family->parts ? family->part : family->other;
     size_t parts = family->parts ? family->parts : family->others;
@@ -124,8 +111,7 @@ static int view_ranks(struct arena *arena, const struct model *model, const stru
 }
 
 static const struct family_view *view_family(struct diff_noting *noting, const struct fingerprint *fingerprint,
-                                             struct family_view *views, uint32_t phase)
-{
+                                             struct family_view *views, uint32_t phase) {
     const struct model *model = fingerprint->model;
     const struct model_family *family = &model->family[model->phase[phase].family];
     struct family_view *view = &views[model->phase[phase].family];
@@ -140,21 +126,16 @@ static const struct family_view *view_family(struct diff_noting *noting, const s
 
 // --- the rows of transfers
 
-static const char *yes_or_no(bool yes)
-{
-    return yes ? "yes" : "no";
-}
+static const char *yes_or_no(bool yes) { return yes ? "yes" : "no"; }
 
-static const char *value_text(const struct op_summary *row, unsigned coordinate, bool has)
-{
+static const char *value_text(const struct op_summary *row, unsigned coordinate, bool has) {
     if (!has) return NULL;
     if (row->item->type == LOOPS_LIST) return row->mode;
     return row->item->at[coordinate].text ? row->item->at[coordinate].text : "table";
 }
 
 static void note_sizes(struct diff_noting *noting, const char *op, const struct op_summary *x,
-                       const struct op_summary *y)
-{
+                       const struct op_summary *y) {
     char a[TEXT_BYTES] = "varies", b[TEXT_BYTES] = "varies";
     if (x->has_size && y->has_size) {
         struct diff_note note = {"request", op, DIFF_BYTES, (int64_t)x->size, (int64_t)y->size, NULL, NULL};
@@ -168,15 +149,13 @@ static void note_sizes(struct diff_noting *noting, const char *op, const struct 
 
 // If each request follows the previous one, the displacement is the size of the request and says nothing new.
 static void note_displacement(struct diff_noting *noting, const char *op, const struct op_summary *x,
-                              const struct op_summary *y)
-{
+                              const struct op_summary *y) {
     if (!x->has_disp || !y->has_disp || x->disp == y->disp) return;
     if (x->disp == (int64_t)x->size && y->disp == (int64_t)y->size) return;
     diff_note_add(noting, (struct diff_note){"displacement", op, DIFF_BYTES, x->disp, y->disp, NULL, NULL});
 }
 
-static void note_rows(struct diff_noting *noting, const struct op_summary *x, const struct op_summary *y)
-{
+static void note_rows(struct diff_noting *noting, const struct op_summary *x, const struct op_summary *y) {
     const char *op = call_class_name(x->class);
     diff_note_text(noting, "call", op, x->kind->call, y->kind->call);
     diff_note_text(noting, "collective", op, yes_or_no(x->kind->collective), yes_or_no(y->kind->collective));
@@ -191,15 +170,13 @@ static void note_rows(struct diff_noting *noting, const struct op_summary *x, co
                    value_text(y, AT_SECOND, y->kind->has_view));
 }
 
-static unsigned row_likeness(const struct op_summary *x, const struct op_summary *y)
-{
+static unsigned row_likeness(const struct op_summary *x, const struct op_summary *y) {
     if (x->class != y->class) return 0;
     bool same_sizes = x->has_size == y->has_size && (!x->has_size || x->size == y->size);
     return 1 + 8u * same_sizes + 4u * !strcmp(x->kind->call, y->kind->call) + 2u * (x->rep == y->rep);
 }
 
-static void note_alone(struct diff_noting *noting, const struct op_summary *row, bool in_a)
-{
+static void note_alone(struct diff_noting *noting, const struct op_summary *row, bool in_a) {
     char text[TEXT_BYTES];
     if (row->has_size)
         snprintf(text, sizeof text, "%" PRIu64 " x %" PRIu64 " bytes", row->rep, row->size);
@@ -208,8 +185,7 @@ static void note_alone(struct diff_noting *noting, const struct op_summary *row,
     diff_note_text(noting, "operation", call_class_name(row->class), in_a ? text : NULL, in_a ? NULL : text);
 }
 
-static void note_all_rows(struct diff_noting *noting, const struct family_view *a, const struct family_view *b)
-{
+static void note_all_rows(struct diff_noting *noting, const struct family_view *a, const struct family_view *b) {
     bool used[ROWS_MOST] = {false};
     if (a->rows > ROWS_MOST || b->rows > ROWS_MOST) return;
     for (size_t i = 0; i < a->rows; i++) {
@@ -235,8 +211,7 @@ static void note_all_rows(struct diff_noting *noting, const struct family_view *
 
 // --- the rest
 
-static void note_others(struct diff_noting *noting, uint32_t a, uint32_t b, uint32_t a_np, uint32_t b_np)
-{
+static void note_others(struct diff_noting *noting, uint32_t a, uint32_t b, uint32_t a_np, uint32_t b_np) {
     const struct model *in_a = noting->diff->a, *in_b = noting->diff->b;
     const struct model_phase *x = &in_a->phase[a], *y = &in_b->phase[b];
     uint64_t x_count[CLASS_COUNT] = {0}, y_count[CLASS_COUNT] = {0};
@@ -251,8 +226,7 @@ static void note_others(struct diff_noting *noting, uint32_t a, uint32_t b, uint
 }
 
 // Adds the aspects that rows and counts do not show.
-static void note_aspects(struct diff_noting *noting, unsigned aspects, const char *op, unsigned shown)
-{
+static void note_aspects(struct diff_noting *noting, unsigned aspects, const char *op, unsigned shown) {
     static const struct {
         unsigned aspect;
         const char *what;
@@ -269,8 +243,7 @@ static void note_aspects(struct diff_noting *noting, unsigned aspects, const cha
 }
 
 // Returns the aspects that the notes from `first` on show already.
-static unsigned shown_since(const struct diff_noting *noting, size_t first)
-{
+static unsigned shown_since(const struct diff_noting *noting, size_t first) {
     static const struct {
         const char *what;
         unsigned aspects;
@@ -296,8 +269,7 @@ static unsigned shown_since(const struct diff_noting *noting, size_t first)
     return shown;
 }
 
-void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects)
-{
+void diff_note_pair(struct diff_noting *noting, uint32_t a, uint32_t b, const struct diff_aspects *aspects) {
     const struct family_view *x = view_family(noting, &noting->diff->in_a, noting->a, a),
                              *y = view_family(noting, &noting->diff->in_b, noting->b, b);
     uint32_t a_np = diff_np(noting->diff->a, a), b_np = diff_np(noting->diff->b, b);

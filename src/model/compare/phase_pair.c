@@ -15,8 +15,7 @@ struct side {
 // --- values
 
 static bool value_at(const struct side *side, const struct model_item *item, const struct model_value *value,
-                     size_t rank, int64_t *out)
-{
+                     size_t rank, int64_t *out) {
     size_t index = side->first + rank;
     struct expr_variables variables = {.idp = side->part->rank[rank], .np = side->np, .ph = side->ph};
     if (value != &item->at[AT_SIZE] && model_value_at(&item->at[AT_SIZE], &variables, index, &variables.rs))
@@ -26,8 +25,7 @@ static bool value_at(const struct side *side, const struct model_item *item, con
 
 // True if the expression `other`, in phase `ph` of its own family, gives the values of this side.
 static bool explains(const struct side *side, const struct model_item *item, const struct model_value *value,
-                     const struct model_value *other, uint32_t ph)
-{
+                     const struct model_value *other, uint32_t ph) {
     for (size_t i = 0; i < side->part->ranks; i++) {
         struct expr_variables variables = {.idp = side->part->rank[i], .np = side->np, .ph = ph};
         int64_t have, want;
@@ -38,15 +36,13 @@ static bool explains(const struct side *side, const struct model_item *item, con
     return true;
 }
 
-static bool same_ranks(const struct side *a, const struct side *b)
-{
+static bool same_ranks(const struct side *a, const struct side *b) {
     return a->part->ranks == b->part->ranks &&
            !memcmp(a->part->rank, b->part->rank, a->part->ranks * sizeof *a->part->rank);
 }
 
 static bool same_value(const struct side *a, const struct model_item *item_a, const struct side *b,
-                       const struct model_item *item_b, unsigned coordinate)
-{
+                       const struct model_item *item_b, unsigned coordinate) {
     const struct model_value *x = &item_a->at[coordinate], *y = &item_b->at[coordinate];
     if (x->text && y->text && !strcmp(x->text, y->text) && (a->ph == b->ph || !strstr(x->text, "ph"))) return true;
     if (y->expr && explains(a, item_a, x, y, b->ph)) return true;
@@ -58,8 +54,7 @@ static bool same_value(const struct side *a, const struct model_item *item_a, co
 
 // True if views have the same datatypes, at whatever place in the tables.
 static bool same_types(const struct side *a, const struct model_item *item_a, const struct side *b,
-                       const struct model_item *item_b)
-{
+                       const struct model_item *item_b) {
     bool moves = false;
     for (unsigned s = 0; s < item_a->steps; s++) moves |= item_a->step[s].at[AT_SECOND] != 0;
     if (moves || !same_ranks(a, b)) return false;
@@ -75,8 +70,7 @@ static bool same_types(const struct side *a, const struct model_item *item_a, co
     return true;
 }
 
-static unsigned aspect_of(unsigned coordinate)
-{
+static unsigned aspect_of(unsigned coordinate) {
     static const unsigned aspects[AT_COUNT] = {
         [AT_MEMBER] = ASPECT_MEMBER,     [AT_OFFSET] = ASPECT_OFFSET, [AT_SECOND] = ASPECT_VIEW,
         [AT_POSITION] = ASPECT_POSITION, [AT_SIZE] = ASPECT_SIZE,     [AT_SHORT] = ASPECT_SHORT,
@@ -86,8 +80,7 @@ static unsigned aspect_of(unsigned coordinate)
 
 // --- items
 
-unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b)
-{
+unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b) {
     const struct op_kind *x = &diff->a->kind[a], *y = &diff->b->kind[b];
     unsigned aspects = 0;
     if (x->layer != y->layer || strcmp(x->call, y->call)) aspects |= ASPECT_CALL;
@@ -103,8 +96,7 @@ unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b)
     return aspects;
 }
 
-static bool lists_views(const struct side *side, const struct model_item *item)
-{
+static bool lists_views(const struct side *side, const struct model_item *item) {
     for (uint64_t i = 0; i < item->count; i++) {
         if (side->fingerprint->model->kind[item->list[side->first][i].kind].etype_bytes) return true;
     }
@@ -112,8 +104,7 @@ static bool lists_views(const struct side *side, const struct model_item *item)
 }
 
 static unsigned compare_lists(const struct side *a, const struct model_item *x, const struct side *b,
-                              const struct model_item *y)
-{
+                              const struct model_item *y) {
     unsigned aspects = 0;
     if (x->count != y->count || !same_ranks(a, b)) return ASPECT_LOOPS;
     if (a->fingerprint->types != b->fingerprint->types) aspects |= lists_views(a, x) ? ASPECT_VIEW : 0;
@@ -129,8 +120,7 @@ static unsigned compare_lists(const struct side *a, const struct model_item *x, 
 
 // A step over the data of all processes grows with their number.
 static bool same_steps(const struct side *a, const struct model_item *x, const struct side *b,
-                       const struct model_item *y)
-{
+                       const struct model_item *y) {
     for (unsigned s = 0; s < x->steps; s++) {
         for (unsigned c = 0; c < AT_COUNT; c++) {
             int64_t p = x->step[s].at[c], q = y->step[s].at[c];
@@ -141,8 +131,7 @@ static bool same_steps(const struct side *a, const struct model_item *x, const s
 }
 
 static unsigned compare_ops(const struct side *a, const struct model_item *x, const struct side *b,
-                            const struct model_item *y)
-{
+                            const struct model_item *y) {
     unsigned aspects = diff_kinds_compare(a->diff, x->kind, y->kind);
     if (x->steps != y->steps) return aspects | ASPECT_LOOPS;
     if (!same_steps(a, x, b, y)) aspects |= ASPECT_STEPS;
@@ -156,8 +145,7 @@ static unsigned compare_ops(const struct side *a, const struct model_item *x, co
 }
 
 static unsigned compare_items(const struct side *a, const struct model_items *xs, const struct side *b,
-                              const struct model_items *ys)
-{
+                              const struct model_items *ys) {
     unsigned aspects = 0;
     if (xs->count != ys->count) return ASPECT_LOOPS;
     for (size_t i = 0; i < xs->count; i++) {
@@ -174,14 +162,12 @@ static unsigned compare_items(const struct side *a, const struct model_items *xs
 // --- parts
 
 // Ranks count from the nearer end: the last rank of 4 corresponds to the last rank of 9.
-static bool same_rank(uint32_t a, uint32_t a_np, uint32_t b, uint32_t b_np)
-{
+static bool same_rank(uint32_t a, uint32_t a_np, uint32_t b, uint32_t b_np) {
     return a == b || (a + 1 == a_np && b + 1 == b_np);
 }
 
 // True if both have the same ranges of ranks.
-static bool ranks_agree(const struct side *a, const struct side *b)
-{
+static bool ranks_agree(const struct side *a, const struct side *b) {
     const struct model_part *x = a->part, *y = b->part;
     size_t i = 0, k = 0;
     while (i < x->ranks && k < y->ranks) {
@@ -194,8 +180,7 @@ static bool ranks_agree(const struct side *a, const struct side *b)
 }
 
 static struct side side_of(const struct diff *diff, const struct fingerprint *fingerprint, uint32_t phase,
-                           const struct model_part *part)
-{
+                           const struct model_part *part) {
     const struct model *model = fingerprint->model;
     uint32_t ph = model->phase[phase].ph;
     return (struct side){
@@ -208,15 +193,13 @@ static struct side side_of(const struct diff *diff, const struct fingerprint *fi
     };
 }
 
-static size_t count_transfers(const struct phase_fingerprint *phase)
-{
+static size_t count_transfers(const struct phase_fingerprint *phase) {
     size_t count = 0;
     while (count < phase->parts && !phase->part[count]->is_other) count++;
     return count;
 }
 
-struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b)
-{
+struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint32_t b) {
     const struct phase_fingerprint *x = &diff->in_a.phase[a], *y = &diff->in_b.phase[b];
     struct diff_aspects found = {0};
     size_t x_transfers = count_transfers(x), y_transfers = count_transfers(y);

@@ -29,14 +29,12 @@ struct diff_aspects {
 };
 
 // True if two numbers are equal, or equal per process if the numbers of processes differ.
-static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uint32_t b_np)
-{
+static inline bool diff_in_proportion(uint64_t a, uint32_t a_np, uint64_t b, uint32_t b_np) {
     return a == b || (a_np != b_np && a * b_np == b * a_np);
 }
 
 // The number of processes of the program that a phase belongs to.
-static inline uint32_t diff_np(const struct model *model, uint32_t phase)
-{
+static inline uint32_t diff_np(const struct model *model, uint32_t phase) {
     return model->program[model->family[model->phase[phase].family].program].np;
 }
 

@@ -36,13 +36,11 @@ struct entries {
 
 // Returns the call that a replay uses for this one: one interface for all asynchronous transfers, calls that name a
 // stream for standard input and output, open for temporary files. Both count as the same.
-static const char *replayed_call(const struct op_kind *kind)
-{
+static const char *replayed_call(const struct op_kind *kind) {
     return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
 }
 
-static int add_entry(const struct model_step *step, void *context)
-{
+static int add_entry(const struct model_step *step, void *context) {
     struct entries *entries = context;
     const struct op_kind *kind = step->kind;
     if (step->think && step->think->count) entries->pause_ns += step->think->total_ns / (int64_t)step->think->count;
@@ -68,21 +66,18 @@ static int add_entry(const struct model_step *step, void *context)
     return array_push(entries->entry, entries->count, entry);
 }
 
-static bool same(const struct entry *a, const struct entry *b)
-{
+static bool same(const struct entry *a, const struct entry *b) {
     return !strcmp(a->call, b->call) && a->set == b->set && a->member == b->member && a->offset == b->offset &&
            a->view == b->view && a->size == b->size && a->moved == b->moved && a->failed == b->failed;
 }
 
-static bool same_pause(int64_t a_ns, int64_t b_ns)
-{
+static bool same_pause(int64_t a_ns, int64_t b_ns) {
     int64_t share_ns = (int64_t)((double)a_ns * SIMILARITY_PAUSE_SHARE), difference_ns = llabs(a_ns - b_ns);
     return difference_ns <= SIMILARITY_PAUSE_NS || difference_ns <= share_ns;
 }
 
 // "pread of 10 bytes at 0 of /data/input"
-static void describe_entry(FILE *out, const struct model *model, const struct entry *entry)
-{
+static void describe_entry(FILE *out, const struct model *model, const struct entry *entry) {
     char name[PATH_MAX] = "";
     fprintf(out, "%s of %lld bytes at %lld", entry->call, (long long)entry->size, (long long)entry->offset);
     if (entry->set < model->files) {
@@ -96,8 +91,7 @@ static void describe_entry(FILE *out, const struct model *model, const struct en
 }
 
 static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint32_t rank, const struct entry *a,
-                     const struct entry *b)
-{
+                     const struct entry *b) {
     if (*text) return;
     FILE *out = fmemopen(text, SIMILARITY_TEXT - 1, "w"); // the last byte stays zero
     if (!out) return;
@@ -112,8 +106,7 @@ static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint
 }
 
 // Moves to the nearest place where both agree again.
-static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j)
-{
+static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j) {
     for (size_t distance = 1; distance <= LOOKAHEAD; distance++) {
         for (size_t ahead = 0; ahead <= distance; ahead++) {
             size_t x = *i + ahead, y = *j + distance - ahead;
@@ -129,16 +122,14 @@ static void resume(const struct entries *a, const struct entries *b, size_t *i, 
 }
 
 // The runner closes what is still open at its end, for example because the phase that closes it was left out.
-static void forget_closing(const struct entries *a, struct entries *b)
-{
+static void forget_closing(const struct entries *a, struct entries *b) {
     while (b->count > a->count && b->entry[b->count - 1].closes) {
         if (a->count && same(&a->entry[a->count - 1], &b->entry[b->count - 1])) return;
         b->count--;
     }
 }
 
-static void compare(const struct entries *a, struct entries *b, uint32_t rank, struct similarity *out)
-{
+static void compare(const struct entries *a, struct entries *b, uint32_t rank, struct similarity *out) {
     forget_closing(a, b);
     uint64_t alike = 0;
     for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
@@ -157,8 +148,7 @@ static void compare(const struct entries *a, struct entries *b, uint32_t rank, s
 }
 
 // Expands each thread of one process, on one side.
-static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank)
-{
+static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t program, uint32_t rank) {
     for (uint32_t t = 0; t < threads; t++) {
         struct entries *entries = &of_thread[t];
         const struct model *model = entries->model;
@@ -172,8 +162,7 @@ static int expand_threads(struct entries *of_thread, uint32_t threads, uint32_t 
     return 0;
 }
 
-static bool begin_alike(const struct entries *a, const struct entries *b)
-{
+static bool begin_alike(const struct entries *a, const struct entries *b) {
     if (!a->count || !b->count) return a->count == b->count;
     return same(a->entry, b->entry);
 }
@@ -181,8 +170,7 @@ static bool begin_alike(const struct entries *a, const struct entries *b)
 // Returns the first thread that is not taken; with `alike`, the first that begins like the thread of A. UINT32_MAX:
 // none.
 static uint32_t partner_of(const struct entries *a, const struct entries *b, uint32_t threads, const bool *taken,
-                           bool alike)
-{
+                           bool alike) {
     for (uint32_t t = 0; t < threads; t++) {
         if (!taken[t] && (!alike || begin_alike(a, &b[t]))) return t;
     }
@@ -192,8 +180,7 @@ static uint32_t partner_of(const struct entries *a, const struct entries *b, uin
 // Threads have no names. Each thread of A is compared with the one of B that begins in the same way; threads without
 // such a partner are compared with those that are left.
 static int compare_process(struct entries *a, struct entries *b, uint32_t threads, uint32_t rank,
-                           struct similarity *out)
-{
+                           struct similarity *out) {
     SCOPED_FREE bool *taken = calloc(2 * (size_t)threads + 1, sizeof *taken);
     RETURN_IF(!taken, -ENOMEM);
     bool *done = taken + threads;
@@ -208,8 +195,7 @@ static int compare_process(struct entries *a, struct entries *b, uint32_t thread
     return 0;
 }
 
-int similarity_compare(const struct similarity_input *input, struct similarity *out)
-{
+int similarity_compare(const struct similarity_input *input, struct similarity *out) {
     const struct model *a = input->a, *b = input->b;
     uint32_t threads = model_threads(a, input->a_program), threads_b = model_threads(b, input->b_program);
     if (threads_b > threads) threads = threads_b;

@@ -33,8 +33,7 @@ struct writing {
 
 // --- files that must be there
 
-static int reach(struct writing *w, const struct job *job)
-{
+static int reach(struct writing *w, const struct job *job) {
     int64_t end = job_end(job);
     for (size_t i = 0; i < job->members; i++) {
         struct extent made = {.set = job->kind->set, .member = job->member[i]};
@@ -49,8 +48,7 @@ static int reach(struct writing *w, const struct job *job)
     return 0;
 }
 
-static int write_prepare(struct writing *w)
-{
+static int write_prepare(struct writing *w) {
     for (size_t i = 0; i < w->extents; i++) {
         const struct extent *extent = &w->extent[i];
         char name[MODEL_PLAIN_NAME_BYTES];
@@ -67,8 +65,7 @@ static int write_prepare(struct writing *w)
 // --- jobs
 
 // Returns the flags of all opens of the set together.
-static uint32_t open_flags(const struct model *model, uint32_t set)
-{
+static uint32_t open_flags(const struct model *model, uint32_t set) {
     uint32_t flags = 0;
     for (size_t i = 0; i < model->kinds; i++) {
         const struct op_kind *kind = &model->kind[i];
@@ -78,8 +75,7 @@ static uint32_t open_flags(const struct model *model, uint32_t set)
     return flags;
 }
 
-static void write_how(struct writing *w, const struct job *job)
-{
+static void write_how(struct writing *w, const struct job *job) {
     enum { SECTOR_BYTES = 512 };
     uint32_t flags = open_flags(w->model, job->kind->set);
     bool aligned = job->size % SECTOR_BYTES == 0 && job->low % SECTOR_BYTES == 0 && job->increment % SECTOR_BYTES == 0;
@@ -100,8 +96,7 @@ static void write_how(struct writing *w, const struct job *job)
     if (job->think_ns >= 1000) fprintf(w->out, "thinktime=%" PRId64 "\n", job->think_ns / 1000);
 }
 
-static void write_where(struct writing *w, const struct job *job, size_t members)
-{
+static void write_where(struct writing *w, const struct job *job, size_t members) {
     FILE *out = w->out;
     const char *direction = job->class == CLASS_READ ? "read" : "write";
     uint64_t total = job->size * job->count * members, span = (uint64_t)(job->high - job->low) * members;
@@ -124,8 +119,7 @@ static void write_where(struct writing *w, const struct job *job, size_t members
 }
 
 // Writes as many names as fit on a line; returns how many.
-static size_t write_names(struct writing *w, const struct job *job, size_t from)
-{
+static size_t write_names(struct writing *w, const struct job *job, size_t from) {
     size_t bytes = 0, i = from;
     fputs("filename=", w->out);
     for (; i < job->members && bytes < LINE_BYTES; i++) {
@@ -139,8 +133,7 @@ static size_t write_names(struct writing *w, const struct job *job, size_t from)
     return i - from;
 }
 
-static void write_job(struct writing *w, uint32_t phase, size_t number, const struct job *job, bool waits)
-{
+static void write_job(struct writing *w, uint32_t phase, size_t number, const struct job *job, bool waits) {
     for (size_t from = 0; from < job->members;) {
         fprintf(w->out, "\n[phase-%u.%zu-%s]\n", (unsigned)phase + 1, number + 1,
                 job->class == CLASS_READ ? "read" : "write");
@@ -157,15 +150,13 @@ static void write_job(struct writing *w, uint32_t phase, size_t number, const st
 
 typedef int each_phase(struct writing *w, uint32_t phase, const struct jobs *jobs);
 
-static int reach_phase(struct writing *w, uint32_t phase, const struct jobs *jobs)
-{
+static int reach_phase(struct writing *w, uint32_t phase, const struct jobs *jobs) {
     (void)phase;
     for (size_t i = 0; i < jobs->count; i++) FORWARD(reach(w, &jobs->job[i]));
     return 0;
 }
 
-static int write_phase(struct writing *w, uint32_t phase, const struct jobs *jobs)
-{
+static int write_phase(struct writing *w, uint32_t phase, const struct jobs *jobs) {
     job_write_phase(w->model, phase, jobs, w->out);
     for (size_t i = 0; i < jobs->count; i++) {
         const struct job *job = &jobs->job[i];
@@ -174,8 +165,7 @@ static int write_phase(struct writing *w, uint32_t phase, const struct jobs *job
     return ferror(w->out) ? -errno : 0;
 }
 
-static int for_phases(struct writing *w, each_phase *each)
-{
+static int for_phases(struct writing *w, each_phase *each) {
     int code = 0;
     for (uint32_t phase = 0; phase < w->model->phases && !code; phase++) {
         struct jobs jobs;
@@ -186,8 +176,7 @@ static int for_phases(struct writing *w, each_phase *each)
     return code;
 }
 
-static int write_all(struct writing *w)
-{
+static int write_all(struct writing *w) {
     job_write_title(w->model, "fio", w->out);
     // fio makes files when it opens them, not all at once before the first job. What is in the page cache stays there.
     fputs("\n[global]\nioengine=psync\ncreate_on_open=1\nfallocate=none\ninvalidate=0\ngroup_reporting=1\n", w->out);
@@ -200,8 +189,7 @@ static int write_all(struct writing *w)
     return ferror(w->out) ? -errno : 0;
 }
 
-int job_write_fio(const struct model *model, FILE *out)
-{
+int job_write_fio(const struct model *model, FILE *out) {
     struct writing w = {.model = model, .out = out};
     int code = write_all(&w);
     lookup_free(&w.extent_of);

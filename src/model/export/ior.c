@@ -31,20 +31,15 @@ struct writing {
 };
 
 // True for jobs of the same wave that differ only in their files.
-static bool is_alike(const struct job *a, const struct job *b)
-{
+static bool is_alike(const struct job *a, const struct job *b) {
     return a->wave == b->wave && a->kind == b->kind && a->size == b->size && a->count == b->count && a->run == b->run &&
            a->jump == b->jump && a->is_random == b->is_random && a->members == b->members;
 }
 
-static bool same_file(const struct job *a, const struct job *b)
-{
-    return a->member[0] == b->member[0];
-}
+static bool same_file(const struct job *a, const struct job *b) { return a->member[0] == b->member[0]; }
 
 // Blocks follow each other, or alternate with those of the other processes.
-static void lay_out(struct line *line)
-{
+static void lay_out(struct line *line) {
     const struct job *job = line->job;
     uint64_t all = job->size * job->count * job->members, run = job->size * job->run;
     bool alone = line->processes == 1 || line->own_files;
@@ -64,8 +59,7 @@ static void lay_out(struct line *line)
 }
 
 // True if the last process has the first place, and each other process the place after its own.
-static bool is_shifted(const struct line *line, const struct job *job, size_t jobs)
-{
+static bool is_shifted(const struct line *line, const struct job *job, size_t jobs) {
     const struct job *last = &job[jobs - 1];
     uint64_t all = job->size * job->count;
     return jobs == 2 && !line->own_files && !job->is_random && job->run == job->count && last->processes == 1 &&
@@ -73,8 +67,7 @@ static bool is_shifted(const struct line *line, const struct job *job, size_t jo
 }
 
 // Makes the line for the jobs from `at` on; returns how many jobs that is.
-static size_t make_line(const struct jobs *jobs, size_t at, struct line *line)
-{
+static size_t make_line(const struct jobs *jobs, size_t at, struct line *line) {
     const struct job *job = &jobs->job[at];
     size_t taken = 1;
     *line = (struct line){.job = job, .processes = job->processes};
@@ -89,8 +82,7 @@ static size_t make_line(const struct jobs *jobs, size_t at, struct line *line)
     return taken;
 }
 
-static void write_words(struct writing *w, const struct line *line)
-{
+static void write_words(struct writing *w, const struct line *line) {
     const struct job *job = line->job;
     if (job->members > 1)
         fprintf(w->out, "# not as it was: each process goes through %zu files; here it is one\n", job->members);
@@ -105,13 +97,9 @@ static void write_words(struct writing *w, const struct line *line)
 }
 
 // If each process has its own file, IOR appends the rank to the name. Then all lines on the set have one name.
-static uint32_t member_of(const struct line *line)
-{
-    return line->own_files ? 0 : line->job->member[0];
-}
+static uint32_t member_of(const struct line *line) { return line->own_files ? 0 : line->job->member[0]; }
 
-static void write_line(struct writing *w, const struct line *line, bool reads, bool goes_on, uint64_t repetitions)
-{
+static void write_line(struct writing *w, const struct line *line, bool reads, bool goes_on, uint64_t repetitions) {
     const struct job *job = line->job;
     char name[MODEL_PLAIN_NAME_BYTES];
     model_plain_name(w->model, job->kind->set, member_of(line), name);
@@ -127,8 +115,7 @@ static void write_line(struct writing *w, const struct line *line, bool reads, b
     putc('\n', w->out);
 }
 
-static int write_lines(struct writing *w, const struct line *line, uint64_t repetitions)
-{
+static int write_lines(struct writing *w, const struct line *line, uint64_t repetitions) {
     bool reads = line->job->class == CLASS_READ;
     uint64_t bytes = line->processes * line->block * line->segments;
     uint64_t key = hash_add(lookup_pair(line->job->kind->set, member_of(line)), line->own_files);
@@ -145,8 +132,7 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
     return 0;
 }
 
-static int write_family(struct writing *w, uint32_t phase, struct jobs *jobs)
-{
+static int write_family(struct writing *w, uint32_t phase, struct jobs *jobs) {
     uint32_t count = w->model->family[w->model->phase[phase].family].count;
     jobs->notes &= ~(unsigned)(JOB_MPIIO | JOB_COLLECTIVE); // IOR knows these
     job_write_phase(w->model, phase, jobs, w->out);
@@ -163,8 +149,7 @@ static int write_family(struct writing *w, uint32_t phase, struct jobs *jobs)
     return ferror(w->out) ? -errno : 0;
 }
 
-int job_write_ior(const struct model *model, FILE *out)
-{
+int job_write_ior(const struct model *model, FILE *out) {
     struct writing w = {.model = model, .out = out};
     int code = 0;
     job_write_title(model, "IOR", out);

@@ -61,8 +61,7 @@ struct thread_jobs {
 
 // --- operations into sequences
 
-static unsigned notes_of(const struct op_kind *kind)
-{
+static unsigned notes_of(const struct op_kind *kind) {
     unsigned notes = 0;
     if (kind->layer == LAYER_STDIO) notes |= JOB_STDIO;
     if (kind->layer == LAYER_MPIIO) notes |= JOB_MPIIO;
@@ -74,14 +73,12 @@ static unsigned notes_of(const struct op_kind *kind)
     return notes;
 }
 
-static uint64_t file_key(const struct op_kind *kind, uint32_t member)
-{
+static uint64_t file_key(const struct op_kind *kind, uint32_t member) {
     return hash_add(hash_add(hash_add(1, kind->class), kind->set), member);
 }
 
 static int intern_sequence(struct thread_jobs *thread, const struct op_kind *kind, uint32_t member, uint64_t size,
-                           struct sequence **sequence)
-{
+                           struct sequence **sequence) {
     uint64_t file = file_key(kind, member), key = hash_add(file, size);
     uint32_t at = lookup_find(&thread->sequence_of, key), tally;
     if (at == LOOKUP_NONE) {
@@ -95,8 +92,7 @@ static int intern_sequence(struct thread_jobs *thread, const struct op_kind *kin
     return 0;
 }
 
-static void follow(struct sequence *sequence, int64_t offset)
-{
+static void follow(struct sequence *sequence, int64_t offset) {
     if (sequence->count == 0) {
         sequence->first = sequence->low = offset;
     } else if (offset == sequence->last_end) {
@@ -116,8 +112,7 @@ static void follow(struct sequence *sequence, int64_t offset)
     if (sequence->last_end > sequence->high) sequence->high = sequence->last_end;
 }
 
-static void count_on(struct tally *tally, const struct sequence *sequence, int64_t offset, double think_ns)
-{
+static void count_on(struct tally *tally, const struct sequence *sequence, int64_t offset, double think_ns) {
     int64_t end = offset + (int64_t)sequence->size;
     tally->count++;
     tally->bytes += sequence->size;
@@ -127,8 +122,7 @@ static void count_on(struct tally *tally, const struct sequence *sequence, int64
     tally->notes |= sequence->notes;
 }
 
-static int add_transfer(struct thread_jobs *thread, const struct model_step *step)
-{
+static int add_transfer(struct thread_jobs *thread, const struct model_step *step) {
     const struct op_kind *kind = step->kind;
     const int64_t *at = step->op->at;
     int64_t moved = at[AT_SIZE] - at[AT_SHORT], offset = kind->has_offset ? at[AT_OFFSET] : 0;
@@ -147,8 +141,7 @@ static int add_transfer(struct thread_jobs *thread, const struct model_step *ste
     return 0;
 }
 
-static int add_sync(struct thread_jobs *thread, const struct op_kind *kind)
-{
+static int add_sync(struct thread_jobs *thread, const struct op_kind *kind) {
     struct syncs made = {.only_data = true};
     uint32_t at;
     FORWARD(lookup_intern(&thread->syncs_of, kind->set, at, thread->syncs, thread->synced, made));
@@ -157,8 +150,7 @@ static int add_sync(struct thread_jobs *thread, const struct op_kind *kind)
     return 0;
 }
 
-static int add_step(const struct model_step *step, void *context)
-{
+static int add_step(const struct model_step *step, void *context) {
     struct thread_jobs *thread = context;
     const struct op_kind *kind = step->kind;
     bool transfers = (kind->class == CLASS_READ || kind->class == CLASS_WRITE) && !kind->error;
@@ -170,26 +162,22 @@ static int add_step(const struct model_step *step, void *context)
 
 // --- sequences into jobs
 
-bool job_repeats(const struct job *job)
-{
+bool job_repeats(const struct job *job) {
     return !job->is_random && job->run < job->count && job->jump == -(int64_t)(job->run * job->size);
 }
 
 // True if a job may use several files: a generator must know when it is done with one.
-static bool ends_by_itself(const struct job *job)
-{
+static bool ends_by_itself(const struct job *job) {
     return !job->is_random && (job->run == job->count || (job->run == 1 && job->jump > 0));
 }
 
-static uint64_t shape_of(const struct job *job)
-{
+static uint64_t shape_of(const struct job *job) {
     uint64_t hash = hash_add(hash_add(hash_add(hash_add(2, job->class), job->kind->set), job->size), job->count);
     hash = hash_add(hash_add(hash_add(hash, job->run), (uint64_t)job->jump), (uint64_t)job->first);
     return hash_add(hash, job->notes);
 }
 
-static int add_job(struct thread_jobs *thread, const struct job *job, uint32_t member)
-{
+static int add_job(struct thread_jobs *thread, const struct job *job, uint32_t member) {
     struct jobs *jobs = thread->jobs;
     uint64_t shape = shape_of(job);
     uint32_t at = ends_by_itself(job) ? lookup_find(&thread->job_of, shape) : LOOKUP_NONE;
@@ -201,8 +189,7 @@ static int add_job(struct thread_jobs *thread, const struct job *job, uint32_t m
     return array_push(jobs->job[at].member, jobs->job[at].members, member);
 }
 
-static int job_of_sequence(struct thread_jobs *thread, const struct sequence *sequence, struct job job)
-{
+static int job_of_sequence(struct thread_jobs *thread, const struct sequence *sequence, struct job job) {
     job.size = sequence->size;
     job.count = sequence->count;
     job.run = sequence->has_jump ? sequence->run : sequence->count;
@@ -220,8 +207,7 @@ static int job_of_sequence(struct thread_jobs *thread, const struct sequence *se
 
 // Makes pieces of the mean size one after the other, and one more piece for the rest. If the original pieces leave gaps
 // or overlap, the places are random.
-static int jobs_of_tally(struct thread_jobs *thread, const struct tally *tally, uint32_t member, struct job job)
-{
+static int jobs_of_tally(struct thread_jobs *thread, const struct tally *tally, uint32_t member, struct job job) {
     uint64_t span = (uint64_t)(tally->high - tally->low);
     job.size = tally->bytes / tally->count;
     job.count = job.run = tally->bytes / job.size;
@@ -242,8 +228,7 @@ static int jobs_of_tally(struct thread_jobs *thread, const struct tally *tally, 
 }
 
 // A sync belongs to the last job that wrote.
-static void place_syncs(struct thread_jobs *thread, size_t first)
-{
+static void place_syncs(struct thread_jobs *thread, size_t first) {
     for (size_t i = thread->jobs->count; i > first; i--) {
         struct job *job = &thread->jobs->job[i - 1];
         uint32_t at = job->class == CLASS_WRITE ? lookup_find(&thread->syncs_of, job->kind->set) : LOOKUP_NONE;
@@ -254,8 +239,7 @@ static void place_syncs(struct thread_jobs *thread, size_t first)
     }
 }
 
-static int make_jobs(struct thread_jobs *thread, uint32_t rank)
-{
+static int make_jobs(struct thread_jobs *thread, uint32_t rank) {
     struct jobs *jobs = thread->jobs;
     size_t first = jobs->count;
     for (size_t i = 0; i < thread->sequences; i++) {
@@ -281,8 +265,7 @@ static int make_jobs(struct thread_jobs *thread, uint32_t rank)
     return 0;
 }
 
-static int add_thread(struct jobs *jobs, const struct model *model, uint32_t phase, uint32_t rank, uint32_t number)
-{
+static int add_thread(struct jobs *jobs, const struct model *model, uint32_t phase, uint32_t rank, uint32_t number) {
     struct thread_jobs thread = {.jobs = jobs};
     int code = model_expand_phase(model, phase, rank, number, add_step, &thread);
     if (code == 0) code = make_jobs(&thread, rank);
@@ -298,16 +281,14 @@ static int add_thread(struct jobs *jobs, const struct model *model, uint32_t pha
 
 // --- jobs of several processes into one
 
-static int compare_jobs(const void *a, const void *b)
-{
+static int compare_jobs(const void *a, const void *b) {
     const struct job *left = a, *right = b;
     if (left->wave != right->wave) return left->wave < right->wave ? -1 : 1;
     return left->order < right->order ? -1 : 1;
 }
 
 // True if the next process does the same, as much further on as the ones before it.
-static bool goes_on(const struct job *job, const struct job *next)
-{
+static bool goes_on(const struct job *job, const struct job *next) {
     int64_t increment = next->first - (job->first + (int64_t)(job->processes - 1) * job->increment);
     return next->wave == job->wave && next->rank == job->rank + job->processes && next->kind == job->kind &&
            next->size == job->size && next->count == job->count && next->run == job->run && next->jump == job->jump &&
@@ -317,8 +298,7 @@ static bool goes_on(const struct job *job, const struct job *next)
            !memcmp(next->member, job->member, job->members * sizeof *job->member);
 }
 
-static void join_processes(struct jobs *jobs)
-{
+static void join_processes(struct jobs *jobs) {
     size_t kept = 0;
     if (jobs->count) qsort(jobs->job, jobs->count, sizeof *jobs->job, compare_jobs);
     for (size_t i = 0; i < jobs->count; i++) {
@@ -334,8 +314,7 @@ static void join_processes(struct jobs *jobs)
     jobs->count = kept;
 }
 
-int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase)
-{
+int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase) {
     uint32_t program = model->family[model->phase[phase].family].program;
     uint32_t threads = model_threads(model, program);
     *jobs = (struct jobs){0};
@@ -346,22 +325,17 @@ int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase)
     return 0;
 }
 
-void jobs_free(struct jobs *jobs)
-{
+void jobs_free(struct jobs *jobs) {
     for (size_t i = 0; i < jobs->count; i++) free(jobs->job[i].member);
     free(jobs->job);
     *jobs = (struct jobs){0};
 }
 
-int64_t job_end(const struct job *job)
-{
-    return job->high + (int64_t)(job->processes - 1) * job->increment;
-}
+int64_t job_end(const struct job *job) { return job->high + (int64_t)(job->processes - 1) * job->increment; }
 
 // --- comments: what the output is about
 
-static const char *note_text(unsigned bit)
-{
+static const char *note_text(unsigned bit) {
     static const char *const texts[JOB_NOTES] = {
         "sizes differ from call to call; here they are their mean",
         "places follow no simple rule; here they are random",
@@ -379,13 +353,11 @@ static const char *note_text(unsigned bit)
 }
 
 // Writes control characters as spaces, so that the text stays on one line.
-static void write_text(const char *text, FILE *out)
-{
+static void write_text(const char *text, FILE *out) {
     for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, out);
 }
 
-void job_write_title(const struct model *model, const char *tool, FILE *out)
-{
+void job_write_title(const struct model *model, const char *tool, FILE *out) {
     fprintf(out, "# The I/O of this command as load for %s, phase by phase: ", tool);
     write_text(model->command ? model->command : "(not known)", out);
     fputs("\n# Run it in a folder of its own. Not in it: communication, the pauses between phases, and calls that move "
@@ -403,8 +375,7 @@ void job_write_title(const struct model *model, const char *tool, FILE *out)
     }
 }
 
-void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out)
-{
+void job_write_phase(const struct model *model, uint32_t phase, const struct jobs *jobs, FILE *out) {
     const struct model_phase *about = &model->phase[phase];
     const struct model_family *family = &model->family[about->family];
     fprintf(out, "\n# Phase %u", (unsigned)phase + 1);

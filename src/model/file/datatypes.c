@@ -22,8 +22,7 @@ struct rule {
     struct fit_point *point;
 };
 
-static bool same_shape(const struct model_type *a, const struct model_type *b)
-{
+static bool same_shape(const struct model_type *a, const struct model_type *b) {
     if (a->flat.items != b->flat.items || a->cut || b->cut) return false;
     for (uint32_t i = 0; i < a->flat.items; i++) {
         if (a->flat.item[i].span != b->flat.item[i].span) return false;
@@ -33,8 +32,7 @@ static bool same_shape(const struct model_type *a, const struct model_type *b)
 
 enum number { TYPE_BYTES, TYPE_EXTENT, ITEM_OFFSET, ITEM_COUNT, ITEM_STRIDE, ITEM_BYTES };
 
-static int64_t number_of(const struct model_type *type, enum number which, uint32_t item)
-{
+static int64_t number_of(const struct model_type *type, enum number which, uint32_t item) {
     switch (which) {
     case TYPE_BYTES: return (int64_t)type->bytes;
     case TYPE_EXTENT: return type->extent;
@@ -45,8 +43,7 @@ static int64_t number_of(const struct model_type *type, enum number which, uint3
     }
 }
 
-static int fit_number(struct rule *r, enum number which, uint32_t item, char text[FIT_TEXT_BYTES])
-{
+static int fit_number(struct rule *r, enum number which, uint32_t item, char text[FIT_TEXT_BYTES]) {
     for (size_t i = 0; i < r->count; i++) {
         r->point[i] = (struct fit_point){(int64_t)i, 1, number_of(&r->type[i], which, item)};
     }
@@ -54,8 +51,7 @@ static int fit_number(struct rule *r, enum number which, uint32_t item, char tex
     return fit_expression(&input, text);
 }
 
-static bool has_rule(struct rule *r)
-{
+static bool has_rule(struct rule *r) {
     char text[FIT_TEXT_BYTES];
     if (fit_number(r, TYPE_BYTES, 0, text) || fit_number(r, TYPE_EXTENT, 0, text)) return false;
     for (uint32_t i = 0; i < r->type->flat.items; i++) {
@@ -66,16 +62,14 @@ static bool has_rule(struct rule *r)
     return true;
 }
 
-static void write_number(struct rule *r, const char *key, enum number which, uint32_t item)
-{
+static void write_number(struct rule *r, const char *key, enum number which, uint32_t item) {
     char text[FIT_TEXT_BYTES], *end;
     if (fit_number(r, which, item, text)) return;
     long long plain = strtoll(text, &end, 10);
     json_members(r->w->json, *end ? m_text(key, text) : m_signed(key, plain));
 }
 
-static void write_form(struct rule *r, uint32_t first, uint32_t end)
-{
+static void write_form(struct rule *r, uint32_t first, uint32_t end) {
     struct json_out *json = r->w->json;
     json_array(json);
     for (uint32_t i = first; i < end; i += r->type->flat.item[i].span) {
@@ -98,8 +92,7 @@ static void write_form(struct rule *r, uint32_t first, uint32_t end)
     json_close(json);
 }
 
-static void write_entry(struct rule *r)
-{
+static void write_entry(struct rule *r) {
     struct json_out *json = r->w->json;
     json_fold(json);
     json_object(json);
@@ -114,8 +107,7 @@ static void write_entry(struct rule *r)
 
 // Returns how many of the next types are one entry: all similar ones, or else the longest run that doubling finds. To
 // try every length would take time that grows with the square of the ranks.
-static size_t entry_length(struct rule *r, size_t alike, bool try_all)
-{
+static size_t entry_length(struct rule *r, size_t alike, bool try_all) {
     enum { LEAST = 4 }; // any two numbers follow some rule
     r->count = alike;
     if (alike == 1 || (try_all && has_rule(r))) return alike;
@@ -124,8 +116,7 @@ static size_t entry_length(struct rule *r, size_t alike, bool try_all)
     return good;
 }
 
-int write_types(struct writing *w)
-{
+int write_types(struct writing *w) {
     const struct types *types = &w->model->types;
     SCOPED_FREE struct fit_point *point = malloc((types->count + 1) * sizeof *point);
     struct rule r = {.w = w, .point = point};
@@ -144,16 +135,14 @@ int write_types(struct writing *w)
     return 0;
 }
 
-static void write_hint_list(struct writing *w, const struct model_hint *hint, size_t count)
-{
+static void write_hint_list(struct writing *w, const struct model_hint *hint, size_t count) {
     json_fold(w->json);
     json_array(w->json);
     for (size_t i = 0; i < count; i++) json_array_of(w->json, m_text(NULL, hint[i].name), m_text(NULL, hint[i].value));
     json_close(w->json);
 }
 
-void write_hints(struct writing *w, bool in_force)
-{
+void write_hints(struct writing *w, bool in_force) {
     key_array(w->json, in_force ? "hints_in_force" : "hints");
     for (size_t i = 0; i < w->model->hints_count; i++) {
         const struct model_hints *hints = &w->model->hints[i];
@@ -178,8 +167,7 @@ struct making {
 };
 
 // A number, or an expression that gives one.
-static int read_number(struct making *m, const struct json_value *value, int64_t *out)
-{
+static int read_number(struct making *m, const struct json_value *value, int64_t *out) {
     const char *text;
     struct expr *expr;
     if (json_in_int64(value, out) == 0) return 0;
@@ -191,8 +179,7 @@ static int read_number(struct making *m, const struct json_value *value, int64_t
     return code ? json_in_fail(m->r->error, value, "a datatype's expression has no value") : 0;
 }
 
-static int read_member(struct making *m, const struct json_value *object, const char *key, int64_t *out)
-{
+static int read_member(struct making *m, const struct json_value *object, const char *key, int64_t *out) {
     const struct json_value *value = json_in_member(object, key);
     if (!value) return json_in_fail(m->r->error, object, "there is no \"%s\"", key);
     return read_number(m, value, out);
@@ -200,8 +187,7 @@ static int read_member(struct making *m, const struct json_value *object, const 
 
 static int read_form(struct making *m, const struct json_value *form, struct datatype *out);
 
-static int read_piece(struct making *m, const struct json_value *value, struct datatype *out)
-{
+static int read_piece(struct making *m, const struct json_value *value, struct datatype *out) {
     int64_t offset, bytes;
     FORWARD(read_number(m, json_in_at(value, 0), &offset));
     FORWARD(read_number(m, json_in_at(value, 1), &bytes));
@@ -211,8 +197,7 @@ static int read_piece(struct making *m, const struct json_value *value, struct d
     return datatype_add_piece(out, offset, (uint64_t)bytes);
 }
 
-static int read_loop(struct making *m, const struct json_value *value, struct datatype *out)
-{
+static int read_loop(struct making *m, const struct json_value *value, struct datatype *out) {
     int64_t count, offset, stride;
     SCOPED(datatype_free) struct datatype body = {0};
     FORWARD(read_member(m, value, "loop", &count));
@@ -227,8 +212,7 @@ static int read_loop(struct making *m, const struct json_value *value, struct da
     return datatype_add(out, &body, (uint64_t)count, stride, offset);
 }
 
-static int read_form(struct making *m, const struct json_value *form, struct datatype *out)
-{
+static int read_form(struct making *m, const struct json_value *form, struct datatype *out) {
     if (json_in_type(form) != JSON_ARRAY) return json_in_fail(m->r->error, form, "a datatype's form is not an array");
     for (size_t i = 0; i < json_in_length(form); i++) {
         const struct json_value *value = json_in_at(form, i);
@@ -237,8 +221,7 @@ static int read_form(struct making *m, const struct json_value *form, struct dat
     return 0;
 }
 
-static int add_type(struct reading *r, const struct json_value *entry, size_t number, uint64_t count)
-{
+static int add_type(struct reading *r, const struct json_value *entry, size_t number, uint64_t count) {
     struct types *types = &r->model->types;
     struct making m = {.r = r, .variables = {.idp = (int64_t)number, .np = (int64_t)count, .ph = 1}};
     int64_t bytes, extent;
@@ -260,15 +243,13 @@ static int add_type(struct reading *r, const struct json_value *entry, size_t nu
 }
 
 // Counts the values in a form: at least as many as it has items.
-static uint64_t count_values(const struct json_value *form)
-{
+static uint64_t count_values(const struct json_value *form) {
     uint64_t count = 1;
     for (size_t i = 0; i < json_in_length(form); i++) count += count_values(json_in_at(form, i));
     return count;
 }
 
-int read_types(struct reading *r)
-{
+int read_types(struct reading *r) {
     const uint64_t item_numbers = sizeof(struct datatype_item) / sizeof(uint32_t); // that take as much memory
     const struct json_value *entries = NULL;
     FORWARD(read_optional_array(r, r->structure, "types", &entries));
@@ -284,8 +265,7 @@ int read_types(struct reading *r)
 
 // --- hints
 
-static int read_hint_list(struct reading *r, const struct json_value *value, struct model_hint **out, size_t *count)
-{
+static int read_hint_list(struct reading *r, const struct json_value *value, struct model_hint **out, size_t *count) {
     *count = json_in_length(value);
     FORWARD(arena_array(&r->model->arena, *out, *count));
     for (size_t i = 0; i < *count; i++) {
@@ -301,8 +281,7 @@ static int read_hint_list(struct reading *r, const struct json_value *value, str
     return 0;
 }
 
-int read_hints(struct reading *r)
-{
+int read_hints(struct reading *r) {
     const struct json_value *asked = NULL, *in_force = NULL;
     FORWARD(read_optional_array(r, r->structure, "hints", &asked));
     if (r->observed) FORWARD(read_optional_array(r, r->observed, "hints_in_force", &in_force));

@@ -14,21 +14,16 @@
 static const char *const cut_names[] = {
     [CUT_START] = "start", [CUT_PATTERN] = "pattern", [CUT_COMMUNICATION] = "communication", [CUT_PAUSE] = "pause"};
 
-const char *model_cut_name(enum model_cut cut)
-{
-    return cut_names[cut];
-}
+const char *model_cut_name(enum model_cut cut) { return cut_names[cut]; }
 
-int model_cut_find(const char *name)
-{
+int model_cut_find(const char *name) {
     for (unsigned i = 0; i < sizeof cut_names / sizeof *cut_names; i++) {
         if (!strcmp(cut_names[i], name)) return (int)i;
     }
     return ERR_NOTHING;
 }
 
-const char *model_coordinate_name(const struct op_kind *kind, enum op_coordinate coordinate)
-{
+const char *model_coordinate_name(const struct op_kind *kind, enum op_coordinate coordinate) {
     switch (coordinate) {
     case AT_MEMBER: return "member";
     case AT_OFFSET: return "offset";
@@ -64,13 +59,9 @@ static const struct flag mpi_flags[] = {
     {"MPI_MODE_UNIQUE_OPEN", 32}, {NULL, 0},
 };
 
-static const struct flag *flags_of(unsigned layer)
-{
-    return layer == LAYER_MPIIO ? mpi_flags : posix_flags;
-}
+static const struct flag *flags_of(unsigned layer) { return layer == LAYER_MPIIO ? mpi_flags : posix_flags; }
 
-void model_flags_text(unsigned layer, uint32_t flags, char text[MODEL_FLAGS_BYTES])
-{
+void model_flags_text(unsigned layer, uint32_t flags, char text[MODEL_FLAGS_BYTES]) {
     size_t len = 0;
     if (layer != LAYER_MPIIO && !(flags & O_ACCMODE)) {
         len = (size_t)snprintf(text, MODEL_FLAGS_BYTES, "O_RDONLY");
@@ -83,8 +74,7 @@ void model_flags_text(unsigned layer, uint32_t flags, char text[MODEL_FLAGS_BYTE
     if (flags || !len) snprintf(text + len, MODEL_FLAGS_BYTES - len, "%s0x%" PRIx32, len ? "|" : "", flags);
 }
 
-static int parse_flag(unsigned layer, const char *word, uint32_t *bits)
-{
+static int parse_flag(unsigned layer, const char *word, uint32_t *bits) {
     *bits = 0;
     if (layer != LAYER_MPIIO && !strcmp(word, "O_RDONLY")) return 0;
     for (const struct flag *flag = flags_of(layer); flag->name; flag++) {
@@ -99,8 +89,7 @@ static int parse_flag(unsigned layer, const char *word, uint32_t *bits)
     return 0;
 }
 
-int model_flags_parse(unsigned layer, const char *text, uint32_t *flags)
-{
+int model_flags_parse(unsigned layer, const char *text, uint32_t *flags) {
     char copy[MODEL_FLAGS_BYTES], *rest = copy, *word;
     RETURN_IF(strlen(text) >= sizeof copy, ERR_LIMIT);
     memcpy(copy, text, strlen(text) + 1);
@@ -121,21 +110,18 @@ static const char *const whence_names[] = {[SEEK_SET] = "SEEK_SET",
                                            [SEEK_DATA] = "SEEK_DATA",
                                            [SEEK_HOLE] = "SEEK_HOLE"};
 
-const char *model_whence_name(uint32_t whence)
-{
+const char *model_whence_name(uint32_t whence) {
     return whence < sizeof whence_names / sizeof *whence_names ? whence_names[whence] : NULL;
 }
 
-int model_whence_find(const char *name)
-{
+int model_whence_find(const char *name) {
     for (unsigned i = 0; i < sizeof whence_names / sizeof *whence_names; i++) {
         if (!strcmp(whence_names[i], name)) return (int)i;
     }
     return ERR_NOTHING;
 }
 
-int model_error_find(const char *name)
-{
+int model_error_find(const char *name) {
     enum { MAX_ERRNO = 4095 }; // of the kernel
     for (int error = 1; error <= MAX_ERRNO; error++) {
         const char *known = strerrorname_np(error);

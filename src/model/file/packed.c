@@ -18,8 +18,7 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 // --- columns
 
-int packed_add(struct bytes *columns, const void *first, size_t stride, size_t count)
-{
+int packed_add(struct bytes *columns, const void *first, size_t stride, size_t count) {
     const uint8_t *at = first;
     int64_t last = 0, value;
     for (size_t i = 0; i < count; i++, at += stride) {
@@ -30,8 +29,7 @@ int packed_add(struct bytes *columns, const void *first, size_t stride, size_t c
     return 0;
 }
 
-int packed_get(const uint8_t **at, const uint8_t *end, void *first, size_t stride, size_t count)
-{
+int packed_get(const uint8_t **at, const uint8_t *end, void *first, size_t stride, size_t count) {
     uint8_t *to = first;
     uint64_t value = 0, folded;
     for (size_t i = 0; i < count; i++, to += stride) {
@@ -45,8 +43,7 @@ int packed_get(const uint8_t **at, const uint8_t *end, void *first, size_t strid
 
 // --- base64 (RFC 4648)
 
-static int encode(const uint8_t *data, size_t len, struct bytes *text)
-{
+static int encode(const uint8_t *data, size_t len, struct bytes *text) {
     uint8_t *to = bytes_reserve(text, (len + 2) / 3 * 4 + 1);
     RETURN_IF(!to, -ENOMEM);
     const uint8_t *start = to;
@@ -65,16 +62,14 @@ static int encode(const uint8_t *data, size_t len, struct bytes *text)
     return 0;
 }
 
-static int digit_value(char digit)
-{
+static int digit_value(char digit) {
     if (digit >= 'A' && digit <= 'Z') return digit - 'A';
     if (digit >= 'a' && digit <= 'z') return digit - 'a' + 26;
     if (digit >= '0' && digit <= '9') return digit - '0' + 52;
     return digit == '+' ? 62 : digit == '/' ? 63 : -1;
 }
 
-static int decode(const char *text, size_t len, struct bytes *data)
-{
+static int decode(const char *text, size_t len, struct bytes *data) {
     RETURN_IF(len % 4, ERR_FORMAT);
     uint8_t *to = bytes_reserve(data, len / 4 * 3 + 1);
     RETURN_IF(!to, -ENOMEM);
@@ -94,8 +89,7 @@ static int decode(const char *text, size_t len, struct bytes *data)
 
 // --- both
 
-int packed_text(const struct bytes *columns, struct bytes *text, const char **key)
-{
+int packed_text(const struct bytes *columns, struct bytes *text, const char **key) {
     struct bytes compressed = {0};
     size_t most = ZSTD_compressBound(columns->len);
     RETURN_IF(!bytes_reserve(&compressed, most), -ENOMEM);
@@ -108,8 +102,7 @@ int packed_text(const struct bytes *columns, struct bytes *text, const char **ke
     return code;
 }
 
-static int decompress(const struct bytes *compressed, struct bytes *columns)
-{
+static int decompress(const struct bytes *compressed, struct bytes *columns) {
     unsigned long long len = ZSTD_getFrameContentSize(compressed->data, compressed->len);
     RETURN_IF(len == ZSTD_CONTENTSIZE_ERROR || len == ZSTD_CONTENTSIZE_UNKNOWN, ERR_FORMAT);
     RETURN_IF(len > ALWAYS_BYTES && len / MOST_RATIO > compressed->len, ERR_LIMIT);
@@ -120,8 +113,7 @@ static int decompress(const struct bytes *compressed, struct bytes *columns)
     return 0;
 }
 
-int packed_columns(const char *text, size_t len, const char *key, struct bytes *columns)
-{
+int packed_columns(const char *text, size_t len, const char *key, struct bytes *columns) {
     if (!strcmp(key, "base64")) return decode(text, len, columns);
     struct bytes compressed = {0};
     int code = decode(text, len, &compressed);

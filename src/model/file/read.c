@@ -14,8 +14,7 @@
 #include "model/file/packed.h"
 #include "model/file/read_private.h"
 
-int read_charge(struct reading *r, const struct json_value *value, uint64_t numbers)
-{
+int read_charge(struct reading *r, const struct json_value *value, uint64_t numbers) {
     if (numbers > r->numbers_left) {
         json_in_fail(r->error, value, "too many ranks and phases");
         return ERR_LIMIT;
@@ -27,8 +26,7 @@ int read_charge(struct reading *r, const struct json_value *value, uint64_t numb
 // --- members
 
 int read_count(struct reading *r, const struct json_value *object, const char *key, uint64_t least, uint64_t most,
-               uint64_t *out)
-{
+               uint64_t *out) {
     FORWARD(json_in_need_uint64(object, key, out, r->error));
     if (*out >= least && *out <= most) return 0;
     return json_in_fail(r->error, json_in_member(object, key),
@@ -36,35 +34,29 @@ int read_count(struct reading *r, const struct json_value *object, const char *k
 }
 
 // Whether there is anything to read: null is nothing.
-static bool is_there(const struct json_value *object, const char *key)
-{
+static bool is_there(const struct json_value *object, const char *key) {
     return json_in_type(json_in_member(object, key)) != JSON_NULL;
 }
 
 int read_optional_count(struct reading *r, const struct json_value *object, const char *key, uint64_t least,
-                        uint64_t most, uint64_t *out)
-{
+                        uint64_t most, uint64_t *out) {
     return is_there(object, key) ? read_count(r, object, key, least, most, out) : 0;
 }
 
-int read_optional_text(struct reading *r, const struct json_value *object, const char *key, const char **out)
-{
+int read_optional_text(struct reading *r, const struct json_value *object, const char *key, const char **out) {
     return is_there(object, key) ? json_in_need_text(object, key, out, NULL, r->error) : 0;
 }
 
-int read_optional_bool(struct reading *r, const struct json_value *object, const char *key, bool *out)
-{
+int read_optional_bool(struct reading *r, const struct json_value *object, const char *key, bool *out) {
     return is_there(object, key) ? json_in_need_bool(object, key, out, r->error) : 0;
 }
 
 int read_optional_array(struct reading *r, const struct json_value *object, const char *key,
-                        const struct json_value **out)
-{
+                        const struct json_value **out) {
     return is_there(object, key) ? json_in_need_array(object, key, out, r->error) : 0;
 }
 
-int read_ns(struct reading *r, const struct json_value *value, const char *what, int64_t *out)
-{
+int read_ns(struct reading *r, const struct json_value *value, const char *what, int64_t *out) {
     const double most_seconds = 9e9; // fits 64 bits of nanoseconds
     double seconds;
     if (json_in_double(value, &seconds) || fabs(seconds) > most_seconds) {
@@ -74,16 +66,14 @@ int read_ns(struct reading *r, const struct json_value *value, const char *what,
     return 0;
 }
 
-int read_optional_ns(struct reading *r, const struct json_value *object, const char *key, int64_t *out)
-{
+int read_optional_ns(struct reading *r, const struct json_value *object, const char *key, int64_t *out) {
     return is_there(object, key) ? read_ns(r, json_in_member(object, key), key, out) : 0;
 }
 
 // --- rows of numbers
 
 static int unpack_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count,
-                          int64_t *out)
-{
+                          int64_t *out) {
     const char *key = json_in_member(value, "zstd") ? "zstd" : "base64", *text;
     size_t len;
     SCOPED(bytes_free) struct bytes columns = {0};
@@ -97,8 +87,7 @@ static int unpack_numbers(struct reading *r, const struct json_value *value, con
     return code;
 }
 
-int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out)
-{
+int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out) {
     if (json_in_type(value) == JSON_OBJECT) return unpack_numbers(r, value, what, count, out);
     if (json_in_type(value) != JSON_ARRAY || json_in_length(value) != count) {
         return json_in_fail(r->error, value, "\"%s\" is not an array of %" PRIu64 " integers", what, count);
@@ -117,8 +106,7 @@ struct range {
     uint32_t first, last, step;
 };
 
-static bool parse_number(const char **at, uint32_t *number)
-{
+static bool parse_number(const char **at, uint32_t *number) {
     char *end;
     if (**at < '0' || **at > '9') return false;
     errno = 0;
@@ -129,8 +117,7 @@ static bool parse_number(const char **at, uint32_t *number)
 }
 
 // One range, and the comma behind it.
-static bool parse_range(const char **at, struct range *range)
-{
+static bool parse_range(const char **at, struct range *range) {
     range->step = 1;
     if (!parse_number(at, &range->first)) return false;
     range->last = range->first;
@@ -148,8 +135,7 @@ static bool parse_range(const char **at, struct range *range)
 
 // Adds up how many numbers the text stands for.
 static int count_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
-                        size_t *count)
-{
+                        size_t *count) {
     int64_t last = -1;
     const char *text;
     *count = 0;
@@ -171,8 +157,7 @@ static int count_ranges(struct reading *r, const struct json_value *value, const
 }
 
 int read_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
-                uint32_t **numbers, size_t *count)
-{
+                uint32_t **numbers, size_t *count) {
     const char *text;
     FORWARD(count_ranges(r, value, what, limits, count));
     json_in_text(value, &text, NULL);
@@ -189,8 +174,7 @@ int read_ranges(struct reading *r, const struct json_value *value, const char *w
 
 // --- programs
 
-static int read_programs(struct reading *r)
-{
+static int read_programs(struct reading *r) {
     const struct json_value *programs;
     FORWARD(json_in_need_array(r->structure, "programs", &programs, r->error));
     for (size_t i = 0; i < json_in_length(programs); i++) {
@@ -206,8 +190,7 @@ static int read_programs(struct reading *r)
 
 // --- files
 
-static int read_file_number(struct reading *r, const struct json_value *value, struct file_set_number *number)
-{
+static int read_file_number(struct reading *r, const struct json_value *value, struct file_set_number *number) {
     const uint64_t most_value = UINT64_C(999999999999999999); // of FILE_SET_MAX_DIGITS digits
     uint64_t width = 1;
     *number = (struct file_set_number){.every = 1};
@@ -231,8 +214,7 @@ static int read_file_number(struct reading *r, const struct json_value *value, s
     return 0;
 }
 
-static int read_file_numbers(struct reading *r, const struct json_value *value, struct file_set *set)
-{
+static int read_file_numbers(struct reading *r, const struct json_value *value, struct file_set *set) {
     const struct json_value *numbers = NULL;
     uint64_t members = 1;
     FORWARD(read_optional_count(r, value, "members", 1, UINT32_MAX, &members));
@@ -248,8 +230,7 @@ static int read_file_numbers(struct reading *r, const struct json_value *value, 
 }
 
 // The folder in which the run had it; a file that was not observed has none.
-static int read_directories(struct reading *r, const char **directory)
-{
+static int read_directories(struct reading *r, const char **directory) {
     const struct json_value *files = NULL;
     FORWARD(read_optional_array(r, r->observed, "files", &files));
     for (size_t i = 0; i < json_in_length(files); i++) {
@@ -263,8 +244,7 @@ static int read_directories(struct reading *r, const char **directory)
     return 0;
 }
 
-static int name_files(struct reading *r, const struct json_value *files)
-{
+static int name_files(struct reading *r, const struct json_value *files) {
     for (size_t i = 0; i < json_in_length(files); i++) {
         const struct json_value *value = json_in_at(files, i);
         const char *name;
@@ -277,8 +257,7 @@ static int name_files(struct reading *r, const struct json_value *files)
 }
 
 static int read_file(struct reading *r, const struct json_value *value, const char *directory, const char *id,
-                     struct file_set *set)
-{
+                     struct file_set *set) {
     const char *name = id;
     FORWARD(read_optional_text(r, value, "name", &name));
     RETURN_IF(asprintf(&set->pattern, "%s%s", directory ? directory : "", name) < 0, -ENOMEM);
@@ -289,8 +268,7 @@ static int read_file(struct reading *r, const struct json_value *value, const ch
     return 0;
 }
 
-static int read_files(struct reading *r)
-{
+static int read_files(struct reading *r) {
     struct model *model = r->model;
     const struct json_value *files;
     FORWARD(json_in_need_array(r->structure, "files", &files, r->error));
@@ -310,8 +288,7 @@ static int read_files(struct reading *r)
 
 // --- kinds
 
-static int read_file_of_kind(struct reading *r, const struct json_value *value, const char *key, uint32_t *file)
-{
+static int read_file_of_kind(struct reading *r, const struct json_value *value, const char *key, uint32_t *file) {
     const char *name = NULL;
     *file = OP_NO_SET;
     FORWARD(read_optional_text(r, value, key, &name));
@@ -321,8 +298,7 @@ static int read_file_of_kind(struct reading *r, const struct json_value *value, 
     return json_in_fail(r->error, value, "there is no file \"%s\"", name);
 }
 
-static int read_class(struct reading *r, const struct json_value *value, struct op_kind *kind)
-{
+static int read_class(struct reading *r, const struct json_value *value, struct op_kind *kind) {
     const char *layer = NULL, *class = NULL;
     FORWARD(read_optional_text(r, value, "layer", &layer));
     FORWARD(read_optional_text(r, value, "class", &class));
@@ -337,8 +313,7 @@ static int read_class(struct reading *r, const struct json_value *value, struct 
 
 // A word, or a number where there is none for it.
 static int read_word(struct reading *r, const struct json_value *value, const char *key, int find(const char *name),
-                     int64_t most, int64_t *out)
-{
+                     int64_t most, int64_t *out) {
     const struct json_value *member = json_in_member(value, key);
     const char *word;
     *out = 0;
@@ -352,8 +327,7 @@ static int read_word(struct reading *r, const struct json_value *value, const ch
     return json_in_fail(r->error, member, "\"%s\" is nothing that is known", key);
 }
 
-static int read_constants(struct reading *r, const struct json_value *value, struct op_kind *kind)
-{
+static int read_constants(struct reading *r, const struct json_value *value, struct op_kind *kind) {
     const char *flags = NULL;
     int64_t whence, error;
     FORWARD(read_optional_text(r, value, "flags", &flags));
@@ -368,8 +342,7 @@ static int read_constants(struct reading *r, const struct json_value *value, str
 }
 
 // A place in a table of the model that has `count` entries; 0 where there is none, else the place + 1.
-static int read_place(struct reading *r, const struct json_value *value, const char *key, size_t count, uint32_t *out)
-{
+static int read_place(struct reading *r, const struct json_value *value, const char *key, size_t count, uint32_t *out) {
     uint64_t place = UINT64_MAX;
     if (!json_in_member(value, key)) return 0;
     if (!count) return json_in_fail(r->error, value, "\"%s\", and there are none", key);
@@ -378,8 +351,7 @@ static int read_place(struct reading *r, const struct json_value *value, const c
     return 0;
 }
 
-static int read_mpi(struct reading *r, const struct json_value *value, struct op_kind *kind)
-{
+static int read_mpi(struct reading *r, const struct json_value *value, struct op_kind *kind) {
     uint64_t etype_bytes = 0;
     FORWARD(read_optional_count(r, value, "etype_bytes", 1, UINT32_MAX, &etype_bytes));
     kind->etype_bytes = (uint32_t)etype_bytes;
@@ -387,8 +359,7 @@ static int read_mpi(struct reading *r, const struct json_value *value, struct op
     return read_place(r, value, "hints", r->model->hints_count, &kind->hints);
 }
 
-static int read_kind(struct reading *r, const struct json_value *value)
-{
+static int read_kind(struct reading *r, const struct json_value *value) {
     struct op_kind found = {0}, *kind = &found;
     const char *id;
     FORWARD(json_in_need_text(value, "kind", &id, NULL, r->error));
@@ -409,8 +380,7 @@ static int read_kind(struct reading *r, const struct json_value *value)
     return builder_add_kind(&r->b, kind);
 }
 
-static int read_kinds(struct reading *r)
-{
+static int read_kinds(struct reading *r) {
     const struct json_value *kinds;
     FORWARD(json_in_need_array(r->structure, "kinds", &kinds, r->error));
     for (size_t i = 0; i < json_in_length(kinds); i++) FORWARD(read_kind(r, json_in_at(kinds, i)));
@@ -419,8 +389,7 @@ static int read_kinds(struct reading *r)
 
 // --- the whole
 
-static int check_version(struct reading *r, const struct json_value *root)
-{
+static int check_version(struct reading *r, const struct json_value *root) {
     uint64_t version;
     if (json_in_type(root) != JSON_OBJECT || !json_in_member(root, "ioseer_model")) {
         return json_in_fail(r->error, root, "not a model: there is no \"ioseer_model\"");
@@ -431,8 +400,7 @@ static int check_version(struct reading *r, const struct json_value *root)
     return ERR_VERSION;
 }
 
-static int read_root(struct reading *r, const struct json_value *root)
-{
+static int read_root(struct reading *r, const struct json_value *root) {
     FORWARD(check_version(r, root));
     FORWARD(json_in_need_object(root, "structure", &r->structure, r->error));
     if (json_in_type(json_in_member(root, "observed")) != JSON_NULL) {
@@ -448,8 +416,7 @@ static int read_root(struct reading *r, const struct json_value *root)
     return read_observed(r);
 }
 
-static int read_tree(struct model *model, struct json_in *in, struct json_in_error *error)
-{
+static int read_tree(struct model *model, struct json_in *in, struct json_in_error *error) {
     struct reading r = {.model = model, .error = error, .numbers_left = MODEL_READ_NUMBERS};
     *model = (struct model){.gap_ns = MODEL_GAP_NS};
     r.files.arena = r.kinds.arena = &r.scratch;
@@ -466,15 +433,13 @@ static int read_tree(struct model *model, struct json_in *in, struct json_in_err
     return code;
 }
 
-int model_parse(struct model *model, const char *text, size_t len, struct json_in_error *error)
-{
+int model_parse(struct model *model, const char *text, size_t len, struct json_in_error *error) {
     struct json_in in;
     FORWARD(json_in_parse(&in, text, len, error));
     return read_tree(model, &in, error);
 }
 
-int model_read(struct model *model, const char *path, struct json_in_error *error)
-{
+int model_read(struct model *model, const char *path, struct json_in_error *error) {
     struct json_in in;
     FORWARD(json_in_read(&in, path, error));
     return read_tree(model, &in, error);

@@ -17,8 +17,7 @@ enum {
 };
 
 // Hands on the builder's reason for refusing what `value` says.
-static int reason(struct reading *r, const struct json_value *value, int code)
-{
+static int reason(struct reading *r, const struct json_value *value, int code) {
     if (code && r->b.fault[0]) json_in_fail(r->error, value, "%s", r->b.fault);
     return code;
 }
@@ -26,8 +25,7 @@ static int reason(struct reading *r, const struct json_value *value, int code)
 // --- lists: operations one by one
 
 // The number of the kind that an operation names.
-static int read_kind_of(struct reading *r, const struct json_value *value, uint32_t *kind)
-{
+static int read_kind_of(struct reading *r, const struct json_value *value, uint32_t *kind) {
     const char *name;
     FORWARD(json_in_need_text(value, "op", &name, NULL, r->error));
     *kind = string_table_find(&r->kinds, name);
@@ -35,8 +33,7 @@ static int read_kind_of(struct reading *r, const struct json_value *value, uint3
 }
 
 // Those that are there.
-static int read_coordinates(struct reading *r, const struct json_value *value, uint32_t kind, int64_t at[AT_COUNT])
-{
+static int read_coordinates(struct reading *r, const struct json_value *value, uint32_t kind, int64_t at[AT_COUNT]) {
     for (unsigned c = 0; c < AT_COUNT; c++) {
         const char *key = model_coordinate_name(&r->model->kind[kind], c);
         if (json_in_member(value, key)) FORWARD(json_in_need_int64(value, key, &at[c], r->error));
@@ -44,14 +41,12 @@ static int read_coordinates(struct reading *r, const struct json_value *value, u
     return 0;
 }
 
-static int read_list_op(struct reading *r, const struct json_value *value, struct op *op)
-{
+static int read_list_op(struct reading *r, const struct json_value *value, struct op *op) {
     FORWARD(read_kind_of(r, value, &op->kind));
     return read_coordinates(r, value, op->kind, op->at);
 }
 
-static int read_ops(struct reading *r, const struct json_value *value, uint64_t count, struct op **out)
-{
+static int read_ops(struct reading *r, const struct json_value *value, uint64_t count, struct op **out) {
     const struct json_value *ops;
     FORWARD(json_in_need_array(value, "ops", &ops, r->error));
     if (json_in_length(ops) != count) {
@@ -65,8 +60,7 @@ static int read_ops(struct reading *r, const struct json_value *value, uint64_t 
 // --- lists: packed
 
 // Kinds are stored as 64-bit numbers first, in the place of a coordinate.
-static int unpack_columns(const struct bytes *columns, struct op *ops, uint64_t count)
-{
+static int unpack_columns(const struct bytes *columns, struct op *ops, uint64_t count) {
     const uint8_t *at = columns->data, *end = at + columns->len;
     FORWARD(packed_get(&at, end, &ops->at[0], sizeof *ops, count));
     for (uint64_t i = 0; i < count; i++) {
@@ -77,8 +71,7 @@ static int unpack_columns(const struct bytes *columns, struct op *ops, uint64_t 
     return at == end ? 0 : ERR_FORMAT;
 }
 
-static int unpack_ops(struct reading *r, const struct json_value *value, uint64_t count, struct op **out)
-{
+static int unpack_ops(struct reading *r, const struct json_value *value, uint64_t count, struct op **out) {
     const char *key = json_in_member(value, "zstd") ? "zstd" : "base64", *text;
     size_t len;
     SCOPED(bytes_free) struct bytes columns = {0};
@@ -95,8 +88,7 @@ static int unpack_ops(struct reading *r, const struct json_value *value, uint64_
 // --- lists: which rank and phase has which
 
 static int share_lists(struct reading *r, const struct json_value *value, uint64_t lists, struct op *ops,
-                       struct model_item *item)
-{
+                       struct model_item *item) {
     const struct json_value *which = json_in_member(value, "which");
     FORWARD(read_charge(r, value, r->b.tables));
     int64_t *of;
@@ -121,8 +113,7 @@ static int share_lists(struct reading *r, const struct json_value *value, uint64
     return 0;
 }
 
-static int read_list(struct reading *r, const struct json_value *value, struct model_item *item)
-{
+static int read_list(struct reading *r, const struct json_value *value, struct model_item *item) {
     uint64_t count, lists = 1, all;
     struct op *ops = NULL;
     FORWARD(read_count(r, value, "list", 1, INT64_MAX, &count));
@@ -140,8 +131,7 @@ static int read_list(struct reading *r, const struct json_value *value, struct m
 // --- operations
 
 // A number, an expression, or a table of numbers.
-static int read_value(struct reading *r, const struct json_value *value, const char *key, struct model_value *out)
-{
+static int read_value(struct reading *r, const struct json_value *value, const char *key, struct model_value *out) {
     const char *text;
     int64_t number = 0;
     if (json_in_text(value, &text, NULL) == 0) {
@@ -155,8 +145,7 @@ static int read_value(struct reading *r, const struct json_value *value, const c
     return read_numbers(r, value, key, r->b.tables, out->table);
 }
 
-static int read_steps(struct reading *r, const struct json_value *value, struct model_item *item)
-{
+static int read_steps(struct reading *r, const struct json_value *value, struct model_item *item) {
     const struct json_value *steps = NULL;
     FORWARD(read_optional_array(r, value, "steps", &steps));
     if (json_in_length(steps) > r->b.depth) {
@@ -170,8 +159,7 @@ static int read_steps(struct reading *r, const struct json_value *value, struct 
     return 0;
 }
 
-static int read_op(struct reading *r, const struct json_value *value, struct model_item *item)
-{
+static int read_op(struct reading *r, const struct json_value *value, struct model_item *item) {
     uint32_t id;
     FORWARD(read_kind_of(r, value, &id));
     FORWARD(reason(r, value, builder_check_kind(&r->b, id)));
@@ -190,8 +178,7 @@ static int read_op(struct reading *r, const struct json_value *value, struct mod
 
 static int read_items(struct reading *r, const struct json_value *items, struct model_items *out);
 
-static int read_loop(struct reading *r, const struct json_value *value, struct model_item *item)
-{
+static int read_loop(struct reading *r, const struct json_value *value, struct model_item *item) {
     const struct json_value *body;
     FORWARD(read_count(r, value, "loop", 1, INT64_MAX, &item->count));
     FORWARD(json_in_need_array(value, "body", &body, r->error));
@@ -203,16 +190,14 @@ static int read_loop(struct reading *r, const struct json_value *value, struct m
     return reason(r, value, builder_count_ops(&r->b, &item->body, item->count, &item->ops));
 }
 
-static int read_item(struct reading *r, const struct json_value *value, struct model_item *item)
-{
+static int read_item(struct reading *r, const struct json_value *value, struct model_item *item) {
     if (json_in_member(value, "op")) return read_op(r, value, item);
     if (json_in_member(value, "list")) return read_list(r, value, item);
     if (json_in_member(value, "loop")) return read_loop(r, value, item);
     return json_in_fail(r->error, value, "neither \"op\", \"loop\" nor \"list\"");
 }
 
-static int read_items(struct reading *r, const struct json_value *items, struct model_items *out)
-{
+static int read_items(struct reading *r, const struct json_value *items, struct model_items *out) {
     uint64_t ops;
     FORWARD(builder_make_items(&r->b, out, json_in_length(items)));
     for (size_t i = 0; i < out->count; i++) FORWARD(read_item(r, json_in_at(items, i), &out->item[i]));
@@ -221,8 +206,7 @@ static int read_items(struct reading *r, const struct json_value *items, struct 
 
 // --- families and their parts
 
-static int all_phases(struct reading *r, const struct json_value *value, struct model_part *part)
-{
+static int all_phases(struct reading *r, const struct json_value *value, struct model_part *part) {
     part->phs = r->model->family[r->model->families - 1].count;
     FORWARD(read_charge(r, value, part->phs));
     FORWARD(arena_array(&r->model->arena, part->ph, part->phs));
@@ -230,8 +214,7 @@ static int all_phases(struct reading *r, const struct json_value *value, struct 
     return 0;
 }
 
-static int read_part(struct reading *r, const struct json_value *value, struct model_part *part, bool others)
-{
+static int read_part(struct reading *r, const struct json_value *value, struct model_part *part, bool others) {
     const struct json_value *phases = json_in_member(value, "phases"), *items;
     const struct model_family *family = &r->model->family[r->model->families - 1];
     struct read_limits ranks = {0, r->model->program[family->program].np - 1};
@@ -251,8 +234,7 @@ static int read_part(struct reading *r, const struct json_value *value, struct m
 }
 
 static int read_parts(struct reading *r, const struct json_value *family, bool others, struct model_part **parts,
-                      size_t *made)
-{
+                      size_t *made) {
     const struct json_value *values = NULL;
     FORWARD(read_optional_array(r, family, others ? "others" : "parts", &values));
     size_t count = json_in_length(values);
@@ -264,8 +246,7 @@ static int read_parts(struct reading *r, const struct json_value *family, bool o
     return 0;
 }
 
-static int read_family(struct reading *r, const struct json_value *value)
-{
+static int read_family(struct reading *r, const struct json_value *value) {
     uint64_t program, phases, weight;
     const char *separator;
     if (!r->model->programs) return json_in_fail(r->error, value, "a family without a program");
@@ -285,8 +266,7 @@ static int read_family(struct reading *r, const struct json_value *value)
     return reason(r, json_in_member(value, "weight"), builder_end_family(&r->b));
 }
 
-int read_families(struct reading *r)
-{
+int read_families(struct reading *r) {
     const struct json_value *families;
     FORWARD(json_in_need_array(r->structure, "families", &families, r->error));
     for (size_t i = 0; i < json_in_length(families); i++) FORWARD(read_family(r, json_in_at(families, i)));
@@ -300,8 +280,7 @@ struct ordering {
     uint32_t program;
 };
 
-static int family_of(const struct ordering *o, const struct json_value *value, uint32_t *id)
-{
+static int family_of(const struct ordering *o, const struct json_value *value, uint32_t *id) {
     const struct model *model = o->r->model;
     uint64_t number;
     if (json_in_uint64(value, &number) || !number || number > model->families) {
@@ -313,16 +292,14 @@ static int family_of(const struct ordering *o, const struct json_value *value, u
 }
 
 static int loop_of(const struct ordering *o, const struct json_value *value, uint64_t *count,
-                   const struct json_value **body)
-{
+                   const struct json_value **body) {
     FORWARD(read_count(o->r, value, "loop", 1, INT32_MAX, count));
     FORWARD(json_in_need_array(value, "body", body, o->r->error));
     return json_in_length(*body) ? 0 : json_in_fail(o->r->error, value, "a loop over nothing");
 }
 
 // Counts the phases that the items stand for. The JSON reader limits the depth.
-static int count_phases(const struct ordering *o, const struct json_value *items, uint64_t *phases)
-{
+static int count_phases(const struct ordering *o, const struct json_value *items, uint64_t *phases) {
     *phases = 0;
     for (size_t i = 0; i < json_in_length(items); i++) {
         const struct json_value *value = json_in_at(items, i), *body;
@@ -340,8 +317,7 @@ static int count_phases(const struct ordering *o, const struct json_value *items
     return 0;
 }
 
-static int add_phases(const struct ordering *o, const struct json_value *items)
-{
+static int add_phases(const struct ordering *o, const struct json_value *items) {
     for (size_t i = 0; i < json_in_length(items); i++) {
         const struct json_value *value = json_in_at(items, i), *body;
         uint64_t times;
@@ -357,8 +333,7 @@ static int add_phases(const struct ordering *o, const struct json_value *items)
     return 0;
 }
 
-static int order_program(struct ordering *o, const struct json_value *value)
-{
+static int order_program(struct ordering *o, const struct json_value *value) {
     const struct json_value *order;
     uint64_t count, numbers; // that take as much memory
     FORWARD(json_in_need_array(value, "order", &order, o->r->error));
@@ -368,8 +343,7 @@ static int order_program(struct ordering *o, const struct json_value *value)
     return add_phases(o, order);
 }
 
-int read_order(struct reading *r)
-{
+int read_order(struct reading *r) {
     const struct json_value *programs = json_in_member(r->structure, "programs");
     const struct json_value *families = json_in_member(r->structure, "families");
     struct ordering o = {.r = r};

@@ -9,8 +9,7 @@
 
 // --- the job
 
-static int copy_text(struct reading *r, const struct json_value *object, const char *key, const char **out)
-{
+static int copy_text(struct reading *r, const struct json_value *object, const char *key, const char **out) {
     const char *text = NULL;
     FORWARD(read_optional_text(r, object, key, &text));
     if (!text) return 0;
@@ -18,14 +17,12 @@ static int copy_text(struct reading *r, const struct json_value *object, const c
     return *out ? 0 : -ENOMEM;
 }
 
-static int read_double(struct reading *r, const struct json_value *object, const char *key, double *out)
-{
+static int read_double(struct reading *r, const struct json_value *object, const char *key, double *out) {
     if (json_in_type(json_in_member(object, key)) == JSON_NULL) return 0;
     return json_in_need_double(object, key, out, r->error);
 }
 
-static int read_unphased(struct reading *r)
-{
+static int read_unphased(struct reading *r) {
     struct model *model = r->model;
     const struct json_value *value = json_in_member(r->observed, "unphased");
     FORWARD(read_optional_count(r, value, "launchers", 0, INT64_MAX, &model->unphased_launchers));
@@ -34,8 +31,7 @@ static int read_unphased(struct reading *r)
     return read_optional_count(r, r->observed, "unphased_bytes", 0, INT64_MAX, &model->unphased);
 }
 
-static int read_job(struct reading *r)
-{
+static int read_job(struct reading *r) {
     struct model *model = r->model;
     const char *layer = NULL;
     FORWARD(copy_text(r, r->observed, "command", &model->command));
@@ -51,8 +47,7 @@ static int read_job(struct reading *r)
     return read_unphased(r);
 }
 
-static int read_program_names(struct reading *r)
-{
+static int read_program_names(struct reading *r) {
     const struct json_value *programs = NULL;
     FORWARD(read_optional_array(r, r->observed, "programs", &programs));
     for (size_t i = 0; i < json_in_length(programs) && i < r->model->programs; i++) {
@@ -62,8 +57,7 @@ static int read_program_names(struct reading *r)
 }
 
 // Reads which members existed before and how large they were; by default the first ones, all of the same size.
-static int read_before(struct reading *r, const struct json_value *value, struct model_file *file)
-{
+static int read_before(struct reading *r, const struct json_value *value, struct model_file *file) {
     const struct json_value *members = json_in_member(value, "existed_members");
     const struct json_value *sizes = json_in_member(value, "sizes_before");
     size_t count;
@@ -84,8 +78,7 @@ static int read_before(struct reading *r, const struct json_value *value, struct
 }
 
 // Their names and folders were read with the structure.
-static int read_file_sizes(struct reading *r)
-{
+static int read_file_sizes(struct reading *r) {
     const struct json_value *files = json_in_member(r->observed, "files");
     for (size_t i = 0; i < json_in_length(files); i++) {
         const struct json_value *value = json_in_at(files, i);
@@ -104,8 +97,7 @@ static int read_file_sizes(struct reading *r)
 
 // --- phases
 
-static int read_phase(struct reading *r, const struct json_value *value, struct model_phase *phase)
-{
+static int read_phase(struct reading *r, const struct json_value *value, struct model_phase *phase) {
     uint64_t family = phase->family + 1u, ph = phase->ph;
     FORWARD(read_optional_count(r, value, "family", family, family, &family));
     FORWARD(read_optional_count(r, value, "ph", ph, ph, &ph));
@@ -120,8 +112,7 @@ static int read_phase(struct reading *r, const struct json_value *value, struct 
     return read_optional_ns(r, value, "idle", &phase->idle_ns);
 }
 
-static int read_phases(struct reading *r)
-{
+static int read_phases(struct reading *r) {
     const struct json_value *phases = NULL;
     FORWARD(read_optional_array(r, r->observed, "phases", &phases));
     if (!phases) return 0;
@@ -138,16 +129,14 @@ static int read_phases(struct reading *r)
 // --- families
 
 // The operation with this number in a part, from 1, or NULL.
-static struct model_item *leaf_at(const struct model_items *items, uint64_t number)
-{
+static struct model_item *leaf_at(const struct model_items *items, uint64_t number) {
     struct model_leaves leaves = model_leaves(items);
     struct model_item *item = NULL;
     for (uint64_t i = 0; i < number && (item = model_next_leaf(&leaves)); i++) continue;
     return item;
 }
 
-static int read_think(struct reading *r, const struct json_value *value, const struct model_part *parts, size_t count)
-{
+static int read_think(struct reading *r, const struct json_value *value, const struct model_part *parts, size_t count) {
     uint64_t part, op;
     int64_t mean_ns;
     const struct json_value *quartiles;
@@ -174,16 +163,14 @@ static int read_think(struct reading *r, const struct json_value *value, const s
 }
 
 static int read_parts_think(struct reading *r, const struct json_value *value, const char *key,
-                            const struct model_part *parts, size_t count)
-{
+                            const struct model_part *parts, size_t count) {
     const struct json_value *think = NULL;
     FORWARD(read_optional_array(r, value, key, &think));
     for (size_t i = 0; i < json_in_length(think); i++) FORWARD(read_think(r, json_in_at(think, i), parts, count));
     return 0;
 }
 
-static int read_family(struct reading *r, const struct json_value *value)
-{
+static int read_family(struct reading *r, const struct json_value *value) {
     uint64_t id;
     FORWARD(read_count(r, value, "family", 1, r->model->families, &id));
     struct model_family *family = &r->model->family[id - 1];
@@ -199,8 +186,7 @@ static int read_family(struct reading *r, const struct json_value *value)
 
 // Reads numbers from 1 on, each at least `least_step` above the previous one.
 static int read_row(struct reading *r, const struct json_value *object, const char *key, size_t count,
-                    int64_t least_step, int64_t **out)
-{
+                    int64_t least_step, int64_t **out) {
     const struct json_value *value = json_in_member(object, key);
     if (json_in_type(value) == JSON_ARRAY && json_in_length(value) != count) {
         return json_in_fail(r->error, value, "\"%s\" is not an array of %zu integers", key, count);
@@ -216,16 +202,14 @@ static int read_row(struct reading *r, const struct json_value *object, const ch
     return 0;
 }
 
-static bool is_behind(const struct model_wait *wait, const struct model_wait *before)
-{
+static bool is_behind(const struct model_wait *wait, const struct model_wait *before) {
     if (wait->program != before->program) return wait->program > before->program;
     if (wait->rank != before->rank) return wait->rank > before->rank;
     if (wait->thread != before->thread) return wait->thread > before->thread;
     return wait->behind > before->behind;
 }
 
-static int read_wait(struct reading *r, const struct json_value *value, struct model_wait *wait)
-{
+static int read_wait(struct reading *r, const struct json_value *value, struct model_wait *wait) {
     uint64_t program, rank, thread, behind, count;
     FORWARD(read_count(r, value, "program", 0, r->model->programs - 1, &program));
     FORWARD(read_count(r, value, "rank", 0, r->model->program[program].np - 1, &rank));
@@ -242,8 +226,7 @@ static int read_wait(struct reading *r, const struct json_value *value, struct m
     return read_row(r, value, "done", wait->count, 0, &wait->done);
 }
 
-static int read_waits(struct reading *r)
-{
+static int read_waits(struct reading *r) {
     const struct json_value *waits = NULL;
     FORWARD(read_optional_array(r, r->observed, "waits", &waits));
     size_t count = json_in_length(waits);
@@ -262,8 +245,7 @@ static int read_waits(struct reading *r)
     return 0;
 }
 
-int read_observed(struct reading *r)
-{
+int read_observed(struct reading *r) {
     const struct json_value *families = NULL;
     if (!r->observed) return 0;
     FORWARD(read_job(r));

@@ -13,8 +13,7 @@
 
 enum { UNFOLD_ALL = JSON_OUT_MAX_DEPTH };
 
-size_t write_directory_len(const struct file_set *set)
-{
+size_t write_directory_len(const struct file_set *set) {
     size_t len = 0;
     for (size_t i = 0; set->pattern[i]; i++) {
         if (set->pattern[i] == '/' && set->pattern[i + 1]) len = i + 1;
@@ -26,8 +25,7 @@ size_t write_directory_len(const struct file_set *set)
 }
 
 // A kind is named after its call and its file.
-static int name_kind(struct writing *w, const struct op_kind *kind)
-{
+static int name_kind(struct writing *w, const struct op_kind *kind) {
     if (kind->set == OP_NO_SET) return string_table_add_unique(&w->kinds, kind->call);
     char *name;
     RETURN_IF(asprintf(&name, "%s %s", kind->call, w->files.text[kind->set]) < 0, -ENOMEM);
@@ -36,8 +34,7 @@ static int name_kind(struct writing *w, const struct op_kind *kind)
     return code;
 }
 
-static int write_names(struct writing *w)
-{
+static int write_names(struct writing *w) {
     const struct model *model = w->model;
     for (size_t i = 0; i < model->files; i++) {
         const struct file_set *set = model->file[i].set;
@@ -51,8 +48,7 @@ enum { MOST_TO_LOOK_AT = 1 << 28 };
 
 // --- files and kinds
 
-static int write_file_number(struct writing *w, const struct file_set_number *number)
-{
+static int write_file_number(struct writing *w, const struct file_set_number *number) {
     struct json_out *json = w->json;
     json_object(json);
     if (!number->value) json_members(json, m_number("first", number->first), m_signed("step", number->step));
@@ -68,8 +64,7 @@ static int write_file_number(struct writing *w, const struct file_set_number *nu
     return 0;
 }
 
-static int write_files(struct writing *w)
-{
+static int write_files(struct writing *w) {
     struct json_out *json = w->json;
     key_array(json, "files");
     for (size_t i = 0; i < w->model->files; i++) {
@@ -91,8 +86,7 @@ static int write_files(struct writing *w)
     return 0;
 }
 
-static void write_constants(struct writing *w, const struct op_kind *kind)
-{
+static void write_constants(struct writing *w, const struct op_kind *kind) {
     char flags[MODEL_FLAGS_BYTES];
     const char *whence = model_whence_name(kind->whence), *error = kind->error ? strerrorname_np(kind->error) : NULL;
     if (kind->class == CLASS_OPEN) {
@@ -103,8 +97,7 @@ static void write_constants(struct writing *w, const struct op_kind *kind)
     if (kind->error) json_members(w->json, error ? m_text("error", error) : m_signed("error", kind->error));
 }
 
-static void write_kind(struct writing *w, size_t id)
-{
+static void write_kind(struct writing *w, size_t id) {
     const struct op_kind *kind = &w->model->kind[id];
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
     json_fold(w->json);
@@ -130,8 +123,7 @@ static void write_kind(struct writing *w, size_t id)
 
 // --- programs: the order of their phases
 
-static void write_order_items(struct writing *w, const struct loops *items, size_t count)
-{
+static void write_order_items(struct writing *w, const struct loops *items, size_t count) {
     struct json_out *json = w->json;
     for (size_t i = 0; i < count; i++) {
         const struct loops *item = &items[i];
@@ -149,8 +141,7 @@ static void write_order_items(struct writing *w, const struct loops *items, size
     }
 }
 
-static int write_order(struct writing *w, const struct model_program *program)
-{
+static int write_order(struct writing *w, const struct model_program *program) {
     size_t count = program->end - program->first;
     SCOPED(arena_free) struct arena arena = {0};
     struct op *ops;
@@ -164,8 +155,7 @@ static int write_order(struct writing *w, const struct model_program *program)
     return 0;
 }
 
-static int write_programs(struct writing *w)
-{
+static int write_programs(struct writing *w) {
     struct json_out *json = w->json;
     key_array(json, "programs");
     for (size_t i = 0; i < w->model->programs; i++) {
@@ -183,8 +173,7 @@ static int write_programs(struct writing *w)
 // --- families
 
 // Ascending numbers as ranges: 0-15, 0-12:4 (every fourth), 3.
-void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count)
-{
+void write_ranges(struct writing *w, const char *key, const uint32_t *number, size_t count) {
     char *text = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
@@ -206,8 +195,7 @@ void write_ranges(struct writing *w, const char *key, const uint32_t *number, si
 }
 
 static int write_parts(struct writing *w, const char *key, const struct model_family *family,
-                       const struct model_part *part, size_t count)
-{
+                       const struct model_part *part, size_t count) {
     struct json_out *json = w->json;
     if (!count) return 0;
     key_array(json, key);
@@ -226,8 +214,7 @@ static int write_parts(struct writing *w, const char *key, const struct model_fa
 }
 
 // Counts the operations of all processes in one phase; UINT64_MAX if there are more.
-static uint64_t count_ops(const struct model_family *family)
-{
+static uint64_t count_ops(const struct model_family *family) {
     uint64_t sum = 0, all;
     for (size_t i = 0; i < family->parts; i++) {
         const struct model_part *part = &family->part[i];
@@ -242,8 +229,7 @@ static uint64_t count_ops(const struct model_family *family)
 
 // Writes what follows from the operations, for people. It is left out if it would take long: only models made by hand
 // have that many operations.
-static int write_summary(struct writing *w, const struct model_family *family)
-{
+static int write_summary(struct writing *w, const struct model_family *family) {
     struct model_file_use use;
     SCOPED_FREE struct op_summary *row = NULL;
     size_t rows;
@@ -262,8 +248,7 @@ static int write_summary(struct writing *w, const struct model_family *family)
     return 0;
 }
 
-static int write_family(struct writing *w, size_t id)
-{
+static int write_family(struct writing *w, size_t id) {
     const struct model_family *family = &w->model->family[id];
     json_object(w->json);
     json_members(w->json, m_number("family", id + 1), m_number("program", family->program),
@@ -276,8 +261,7 @@ static int write_family(struct writing *w, size_t id)
     return 0;
 }
 
-static int write_structure(struct writing *w)
-{
+static int write_structure(struct writing *w) {
     FORWARD(write_programs(w));
     FORWARD(write_files(w));
     if (w->model->types.count) FORWARD(write_types(w));
@@ -293,8 +277,7 @@ static int write_structure(struct writing *w)
 
 // --- the whole
 
-static int write_all(struct writing *w)
-{
+static int write_all(struct writing *w) {
     struct json_out *json = w->json;
     FORWARD(write_names(w));
     json_object(json);
@@ -309,8 +292,7 @@ static int write_all(struct writing *w)
     return 0;
 }
 
-int model_write(const struct model *model, FILE *out)
-{
+int model_write(const struct model *model, FILE *out) {
     struct arena arena = {0};
     struct writing w = {
         .model = model, .json = json_out_begin(out, UNFOLD_ALL), .files.arena = &arena, .kinds.arena = &arena};

@@ -17,8 +17,7 @@
 
 // --- numbers
 
-static int write_packed_numbers(struct writing *w, const int64_t *numbers, uint64_t count)
-{
+static int write_packed_numbers(struct writing *w, const int64_t *numbers, uint64_t count) {
     SCOPED(bytes_free) struct bytes columns = {0}, text = {0};
     const char *key;
     int64_t smallest = numbers[0], largest = numbers[0];
@@ -33,8 +32,7 @@ static int write_packed_numbers(struct writing *w, const int64_t *numbers, uint6
     return 0;
 }
 
-int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count)
-{
+int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count) {
     if (count > WRITING_INLINE) return write_packed_numbers(w, numbers, count);
     json_array(w->json);
     for (uint64_t i = 0; i < count; i++) json_signed(w->json, numbers[i]);
@@ -43,8 +41,7 @@ int write_numbers(struct writing *w, const int64_t *numbers, uint64_t count)
 }
 
 // True if the text is a plain number as JSON writes it.
-static bool is_integer(const char *text, int64_t *value)
-{
+static bool is_integer(const char *text, int64_t *value) {
     char *end, again[24];
     errno = 0;
     *value = strtoll(text, &end, 10);
@@ -52,8 +49,7 @@ static bool is_integer(const char *text, int64_t *value)
     return !errno && !*end && !strcmp(again, text);
 }
 
-static int write_value(struct writing *w, const char *key, const struct model_value *value, size_t tables)
-{
+static int write_value(struct writing *w, const char *key, const struct model_value *value, size_t tables) {
     int64_t number;
     if (!value->text && !value->table) return 0;
     if (value->text && !strcmp(value->text, "0")) return 0;
@@ -69,15 +65,13 @@ static int write_value(struct writing *w, const char *key, const struct model_va
 // --- operations
 
 // Writes the coordinates that are not 0.
-static void write_coordinates(struct writing *w, const struct op_kind *kind, const int64_t at[AT_COUNT])
-{
+static void write_coordinates(struct writing *w, const struct op_kind *kind, const int64_t at[AT_COUNT]) {
     for (unsigned c = 0; c < AT_COUNT; c++) {
         if (at[c]) key_signed(w->json, model_coordinate_name(kind, c), at[c]);
     }
 }
 
-static void write_steps(struct writing *w, const struct op_kind *kind, const struct model_item *item)
-{
+static void write_steps(struct writing *w, const struct op_kind *kind, const struct model_item *item) {
     static const struct loops_step none;
     unsigned steps = item->steps;
     while (steps && !memcmp(&item->step[steps - 1], &none, sizeof none)) steps--;
@@ -91,8 +85,7 @@ static void write_steps(struct writing *w, const struct op_kind *kind, const str
     json_close(w->json);
 }
 
-static int write_op(struct writing *w, const struct model_item *item, size_t tables)
-{
+static int write_op(struct writing *w, const struct model_item *item, size_t tables) {
     const struct op_kind *kind = &w->model->kind[item->kind];
     json_object(w->json);
     key_text(w->json, "op", w->kinds.text[item->kind]);
@@ -121,16 +114,14 @@ struct lists {
 
 // --- lists: equal ones
 
-static bool same_list(const struct op *a, const struct op *b, uint64_t count)
-{
+static bool same_list(const struct op *a, const struct op *b, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         if (a[i].kind != b[i].kind || memcmp(a[i].at, b[i].at, sizeof a[i].at)) return false;
     }
     return true;
 }
 
-static uint64_t hash_list(const struct op *op, uint64_t count)
-{
+static uint64_t hash_list(const struct op *op, uint64_t count) {
     uint64_t hash = count;
     for (uint64_t i = 0; i < count; i++) {
         hash = hash_add(hash, op[i].kind);
@@ -139,8 +130,7 @@ static uint64_t hash_list(const struct op *op, uint64_t count)
     return hash;
 }
 
-static int share_equal(struct lists *lists)
-{
+static int share_equal(struct lists *lists) {
     SCOPED(lookup_free) struct lookup seen = {0};
     const struct model_item *item = lists->item;
     for (size_t t = 0; t < lists->tables; t++) {
@@ -162,8 +152,7 @@ static int share_equal(struct lists *lists)
 
 // --- lists: one by one
 
-static void write_list_op(struct writing *w, const struct op *op)
-{
+static void write_list_op(struct writing *w, const struct op *op) {
     json_fold(w->json);
     json_object(w->json);
     key_text(w->json, "op", w->kinds.text[op->kind]);
@@ -182,8 +171,7 @@ struct kind_summary {
     bool begun; // in the list that is being looked at
 };
 
-static void summarise(struct kind_summary *of, const struct op *op)
-{
+static void summarise(struct kind_summary *of, const struct op *op) {
     int64_t size = op->at[AT_SIZE], offset = op->at[AT_OFFSET];
     if (!of->count || size < of->smallest) of->smallest = size;
     if (!of->count || size > of->largest) of->largest = size;
@@ -195,8 +183,7 @@ static void summarise(struct kind_summary *of, const struct op *op)
 }
 
 // Uniform: the quartiles are where those of evenly spread offsets would be, within what chance explains.
-static bool is_uniform(const int64_t quartile[5], uint64_t count)
-{
+static bool is_uniform(const int64_t quartile[5], uint64_t count) {
     double range = (double)quartile[4] - (double)quartile[0], most = range * (0.05 + 1 / sqrt((double)count));
     for (unsigned q = 1; q < 4; q++) {
         if (fabs((double)quartile[q] - (double)quartile[0] - range * q / 4) > most) return false;
@@ -204,8 +191,7 @@ static bool is_uniform(const int64_t quartile[5], uint64_t count)
     return true;
 }
 
-static int write_distribution(struct writing *w, const struct lists *lists, size_t kind, uint64_t count)
-{
+static int write_distribution(struct writing *w, const struct lists *lists, size_t kind, uint64_t count) {
     SCOPED_FREE int64_t *offset = malloc(count * sizeof *offset);
     int64_t quartile[5];
     size_t used = 0;
@@ -222,8 +208,7 @@ static int write_distribution(struct writing *w, const struct lists *lists, size
     return write_numbers(w, quartile, 5);
 }
 
-static int write_kind_summary(struct writing *w, const struct lists *lists, size_t id, const struct kind_summary *of)
-{
+static int write_kind_summary(struct writing *w, const struct lists *lists, size_t id, const struct kind_summary *of) {
     const struct op_kind *kind = &w->model->kind[id];
     const char *mode = access_order_mode(&of->order);
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
@@ -244,8 +229,7 @@ static int write_kind_summary(struct writing *w, const struct lists *lists, size
     return 0;
 }
 
-static int write_summary(struct writing *w, const struct lists *lists)
-{
+static int write_summary(struct writing *w, const struct lists *lists) {
     size_t kinds = w->model->kinds;
     SCOPED_FREE struct kind_summary *of = calloc(kinds + 1, sizeof *of);
     RETURN_IF(!of, -ENOMEM);
@@ -263,8 +247,7 @@ static int write_summary(struct writing *w, const struct lists *lists)
 
 // --- lists: packed
 
-static int add_columns(const struct lists *lists, struct bytes *columns)
-{
+static int add_columns(const struct lists *lists, struct bytes *columns) {
     uint64_t each = lists->item->count, count = each * lists->count;
     SCOPED_FREE struct op *all = malloc(count * sizeof *all);
     SCOPED_FREE int64_t *kind = malloc(count * sizeof *kind);
@@ -276,8 +259,7 @@ static int add_columns(const struct lists *lists, struct bytes *columns)
     return 0;
 }
 
-static int write_columns(struct writing *w, const struct lists *lists)
-{
+static int write_columns(struct writing *w, const struct lists *lists) {
     SCOPED(bytes_free) struct bytes columns = {0}, text = {0};
     const char *key;
     FORWARD(add_columns(lists, &columns));
@@ -286,8 +268,7 @@ static int write_columns(struct writing *w, const struct lists *lists)
     return 0;
 }
 
-static int write_ops(struct writing *w, const struct lists *lists)
-{
+static int write_ops(struct writing *w, const struct lists *lists) {
     if (lists->item->count * lists->count > WRITING_INLINE) {
         FORWARD(write_summary(w, lists));
         return write_columns(w, lists);
@@ -300,8 +281,7 @@ static int write_ops(struct writing *w, const struct lists *lists)
     return 0;
 }
 
-static int write_list(struct writing *w, const struct model_item *item, size_t tables)
-{
+static int write_list(struct writing *w, const struct model_item *item, size_t tables) {
     SCOPED_FREE struct op **list = calloc(tables + 1, sizeof *list);
     SCOPED_FREE int64_t *which = calloc(tables + 1, sizeof *which);
     struct lists lists = {.item = item, .tables = tables, .list = list, .which = which};
@@ -323,14 +303,12 @@ static int write_list(struct writing *w, const struct model_item *item, size_t t
 // --- items
 
 // A loop over one operation fits on a line, and so does a loop over that loop.
-static bool fits_line(const struct model_item *item)
-{
+static bool fits_line(const struct model_item *item) {
     while (item->type == LOOPS_LOOP && item->body.count == 1) item = item->body.item;
     return item->type == LOOPS_OP;
 }
 
-static int write_each(struct writing *w, const struct model_items *items, size_t tables)
-{
+static int write_each(struct writing *w, const struct model_items *items, size_t tables) {
     struct json_out *json = w->json;
     for (size_t i = 0; i < items->count; i++) {
         const struct model_item *item = &items->item[i];
@@ -348,7 +326,6 @@ static int write_each(struct writing *w, const struct model_items *items, size_t
     return 0;
 }
 
-int write_items(struct writing *w, const struct model_part *part)
-{
+int write_items(struct writing *w, const struct model_part *part) {
     return write_each(w, &part->items, part->phs * part->ranks);
 }

@@ -6,8 +6,7 @@
 #include "model/file/keywords.h"
 #include "model/file/write_private.h"
 
-static void write_job(struct writing *w)
-{
+static void write_job(struct writing *w) {
     const struct model *model = w->model;
     json_members(w->json, m_text("command", model->command), m_text("host", model->host), m_text("mpi", model->mpi),
                  m_double("start", model->start), m_double("run_time", model->run_seconds),
@@ -19,8 +18,7 @@ static void write_job(struct writing *w)
                    m_number("unnamed", model->unphased_unnamed), m_number("untraced", model->unphased_untraced));
 }
 
-static void write_programs(struct writing *w)
-{
+static void write_programs(struct writing *w) {
     key_array(w->json, "programs");
     for (size_t i = 0; i < w->model->programs; i++) {
         json_fold(w->json);
@@ -30,8 +28,7 @@ static void write_programs(struct writing *w)
 }
 
 // Writes which members of a set existed before and how large each was, unless their number and total size say it.
-static int write_before(struct writing *w, const struct model_file *file)
-{
+static int write_before(struct writing *w, const struct model_file *file) {
     if (!file->existed) return 0;
     if (file->before && file->before[file->existed - 1] != file->existed - 1) {
         write_ranges(w, "existed_members", file->before, file->existed);
@@ -44,8 +41,7 @@ static int write_before(struct writing *w, const struct model_file *file)
     return 0;
 }
 
-static int write_files(struct writing *w)
-{
+static int write_files(struct writing *w) {
     key_array(w->json, "files");
     for (size_t i = 0; i < w->model->files; i++) {
         const struct model_file *file = &w->model->file[i];
@@ -66,8 +62,7 @@ static int write_files(struct writing *w)
     return 0;
 }
 
-static void write_phase(struct writing *w, size_t id)
-{
+static void write_phase(struct writing *w, size_t id) {
     const struct model_phase *phase = &w->model->phase[id];
     const struct model_family *family = &w->model->family[phase->family];
     json_fold(w->json);
@@ -82,14 +77,12 @@ static void write_phase(struct writing *w, size_t id)
 
 // --- families
 
-static bool has_something(const struct model_item *item)
-{
+static bool has_something(const struct model_item *item) {
     return item->think && item->think->count && (item->think->total_ns || item->async);
 }
 
 // Writes the pauses before the operations of a part, in the order in which the part has them.
-static void write_think(struct writing *w, size_t part, const struct model_items *items)
-{
+static void write_think(struct writing *w, size_t part, const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     const struct model_item *item;
     for (size_t op = 1; (item = model_next_leaf(&leaves)); op++) {
@@ -107,8 +100,7 @@ static void write_think(struct writing *w, size_t part, const struct model_items
     }
 }
 
-static bool parts_think(const struct model_part *parts, size_t count)
-{
+static bool parts_think(const struct model_part *parts, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct model_leaves leaves = model_leaves(&parts[i].items);
         for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
@@ -118,16 +110,14 @@ static bool parts_think(const struct model_part *parts, size_t count)
     return false;
 }
 
-static void write_parts_think(struct writing *w, const char *key, const struct model_part *parts, size_t count)
-{
+static void write_parts_think(struct writing *w, const char *key, const struct model_part *parts, size_t count) {
     if (!parts_think(parts, count)) return;
     key_array(w->json, key);
     for (size_t i = 0; i < count; i++) write_think(w, i + 1, &parts[i].items);
     json_close(w->json);
 }
 
-static void write_family(struct writing *w, size_t id)
-{
+static void write_family(struct writing *w, size_t id) {
     const struct model_family *family = &w->model->family[id];
     bool thinks = parts_think(family->part, family->parts) || parts_think(family->other, family->others);
     if (!thinks && !family->has_period) return;
@@ -141,8 +131,7 @@ static void write_family(struct writing *w, size_t id)
     json_close(w->json);
 }
 
-static int write_waits(struct writing *w)
-{
+static int write_waits(struct writing *w) {
     if (!w->model->waits) return 0;
     key_array(w->json, "waits");
     for (size_t i = 0; i < w->model->waits; i++) {
@@ -162,8 +151,7 @@ static int write_waits(struct writing *w)
     return 0;
 }
 
-int write_observed(struct writing *w)
-{
+int write_observed(struct writing *w) {
     write_job(w);
     write_programs(w);
     FORWARD(write_files(w));

@@ -12,8 +12,7 @@ static const char posix_queue[1]; // its address names the one queue of aio_read
 
 // --- POSIX
 
-static bool describe_block(const struct probe *p, uint32_t call, const struct aiocb *block, struct pending *out)
-{
+static bool describe_block(const struct probe *p, uint32_t call, const struct aiocb *block, struct pending *out) {
     bool recorded = pending_describe(p, call, block->aio_fildes, out);
     out->context = posix_queue;
     out->id = (uintptr_t)block;
@@ -27,8 +26,7 @@ static bool describe_block(const struct probe *p, uint32_t call, const struct ai
 }
 
 // Result and error are in the block when it is done. Reading them there leaves aio_return to the program.
-static void observe(struct thread *thread, const struct aiocb *block, uint64_t since)
-{
+static void observe(struct thread *thread, const struct aiocb *block, uint64_t since) {
     struct pending done;
     if (!thread || !block || real.aio_error(block) == EINPROGRESS) return;
     if (!pending_remove(thread, posix_queue, (uintptr_t)block, &done)) return;
@@ -36,8 +34,7 @@ static void observe(struct thread *thread, const struct aiocb *block, uint64_t s
     pending_emit(thread, &done, error ? -error : block->__return_value, event_clock_now() - since);
 }
 
-void leave_aio_observe(struct probe *p, uint32_t call, const void *blocks, int count, int result)
-{
+void leave_aio_observe(struct probe *p, uint32_t call, const void *blocks, int count, int result) {
     int error = errno;
     (void)call, (void)result;
     for (int i = 0; i < count; i++) observe(p->thread, ((const struct aiocb *const *)blocks)[i], p->start);
@@ -45,23 +42,20 @@ void leave_aio_observe(struct probe *p, uint32_t call, const void *blocks, int c
 }
 
 // Before the call: afterwards the program may use the block again.
-bool enter_aio_return(struct probe *p, const struct aiocb *block)
-{
+bool enter_aio_return(struct probe *p, const struct aiocb *block) {
     if (enter(p)) observe(p->thread, block, p->start);
     return false;
 }
 
 // The transfer must be in the table before the real call: another thread may see it done at once.
-bool enter_aio_submit(struct probe *p, const struct aiocb *block, uint32_t submits)
-{
+bool enter_aio_submit(struct probe *p, const struct aiocb *block, uint32_t submits) {
     struct pending what;
     if (!enter(p) || !block || !describe_block(p, submits, block, &what)) return false;
     pending_add(p->thread, &what);
     return true;
 }
 
-void leave_aio_submit(struct probe *p, uint32_t call, const struct aiocb *block, int result)
-{
+void leave_aio_submit(struct probe *p, uint32_t call, const struct aiocb *block, int result) {
     struct pending failed;
     int error = errno;
     (void)call;
@@ -74,23 +68,20 @@ void leave_aio_submit(struct probe *p, uint32_t call, const struct aiocb *block,
 }
 
 static bool describe_listed(const struct probe *p, const void *context, const void *queue, long index,
-                            struct pending *out)
-{
+                            struct pending *out) {
     const struct aiocb *block = ((struct aiocb *const *)queue)[index];
     (void)context;
     if (!block || block->aio_lio_opcode == LIO_NOP) return false;
     return describe_block(p, block->aio_lio_opcode == LIO_READ ? CALL_aio_read : CALL_aio_write, block, out);
 }
 
-bool enter_lio_listio(struct probe *p, struct aiocb *const blocks[], int count)
-{
+bool enter_lio_listio(struct probe *p, struct aiocb *const blocks[], int count) {
     if (!enter(p)) return false;
     pending_begin_batch(p, describe_listed, posix_queue, blocks, count);
     return true;
 }
 
-void leave_lio_listio(struct probe *p, uint32_t call, int mode, struct aiocb *const blocks[], int count, int result)
-{
+void leave_lio_listio(struct probe *p, uint32_t call, int mode, struct aiocb *const blocks[], int count, int result) {
     int error = errno;
     pending_end_batch(p, call, result, result < 0 ? error : 0);
     for (int i = 0; mode == LIO_WAIT && i < count; i++) observe(p->thread, blocks[i], p->start);
@@ -99,8 +90,7 @@ void leave_lio_listio(struct probe *p, uint32_t call, int mode, struct aiocb *co
 
 // --- libaio: the kernel's own structures; the id is the block's address
 
-static uint32_t kernel_call(const struct iocb *block)
-{
+static uint32_t kernel_call(const struct iocb *block) {
     switch (block->aio_lio_opcode) {
     case IOCB_CMD_PREAD:
     case IOCB_CMD_PREADV: return CALL_io_submit_read;
@@ -113,8 +103,7 @@ static uint32_t kernel_call(const struct iocb *block)
 }
 
 static bool describe_kernel_block(const struct probe *p, const void *context, const void *queue, long index,
-                                  struct pending *out)
-{
+                                  struct pending *out) {
     const struct iocb *block = ((struct iocb *const *)queue)[index];
     uint32_t call = kernel_call(block);
     if (call == CALL_none || !pending_describe(p, call, (int)block->aio_fildes, out)) return false;
@@ -133,8 +122,7 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
 }
 
 // Of `count` blocks the kernel has taken `result`; or -errno.
-static void submitted(struct probe *p, const void *context, struct iocb **blocks, long count, long result)
-{
+static void submitted(struct probe *p, const void *context, struct iocb **blocks, long count, long result) {
     struct pending refused;
     pending_end_batch(p, CALL_io_submit, result, result < 0 ? (int)-result : 0);
     for (long i = result < 0 ? 0 : result; i < count; i++) {
@@ -143,8 +131,7 @@ static void submitted(struct probe *p, const void *context, struct iocb **blocks
     }
 }
 
-static void completed(struct probe *p, const void *context, const struct io_event *events, long count)
-{
+static void completed(struct probe *p, const void *context, const struct io_event *events, long count) {
     struct pending done;
     for (long i = 0; i < count; i++) {
         if (!pending_remove(p->thread, context, events[i].obj, &done)) continue;
@@ -153,42 +140,38 @@ static void completed(struct probe *p, const void *context, const struct io_even
 }
 
 // libaio may go through syscall(2), which must then not be recorded a second time.
-bool enter_io_submit(struct probe *p, const void *context, struct iocb **blocks, long count)
-{
+bool enter_io_submit(struct probe *p, const void *context, struct iocb **blocks, long count) {
     if (!enter(p) || count <= 0) return false;
     pending_begin_batch(p, describe_kernel_block, context, blocks, count);
     p->thread->in_library = true;
     return true;
 }
 
-void leave_io_submit(struct probe *p, uint32_t call, const void *context, struct iocb **blocks, long count, int result)
-{
+void leave_io_submit(struct probe *p, uint32_t call, const void *context, struct iocb **blocks, long count,
+                     int result) {
     (void)call;
     p->thread->in_library = false;
     submitted(p, context, blocks, count, result);
 }
 
-bool enter_io_getevents(struct probe *p)
-{
+bool enter_io_getevents(struct probe *p) {
     if (!enter(p)) return false;
     p->thread->in_library = true;
     return true;
 }
 
-void leave_io_getevents(struct probe *p, uint32_t call, const void *context, const struct io_event *events, int result)
-{
+void leave_io_getevents(struct probe *p, uint32_t call, const void *context, const struct io_event *events,
+                        int result) {
     (void)call;
     p->thread->in_library = false;
     completed(p, context, events, result);
 }
 
-bool aio_is_number(long number)
-{
+bool aio_is_number(long number) {
     return number == SYS_io_submit || number == SYS_io_getevents || number == SYS_io_pgetevents;
 }
 
-long aio_system_call(long number, const long argument[6])
-{
+long aio_system_call(long number, const long argument[6]) {
     struct probe p = {.caller = system_call_caller};
     if (!enter(&p) || p.thread->in_library) return system_call_real(number, argument);
     const void *context = (const void *)argument[0];

@@ -12,15 +12,13 @@ static struct pending *bucket[BUCKETS];
 static struct pending *spare;
 static _Atomic uint32_t lock;
 
-static struct pending **head_of(const void *context, uint64_t id)
-{
+static struct pending **head_of(const void *context, uint64_t id) {
     uint64_t mixed = ((uintptr_t)context ^ id) * 0x9e3779b97f4a7c15u;
     return &bucket[mixed >> 56];
 }
 
 // Removes the entry with that id, if there is one.
-static bool remove_entry(const void *context, uint64_t id, struct pending *out)
-{
+static bool remove_entry(const void *context, uint64_t id, struct pending *out) {
     for (struct pending **at = head_of(context, id); *at; at = &(*at)->next) {
         struct pending *entry = *at;
         if (entry->context != context || entry->id != id) continue;
@@ -34,8 +32,7 @@ static bool remove_entry(const void *context, uint64_t id, struct pending *out)
 }
 
 // First in, first out within a bucket: some queues use one id for several transfers.
-void pending_add(struct thread *thread, const struct pending *what)
-{
+void pending_add(struct thread *thread, const struct pending *what) {
     if (!emit_claim(thread)) return;
     spin_lock(&lock);
     struct pending forgotten;
@@ -59,8 +56,7 @@ void pending_add(struct thread *thread, const struct pending *what)
     emit_unclaim(thread);
 }
 
-void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time)
-{
+void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time) {
     if (!emit_claim(thread)) return;
     spin_lock(&lock);
     struct pending *entry = *head_of(context, id);
@@ -70,8 +66,7 @@ void pending_spent(struct thread *thread, const void *context, uint64_t id, uint
     emit_unclaim(thread);
 }
 
-struct pending *pending_find(struct thread *thread, const void *context, uint64_t id)
-{
+struct pending *pending_find(struct thread *thread, const void *context, uint64_t id) {
     if (!emit_claim(thread)) return NULL;
     spin_lock(&lock);
     struct pending *entry = *head_of(context, id);
@@ -81,15 +76,13 @@ struct pending *pending_find(struct thread *thread, const void *context, uint64_
     return entry;
 }
 
-static bool may_touch(const struct pending *what, uint64_t offset, uint64_t size)
-{
+static bool may_touch(const struct pending *what, uint64_t offset, uint64_t size) {
     bool is_known = what->has_offset && !what->has_view && size > 0;
     return !is_known || (offset < what->offset + what->size && what->offset < offset + size);
 }
 
 struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
-                               uint64_t size)
-{
+                               uint64_t size) {
     struct pending *by_file = NULL, *by_bytes = NULL;
     unsigned files = 0, bytes = 0;
     if (count == 1) return choices[0];
@@ -104,8 +97,7 @@ struct pending *pending_choose(struct pending **choices, unsigned count, const s
     return files == 1 ? by_file : bytes == 1 ? by_bytes : NULL;
 }
 
-bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out)
-{
+bool pending_remove(struct thread *thread, const void *context, uint64_t id, struct pending *out) {
     bool found = false;
     if (!emit_claim(thread)) return false;
     spin_lock(&lock);
@@ -115,15 +107,13 @@ bool pending_remove(struct thread *thread, const void *context, uint64_t id, str
     return found;
 }
 
-uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count)
-{
+uint64_t pending_vector_bytes(const struct iovec *iov, uint64_t count) {
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < count; i++) bytes += iov[i].iov_len;
     return bytes;
 }
 
-bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out)
-{
+bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pending *out) {
     struct handle *handle = probe_handle(fd);
     *out = (struct pending){.call = call,
                             .serial = handle->serial,
@@ -139,8 +129,7 @@ bool pending_describe(const struct probe *p, uint32_t call, int fd, struct pendi
     return !(handle->flags & HANDLE_LEFT_OUT);
 }
 
-void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time)
-{
+void pending_emit(struct thread *thread, const struct pending *what, int64_t result, uint64_t call_time) {
     struct emission e;
     struct plain_event event = {what->call,  what->unaligned,   what->offset, what->size,
                                 what->start, event_clock_now(), what->caller};
@@ -166,8 +155,7 @@ void pending_emit(struct thread *thread, const struct pending *what, int64_t res
 }
 
 void pending_begin_batch(struct probe *p, pending_describe_function *describe, const void *context, const void *queue,
-                         long count)
-{
+                         long count) {
     struct pending what;
     p->recorded = 0;
     for (long i = 0; i < count; i++) p->recorded += describe(p, context, queue, i, &what);
@@ -182,8 +170,7 @@ void pending_begin_batch(struct probe *p, pending_describe_function *describe, c
     }
 }
 
-void pending_end_batch(struct probe *p, uint32_t call, int64_t result, int error)
-{
+void pending_end_batch(struct probe *p, uint32_t call, int64_t result, int error) {
     if (p->recorded < 2) return;
     struct emission e;
     emit_start(&e, probe_event(p, call, 0, 0, event_clock_now()), NULL, 0);

@@ -40,8 +40,7 @@ static _Atomic uint32_t lock;
 
 // --- submission
 
-static uint32_t request_call(const struct io_uring_sqe *request)
-{
+static uint32_t request_call(const struct io_uring_sqe *request) {
     switch (request->opcode) {
     case IORING_OP_READV:
     case IORING_OP_READ_FIXED:
@@ -64,8 +63,7 @@ static uint32_t request_call(const struct io_uring_sqe *request)
     }
 }
 
-static bool names_a_path(const struct io_uring_sqe *request)
-{
+static bool names_a_path(const struct io_uring_sqe *request) {
     switch (request->opcode) {
     case IORING_OP_OPENAT:
     case IORING_OP_OPENAT2:
@@ -77,8 +75,7 @@ static bool names_a_path(const struct io_uring_sqe *request)
     }
 }
 
-static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index)
-{
+static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsigned index) {
     unsigned at = index & *ring->sq.kring_mask;
 #ifdef IORING_SETUP_SQE128
     if (ring->flags & IORING_SETUP_SQE128) at <<= 1;
@@ -87,8 +84,7 @@ static const struct io_uring_sqe *request_at(const struct ring_view *ring, unsig
 }
 
 static bool describe_request(const struct probe *p, const void *context, const void *queue, long index,
-                             struct pending *out)
-{
+                             struct pending *out) {
     const struct ring_view *ring = queue;
     const struct io_uring_sqe *request = request_at(ring, ring->sq.sqe_head + (unsigned)index);
     uint32_t call = request_call(request);
@@ -124,16 +120,14 @@ static bool describe_request(const struct probe *p, const void *context, const v
 // --- completion
 
 // The row of a ring, or with NULL a free one; -1 if there is none.
-static int row_of(const struct ring_view *ring)
-{
+static int row_of(const struct ring_view *ring) {
     int row = RINGS - 1;
     while (row >= 0 && known[row].ring != ring) row--;
     return row;
 }
 
 // The range of completions that were not seen yet; false if the table of rings is full.
-static bool unseen_completions(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to)
-{
+static bool unseen_completions(struct thread *thread, const struct ring_view *ring, unsigned *from, unsigned *to) {
     *from = *to = 0;
     if (!emit_claim(thread)) return true;
     spin_lock(&lock);
@@ -155,8 +149,7 @@ static bool unseen_completions(struct thread *thread, const struct ring_view *ri
 }
 
 // Records new completions. Returns false if the ring's completions cannot be seen.
-static bool record_completions(struct thread *thread, const struct ring_view *ring, uint64_t since)
-{
+static bool record_completions(struct thread *thread, const struct ring_view *ring, uint64_t since) {
     unsigned from, to;
     struct pending done;
     if (!ring->cq.ktail) return true;
@@ -177,8 +170,7 @@ static bool record_completions(struct thread *thread, const struct ring_view *ri
 // --- probes
 
 // The requests of a call that submits are read before it, completions before and after it.
-bool enter_uring(struct probe *p, const struct io_uring *given, bool submits)
-{
+bool enter_uring(struct probe *p, const struct io_uring *given, bool submits) {
     const struct ring_view *ring = (const struct ring_view *)given;
     struct pending what;
     p->submits = submits;
@@ -194,8 +186,7 @@ bool enter_uring(struct probe *p, const struct io_uring *given, bool submits)
     return false;
 }
 
-void leave_uring(struct probe *p, uint32_t call, const struct io_uring *given, int result)
-{
+void leave_uring(struct probe *p, uint32_t call, const struct io_uring *given, int result) {
     const struct ring_view *ring = (const struct ring_view *)given;
     (void)call;
     if (p->submits) pending_end_batch(p, CALL_io_uring_submit, result, result < 0 ? -result : 0);
@@ -207,13 +198,11 @@ void leave_uring(struct probe *p, uint32_t call, const struct io_uring *given, i
     }
 }
 
-bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout)
-{
+bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout) {
     return timeout && !(((const struct ring_view *)ring)->features & IORING_FEAT_EXT_ARG);
 }
 
-bool enter_uring_exit(struct probe *p, const struct io_uring *given)
-{
+bool enter_uring_exit(struct probe *p, const struct io_uring *given) {
     const struct ring_view *ring = (const struct ring_view *)given;
     if (!enter(p)) return false;
     record_completions(p->thread, ring, p->start);

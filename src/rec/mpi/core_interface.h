@@ -45,8 +45,7 @@ typedef void *const *mpi_plugin_function(const struct mpi_core *core);
 void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
 
 // Whether an exported name has a slot.
-static inline bool mpi_is_name(const char *name)
-{
+static inline bool mpi_is_name(const char *name) {
     const char *rest = name[0] == 'P' ? name + 1 : name;
     return rest[0] == 'M' && rest[1] == 'P' && rest[2] == 'I' && rest[3] == '_';
 }

@@ -36,8 +36,7 @@ struct making {
     void *memory;
 };
 
-static bool ask_envelope(MPI_Datatype type, struct making *making)
-{
+static bool ask_envelope(MPI_Datatype type, struct making *making) {
 #if MPI_VERSION >= 4
     if (plugin.mpi.Type_get_envelope_c && plugin.mpi.Type_get_contents_c) {
         return plugin.mpi.Type_get_envelope_c(type, &making->integers, &making->addresses, &making->counts,
@@ -53,8 +52,7 @@ static bool ask_envelope(MPI_Datatype type, struct making *making)
     return true;
 }
 
-static bool ask_contents(MPI_Datatype type, struct making *making)
-{
+static bool ask_contents(MPI_Datatype type, struct making *making) {
 #if MPI_VERSION >= 4
     if (plugin.mpi.Type_get_envelope_c && plugin.mpi.Type_get_contents_c) {
         return plugin.mpi.Type_get_contents_c(type, making->integers, making->addresses, making->counts, making->types,
@@ -66,15 +64,13 @@ static bool ask_contents(MPI_Datatype type, struct making *making)
                                         making->integer, making->address, making->type) == MPI_SUCCESS;
 }
 
-static bool is_predefined(int combiner)
-{
+static bool is_predefined(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
 // Gets the arguments that a type was made with. Predefined types have none, and MPI must not be asked for them.
-static struct making making_of(MPI_Datatype type)
-{
+static struct making making_of(MPI_Datatype type) {
     struct making making = {0};
     if (!ask_envelope(type, &making) || is_predefined(making.combiner)) return making;
     MPI_Count numbers = making.integers + making.addresses + making.counts + making.types;
@@ -91,13 +87,11 @@ static struct making making_of(MPI_Datatype type)
 }
 
 // The i-th of the counts, and of the displacements, which follow `before` counts.
-static int64_t number_at(const struct making *making, int64_t i)
-{
+static int64_t number_at(const struct making *making, int64_t i) {
     return making->is_large ? making->count[i] : making->integer[i];
 }
 
-static int64_t address_at(const struct making *making, int64_t before, int64_t i)
-{
+static int64_t address_at(const struct making *making, int64_t before, int64_t i) {
     return making->is_large ? making->count[before + i] : making->address[i];
 }
 
@@ -111,29 +105,25 @@ struct part { // a type that another one is made of
 
 static int flatten(MPI_Datatype type, unsigned level, struct part *part);
 
-static uint64_t size_of(MPI_Datatype type)
-{
+static uint64_t size_of(MPI_Datatype type) {
     MPI_Count bytes = 0;
     return plugin.mpi.Type_size_x(type, &bytes) == MPI_SUCCESS && bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-static int64_t times(struct datatype *flat, int64_t one, int64_t other)
-{
+static int64_t times(struct datatype *flat, int64_t one, int64_t other) {
     int64_t product = 0;
     if (__builtin_mul_overflow(one, other, &product)) flat->cut = true;
     return product;
 }
 
-static bool has_name(MPI_Datatype type, const char *name)
-{
+static bool has_name(MPI_Datatype type, const char *name) {
     char text[MPI_MAX_OBJECT_NAME] = "";
     int len = 0;
     return plugin.mpi.Type_get_name(type, text, &len) == MPI_SUCCESS && strcmp(text, name) == 0;
 }
 
 // A predefined type: one piece, if that is possible.
-static int flatten_leaf(MPI_Datatype type, struct datatype *flat)
-{
+static int flatten_leaf(MPI_Datatype type, struct datatype *flat) {
     MPI_Count low = 0, extent = 0;
     uint64_t bytes = size_of(type);
     plugin.mpi.Type_get_true_extent_x(type, &low, &extent);
@@ -146,14 +136,12 @@ static int flatten_leaf(MPI_Datatype type, struct datatype *flat)
     return 0;
 }
 
-static int add_block(struct datatype *flat, const struct part *part, int64_t count, int64_t offset)
-{
+static int add_block(struct datatype *flat, const struct part *part, int64_t count, int64_t offset) {
     return count > 0 ? datatype_add(flat, &part->flat, (uint64_t)count, part->extent, offset) : 0;
 }
 
 // `count` blocks at a constant stride, in bytes.
-static int add_blocks(struct datatype *flat, const struct part *part, int64_t count, int64_t block, int64_t stride)
-{
+static int add_blocks(struct datatype *flat, const struct part *part, int64_t count, int64_t block, int64_t stride) {
     struct datatype one = {0};
     int code = add_block(&one, part, block, 0);
     datatype_seal(&one);
@@ -164,8 +152,7 @@ static int add_blocks(struct datatype *flat, const struct part *part, int64_t co
 
 // Blocks of one or several lengths at displacements in bytes or in extents.
 static int add_list(struct datatype *flat, const struct making *making, const struct part *part, bool same_length,
-                    bool in_bytes)
-{
+                    bool in_bytes) {
     int64_t count = number_at(making, 0), before = same_length ? 2 : 1 + count;
     int code = 0;
     for (int64_t i = 0; i < count && code == 0; i++) {
@@ -185,8 +172,7 @@ struct dimension {
     int64_t every, rounds, rest; // of a cyclic distribution: the part repeats, then its first `rest` elements follow
 };
 
-static int add_dimension(const struct dimension *dimension, struct datatype *inside, int64_t stride)
-{
+static int add_dimension(const struct dimension *dimension, struct datatype *inside, int64_t stride) {
     struct datatype block = {0}, all = {0};
     int64_t first = times(&all, dimension->first, stride), every = times(&all, dimension->every, stride);
     int64_t rest_at = times(&all, every, dimension->rounds);
@@ -207,8 +193,7 @@ static int add_dimension(const struct dimension *dimension, struct datatype *ins
 
 // Goes from the fastest dimension to the slowest.
 static int add_array(struct datatype *flat, const struct part *part, const struct dimension *dimension, int dimensions,
-                     bool is_fortran)
-{
+                     bool is_fortran) {
     struct datatype inside = {0};
     int64_t stride = part->extent;
     int code = add_block(&inside, part, 1, 0);
@@ -223,8 +208,7 @@ static int add_array(struct datatype *flat, const struct part *part, const struc
     return code;
 }
 
-static int add_subarray(struct datatype *flat, const struct making *making, const struct part *part)
-{
+static int add_subarray(struct datatype *flat, const struct making *making, const struct part *part) {
     struct dimension dimension[MOST_DIMENSIONS];
     int dimensions = making->integer[0];
     int64_t sizes = making->is_large ? 0 : 1; // where they begin
@@ -243,8 +227,7 @@ static int add_subarray(struct datatype *flat, const struct making *making, cons
 }
 
 // The part of a dimension that the process at `place` of `places` has.
-static struct dimension distribute(int64_t all, int kind, int argument, int64_t places, int64_t place)
-{
+static struct dimension distribute(int64_t all, int kind, int argument, int64_t places, int64_t place) {
     struct dimension dimension = {.all = all, .rounds = 1};
     bool is_default = argument == MPI_DISTRIBUTE_DFLT_DARG;
     if (kind == MPI_DISTRIBUTE_CYCLIC) {
@@ -268,8 +251,7 @@ static struct dimension distribute(int64_t all, int kind, int argument, int64_t 
     return dimension;
 }
 
-static int add_darray(struct datatype *flat, const struct making *making, const struct part *part)
-{
+static int add_darray(struct datatype *flat, const struct making *making, const struct part *part) {
     struct dimension dimension[MOST_DIMENSIONS];
     int places = making->integer[0], rank = making->integer[1], dimensions = making->integer[2];
     const int *kind = making->integer + 3 + (making->is_large ? 0 : dimensions);
@@ -289,8 +271,7 @@ static int add_darray(struct datatype *flat, const struct making *making, const 
 
 // --- all of them
 
-static int add_made_of_one(struct datatype *flat, const struct making *making, const struct part *part)
-{
+static int add_made_of_one(struct datatype *flat, const struct making *making, const struct part *part) {
     int64_t extent = part->extent;
     switch (making->combiner) {
     case MPI_COMBINER_DUP:
@@ -312,14 +293,12 @@ static int add_made_of_one(struct datatype *flat, const struct making *making, c
 }
 
 // The caller must free each type that MPI returned, except predefined ones.
-static void free_type(MPI_Datatype type, const struct part *part)
-{
+static void free_type(MPI_Datatype type, const struct part *part) {
     int (*real)(MPI_Datatype *) = plugin.real[SLOT_PMPI_Type_free];
     if (!part->is_predefined) real(&type);
 }
 
-static int add_parts(struct datatype *flat, const struct making *making, unsigned level)
-{
+static int add_parts(struct datatype *flat, const struct making *making, unsigned level) {
     struct part part = {0};
     int code = 0;
     for (MPI_Count i = 0; i < making->types; i++) {
@@ -339,8 +318,7 @@ static int add_parts(struct datatype *flat, const struct making *making, unsigne
     return code;
 }
 
-static int flatten(MPI_Datatype type, unsigned level, struct part *part)
-{
+static int flatten(MPI_Datatype type, unsigned level, struct part *part) {
     MPI_Count low = 0, extent = 0;
     struct making making = making_of(type);
     int code = 0;
@@ -358,12 +336,9 @@ static int flatten(MPI_Datatype type, unsigned level, struct part *part)
     return code;
 }
 
-static enum datatype_combiner combiner_of(MPI_Datatype type)
-{
+static enum datatype_combiner combiner_of(MPI_Datatype type) {
 #define ROW(name)                                                                                                      \
-    {                                                                                                                  \
-        MPI_COMBINER_##name, DATATYPE_##name                                                                           \
-    }
+    { MPI_COMBINER_##name, DATATYPE_##name }
     static const struct {
         int mpi;
         enum datatype_combiner own;
@@ -396,8 +371,7 @@ static enum datatype_combiner combiner_of(MPI_Datatype type)
 
 // --- the table
 
-static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const struct datatype *flat)
-{
+static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const struct datatype *flat) {
     char name[MPI_MAX_OBJECT_NAME] = "";
     int name_len = 0;
     bool whole;
@@ -418,8 +392,7 @@ static uint32_t describe(MPI_Datatype type, const struct mpi_type *facts, const 
     return out.overflow ? 0 : plugin.core->interned_number(RECORD_DATATYPE, fields, (size_t)(out.at - fields));
 }
 
-static struct mpi_type describe_type(MPI_Datatype type)
-{
+static struct mpi_type describe_type(MPI_Datatype type) {
     struct mpi_type facts = {.bytes = size_of(type)};
     MPI_Count low = 0, extent = 0;
     struct part part;
@@ -435,8 +408,7 @@ static struct mpi_type describe_type(MPI_Datatype type)
     return facts;
 }
 
-struct mpi_type mpi_type_of(MPI_Datatype type)
-{
+struct mpi_type mpi_type_of(MPI_Datatype type) {
     uint64_t key = plugin_type_key(type);
     unsigned at = (unsigned)(key * 0x9e3779b97f4a7c15u >> 32) % CACHE;
     struct mpi_type facts;

@@ -8,8 +8,7 @@
 enum { MOST_BYTES = 16 << 10, MOST_HINTS = 256 };
 
 // Writes name, a zero byte, value. Leaves out what does not fit.
-static void put_hint(struct fields_out *out, unsigned key, MPI_Info info, int number)
-{
+static void put_hint(struct fields_out *out, unsigned key, MPI_Info info, int number) {
     char text[MPI_MAX_INFO_KEY + 1 + MPI_MAX_INFO_VAL + 1];
     int found = 0;
     if (plugin.mpi.Info_get_nthkey(info, number, text) != MPI_SUCCESS) return;
@@ -19,15 +18,13 @@ static void put_hint(struct fields_out *out, unsigned key, MPI_Info info, int nu
     if (len + 2 * VARINT_MAX_BYTES <= (size_t)(out->end - out->at)) fields_bytes(out, key, text, len);
 }
 
-static void put_hints(struct fields_out *out, unsigned key, MPI_Info info)
-{
+static void put_hints(struct fields_out *out, unsigned key, MPI_Info info) {
     int count = 0;
     if (plugin.mpi.Info_get_nkeys(info, &count) != MPI_SUCCESS) return;
     for (int i = 0; i < count && i < MOST_HINTS; i++) put_hint(out, key, info, i);
 }
 
-uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh)
-{
+uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh) {
     MPI_Info in_force;
     uint8_t *fields = plugin_scratch();
     if (!fields) return 0;

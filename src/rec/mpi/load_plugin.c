@@ -25,19 +25,14 @@ static void *mpi_library; // dlopen's handle of the object that defines MPI
 
 // Opens the object that defines PMPI_Init once more, so that it stays loaded. It may have been opened with RTLD_LOCAL,
 // so dlsym cannot find it.
-static void *open_library(void)
-{
+static void *open_library(void) {
     const struct link_map *object = NULL;
     return real_next("PMPI_Init", &object) ? dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 }
 
-bool mpi_is_here(void)
-{
-    return real_next("PMPI_Init", NULL) != NULL;
-}
+bool mpi_is_here(void) { return real_next("PMPI_Init", NULL) != NULL; }
 
-static void *symbol(const char *name)
-{
+static void *symbol(const char *name) {
     void *found = real.dlsym(RTLD_DEFAULT, name); // for data the program's copy counts
     if (!found && mpi_library) found = real.dlsym(mpi_library, name);
     return found;
@@ -45,14 +40,12 @@ static void *symbol(const char *name)
 
 // --- services
 
-static struct file *file_of(const char *path)
-{
+static struct file *file_of(const char *path) {
     bool left_out;
     return probe_file(AT_FDCWD, path, &left_out);
 }
 
-static void describe(int rank, int size, int local_rank, const char *library)
-{
+static void describe(int rank, int size, int local_rank, const char *library) {
     uint8_t buffer[512];
     struct fields_out out = {.at = buffer, .end = buffer + sizeof buffer};
     struct thread *thread = recorder_thread();
@@ -67,10 +60,7 @@ static void describe(int rank, int size, int local_rank, const char *library)
     emit_unclaim(thread);
 }
 
-static struct thread *current(void)
-{
-    return recorder_thread();
-}
+static struct thread *current(void) { return recorder_thread(); }
 
 static const struct mpi_core core = {.real = real_functions,
                                      .symbol = symbol,
@@ -86,8 +76,7 @@ static const struct mpi_core core = {.real = real_functions,
 
 // --- filling the slots
 
-static void *const *open_plugin(void)
-{
+static void *const *open_plugin(void) {
     const char *flavour = real.dlsym(mpi_library, "ompi_mpi_comm_world") ? "openmpi" : "mpich";
     char path[PATH_MAX];
     struct fixed_text text = {path, sizeof path, 0};
@@ -101,8 +90,7 @@ static void *const *open_plugin(void)
     return function ? function(&core) : NULL;
 }
 
-static void fill_slots(void)
-{
+static void fill_slots(void) {
     struct thread *thread = recorder_thread(); // sets `real`
     mpi_library = open_library();
     for (unsigned i = 0; i < MPI_SLOTS; i++) real_functions[i] = real_next(slot_names[i], NULL);
@@ -114,27 +102,23 @@ static void fill_slots(void)
     dlerror();
 }
 
-static void fill_slots_once(void)
-{
+static void fill_slots_once(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fill_slots);
 }
 
 // A program with weak references to MPI finds the recorder's functions even if there is no MPI behind them.
-static int missing(void)
-{
+static int missing(void) {
     enum { SOME_ERROR = 16 };
     return SOME_ERROR;
 }
 
-void *mpi_resolve(unsigned slot)
-{
+void *mpi_resolve(unsigned slot) {
     if (mpi_is_here()) fill_slots_once();
     return real_functions[slot] ? mpi_slots[slot] : (void *)missing;
 }
 
-bool mpi_is_real(const char *name, const void *function)
-{
+bool mpi_is_real(const char *name, const void *function) {
     if (!mpi_is_here()) return false;
     fill_slots_once();
     for (unsigned i = 0; i < MPI_SLOTS; i++) {

@@ -24,8 +24,7 @@ static struct known_thread {
     struct known_thread *next;
 } * _Atomic threads;
 
-static void remember_thread(struct thread *thread)
-{
+static void remember_thread(struct thread *thread) {
     struct known_thread *known = threads;
     while (known && known->thread != thread) known = known->next;
     if (known || !(known = plugin.core->memory_alloc(sizeof *known))) return;
@@ -33,8 +32,7 @@ static void remember_thread(struct thread *thread)
     while (!atomic_compare_exchange_weak(&threads, &known->next, known)) continue;
 }
 
-bool plugin_find_thread(void)
-{
+bool plugin_find_thread(void) {
     struct thread *thread = plugin.core->thread();
     if (!thread) return false;
     remember_thread(thread);
@@ -42,13 +40,9 @@ bool plugin_find_thread(void)
     return true;
 }
 
-uint64_t plugin_now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC) >> EVENT_CLOCK_NS_SHIFT;
-}
+uint64_t plugin_now_ns(void) { return clock_ns(CLOCK_MONOTONIC) >> EVENT_CLOCK_NS_SHIFT; }
 
-uint64_t plugin_ask_type_bytes(void)
-{
+uint64_t plugin_ask_type_bytes(void) {
     MPI_Count bytes = 0;
     struct thread *thread = plugin_thread;
     MPI_Datatype type = (MPI_Datatype)thread->type_asked;
@@ -59,8 +53,7 @@ uint64_t plugin_ask_type_bytes(void)
     return (uint64_t)bytes;
 }
 
-static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p)
-{
+static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p) {
     struct thread *thread = p->thread;
     struct mpi_type type = mpi_type_of(p->type);
     uint32_t number = type.is_contiguous ? 0 : type.number;
@@ -70,15 +63,13 @@ static MPI_RARE uint32_t ask_memory_type(struct mpi_probe *p)
 }
 
 // The number of the datatype of a transfer's memory if that is not contiguous. MPI has accepted the type.
-static inline uint32_t memory_type(struct mpi_probe *p)
-{
+static inline uint32_t memory_type(struct mpi_probe *p) {
     return LIKELY(p->type_number) ? p->type_number - 1 : ask_memory_type(p);
 }
 
 // Runs before the call: after it the handle may stand for another type. Types that MPI frees inside its own calls were
 // never visible to the program, or the program has freed them before.
-void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
-{
+void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type) {
     const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
     (void)p;
     atomic_fetch_add(&plugin.type_salt, odd);
@@ -88,18 +79,13 @@ void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type)
 }
 
 // The inline functions of emit.h call these.
-void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known)
-{
+void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known) {
     plugin.core->emit_push(thread, frame, known);
 }
 
-void emit_deferred(struct thread *thread)
-{
-    plugin.core->emit_deferred(thread);
-}
+void emit_deferred(struct thread *thread) { plugin.core->emit_deferred(thread); }
 
-void *plugin_scratch(void)
-{
+void *plugin_scratch(void) {
     static __thread void *scratch __attribute__((tls_model("initial-exec")));
     if (!scratch) scratch = plugin.core->memory_alloc(PLUGIN_SCRATCH_BYTES);
     return scratch;
@@ -107,21 +93,16 @@ void *plugin_scratch(void)
 
 // --- open files
 
-static struct mpi_file *_Atomic *bucket_of(MPI_File fh)
-{
-    return &files[(uintptr_t)fh * 0x9e3779b97f4a7c15u >> 56];
-}
+static struct mpi_file *_Atomic *bucket_of(MPI_File fh) { return &files[(uintptr_t)fh * 0x9e3779b97f4a7c15u >> 56]; }
 
-static struct mpi_file *file_find(MPI_File fh)
-{
+static struct mpi_file *file_find(MPI_File fh) {
     struct mpi_file *file = atomic_load_explicit(bucket_of(fh), memory_order_acquire);
     while (file && !(file->fh == fh && file->open)) file = file->next;
     return file;
 }
 
 // Entries are reused but never freed: another thread may be reading the list.
-static struct mpi_file *file_add(MPI_File fh)
-{
+static struct mpi_file *file_add(MPI_File fh) {
     struct mpi_file *_Atomic *bucket = bucket_of(fh);
     spin_lock_as(&files_lock, 1);
     struct mpi_file *file = *bucket;
@@ -140,15 +121,13 @@ static struct mpi_file *file_add(MPI_File fh)
 
 // --- entering
 
-static inline void enter_call(struct mpi_probe *p)
-{
+static inline void enter_call(struct mpi_probe *p) {
     p->thread = plugin_thread;
     p->thread->outside_mpi = false;
     p->tick = atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed) + 1;
 }
 
-static inline void enter_file(struct mpi_probe *p, MPI_File fh)
-{
+static inline void enter_file(struct mpi_probe *p, MPI_File fh) {
     enter_call(p);
     p->file = file_find(fh);
     p->has_offset = false;
@@ -156,14 +135,12 @@ static inline void enter_file(struct mpi_probe *p, MPI_File fh)
 }
 
 // The last thing before the call.
-static inline void begin(struct mpi_probe *p)
-{
+static inline void begin(struct mpi_probe *p) {
     emit_push_plain(p->thread, &p->frame, p->tick);
     p->start = plugin_now();
 }
 
-void mpi_enter_io(struct mpi_probe *p)
-{
+void mpi_enter_io(struct mpi_probe *p) {
     enter_call(p);
     p->file = NULL;
     p->size = 0;
@@ -171,15 +148,13 @@ void mpi_enter_io(struct mpi_probe *p)
 }
 
 // Any of these may move the individual pointer.
-void mpi_enter_file(struct mpi_probe *p, MPI_File fh)
-{
+void mpi_enter_file(struct mpi_probe *p, MPI_File fh) {
     enter_file(p, fh);
     if (p->file) p->file->position = POSITION_UNKNOWN;
     begin(p);
 }
 
-static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
-{
+static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh) {
     MPI_Offset byte = 0, etypes = p->file->etype_bytes ? (MPI_Offset)(p->view_offset / p->file->etype_bytes) : 0;
     bool is_known = plugin.mpi.File_get_byte_offset(fh, etypes, &byte) == MPI_SUCCESS;
     p->offset = (uint64_t)byte;
@@ -187,15 +162,13 @@ static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh)
 }
 
 // Maps an offset in the view to the file: by arithmetic for plain views; for others MPI is asked.
-static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes)
-{
+static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes) {
     p->view_offset = view_bytes;
     p->offset = p->file->displacement + view_bytes;
     p->has_offset = LIKELY(p->file->plain_view) || ask_offset(p, fh);
 }
 
-static inline void enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
-{
+static inline void enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type) {
     enter_file(p, fh);
     p->type = type;
     p->type_number = 0;
@@ -204,16 +177,14 @@ static inline void enter_data(struct mpi_probe *p, MPI_File fh, MPI_Count count,
     p->type_number = p->thread->type_numbers[plugin_type_place(type)];
 }
 
-void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type)
-{
+void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count count, MPI_Datatype type) {
     enter_data(p, fh, count, type);
     if (p->file && view >= 0) locate(p, fh, (uint64_t)view * p->file->etype_bytes);
     begin(p);
 }
 
 // Only after transfers of all requested bytes is the pointer known. Otherwise MPI is asked.
-static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *position)
-{
+static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *position) {
     uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
     do {
         MPI_Offset etypes = 0;
@@ -225,8 +196,7 @@ static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *positio
     return true;
 }
 
-void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
-{
+void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type) {
     uint64_t position;
     enter_data(p, fh, count, type);
     if (p->file && advance_position(p, fh, &position)) locate(p, fh, position);
@@ -234,15 +204,13 @@ void mpi_enter_individual(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI
 }
 
 // All processes move the shared pointer, so its position is not known.
-void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type)
-{
+void mpi_enter_shared(struct mpi_probe *p, MPI_File fh, MPI_Count count, MPI_Datatype type) {
     enter_data(p, fh, count, type);
     begin(p);
 }
 
 // The second half continues the call that the first half began.
-void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
-{
+void mpi_enter_end(struct mpi_probe *p, MPI_File fh) {
     enter_file(p, fh);
     if (p->file) p->file->position = POSITION_UNKNOWN;
     const struct pending *split = p->file ? &p->file->split : NULL;
@@ -253,39 +221,31 @@ void mpi_enter_end(struct mpi_probe *p, MPI_File fh)
 
 // --- leaving
 
-int plugin_error(int result)
-{
+int plugin_error(int result) {
     int class = 0;
     if (result == MPI_SUCCESS) return 0;
     return plugin.mpi.Error_class(result, &class) == MPI_SUCCESS && class ? class : 1;
 }
 
-static void finish(struct mpi_probe *p, struct emission *e)
-{
+static void finish(struct mpi_probe *p, struct emission *e) {
     plugin.core->emit_finish(p->thread, &p->frame, e);
     p->thread->outside_mpi = true;
 }
 
-static void finish_with(struct mpi_probe *p, struct emission *e, int result)
-{
+static void finish_with(struct mpi_probe *p, struct emission *e, int result) {
     emit_result(e, result == MPI_SUCCESS ? 0 : -1, 0, plugin_error(result));
     finish(p, e);
 }
 
-static MPI_RARE void drop_frame(struct mpi_probe *p)
-{
+static MPI_RARE void drop_frame(struct mpi_probe *p) {
     plugin.core->emit_leave(p->thread, &p->frame);
     p->thread->outside_mpi = true;
 }
 
-static inline struct file *recorded_file(const struct mpi_probe *p)
-{
-    return p->file ? p->file->file : NULL;
-}
+static inline struct file *recorded_file(const struct mpi_probe *p) { return p->file ? p->file->file : NULL; }
 
 // Starts the event of a call on a file. Returns false, and drops the frame, if the file is left out.
-static bool start_event(struct emission *e, struct mpi_probe *p, uint32_t call, struct file *file, uint64_t end)
-{
+static bool start_event(struct emission *e, struct mpi_probe *p, uint32_t call, struct file *file, uint64_t end) {
     struct plain_event event = {.call = call, .start = p->start, .end = end, .caller = p->caller};
     if (!file) {
         drop_frame(p);
@@ -295,8 +255,7 @@ static bool start_event(struct emission *e, struct mpi_probe *p, uint32_t call, 
     return true;
 }
 
-void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result)
-{
+void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int result) {
     struct emission e;
     if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
     e.event.size = (uint64_t)size;
@@ -304,15 +263,13 @@ void mpi_leave_file(struct mpi_probe *p, uint32_t call, MPI_Offset size, int res
 }
 
 // ROMIO accepts a file system before the path: "ufs:/tmp/x".
-static const char *path_of(const char *filename)
-{
+static const char *path_of(const char *filename) {
     const char *colon = strchr(filename, ':');
     return colon && colon - filename > 1 && !memchr(filename, '/', (size_t)(colon - filename)) ? colon + 1 : filename;
 }
 
 // Adds what the call asked for and, for an open file, what is in force.
-static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh)
-{
+static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh) {
     bool has_info = info != plugin.no_info;
     uint32_t number = fh ? mpi_hints_of(info, fh) : 0;
     if (has_info) emit_attribute(e, ATTRIBUTE_HINTS, 1);
@@ -320,8 +277,7 @@ static void add_hints(struct emission *e, MPI_Info info, const MPI_File *fh)
 }
 
 void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const char *filename, int amode, MPI_Info info,
-                    const MPI_File *fh, int result)
-{
+                    const MPI_File *fh, int result) {
     uint64_t end = plugin_now();
     struct file *name = plugin.core->file(path_of(filename));
     int size = 0;
@@ -341,30 +297,26 @@ void mpi_leave_open(struct mpi_probe *p, uint32_t call, MPI_Comm comm, const cha
     finish_with(p, &e, result);
 }
 
-void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result)
-{
+void mpi_leave_close(struct mpi_probe *p, uint32_t call, int result) {
     struct mpi_file *file = p->file;
     mpi_leave_file(p, call, 0, result);
     if (file && result == MPI_SUCCESS) file->open = false;
 }
 
-void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result)
-{
+void mpi_leave_delete(struct mpi_probe *p, uint32_t call, const char *filename, int result) {
     struct emission e;
     if (start_event(&e, p, call, plugin.core->file(path_of(filename)), plugin_now())) finish_with(p, &e, result);
 }
 
 // A view is plain if the filetype has no holes.
 static void set_view(struct mpi_file *file, MPI_Offset disp, const struct mpi_type *etype,
-                     const struct mpi_type *filetype)
-{
+                     const struct mpi_type *filetype) {
     file->etype_bytes = etype->bytes;
     file->displacement = disp > 0 ? (uint64_t)disp : 0;
     file->plain_view = filetype->is_contiguous;
 }
 
-static void add_view(struct emission *e, const struct mpi_type *etype, const struct mpi_type *filetype)
-{
+static void add_view(struct emission *e, const struct mpi_type *etype, const struct mpi_type *filetype) {
     emit_attribute(e, ATTRIBUTE_ETYPE_BYTES, etype->bytes);
     emit_attribute(e, ATTRIBUTE_FILETYPE_BYTES, filetype->bytes);
     emit_attribute(e, ATTRIBUTE_FILETYPE_EXTENT, (uint64_t)filetype->extent);
@@ -373,8 +325,7 @@ static void add_view(struct emission *e, const struct mpi_type *etype, const str
 }
 
 void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset disp, MPI_Datatype etype,
-                    MPI_Datatype filetype, MPI_Info info, int result)
-{
+                    MPI_Datatype filetype, MPI_Info info, int result) {
     bool is_set = result == MPI_SUCCESS;
     struct emission e;
     if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
@@ -388,16 +339,14 @@ void mpi_leave_view(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Offset 
     finish_with(p, &e, result);
 }
 
-void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result)
-{
+void mpi_leave_info(struct mpi_probe *p, uint32_t call, MPI_File fh, MPI_Info info, int result) {
     struct emission e;
     if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
     add_hints(&e, info, result == MPI_SUCCESS ? &fh : NULL);
     finish_with(p, &e, result);
 }
 
-void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result)
-{
+void mpi_leave_seek(struct mpi_probe *p, uint32_t call, MPI_File fh, int result) {
     MPI_Offset position = 0;
     struct emission e;
     if (!start_event(&e, p, call, recorded_file(p), plugin_now())) return;
@@ -415,8 +364,7 @@ static __thread struct {
     int64_t bytes;
 } last_answer __attribute__((tls_model("initial-exec")));
 
-static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked)
-{
+static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked) {
     MPI_Count bytes = 0;
     if (plugin.mpi.Get_elements_x(status, plugin.byte, &bytes) != MPI_SUCCESS || bytes < 0) return (int64_t)asked;
     last_answer.status = *status;
@@ -424,21 +372,18 @@ static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked
 }
 
 // A status with the same bytes as the last one has the same answer. Not 0: there was a last one.
-int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked)
-{
+int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked) {
     if (status == MPI_STATUS_IGNORE) return (int64_t)asked;
     if (LIKELY(!memcmp(status, &last_answer.status, sizeof *status) && last_answer.bytes)) return last_answer.bytes;
     return ask_moved_bytes(status, asked);
 }
 
 // Whether the offset in the view may differ from that in the file.
-static bool has_view(const struct mpi_probe *p)
-{
+static bool has_view(const struct mpi_probe *p) {
     return p->has_offset && !(p->file->plain_view && p->file->displacement == 0);
 }
 
-static MPI_RARE void leave_data_slowly(struct mpi_probe *p, struct plain_event event, int64_t moved, int result)
-{
+static MPI_RARE void leave_data_slowly(struct mpi_probe *p, struct plain_event event, int64_t moved, int result) {
     struct emission e;
     event.caller = p->caller;
     emit_start(&e, event, p->file->file, p->file->serial);
@@ -454,8 +399,7 @@ static MPI_RARE void leave_data_slowly(struct mpi_probe *p, struct plain_event e
     finish(p, &e);
 }
 
-void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
-{
+void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result) {
     uint64_t end = plugin_now();
     if (UNLIKELY(!recorded_file(p))) {
         drop_frame(p);
@@ -475,8 +419,7 @@ void mpi_leave_data(struct mpi_probe *p, uint32_t call, const MPI_Status *status
 // --- nonblocking and split transfers: from submission to observed completion
 
 // The frame was dropped; its number is that of the call if it had children.
-static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result, uint64_t end)
-{
+static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result, uint64_t end) {
     p->file->position = POSITION_UNKNOWN;
     return (struct pending){.context = plugin_request_queue,
                             .call = call,
@@ -497,8 +440,7 @@ static struct pending pending_of(struct mpi_probe *p, uint32_t call, int result,
                             .parent_number = STREAM_NO_PARENT};
 }
 
-void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result)
-{
+void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *request, int result) {
     uint64_t end = plugin_now();
     drop_frame(p);
     if (!recorded_file(p)) return;
@@ -512,8 +454,7 @@ void mpi_leave_request(struct mpi_probe *p, uint32_t call, const MPI_Request *re
     }
 }
 
-void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result)
-{
+void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result) {
     uint64_t end = plugin_now();
     drop_frame(p);
     if (!recorded_file(p)) return;
@@ -524,8 +465,7 @@ void mpi_leave_begin(struct mpi_probe *p, uint32_t call, int result)
     }
 }
 
-void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result)
-{
+void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status, int result) {
     (void)call;
     drop_frame(p);
     if (!recorded_file(p) || p->file->split.call == CALL_none) return;
@@ -540,8 +480,7 @@ void mpi_leave_end(struct mpi_probe *p, uint32_t call, const MPI_Status *status,
 
 // --- the job
 
-static int local_rank(void)
-{
+static int local_rank(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
                                         "SLURM_LOCALID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -552,8 +491,7 @@ static int local_rank(void)
 }
 
 // "MPICH Version:\t4.0.2\nMPICH Release date: …" becomes "MPICH 4.0.2", "Open MPI v4.1.4, package: …" its first part.
-static void tidy_version(char *version)
-{
+static void tidy_version(char *version) {
     version[strcspn(version, "\n,")] = 0;
     char *label = strstr(version, "Version:");
     if (!label) return;
@@ -562,8 +500,7 @@ static void tidy_version(char *version)
     memmove(label, number, strlen(number) + 1);
 }
 
-void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result)
-{
+void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result) {
     int rank = 0, size = 0, len = 0;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     (void)call;
@@ -587,8 +524,7 @@ static void *const shims[MPI_SLOTS] = {
 };
 
 __attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const struct mpi_core *core);
-void *const *ioseer_mpi_plugin(const struct mpi_core *core)
-{
+void *const *ioseer_mpi_plugin(const struct mpi_core *core) {
     plugin.core = core;
     *core->tick = &plugin.tick;
     plugin.event_clock_uses_ns = *core->event_clock_uses_ns;

@@ -80,15 +80,13 @@ extern struct plugin plugin __attribute__((visibility("hidden")));
 
 MPI_RARE uint64_t plugin_now_ns(void);
 
-static inline uint64_t plugin_now(void)
-{
+static inline uint64_t plugin_now(void) {
     if (UNLIKELY(plugin.event_clock_uses_ns)) return plugin_now_ns();
     return cpu_counter() >> EVENT_CLOCK_COUNTER_SHIFT;
 }
 
 // Zeroed, so that bytes that MPI does not set are the same each time.
-MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p)
-{
+MPI_SHIM MPI_Status *mpi_own_status(struct mpi_probe *p) {
     p->own_status = (MPI_Status){0};
     return &p->own_status;
 }
@@ -100,16 +98,15 @@ extern __thread struct thread *plugin_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden"))); // not NULL
 MPI_RARE bool plugin_find_thread(void);
 
-MPI_SHIM void mpi_enter_comm(struct mpi_probe *p)
-{
+MPI_SHIM void mpi_enter_comm(struct mpi_probe *p) {
     p->thread = plugin_thread;
     p->thread->outside_mpi = false;
     atomic_fetch_add_explicit(&plugin.tick, 1, memory_order_relaxed);
     p->thread->comm_start = plugin_now();
 }
 
-MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_comm_kind kind, uint64_t bytes, int result)
-{
+MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_comm_kind kind, uint64_t bytes,
+                             int result) {
     struct thread *thread = p->thread;
     (void)call, (void)result;
     if (UNLIKELY(!thread->saved_limit) && !plugin.core->emit_next_slowly(thread)) return;
@@ -125,8 +122,7 @@ MPI_SHIM void mpi_leave_comm(struct mpi_probe *p, uint32_t call, enum stream_com
 // nor as a pointer (Open MPI).
 MPI_RARE uint64_t plugin_ask_type_bytes(void);
 
-static inline unsigned plugin_type_place(MPI_Datatype type)
-{
+static inline unsigned plugin_type_place(MPI_Datatype type) {
 #ifdef OPEN_MPI
     enum { TYPE_BYTES = 512 }; // predefined types lie side by side
     return (unsigned)((uintptr_t)type / TYPE_BYTES % RECORDER_TYPES);
@@ -135,31 +131,25 @@ static inline unsigned plugin_type_place(MPI_Datatype type)
 #endif
 }
 
-MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type)
-{
+MPI_SHIM uint64_t plugin_type_key(MPI_Datatype type) {
     return (uint64_t)(uintptr_t)type + atomic_load_explicit(&plugin.type_salt, memory_order_relaxed);
 }
 
-MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type)
-{
+MPI_SHIM uint64_t plugin_type_bytes(struct thread *thread, MPI_Datatype type) {
     const struct type_bytes *known = &thread->types[plugin_type_place(type)];
     if (LIKELY((MPI_Datatype)known->type == type)) return known->bytes;
     thread->type_asked = (uintptr_t)type;
     return plugin_ask_type_bytes();
 }
 
-MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type)
-{
+MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype type) {
     mpi_enter_comm(p);
     p->size = (uint64_t)count * plugin_type_bytes(p->thread, type);
 }
 
 // --- completion while nonblocking I/O is under way (wait.c); otherwise these calls are plain communication
 
-MPI_SHIM bool plugin_waits_for_io(void)
-{
-    return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0;
-}
+MPI_SHIM bool plugin_waits_for_io(void) { return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0; }
 
 // Changes `statuses` if the program wants none.
 void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
@@ -171,10 +161,7 @@ void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *in
 
 extern const char plugin_request_queue[1] __attribute__((visibility("hidden"))); // its address identifies the queue
 
-static inline uint64_t plugin_request_id(MPI_Request request)
-{
-    return (uint64_t)(uintptr_t)request;
-}
+static inline uint64_t plugin_request_id(MPI_Request request) { return (uint64_t)(uintptr_t)request; }
 
 // Temporary memory of the thread. The program's heap is not used: a hole in it would make each malloc of MPI slower.
 enum { PLUGIN_SCRATCH_BYTES = 80 << 10 };
@@ -203,26 +190,21 @@ uint32_t mpi_hints_of(MPI_Info info, const MPI_File *fh);
 
 // --- the job and its files (plugin.c)
 
-MPI_SHIM void mpi_enter_setup(struct mpi_probe *p)
-{
+MPI_SHIM void mpi_enter_setup(struct mpi_probe *p) {
     p->thread = plugin_thread;
     p->thread->in_mpi_setup = true;
 }
 
 void mpi_leave_init(struct mpi_probe *p, uint32_t call, int result);
 
-MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result)
-{
+MPI_SHIM void mpi_leave_finalize(struct mpi_probe *p, uint32_t call, int result) {
     (void)call, (void)result;
     p->thread->in_mpi_setup = false;
 }
 
 void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type);
 
-MPI_SHIM void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result)
-{
-    (void)p, (void)call, (void)result;
-}
+MPI_SHIM void mpi_leave_type_free(struct mpi_probe *p, uint32_t call, int result) { (void)p, (void)call, (void)result; }
 
 void mpi_enter_io(struct mpi_probe *p);
 void mpi_enter_file(struct mpi_probe *p, MPI_File fh);

@@ -16,8 +16,7 @@ struct mpi_wait {
 const char plugin_request_queue[1];
 
 // Allocates everything in one piece.
-static struct mpi_wait *wait_new(int count, MPI_Status *statuses)
-{
+static struct mpi_wait *wait_new(int count, MPI_Status *statuses) {
     size_t n = (size_t)count;
     bool ignored = statuses == MPI_STATUS_IGNORE || statuses == MPI_STATUSES_IGNORE;
     struct mpi_wait *wait = NULL;
@@ -33,13 +32,11 @@ static struct mpi_wait *wait_new(int count, MPI_Status *statuses)
     return wait;
 }
 
-static void wait_free(struct mpi_wait *wait)
-{
+static void wait_free(struct mpi_wait *wait) {
     if (wait && wait->is_large) free(wait);
 }
 
-void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses)
-{
+void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses) {
     mpi_enter_comm(p);
     p->wait = NULL;
     struct mpi_wait *wait = count > 0 ? wait_new(count, *statuses) : NULL;
@@ -59,16 +56,14 @@ void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests,
 }
 
 // The bytes of a completed transfer, or the negative error. Returns false if it is not complete after all.
-static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t *moved)
-{
+static bool outcome(const MPI_Status *status, int result, uint64_t size, int64_t *moved) {
     int error = plugin_error(result);
     if (error == MPI_ERR_IN_STATUS) error = plugin_error(status->MPI_ERROR);
     *moved = error ? -error : plugin_moved_bytes(status, size);
     return error != MPI_ERR_PENDING;
 }
 
-void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *indices, int result)
-{
+void mpi_leave_wait(struct mpi_probe *p, uint32_t call, int count, const int *indices, int result) {
     struct mpi_wait *wait = p->wait;
     (void)call;
     uint64_t end = plugin_now(), call_time = end - p->thread->comm_start;

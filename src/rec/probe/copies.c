@@ -3,16 +3,14 @@
 
 #include "rec/probe/probe.h"
 
-bool enter_copy(struct probe *p, int in, int out)
-{
+bool enter_copy(struct probe *p, int in, int out) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     p->out = probe_handle(out);
     return probe_start(p, probe_handle(in));
 }
 
-static uint32_t side(uint32_t call, bool writes)
-{
+static uint32_t side(uint32_t call, bool writes) {
     switch (call) {
     case CALL_sendfile: return writes ? CALL_sendfile_write : CALL_sendfile_read;
     case CALL_splice: return writes ? CALL_splice_write : CALL_splice_read;
@@ -22,16 +20,14 @@ static uint32_t side(uint32_t call, bool writes)
 
 // Where the copy began. The kernel has advanced a given offset by what was copied; after a failure it may be
 // unreadable.
-static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error)
-{
+static off_t copied_from(struct handle *handle, int fd, const off_t *given, bool writes, ssize_t result, int error) {
     if (!given) return probe_advance_position(handle, fd, result, writes, NULL);
     return error ? -1 : *given - (result > 0 ? result : 0);
 }
 
 // `event` has the size and the end time.
 static void emit_side(struct probe *p, struct plain_event event, struct handle *handle, int fd, const off_t *given,
-                      ssize_t result)
-{
+                      ssize_t result) {
     int error = result < 0 ? errno : 0;
     bool writes = call_table[event.call].class == CLASS_WRITE;
     event.offset = (uint64_t)copied_from(handle, fd, given, writes, result, error);
@@ -39,14 +35,12 @@ static void emit_side(struct probe *p, struct plain_event event, struct handle *
 }
 
 // The kernel's count of I/O does not contain splices, so neither do the left-out bytes.
-static void tally(struct probe *p, uint32_t call, struct handle *handle, bool writes, ssize_t result)
-{
+static void tally(struct probe *p, uint32_t call, struct handle *handle, bool writes, ssize_t result) {
     if (call != CALL_splice) emit_left_out(p->thread, writes, handle->left_out, result);
 }
 
 void leave_copy(struct probe *p, uint32_t call, int in, const off_t *in_offset, int out, const off_t *out_offset,
-                size_t len, ssize_t result)
-{
+                size_t len, ssize_t result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool reads = p->handle->file != NULL;

@@ -9,13 +9,11 @@
 #include "rec/real.h"
 #include "rec/spill.h"
 
-void probe_emission(struct emission *e, const struct probe *p, struct plain_event event)
-{
+void probe_emission(struct emission *e, const struct probe *p, struct plain_event event) {
     emit_start(e, event, p->handle->file, p->handle->serial);
 }
 
-void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end)
-{
+void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end) {
     struct emission e;
     probe_emission(&e, p, probe_event(p, call, 0, 0, end));
     emit_result(&e, result, 0, error);
@@ -23,8 +21,7 @@ void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error,
 }
 
 void probe_emit_transfer(const struct probe *p, const struct handle *handle, struct plain_event event, int64_t moved,
-                         int error)
-{
+                         int error) {
     struct emission e;
     emit_start(&e, event, handle->file, handle->serial);
     if ((int64_t)event.offset < 0) e.extra.flags |= EVENT_NO_OFFSET;
@@ -34,8 +31,7 @@ void probe_emit_transfer(const struct probe *p, const struct handle *handle, str
 
 // --- transfers
 
-void begin_shared_transfer(struct probe *p)
-{
+void begin_shared_transfer(struct probe *p) {
     struct handle *handle = p->handle;
     p->asks = true;
     uint32_t before = atomic_fetch_add(&handle->transfers, HANDLE_ARRIVED + 1);
@@ -45,13 +41,11 @@ void begin_shared_transfer(struct probe *p)
 }
 
 // Whether no other transfer on the handle was under way at any time since this one began.
-static bool was_alone(const struct probe *p)
-{
+static bool was_alone(const struct probe *p) {
     return p->alone_at_start && atomic_load(&p->handle->transfers) / HANDLE_ARRIVED == p->arrival;
 }
 
-off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking)
-{
+off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool writes, const struct probe *asking) {
     uint64_t bytes = moved > 0 ? (uint64_t)moved : 0;
     bool ask = handle->flags & HANDLE_SHARED || (writes && handle->flags & HANDLE_APPEND);
     uint64_t position = atomic_load(&handle->position);
@@ -68,14 +62,12 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
 }
 
 // pwrite on a descriptor opened with O_APPEND appends, whatever its offset says.
-static off_t appended_at(int fd, ssize_t moved)
-{
+static off_t appended_at(int fd, ssize_t moved) {
     struct stat data;
     return cpu_syscall(SYS_fstat, fd, &data) == 0 ? data.st_size - moved : -1;
 }
 
-void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result)
-{
+void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result) {
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
     bool writes = call_table[event.call].class == CLASS_WRITE;
@@ -94,16 +86,14 @@ void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssiz
     probe_emit_transfer(p, handle, event, result, error);
 }
 
-bool probe_copy_memory(void *out, const void *from, size_t len)
-{
+bool probe_copy_memory(void *out, const void *from, size_t len) {
     struct iovec here = {out, len}, there = {(void *)from, len};
     long pid = cpu_syscall(SYS_getpid, 0);
     return cpu_syscall6(SYS_process_vm_readv, pid, (long)&here, 1, (long)&there, 1, 0) == (long)len;
 }
 
 // Length and alignment of a vector. After a failure it may be unreadable.
-static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned)
-{
+static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result, bool *unaligned) {
     uint64_t bytes = 0;
     *unaligned = false;
     for (int i = 0; i < count && i < IOV_MAX; i++) {
@@ -120,16 +110,14 @@ static uint64_t vector_bytes(const struct iovec *iov, int count, ssize_t result,
 }
 
 void leave_vector_at(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
-                     ssize_t result)
-{
+                     ssize_t result) {
     struct plain_event event = probe_event(p, call, (uint64_t)off, 0, event_clock_now());
     event.size = vector_bytes(iov, count, result, &event.unaligned);
     leave_rare_transfer(p, fd, event, result);
 }
 
 void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iovec *iov, int count, off_t off,
-                        int flags, ssize_t result)
-{
+                        int flags, ssize_t result) {
 #ifdef RWF_APPEND
     if (flags & RWF_APPEND && result > 0 && !(p->handle->flags & HANDLE_RARE_AT)) {
         bool moves_position = off < 0;
@@ -142,8 +130,7 @@ void leave_vector_flags(struct probe *p, uint32_t call, int fd, const struct iov
     leave_vector_at(p, call, fd, iov, count, off, result);
 }
 
-void leave_seek(struct probe *p, uint32_t call, int whence, off_t result)
-{
+void leave_seek(struct probe *p, uint32_t call, int whence, off_t result) {
     uint64_t end = event_clock_now();
     if (p->handle->flags & HANDLE_LEFT_OUT) return;
     if (result >= 0 && !(p->handle->flags & HANDLE_UNKNOWN)) {
@@ -161,8 +148,7 @@ void leave_seek(struct probe *p, uint32_t call, int whence, off_t result)
 
 // --- calls on a descriptor
 
-void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, int error, ssize_t result)
-{
+void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, int error, ssize_t result) {
     uint64_t end = event_clock_now();
     if (p->handle->flags & HANDLE_LEFT_OUT) {
         emit_left_out(p->thread, false, p->handle->left_out, 0);
@@ -175,14 +161,12 @@ void leave_fd(struct probe *p, uint32_t call, off_t off, off_t len, int flags, i
     emit_slowly(p->thread, &e);
 }
 
-void leave_everything(struct probe *p, uint32_t call, int result)
-{
+void leave_everything(struct probe *p, uint32_t call, int result) {
     p->handle = &handles_all[0];
     probe_emit(p, call, result, result < 0 ? errno : 0, event_clock_now());
 }
 
-void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int result)
-{
+void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int result) {
     if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
         leave_dup(p, call, result);
         return;
@@ -199,24 +183,21 @@ void leave_fcntl(struct probe *p, uint32_t call, int command, long argument, int
 
 // --- new descriptors
 
-void leave_dup(struct probe *p, uint32_t call, int result)
-{
+void leave_dup(struct probe *p, uint32_t call, int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     if (result >= 0) handles_dup(p->handle, result);
     if (!(p->handle->flags & HANDLE_LEFT_OUT)) probe_emit(p, call, result, error, end);
 }
 
-bool enter_dup2(struct probe *p, int fd, int fd2)
-{
+bool enter_dup2(struct probe *p, int fd, int fd2) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     p->target = fd == fd2 ? NULL : handles_begin_close(fd2);
     return probe_start(p, probe_handle(fd));
 }
 
-void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
-{
+void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result) {
     if (p->target) handles_end_close(fd2, result >= 0, p->target);
     if (fd != fd2) {
         leave_dup(p, call, result);
@@ -225,14 +206,12 @@ void leave_dup2(struct probe *p, uint32_t call, int fd, int fd2, int result)
     }
 }
 
-void leave_newfd(struct probe *p, uint32_t call, int result)
-{
+void leave_newfd(struct probe *p, uint32_t call, int result) {
     (void)p, (void)call;
     handles_forget(result);
 }
 
-void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
-{
+void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result) {
     (void)p, (void)call;
     if (result < 0) return;
     handles_forget(fds[0]);
@@ -241,8 +220,7 @@ void leave_newfds(struct probe *p, uint32_t call, const int fds[2], int result)
 
 // --- closing
 
-bool enter_close(struct probe *p, int fd)
-{
+bool enter_close(struct probe *p, int fd) {
     p->thread = recorder_thread();
     p->fd = fd;
     return p->thread && probe_start(p, handles_begin_close(fd));
@@ -250,8 +228,7 @@ bool enter_close(struct probe *p, int fd)
 
 // To close a number that is not open is not recorded: programs that close everything up to the limit would fill the
 // log.
-void leave_close(struct probe *p, uint32_t call, int result)
-{
+void leave_close(struct probe *p, uint32_t call, int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct emission e;
@@ -262,8 +239,7 @@ void leave_close(struct probe *p, uint32_t call, int result)
     if (recorded) emit_slowly(p->thread, &e);
 }
 
-void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result)
-{
+void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned last, int flags, int result) {
     uint64_t end = event_clock_now();
     const int only_close_on_exec = 1 << 2; // CLOSE_RANGE_CLOEXEC
     if (result < 0) {
@@ -282,8 +258,7 @@ void leave_close_range(struct probe *p, uint32_t call, unsigned first, unsigned 
 // --- limits
 
 // Without a new limit prlimit only asks for the old one.
-bool enter_limit(struct probe *p, int resource, const void *limit)
-{
+bool enter_limit(struct probe *p, int resource, const void *limit) {
     p->thread = recorder_thread();
     if (p->thread && limit && resource == RLIMIT_AS) {
         spill_give_back();

@@ -19,8 +19,7 @@ static struct mapping {
 static _Atomic unsigned mapping_count; // length of the used part of the table, free entries included
 static _Atomic uint32_t lock;
 
-static void add(struct mapping fresh)
-{
+static void add(struct mapping fresh) {
     unsigned count = atomic_load(&mapping_count);
     unsigned at = 0;
     while (at < count && mappings[at].start) at++;
@@ -32,8 +31,7 @@ static void add(struct mapping fresh)
     if (at == count) atomic_store(&mapping_count, count + 1);
 }
 
-static struct mapping *mapping_at(uintptr_t address)
-{
+static struct mapping *mapping_at(uintptr_t address) {
     unsigned count = atomic_load(&mapping_count);
     for (unsigned i = 0; i < count; i++) {
         if (mappings[i].start && mappings[i].start <= address && address < mappings[i].end) return &mappings[i];
@@ -42,8 +40,7 @@ static struct mapping *mapping_at(uintptr_t address)
 }
 
 // Removes [start, end) from every mapping; one that is cut in the middle becomes two.
-static void cut(uintptr_t start, uintptr_t end)
-{
+static void cut(uintptr_t start, uintptr_t end) {
     unsigned count = atomic_load(&mapping_count);
     for (unsigned i = 0; i < count; i++) {
         struct mapping *m = &mappings[i];
@@ -62,16 +59,14 @@ static void cut(uintptr_t start, uintptr_t end)
     }
 }
 
-bool enter_mmap(struct probe *p, int fd, int flags)
-{
+bool enter_mmap(struct probe *p, int fd, int flags) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     if (flags & MAP_ANONYMOUS && atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
     return probe_start(p, flags & MAP_ANONYMOUS ? &handles_all[LEFT_OUT_OTHER] : probe_handle(fd));
 }
 
-void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int protection, int flags, void *result)
-{
+void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int protection, int flags, void *result) {
     uint64_t end = event_clock_now();
     int error = result == MAP_FAILED ? errno : 0;
     if (!error && emit_claim(p->thread)) {
@@ -93,8 +88,7 @@ void leave_mmap(struct probe *p, uint32_t call, off_t off, size_t len, int prote
     emit_slowly(p->thread, &e);
 }
 
-bool enter_mapping(struct probe *p, const void *address)
-{
+bool enter_mapping(struct probe *p, const void *address) {
     p->thread = recorder_thread();
     if (!p->thread || atomic_load_explicit(&mapping_count, memory_order_relaxed) == 0) return false;
     if (!emit_claim(p->thread)) return false;
@@ -109,8 +103,7 @@ bool enter_mapping(struct probe *p, const void *address)
     return p->file != NULL;
 }
 
-static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, uint64_t end)
-{
+static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, uint64_t end) {
     struct emission e;
     emit_start(&e, probe_event(p, call, p->offset, len, end), p->file, p->serial);
     emit_result(&e, error ? -1 : 0, 0, error);
@@ -118,8 +111,7 @@ static void emit_mapping(struct probe *p, uint32_t call, size_t len, int error, 
 }
 
 // Removes the entries before the call: after it another thread may map the same addresses.
-bool enter_munmap(struct probe *p, const void *address, size_t len)
-{
+bool enter_munmap(struct probe *p, const void *address, size_t len) {
     if (!enter_mapping(p, address)) return false;
     if (emit_claim(p->thread)) {
         spin_lock(&lock);
@@ -130,13 +122,11 @@ bool enter_munmap(struct probe *p, const void *address, size_t len)
     return true;
 }
 
-void leave_munmap(struct probe *p, uint32_t call, size_t len, int result)
-{
+void leave_munmap(struct probe *p, uint32_t call, size_t len, int result) {
     emit_mapping(p, call, len, result < 0 ? errno : 0, event_clock_now());
 }
 
-void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result)
-{
+void leave_mremap(struct probe *p, uint32_t call, const void *address, size_t len, size_t new_len, void *result) {
     uint64_t end = event_clock_now();
     int error = result == MAP_FAILED ? errno : 0;
     uintptr_t start = (uintptr_t)address;

@@ -7,8 +7,7 @@
 #include "rec/spill.h"
 
 // Whether a string of the program can be read. The kernel tries, in pieces that lie within a page.
-static bool is_readable(const char *text)
-{
+static bool is_readable(const char *text) {
     enum { PIECE = 64 };
     char piece[PIECE];
     for (const char *at = text; at && at - text < PATH_MAX;) {
@@ -21,8 +20,7 @@ static bool is_readable(const char *text)
 }
 
 // Whether the path of a call that failed with this error can be read: some errors come before the kernel reads it.
-static bool can_read_path(const char *path, int error)
-{
+static bool can_read_path(const char *path, int error) {
     switch (error) {
     case EFAULT: return false;
     case EINVAL:
@@ -34,8 +32,7 @@ static bool can_read_path(const char *path, int error)
     }
 }
 
-struct file *probe_file(int dirfd, const char *path, bool *left_out)
-{
+struct file *probe_file(int dirfd, const char *path, bool *left_out) {
     char *name = files_borrow_buffer();
     *left_out = false;
     if (!name) return NULL;
@@ -47,8 +44,7 @@ struct file *probe_file(int dirfd, const char *path, bool *left_out)
 }
 
 // The file that a descriptor was opened on. A path with ".." may go through symbolic links: only the kernel knows it.
-static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_out)
-{
+static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_out) {
     if (path && (dirfd == FILES_SHM_DIRFD || !files_has_dotdot(path))) return probe_file(dirfd, path, left_out);
     handles_forget(fd);
     struct handle *handle = handles_resolve(fd);
@@ -57,8 +53,7 @@ static struct file *opened_file(int fd, int dirfd, const char *path, bool *left_
 }
 
 // Makes the handle of a new descriptor; NULL if it is left out.
-static struct handle *handle_of_new(int fd, int dirfd, const char *path, int flags, struct stat *data)
-{
+static struct handle *handle_of_new(int fd, int dirfd, const char *path, int flags, struct stat *data) {
     bool left_out;
     struct file *file = opened_file(fd, dirfd, path, &left_out);
     if (!file && !left_out) file = files_unnamed();
@@ -76,8 +71,7 @@ static struct handle *handle_of_new(int fd, int dirfd, const char *path, int fla
 }
 
 static void open_failed_or_left_out(struct probe *p, struct plain_event event, int dirfd, const char *path, int flags,
-                                    int error)
-{
+                                    int error) {
     bool left_out = false;
     bool named = error && can_read_path(path, error) && *path;
     struct file *file = named ? probe_file(dirfd, path, &left_out) : NULL;
@@ -92,8 +86,7 @@ static void open_failed_or_left_out(struct probe *p, struct plain_event event, i
     emit_slowly(p->thread, &e);
 }
 
-void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result)
-{
+void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int flags, mode_t mode, int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     struct stat data;
@@ -116,8 +109,7 @@ void leave_open(struct probe *p, uint32_t call, int dirfd, const char *path, int
 
 // --- calls on a path
 
-static void leave_named(struct probe *p, struct plain_event event, struct file *file, bool left_out, ssize_t result)
-{
+static void leave_named(struct probe *p, struct plain_event event, struct file *file, bool left_out, ssize_t result) {
     if (left_out) {
         emit_left_out(p->thread, false, LEFT_OUT_EXCLUDED, 0);
         return;
@@ -128,8 +120,7 @@ static void leave_named(struct probe *p, struct plain_event event, struct file *
     emit_slowly(p->thread, &e);
 }
 
-void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result)
-{
+void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off_t len, ssize_t result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool left_out = false;
@@ -146,8 +137,8 @@ void leave_path(struct probe *p, uint32_t call, int dirfd, const char *path, off
     leave_named(p, probe_event(p, call, 0, (uint64_t)len, end), file, left_out, result);
 }
 
-void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2, int result)
-{
+void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, int dirfd2, const char *path2,
+                 int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool out1 = false, out2 = false;
@@ -166,8 +157,7 @@ void leave_paths(struct probe *p, uint32_t call, int dirfd, const char *path, in
 
 // --- directories
 
-void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
-{
+void leave_chdir(struct probe *p, uint32_t call, const char *path, int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;
     bool left_out = false;
@@ -182,14 +172,12 @@ void leave_chdir(struct probe *p, uint32_t call, const char *path, int result)
     leave_named(p, probe_event(p, call, 0, 0, end), file, left_out, result);
 }
 
-void leave_fchdir(struct probe *p, uint32_t call, int result)
-{
+void leave_fchdir(struct probe *p, uint32_t call, int result) {
     if (result == 0) files_forget_cwd();
     leave_fd(p, call, 0, 0, 0, result < 0 ? errno : 0, result);
 }
 
-bool enter_dir(struct probe *p, DIR *dir)
-{
+bool enter_dir(struct probe *p, DIR *dir) {
     p->thread = recorder_thread();
     return p->thread && dir && probe_start(p, probe_handle(dirfd(dir)));
 }

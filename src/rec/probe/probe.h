@@ -53,37 +53,30 @@ enum {
     HANDLE_RARE = HANDLE_RARE_AT | HANDLE_SHARED,
 };
 
-static inline bool open_has_mode(int flags)
-{
-    return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
-}
+static inline bool open_has_mode(int flags) { return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE; }
 
 // --- what probes share
 
 // The handle of a descriptor that another thread or an unseen library may have made.
-static inline struct handle *probe_handle(int fd)
-{
+static inline struct handle *probe_handle(int fd) {
     struct handle *handle = handles_get(fd);
     return UNLIKELY(handle->flags & HANDLE_UNKNOWN) ? handles_resolve(fd) : handle;
 }
 
 // Sets the handle, and then the start time.
-PROBE_INLINE bool probe_start(struct probe *p, struct handle *handle)
-{
+PROBE_INLINE bool probe_start(struct probe *p, struct handle *handle) {
     p->handle = handle;
     p->start = event_clock_now();
     return true;
 }
 
 PROBE_INLINE struct plain_event probe_transfer(const struct probe *p, uint32_t call, bool unaligned, uint64_t offset,
-                                               uint64_t size, uint64_t end)
-{
+                                               uint64_t size, uint64_t end) {
     return (struct plain_event){call, unaligned, offset, size, p->start, end, p->caller};
 }
 
 PROBE_INLINE struct plain_event probe_event(const struct probe *p, uint32_t call, uint64_t offset, uint64_t size,
-                                            uint64_t end)
-{
+                                            uint64_t end) {
     return probe_transfer(p, call, false, offset, size, end);
 }
 
@@ -106,26 +99,21 @@ struct file *probe_file(int dirfd, const char *path, bool *left_out);
 
 // --- any call
 
-PROBE_INLINE bool enter(struct probe *p)
-{
+PROBE_INLINE bool enter(struct probe *p) {
     p->thread = recorder_thread();
     if (UNLIKELY(!p->thread)) return false;
     p->start = event_clock_now();
     return true;
 }
 
-PROBE_INLINE bool enter_fd(struct probe *p, int fd)
-{
+PROBE_INLINE bool enter_fd(struct probe *p, int fd) {
     p->thread = recorder_thread();
     return LIKELY(p->thread) && probe_start(p, probe_handle(fd));
 }
 
 // Before a limit on address space is set the recorder releases its reserves. Nothing is recorded.
 bool enter_limit(struct probe *p, int resource, const void *limit);
-static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result)
-{
-    (void)p, (void)call, (void)result;
-}
+static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result) { (void)p, (void)call, (void)result; }
 
 // Ends of children (exec_exit_wait.c).
 bool enter_wait(struct probe *p, int **status);
@@ -138,8 +126,7 @@ void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int opt
 // run.
 void begin_shared_transfer(struct probe *p);
 
-PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
-{
+PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags) {
     p->thread = recorder_thread();
     if (UNLIKELY(!p->thread)) return false;
     p->handle = handles_get(fd);
@@ -152,22 +139,15 @@ PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags)
     return true;
 }
 
-PROBE_INLINE bool enter_transfer(struct probe *p, int fd)
-{
-    return enter_asking(p, fd, HANDLE_APPEND | HANDLE_SHARED);
-}
+PROBE_INLINE bool enter_transfer(struct probe *p, int fd) { return enter_asking(p, fd, HANDLE_APPEND | HANDLE_SHARED); }
 
-PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd)
-{
-    return enter_asking(p, fd, HANDLE_APPEND);
-}
+PROBE_INLINE bool enter_transfer_at(struct probe *p, int fd) { return enter_asking(p, fd, HANDLE_APPEND); }
 
 // A transfer that is short, has failed, or is on a special descriptor. event.offset -1: at the file position.
 void leave_rare_transfer(struct probe *p, int fd, struct plain_event event, ssize_t result);
 
 PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, off_t off,
-                                    ssize_t result)
-{
+                                    ssize_t result) {
     uint64_t end = event_clock_now();
     bool unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE_AT))) {
@@ -177,8 +157,7 @@ PROBE_INLINE void leave_transfer_at(struct probe *p, uint32_t call, int fd, cons
     }
 }
 
-PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result)
-{
+PROBE_INLINE void leave_transfer(struct probe *p, uint32_t call, int fd, const void *buf, size_t len, ssize_t result) {
     uint64_t end = event_clock_now();
     bool unaligned = ((uintptr_t)buf & 7) != 0;
     if (LIKELY(result == (ssize_t)len && !(p->handle->flags & HANDLE_RARE))) {

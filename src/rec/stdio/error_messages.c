@@ -13,8 +13,7 @@
 
 #include "rec/shims.h"
 
-static void *choose(void *const *next, const void *shim)
-{
+static void *choose(void *const *next, const void *shim) {
     Dl_info found, libc;
     int error = errno;
     recorder_thread(); // `real` is there afterwards
@@ -26,10 +25,7 @@ static void *choose(void *const *next, const void *shim)
 
 #define CHOICE(name)                                                                                                   \
     void *choose_##name(void) __attribute__((used, visibility("hidden")));                                             \
-    void *choose_##name(void)                                                                                          \
-    {                                                                                                                  \
-        return choose((void *const *)&real.name, (const void *)shim_##name);                                           \
-    }                                                                                                                  \
+    void *choose_##name(void) { return choose((void *const *)&real.name, (const void *)shim_##name); }                 \
     CPU_SWITCH(name, choose_##name)
 
 struct message {
@@ -40,8 +36,7 @@ struct message {
 
 // The stream is not kept locked: error() also locks standard output, and another thread may lock both in the other
 // order.
-PROBE_INLINE void message_begin(struct message *m)
-{
+PROBE_INLINE void message_begin(struct message *m) {
     m->p.locked = NULL;
     m->bytes = 0;
     m->p.caller = (uintptr_t)__builtin_return_address(0);
@@ -49,8 +44,7 @@ PROBE_INLINE void message_begin(struct message *m)
     if (m->watched) stdio_unlock(&m->p);
 }
 
-static void message_end(struct message *m, uint32_t call)
-{
+static void message_end(struct message *m, uint32_t call) {
     int error = errno;
     if (m->watched) {
         flockfile(stderr);
@@ -60,19 +54,14 @@ static void message_end(struct message *m, uint32_t call)
     errno = error;
 }
 
-static void add_text(struct message *m, const char *text)
-{
-    m->bytes += strlen(text);
-}
+static void add_text(struct message *m, const char *text) { m->bytes += strlen(text); }
 
-static void add_error(struct message *m, int error)
-{
+static void add_error(struct message *m, int error) {
     char room[1024];
     add_text(m, strerror_r(error, room, sizeof room));
 }
 
-static void add_formatted(struct message *m, const char *format, va_list list, int error)
-{
+static void add_formatted(struct message *m, const char *format, va_list list, int error) {
     va_list copy;
     va_copy(copy, list);
     errno = error; // for %m
@@ -84,8 +73,7 @@ static void add_formatted(struct message *m, const char *format, va_list list, i
 // --- "text: No such file or directory"
 
 void shim_perror(const char *text) __asm__("perror");
-EXPORT void shim_perror(const char *text)
-{
+EXPORT void shim_perror(const char *text) {
     struct message m;
     int error = errno;
     message_begin(&m);
@@ -101,8 +89,7 @@ EXPORT void shim_perror(const char *text)
 
 enum ending { TEXT_ONLY, WITH_ERROR };
 
-PROBE_INLINE void warn_as(uint32_t call, enum ending ending, const char *format, va_list list)
-{
+PROBE_INLINE void warn_as(uint32_t call, enum ending ending, const char *format, va_list list) {
     struct message m;
     int error = errno;
     message_begin(&m);
@@ -120,26 +107,18 @@ PROBE_INLINE void warn_as(uint32_t call, enum ending ending, const char *format,
     message_end(&m, call);
 }
 
-static void shim_vwarn(const char *format, va_list list)
-{
-    warn_as(CALL_vwarn, WITH_ERROR, format, list);
-}
+static void shim_vwarn(const char *format, va_list list) { warn_as(CALL_vwarn, WITH_ERROR, format, list); }
 
-static void shim_vwarnx(const char *format, va_list list)
-{
-    warn_as(CALL_vwarnx, TEXT_ONLY, format, list);
-}
+static void shim_vwarnx(const char *format, va_list list) { warn_as(CALL_vwarnx, TEXT_ONLY, format, list); }
 
-static void shim_warn(const char *format, ...)
-{
+static void shim_warn(const char *format, ...) {
     va_list list;
     va_start(list, format);
     warn_as(CALL_warn, WITH_ERROR, format, list);
     va_end(list);
 }
 
-static void shim_warnx(const char *format, ...)
-{
+static void shim_warnx(const char *format, ...) {
     va_list list;
     va_start(list, format);
     warn_as(CALL_warnx, TEXT_ONLY, format, list);
@@ -147,28 +126,24 @@ static void shim_warnx(const char *format, ...)
 }
 
 // err() is warn() and exit(): the event is written in between.
-static void shim_verr(int status, const char *format, va_list list)
-{
+static void shim_verr(int status, const char *format, va_list list) {
     warn_as(CALL_verr, WITH_ERROR, format, list);
     exit(status);
 }
 
-static void shim_verrx(int status, const char *format, va_list list)
-{
+static void shim_verrx(int status, const char *format, va_list list) {
     warn_as(CALL_verrx, TEXT_ONLY, format, list);
     exit(status);
 }
 
-static void shim_err(int status, const char *format, ...)
-{
+static void shim_err(int status, const char *format, ...) {
     va_list list;
     va_start(list, format);
     warn_as(CALL_err, WITH_ERROR, format, list);
     exit(status);
 }
 
-static void shim_errx(int status, const char *format, ...)
-{
+static void shim_errx(int status, const char *format, ...) {
     va_list list;
     va_start(list, format);
     warn_as(CALL_errx, TEXT_ONLY, format, list);
@@ -180,8 +155,7 @@ static void shim_errx(int status, const char *format, ...)
 enum { TEXT_ROOM = 4096 };
 
 // Formats the text into `room`, or into allocated memory if it is longer; cuts it without memory.
-static char *format_text(char room[TEXT_ROOM], const char *format, va_list list)
-{
+static char *format_text(char room[TEXT_ROOM], const char *format, va_list list) {
     va_list copy;
     va_copy(copy, list);
     int len = vsnprintf(room, TEXT_ROOM, format, copy);
@@ -195,8 +169,7 @@ static char *format_text(char room[TEXT_ROOM], const char *format, va_list list)
 
 // Adds everything of "program:file:7: text: No such file or directory" but the text. If the program has set
 // error_print_progname, that prints its name.
-static void add_surroundings(struct message *m, const char *file, unsigned line, int error)
-{
+static void add_surroundings(struct message *m, const char *file, unsigned line, int error) {
     if (!error_print_progname) add_text(m, program_invocation_name);
     if (!error_print_progname) m->bytes += strlen(":");
     m->bytes += file ? (size_t)snprintf(NULL, 0, "%s:%u: ", file, line) : strlen(" ");
@@ -207,8 +180,8 @@ static void add_surroundings(struct message *m, const char *file, unsigned line,
     m->bytes += strlen("\n");
 }
 
-PROBE_INLINE void error_as(uint32_t call, int error, const char *file, unsigned line, const char *format, va_list list)
-{
+PROBE_INLINE void error_as(uint32_t call, int error, const char *file, unsigned line, const char *format,
+                           va_list list) {
     struct message m;
     char room[TEXT_ROOM];
     char *text = format_text(room, format, list);
@@ -227,8 +200,7 @@ PROBE_INLINE void error_as(uint32_t call, int error, const char *file, unsigned 
     if (text != room) free(text);
 }
 
-static void shim_error(int status, int error, const char *format, ...)
-{
+static void shim_error(int status, int error, const char *format, ...) {
     va_list list;
     va_start(list, format);
     error_as(CALL_error, error, NULL, 0, format, list);
@@ -236,8 +208,7 @@ static void shim_error(int status, int error, const char *format, ...)
     if (status) exit(status);
 }
 
-static void shim_error_at_line(int status, int error, const char *file, unsigned line, const char *format, ...)
-{
+static void shim_error_at_line(int status, int error, const char *file, unsigned line, const char *format, ...) {
     va_list list;
     va_start(list, format);
     error_as(CALL_error_at_line, error, file, line, format, list);

@@ -12,65 +12,53 @@ enum { FLAG_NO_READS = 0x4, FLAG_EOF = 0x10, FLAG_ERROR = 0x20, FLAG_IN_BACKUP =
 // --- the buffer
 
 // After ungetc the main buffer may be in the save area.
-static uint64_t bytes_left(const FILE *stream)
-{
+static uint64_t bytes_left(const FILE *stream) {
     int64_t left = stream->_IO_read_end - stream->_IO_read_ptr;
     if (stream->_flags & FLAG_IN_BACKUP) left += stream->_IO_save_end - stream->_IO_save_base;
     return left > 0 ? (uint64_t)left : 0;
 }
 
-static uint64_t bytes_pending(const FILE *stream)
-{
+static uint64_t bytes_pending(const FILE *stream) {
     int64_t pending = stream->_IO_write_ptr - stream->_IO_write_base;
     return pending > 0 ? (uint64_t)pending : 0;
 }
 
-static void remember(struct handle *handle, FILE *stream)
-{
+static void remember(struct handle *handle, FILE *stream) {
     // Relaxed: the stream's own lock orders them. Two streams on one open file cannot be told apart anyway.
     atomic_store_explicit(&handle->stream, stream, memory_order_relaxed);
     atomic_store_explicit(&handle->stream_left, bytes_left(stream), memory_order_relaxed);
     atomic_store_explicit(&handle->stream_pending, bytes_pending(stream), memory_order_relaxed);
 }
 
-static uint64_t position_of(const struct handle *handle)
-{
+static uint64_t position_of(const struct handle *handle) {
     return atomic_load_explicit(&handle->position, memory_order_relaxed);
 }
 
-static void move_position(struct handle *handle, int64_t bytes)
-{
+static void move_position(struct handle *handle, int64_t bytes) {
     atomic_fetch_add_explicit(&handle->position, (uint64_t)bytes, memory_order_relaxed);
 }
 
 // The count of bytes that stdio read from the kernel (0) or wrote to it (1).
-static uint64_t *kernel_bytes(struct probe *p, unsigned writes)
-{
+static uint64_t *kernel_bytes(struct probe *p, unsigned writes) {
     static uint64_t nowhere; // a signal handler forked inside the call: this is the child
     return p->thread->tally ? &p->thread->tally->stdio_kernel[writes] : &nowhere;
 }
 
-static void kernel_wrote(struct probe *p, uint64_t bytes)
-{
+static void kernel_wrote(struct probe *p, uint64_t bytes) {
     if (!bytes) return;
     move_position(p->handle, (int64_t)bytes);
     *kernel_bytes(p, 1) += bytes;
 }
 
 // Asks the kernel, for streams whose descriptor is shared or appends, and after a refill of the read buffer.
-static void ask_position(struct handle *handle, int fd)
-{
+static void ask_position(struct handle *handle, int fd) {
     long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
     if (now >= 0) atomic_store_explicit(&handle->position, (uint64_t)now, memory_order_relaxed);
 }
 
-static bool position_is_ours(const struct handle *handle)
-{
-    return !(handle->flags & (HANDLE_SHARED | HANDLE_APPEND));
-}
+static bool position_is_ours(const struct handle *handle) { return !(handle->flags & (HANDLE_SHARED | HANDLE_APPEND)); }
 
-static void emit_bytes(struct probe *p, struct plain_event event, int64_t moved, int error)
-{
+static void emit_bytes(struct probe *p, struct plain_event event, int64_t moved, int error) {
     if (LIKELY(moved == (int64_t)event.size)) {
         emit(p->thread, p->handle, event);
     } else {
@@ -79,16 +67,14 @@ static void emit_bytes(struct probe *p, struct plain_event event, int64_t moved,
 }
 
 // Bytes that macros moved before the call.
-static void emit_unseen(struct probe *p, uint32_t call, uint64_t offset, uint64_t bytes)
-{
+static void emit_unseen(struct probe *p, uint32_t call, uint64_t offset, uint64_t bytes) {
     emit_bytes(p, probe_event(p, call, offset, bytes, p->start), (int64_t)bytes, 0);
 }
 
 // All streams were flushed unseen. Macros may have put bytes into the buffer before and after that. The kernel's
 // position tells how many; if other processes move it, only those after the flush are known.
 static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
-                                 uint64_t pending)
-{
+                                 uint64_t pending) {
     uint64_t end_before = position + pending_before;
     uint64_t put = pending;
     kernel_wrote(p, pending_before);
@@ -103,8 +89,7 @@ static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t positio
 
 // Records what happened to the buffer since the last call that was seen: macros that read or wrote in it, flushes of
 // all streams.
-static void catch_up(struct probe *p, FILE *stream)
-{
+static void catch_up(struct probe *p, FILE *stream) {
     struct handle *handle = p->handle;
     if (handle->stream != stream) {
         if (!position_is_ours(handle) || !handle->stream) ask_position(handle, stream->_fileno);
@@ -127,8 +112,7 @@ static void catch_up(struct probe *p, FILE *stream)
 // --- entering
 
 // Unwinding runs this, too, when the thread is cancelled inside the real call.
-void stdio_unlock(struct probe *p)
-{
+void stdio_unlock(struct probe *p) {
     if (p->locked) funlockfile(p->locked);
     p->locked = NULL;
 }
@@ -136,16 +120,14 @@ void stdio_unlock(struct probe *p)
 // A program with one thread never waits for the lock: a signal handler may have left a call by siglongjmp.
 extern char __libc_single_threaded __attribute__((weak));
 
-static bool lock_stream(FILE *stream, enum stdio_lock lock)
-{
+static bool lock_stream(FILE *stream, enum stdio_lock lock) {
     bool alone = &__libc_single_threaded && __libc_single_threaded;
     if (alone || lock == STDIO_TRY) return ftrylockfile(stream) == 0;
     flockfile(stream);
     return true;
 }
 
-bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock)
-{
+bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock) {
     p->thread = recorder_thread();
     if (!p->thread) return false;
     if (!stream) return probe_start(p, NULL); // fflush(NULL)
@@ -165,8 +147,7 @@ bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock)
 }
 
 // Why a read got nothing; 0 at the end of the file. The flag of an earlier error may still be set.
-static int read_error(const struct probe *p, const FILE *stream)
-{
+static int read_error(const struct probe *p, const FILE *stream) {
     if (stream->_flags & FLAG_NO_READS) return EBADF;
     bool fresh = !p->had_error || !(stream->_flags & FLAG_EOF);
     return stream->_flags & FLAG_ERROR && fresh ? errno : 0;
@@ -175,16 +156,14 @@ static int read_error(const struct probe *p, const FILE *stream)
 // --- moving bytes
 
 // Bytes that a call took that does not return their number: from the buffer, or from its rest and its next filling.
-static int64_t taken_from_buffer(const struct probe *p, const FILE *stream)
-{
+static int64_t taken_from_buffer(const struct probe *p, const FILE *stream) {
     bool refilled = !p->read_base || stream->_IO_read_end != p->read_end || stream->_IO_read_ptr < p->read_base;
     if (!refilled) return stream->_IO_read_ptr - p->read_base;
     return (int64_t)p->left + (stream->_IO_read_ptr - stream->_IO_read_base);
 }
 
 // On pipes, terminals and left-out files only the bytes between buffer and kernel are counted.
-static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved)
-{
+static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t moved) {
     int64_t bytes = moved > 0 ? moved : 0;
     if (writes) {
         bytes += (int64_t)p->pending - (int64_t)bytes_pending(stream);
@@ -197,8 +176,7 @@ static void tally_left_out(struct probe *p, FILE *stream, bool writes, ssize_t m
 
 // Bytes in the buffer of a shared or appending descriptor will go to the position, or to the end, at the time of the
 // flush. The best guess is where that is now.
-static void guess_position(struct probe *p, int fd)
-{
+static void guess_position(struct probe *p, int fd) {
     struct stat data;
     if (!(p->handle->flags & HANDLE_APPEND)) {
         ask_position(p->handle, fd);
@@ -208,8 +186,7 @@ static void guess_position(struct probe *p, int fd)
     }
 }
 
-void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
-{
+void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
@@ -241,15 +218,13 @@ void leave_stdio_write(struct probe *p, uint32_t call, FILE *stream, ssize_t ask
 }
 
 // Whether the call took bytes from the buffer only. `moved` -1: their number is not known.
-static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved)
-{
+static bool from_buffer(const struct probe *p, const FILE *stream, ssize_t moved) {
     int64_t taken = stream->_IO_read_ptr - p->read_base;
     return stream->_IO_read_end == p->read_end && p->pending == 0 && taken >= 0 && taken == moved &&
            taken <= (int64_t)p->left;
 }
 
-void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved)
-{
+void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t asked, ssize_t moved) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     if (!handle->file) {
@@ -280,16 +255,14 @@ void leave_stdio_read(struct probe *p, uint32_t call, FILE *stream, ssize_t aske
 
 // --- opening and closing
 
-static int mode_flags(const char *mode)
-{
+static int mode_flags(const char *mode) {
     int flags = strchr(mode, '+') ? O_RDWR : mode[0] == 'r' ? O_RDONLY : O_WRONLY;
     if (mode[0] == 'w') flags |= O_CREAT | O_TRUNC;
     if (mode[0] == 'a') flags |= O_CREAT | O_APPEND;
     return flags;
 }
 
-void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
-{
+void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result) {
     leave_open(p, call, AT_FDCWD, path, mode_flags(mode), 0666, result ? result->_fileno : -1);
     struct handle *handle = p->handle;
     if (!result || !handle || !handle->file) return;
@@ -297,8 +270,7 @@ void leave_stdio_open(struct probe *p, uint32_t call, const char *path, const ch
     remember(handle, result);
 }
 
-bool enter_stdio_close(struct probe *p, FILE *stream)
-{
+bool enter_stdio_close(struct probe *p, FILE *stream) {
     if (!stream || !enter_stdio(p, stream, STDIO_WAIT)) return false;
     int fd = stream->_fileno;
     if (p->handle->file) {
@@ -313,8 +285,7 @@ bool enter_stdio_close(struct probe *p, FILE *stream)
 
 // freopen closes the old file and opens the new one, on the same number if possible. Without a path only the mode
 // changes.
-void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result)
-{
+void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const char *mode, FILE *result) {
     int fd = p->fd;
     handles_end_close(fd, true, p->handle);
     if (path || !result) {
@@ -329,8 +300,7 @@ void leave_stdio_reopen(struct probe *p, uint32_t call, const char *path, const 
 
 // A seek may flush the buffer, drop it and read a block ahead. How much it read is known if the buffer now holds
 // another range.
-void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
-{
+void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
@@ -355,8 +325,7 @@ void leave_stdio_seek(struct probe *p, uint32_t call, FILE *stream, int result)
 }
 
 // fflush(NULL) is one event without a file; the next call on each stream sees the flush.
-void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
-{
+void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result) {
     uint64_t end = event_clock_now();
     struct handle *handle = p->handle;
     int error = result < 0 ? errno : 0;
@@ -378,29 +347,25 @@ void leave_stdio_flush(struct probe *p, uint32_t call, FILE *stream, int result)
     probe_emit(p, call, result, error, end);
 }
 
-bool enter_stdio_number(struct probe *p, FILE *stream)
-{
+bool enter_stdio_number(struct probe *p, FILE *stream) {
     p->thread = recorder_thread();
     return p->thread && stream && stream->_fileno >= 0 && probe_start(p, probe_handle(stream->_fileno));
 }
 
-void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result)
-{
+void leave_stdio_unget(struct probe *p, uint32_t call, FILE *stream, int result) {
     (void)call, (void)result;
     if (p->handle->file) remember(p->handle, stream);
     stdio_unlock(p);
 }
 
-void leave_print_fd(struct probe *p, uint32_t call, int fd, int result)
-{
+void leave_print_fd(struct probe *p, uint32_t call, int fd, int result) {
     uint64_t end = event_clock_now();
     if (result > 0 && p->handle->file) *kernel_bytes(p, 1) += (uint64_t)result;
     leave_rare_transfer(p, fd, probe_event(p, call, UINT64_MAX, result < 0 ? 0 : (uint64_t)result, end), result);
 }
 
 // Only libc's own three streams surely still exist; for the others the state at their last call must do.
-static void finish_stream(struct handle *handle)
-{
+static void finish_stream(struct handle *handle) {
     FILE *stream = handle->stream;
     if (stream == stdin || stream == stdout || stream == stderr) {
         struct probe p = {.thread = current_thread, .handle = handle, .start = event_clock_now()};
@@ -410,8 +375,7 @@ static void finish_stream(struct handle *handle)
     atomic_fetch_add(&recorder.spill->exit_stdio_bytes, handle->stream_pending);
 }
 
-void stdio_finish_all(void)
-{
+void stdio_finish_all(void) {
     FILE *const standard[] = {stdout, stderr};
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
         struct handle *handle = standard[i]->_fileno < 0 ? NULL : handles_get(standard[i]->_fileno);

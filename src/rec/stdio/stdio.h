@@ -14,16 +14,12 @@
 enum { STDIO_AS_MOVED = -1 }; // the call does not ask for a number of bytes: the number that moved counts as asked
 
 // Bytes of a call that counts items; -1 if fread may have taken part of an item, which only the stream shows.
-static inline ssize_t stdio_items(size_t size, size_t count, size_t items)
-{
+static inline ssize_t stdio_items(size_t size, size_t count, size_t items) {
     return items == count || size == 1 ? (ssize_t)(size * items) : -1;
 }
 
 // Bytes of a line. If it contains zero bytes this is too small, which the stream shows.
-static inline ssize_t stdio_text(const char *line)
-{
-    return line ? (ssize_t)strlen(line) : -1;
-}
+static inline ssize_t stdio_text(const char *line) { return line ? (ssize_t)strlen(line) : -1; }
 
 enum stdio_lock {
     STDIO_WAIT, // the call itself takes the lock

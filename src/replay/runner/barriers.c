@@ -14,8 +14,7 @@ struct barrier_count {
     int64_t count;
 };
 
-static int count_barriers(const struct op *op, size_t leaf, void *context)
-{
+static int count_barriers(const struct op *op, size_t leaf, void *context) {
     struct barrier_count *barriers = context;
     (void)leaf;
     if (barriers->model->kind[op->kind].class == CLASS_NONE) barriers->count += op->at[AT_SIZE];
@@ -23,8 +22,7 @@ static int count_barriers(const struct op *op, size_t leaf, void *context)
 }
 
 static int add_part_barriers(const struct runner *runner, const struct model_family *family,
-                             const struct model_part *part, uint32_t ph, int64_t *count)
-{
+                             const struct model_part *part, uint32_t ph, int64_t *count) {
     size_t place = model_place(part->ph, part->phs, ph);
     for (size_t i = 0; place != SIZE_MAX && !part->thread && i < part->ranks; i++) {
         struct barrier_count barriers = {.model = &runner->model};
@@ -35,8 +33,7 @@ static int add_part_barriers(const struct runner *runner, const struct model_fam
 }
 
 // `count` is scratch, by rank.
-static int count_phase(const struct runner *runner, const struct model_phase *phase, int64_t *count, bool *all_alike)
-{
+static int count_phase(const struct runner *runner, const struct model_phase *phase, int64_t *count, bool *all_alike) {
     const struct model_family *family = &runner->model.family[phase->family];
     memset(count, 0, runner->np * sizeof *count);
     for (size_t k = 0; k < family->others; k++) {
@@ -57,21 +54,16 @@ struct barrier_places {
     size_t count;
 };
 
-static int add_place(struct barrier_places *places)
-{
-    return array_push(places->barriers, places->count, 0);
-}
+static int add_place(struct barrier_places *places) { return array_push(places->barriers, places->count, 0); }
 
-static int count_step(const struct model_step *step, void *context)
-{
+static int count_step(const struct model_step *step, void *context) {
     struct barrier_places *places = context;
     if (step->kind->class == CLASS_NONE) places->barriers[places->count - 1] += step->op->at[AT_SIZE];
     return step->kind->collective ? add_place(places) : 0;
 }
 
 // Shortens `common` to where the two differ.
-static void keep_common(struct barrier_places *common, const struct barrier_places *other)
-{
+static void keep_common(struct barrier_places *common, const struct barrier_places *other) {
     for (size_t i = 0; i < common->count; i++) {
         int64_t there = i < other->count ? other->barriers[i] : 0;
         if (there == common->barriers[i]) continue;
@@ -80,8 +72,7 @@ static void keep_common(struct barrier_places *common, const struct barrier_plac
     }
 }
 
-static int find_common(const struct runner *runner, uint32_t phase, int64_t *barriers)
-{
+static int find_common(const struct runner *runner, uint32_t phase, int64_t *barriers) {
     struct barrier_places common = {0}, other = {0};
     int code = 0;
     for (uint32_t rank = 0; rank < runner->np && !code; rank++) {
@@ -98,8 +89,7 @@ static int find_common(const struct runner *runner, uint32_t phase, int64_t *bar
     return code;
 }
 
-int runner_choose_barriers(struct runner *runner)
-{
+int runner_choose_barriers(struct runner *runner) {
     const struct model_program *program = &runner->model.program[runner->job->program];
     int64_t *count = malloc(runner->np * sizeof *count);
     runner->barriers = calloc(runner->model.phases + 1, sizeof *runner->barriers);

@@ -3,20 +3,17 @@
 
 #include "replay/runner/runner.h"
 
-static uint64_t word_at(uint64_t file, uint64_t index)
-{
+static uint64_t word_at(uint64_t file, uint64_t index) {
     uint64_t word = (file << 48 ^ index) * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x2545f4914f6cdd1d);
     return (word ^ word >> 31) |
            UINT64_C(0x8080808080808080); // no zeros and no newlines, so that stdio can use it as text
 }
 
-static uint64_t file_key(uint32_t set, uint32_t member)
-{
+static uint64_t file_key(uint32_t set, uint32_t member) {
     return ((uint64_t)set * UINT64_C(2654435761) ^ member) & 0xffff;
 }
 
-void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes)
-{
+void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes) {
     unsigned char *to = data;
     uint64_t file = file_key(set, member);
     while (bytes) {
@@ -34,8 +31,7 @@ void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint6
 }
 
 // Zeros are right too: a file reads as zeros where nothing was written.
-uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes)
-{
+uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes) {
     const unsigned char *from = data;
     uint64_t file = file_key(set, member), wrong = 0;
     while (bytes) {
@@ -50,16 +46,14 @@ uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t of
 }
 
 static uint64_t data_of_piece(unsigned char *data, const struct replay_file *file, uint64_t offset, uint64_t bytes,
-                              bool check)
-{
+                              bool check) {
     if (check) return data_wrong(data, file->set, file->member, offset, bytes);
     data_fill(data, file->set, file->member, offset, bytes);
     return 0;
 }
 
 static uint64_t contiguous_data(void *data, const struct replay_file *file, const struct model_step *step,
-                                uint64_t bytes, bool check)
-{
+                                uint64_t bytes, bool check) {
     struct datatype_map map;
     struct datatype_piece piece;
     uint64_t done = 0, wrong = 0;
@@ -76,8 +70,7 @@ static uint64_t contiguous_data(void *data, const struct replay_file *file, cons
 
 // Copies between memory with holes and contiguous bytes.
 static void scatter(unsigned char *memory, unsigned char *moved, const struct model_type *type, uint64_t bytes,
-                    bool back)
-{
+                    bool back) {
     struct datatype_tiling tiling = {&type->flat, type->bytes, type->extent, 0};
     struct datatype_map map;
     struct datatype_piece piece;
@@ -92,8 +85,7 @@ static void scatter(unsigned char *memory, unsigned char *moved, const struct mo
 }
 
 uint64_t data_of_step(void *data, const struct model_type *memory, const struct replay_file *file,
-                      const struct model_step *step, uint64_t bytes, bool check)
-{
+                      const struct model_step *step, uint64_t bytes, bool check) {
     if (!memory) return contiguous_data(data, file, step, bytes, check);
     unsigned char *moved = malloc(bytes + 1);
     if (!moved) return 0;

@@ -12,8 +12,7 @@
 
 enum { OPEN_WAIT_SECONDS = 10, NAME_POLL_US = 500 };
 
-static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint32_t member)
-{
+static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint32_t member) {
     uint32_t at = lookup_find(&runner->file_of, lookup_pair(set, member));
     if (at != LOOKUP_NONE) return runner->file[at];
     struct replay_file *file = calloc(1, sizeof *file);
@@ -32,24 +31,21 @@ static struct replay_file *lookup_file(struct runner *runner, uint32_t set, uint
     return file;
 }
 
-struct replay_file *files_get(struct runner *runner, uint32_t set, uint32_t member)
-{
+struct replay_file *files_get(struct runner *runner, uint32_t set, uint32_t member) {
     pthread_mutex_lock(&runner->lock);
     struct replay_file *file = lookup_file(runner, set, member);
     pthread_mutex_unlock(&runner->lock);
     return file;
 }
 
-void files_opened(struct runner *runner, struct replay_file *file)
-{
+void files_opened(struct runner *runner, struct replay_file *file) {
     pthread_mutex_lock(&runner->lock);
     file->was_open = true;
     pthread_cond_broadcast(&runner->opened);
     pthread_mutex_unlock(&runner->lock);
 }
 
-void files_free(struct runner *runner)
-{
+void files_free(struct runner *runner) {
     for (size_t i = 0; i < runner->files; i++) {
         replay_posix.end_file(runner->file[i]);
 #ifdef IOSEER_REPLAY_MPI
@@ -63,8 +59,7 @@ void files_free(struct runner *runner)
 }
 
 // Opens for reading and writing, with the other flags that all opens of the file in the log have in common.
-int files_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step)
-{
+int files_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step) {
     int flags = O_DIRECT | O_SYNC | O_DSYNC;
     bool opens = false;
     for (size_t i = 0; i < runner->model.kinds; i++) {
@@ -83,8 +78,7 @@ int files_open_inherited(const struct runner *runner, struct replay_file *file, 
 }
 
 // Processes without MPI do not wait for each other: one may use a file before another has made it.
-static void wait_for_name(struct replay_thread *thread, const struct replay_file *file)
-{
+static void wait_for_name(struct replay_thread *thread, const struct replay_file *file) {
     double until = clock_seconds() + OPEN_WAIT_SECONDS;
     if (thread->runner->np < 2) return;
     while (!thread->gave_up && !unrecorded_exists(file->path)) {
@@ -95,8 +89,7 @@ static void wait_for_name(struct replay_thread *thread, const struct replay_file
 
 // Waits until another thread has opened the file, if one does.
 static void wait_for_open(struct runner *runner, const struct replay_backend *backend, const struct replay_file *file,
-                          const struct model_step *step)
-{
+                          const struct model_step *step) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += OPEN_WAIT_SECONDS;
@@ -107,8 +100,7 @@ static void wait_for_open(struct runner *runner, const struct replay_backend *ba
 }
 
 void files_make_ready(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
-                      const struct model_step *step)
-{
+                      const struct model_step *step) {
     const struct op_kind *kind = step->kind;
     struct runner *runner = thread->runner;
     if (kind->error || !backend->lacks) return;

@@ -9,8 +9,7 @@
 #include "replay/runner/world.h"
 
 // ioseer looks for this prefix in what the runner and its launcher print.
-static int fail(const char *what, unsigned line, const char *why)
-{
+static int fail(const char *what, unsigned line, const char *why) {
     if (line)
         fprintf(stderr, "ioseer replay: %s:%u: %s\n", what, line, why);
     else
@@ -18,32 +17,27 @@ static int fail(const char *what, unsigned line, const char *why)
     return 1;
 }
 
-static int fail_json(const char *path, int code, const struct json_in_error *error)
-{
+static int fail_json(const char *path, int code, const struct json_in_error *error) {
     return fail(path, error->line, error->line ? error->message : err_text(code));
 }
 
-static void fail_rank(const char *why)
-{
+static void fail_rank(const char *why) {
     char rank[32];
     snprintf(rank, sizeof rank, "rank %d", world.rank);
     fail(rank, 0, why);
 }
 
-void runner_give_up(const char *why)
-{
+void runner_give_up(const char *why) {
     fail_rank(why);
     _exit(world_end(1));
 }
 
-static int run_task(struct runner *runner)
-{
+static int run_task(struct runner *runner) {
     FORWARD(model_scale(&runner->model, runner->job->program, (uint32_t)world.size));
     return runner->job->task == TASK_MICROBENCH ? microbench_run(runner->job) : runner_run(runner);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     struct replay_job job = {0};
     struct runner runner = {.job = &job};
     struct json_in_error error = {0};

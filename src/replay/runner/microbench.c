@@ -20,8 +20,7 @@ enum name_call { NAME_CREATE, NAME_STAT, NAME_OPEN, NAME_UNLINK, NAME_CALLS };
 
 // --- names
 
-static int do_call(enum name_call call, const char *path)
-{
+static int do_call(enum name_call call, const char *path) {
     struct stat about;
     if (call == NAME_STAT) return stat(path, &about);
     if (call == NAME_UNLINK) return unlink(path);
@@ -30,8 +29,7 @@ static int do_call(enum name_call call, const char *path)
 }
 
 // Seconds of `count` calls.
-static int time_calls(const char *directory, enum name_call call, unsigned count, double *seconds)
-{
+static int time_calls(const char *directory, enum name_call call, unsigned count, double *seconds) {
     char path[PATH_MAX];
     double start = clock_seconds();
     for (unsigned i = 0; i < count; i++) {
@@ -44,8 +42,7 @@ static int time_calls(const char *directory, enum name_call call, unsigned count
 }
 
 // Calls per second of all processes together.
-static int measure_names(const char *directory, struct replay_result *result)
-{
+static int measure_names(const char *directory, struct replay_result *result) {
     double seconds = 0, *rate[NAME_CALLS] = {&result->create, &result->stat, &result->open, &result->unlink};
     FORWARD(time_calls(directory, NAME_CREATE, FEWEST_FILES, &seconds));
     FORWARD(time_calls(directory, NAME_UNLINK, FEWEST_FILES, &seconds));
@@ -68,8 +65,7 @@ static int measure_names(const char *directory, struct replay_result *result)
 // --- messages
 
 // Seconds of one message from one process to another; 0 where there are no messages.
-static double time_message(void *data, size_t bytes, unsigned rounds)
-{
+static double time_message(void *data, size_t bytes, unsigned rounds) {
     if (!world_exchange(data, bytes)) return 0; // the first one also sets up the connection
     world_barrier();
     double start = clock_seconds();
@@ -79,8 +75,7 @@ static double time_message(void *data, size_t bytes, unsigned rounds)
     return seconds / rounds / 2;
 }
 
-int microbench_run(const struct replay_job *job)
-{
+int microbench_run(const struct replay_job *job) {
     struct replay_result result = {0};
     FORWARD(measure_names(job->directory, &result));
     void *data = calloc(1, LARGE_BYTES);

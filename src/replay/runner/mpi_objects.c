@@ -14,8 +14,7 @@ struct openers {
     bool *opens; // by rank
 };
 
-static int look_for_open(const struct op *op, size_t leaf, void *context)
-{
+static int look_for_open(const struct op *op, size_t leaf, void *context) {
     struct openers *o = context;
     const struct op_kind *kind = &o->model->kind[op->kind];
     (void)leaf;
@@ -26,8 +25,7 @@ static int look_for_open(const struct op *op, size_t leaf, void *context)
     return 0;
 }
 
-static bool items_open(const struct model *model, const struct model_items *items)
-{
+static bool items_open(const struct model *model, const struct model_items *items) {
     struct model_leaves leaves = model_leaves(items);
     for (const struct model_item *item; (item = model_next_leaf(&leaves));) {
         if (item->type == LOOPS_LIST || model->kind[item->kind].class == CLASS_OPEN) return true;
@@ -35,8 +33,7 @@ static bool items_open(const struct model *model, const struct model_items *item
     return false;
 }
 
-static void find_openers(struct openers *o, const struct model_family *family)
-{
+static void find_openers(struct openers *o, const struct model_family *family) {
     for (size_t i = 0; i < family->others; i++) {
         const struct model_part *part = &family->other[i];
         if (!items_open(o->model, &part->items)) continue;
@@ -49,8 +46,7 @@ static void find_openers(struct openers *o, const struct model_family *family)
     }
 }
 
-MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file)
-{
+MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file) {
     struct openers o = {.model = &runner->model, .set = file->set, .member = file->member};
     int *ranks = malloc(runner->np * sizeof *ranks), count = 0;
     MPI_Comm comm = MPI_COMM_WORLD;
@@ -80,8 +76,7 @@ MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file)
 
 // --- hints and views
 
-MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind)
-{
+MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind) {
     MPI_Info info = MPI_INFO_NULL;
     if (!kind->hints || kind->hints > model->hints_count) return info;
     const struct model_hints *hints = &model->hints[kind->hints - 1];
@@ -92,8 +87,7 @@ MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind)
 }
 
 // The datatype of items [first, end) of one body.
-static int make_body(const struct datatype *flat, uint32_t first, uint32_t end, MPI_Datatype *out)
-{
+static int make_body(const struct datatype *flat, uint32_t first, uint32_t end, MPI_Datatype *out) {
     int count = 0, made = 0, code = MPI_SUCCESS;
     for (uint32_t i = first; i < end; i += flat->item[i].span) count++;
     int *length = calloc((size_t)count + 1, sizeof *length);
@@ -124,8 +118,7 @@ static int make_body(const struct datatype *flat, uint32_t first, uint32_t end, 
     return code;
 }
 
-static int make_type(const struct model_type *from, MPI_Datatype *out)
-{
+static int make_type(const struct model_type *from, MPI_Datatype *out) {
     MPI_Datatype body;
     int code = make_body(&from->flat, 0, from->flat.items, &body);
     if (code != MPI_SUCCESS) return code;
@@ -135,8 +128,7 @@ static int make_type(const struct model_type *from, MPI_Datatype *out)
     return code;
 }
 
-int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     const struct model *model = &thread->runner->model;
     struct mpi_open *open = file->mpi;
     MPI_Datatype etype = MPI_BYTE, filetype;
@@ -168,8 +160,7 @@ int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const s
 // --- memory
 
 // Datatypes are made once and kept, as programs do: MPI analyses a datatype when it first sees it.
-struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step)
-{
+struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step) {
     const struct model_type *type = transfers_memory_type(runner, step);
     struct mpi_memory bytes = {MPI_BYTE, (int)step->op->at[AT_SIZE]};
     if (!type) return bytes;

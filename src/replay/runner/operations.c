@@ -11,8 +11,7 @@
 #include "replay/runner/ops.h"
 #include "replay/runner/world.h"
 
-static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind)
-{
+static const struct replay_backend *backend_of(const struct runner *runner, const struct op_kind *kind) {
     if (runner->job->null) return &replay_null;
     switch (kind->layer) {
     case LAYER_STDIO: return replay_calls[kind->call_id].form == REPLAY_POSITION ? &replay_posix : &replay_stdio;
@@ -25,8 +24,7 @@ static const struct replay_backend *backend_of(const struct runner *runner, cons
 
 // --- what came of it
 
-void operations_skip(struct runner *runner, const struct model_step *step)
-{
+void operations_skip(struct runner *runner, const struct model_step *step) {
     pthread_mutex_lock(&runner->lock);
     if (!runner->result.skipped++)
         snprintf(runner->result.first_skipped, sizeof runner->result.first_skipped, "%s", step->kind->call);
@@ -34,8 +32,7 @@ void operations_skip(struct runner *runner, const struct model_step *step)
 }
 
 void operations_failed(struct replay_thread *thread, const struct model_step *step, const struct replay_file *file,
-                       int64_t error)
-{
+                       int64_t error) {
     struct runner *runner = thread->runner;
     pthread_mutex_lock(&runner->lock);
     if (!runner->result.failed++) {
@@ -46,21 +43,18 @@ void operations_failed(struct replay_thread *thread, const struct model_step *st
 }
 
 // Threads share the sums of their process.
-void operations_add(struct runner *runner, double *sum, double seconds)
-{
+void operations_add(struct runner *runner, double *sum, double seconds) {
     pthread_mutex_lock(&runner->lock);
     *sum += seconds;
     pthread_mutex_unlock(&runner->lock);
 }
 
-static void count_latency(struct latency *latency, double seconds)
-{
+static void count_latency(struct latency *latency, double seconds) {
     double place = seconds > 1e-9 ? log2(seconds * 1e9) * LATENCY_STEPS : 0;
     latency->bucket[place < LATENCY_BUCKETS ? (unsigned)place : LATENCY_BUCKETS - 1]++;
 }
 
-void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds)
-{
+void operations_add_time(struct runner *runner, const struct model_step *step, bool transfers, double seconds) {
     struct phase_time *time = &runner->time[step->phase];
     bool completes = runner->job->durable && step->kind->class == CLASS_SYNC;
     seconds = seconds > runner->clock_seconds ? seconds - runner->clock_seconds : 0;
@@ -70,8 +64,7 @@ void operations_add_time(struct runner *runner, const struct model_step *step, b
 
 // --- barriers
 
-static void reach_barrier(struct replay_thread *thread)
-{
+static void reach_barrier(struct replay_thread *thread) {
     waits_pause(thread, INFINITY);
     world_barrier();
     waits_pause(thread, 0);
@@ -79,8 +72,7 @@ static void reach_barrier(struct replay_thread *thread)
 }
 
 // Where several barriers stand in a row, the pause is before the last of them.
-static void run_barriers(struct replay_thread *thread, const struct model_step *step)
-{
+static void run_barriers(struct replay_thread *thread, const struct model_step *step) {
     int64_t left = thread->number ? 0 : thread->runner->barriers[step->phase] - thread->barriers;
     int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
     thread->barriers += count;
@@ -92,24 +84,21 @@ static void run_barriers(struct replay_thread *thread, const struct model_step *
 // --- operations
 
 static int64_t do_other(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
-                        const struct model_step *step)
-{
+                        const struct model_step *step) {
     if (step->kind->class == CLASS_OPEN && file) return backend->open(thread, file, step);
     if (step->kind->class == CLASS_CLOSE && file) return backend->close(thread, file, step);
     return backend->other(thread, file, step);
 }
 
 // Writes what the page cache has of a file to the storage, and drops it.
-static void drop_cached(const struct replay_file *file)
-{
+static void drop_cached(const struct replay_file *file) {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
     if (fsync(fd) == 0) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
 }
 
-static int run_operation(struct replay_thread *thread, const struct model_step *step)
-{
+static int run_operation(struct replay_thread *thread, const struct model_step *step) {
     struct runner *runner = thread->runner;
     const struct op_kind *kind = step->kind;
     bool transfers = kind->class == CLASS_READ || kind->class == CLASS_WRITE;
@@ -137,8 +126,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     return 0;
 }
 
-int operations_run(const struct model_step *step, void *context)
-{
+int operations_run(const struct model_step *step, void *context) {
     struct replay_thread *thread = context;
     if (step->kind->class == CLASS_NONE) {
         transfers_complete(thread, NULL, false); // a barrier counts as an operation
@@ -151,8 +139,7 @@ int operations_run(const struct model_step *step, void *context)
     return code;
 }
 
-int operations_leave_out(const struct model_step *step, void *context)
-{
+int operations_leave_out(const struct model_step *step, void *context) {
     if (step->kind->class != CLASS_NONE) waits_after(context, 1);
     return 0;
 }

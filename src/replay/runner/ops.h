@@ -85,8 +85,7 @@ struct replay_call {
 
 extern const struct replay_call replay_calls[]; // by id, as long as call_table
 
-static inline const struct replay_call *replay_call_of(const struct model_step *step)
-{
+static inline const struct replay_call *replay_call_of(const struct model_step *step) {
     return &replay_calls[step->kind->call_id];
 }
 

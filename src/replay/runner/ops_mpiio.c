@@ -3,20 +3,17 @@
 
 #include "replay/runner/mpi_objects.h"
 
-static MPI_File handle_of(const struct replay_file *file)
-{
+static MPI_File handle_of(const struct replay_file *file) {
     const struct mpi_open *open = file->mpi;
     return open ? open->handle : MPI_FILE_NULL;
 }
 
-static bool transfers(const struct model_step *step)
-{
+static bool transfers(const struct model_step *step) {
     return step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE;
 }
 
 // The model has bytes, MPI counts elementary types.
-static struct mpi_arguments arguments_of(const struct replay_file *file, const struct model_step *step)
-{
+static struct mpi_arguments arguments_of(const struct replay_file *file, const struct model_step *step) {
     const struct mpi_open *open = file->mpi;
     bool in_view = transfers(step) && step->kind->has_view;
     return (struct mpi_arguments){
@@ -29,8 +26,7 @@ static struct mpi_arguments arguments_of(const struct replay_file *file, const s
 
 // --- files
 
-static int64_t mpi_error(int code)
-{
+static int64_t mpi_error(int code) {
     int class;
     if (code == MPI_SUCCESS) return 0;
     MPI_Error_class(code, &class);
@@ -44,8 +40,7 @@ static int64_t mpi_error(int code)
     }
 }
 
-static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     struct mpi_open *open = malloc(sizeof *open);
     if (!open) return -ENOMEM;
     open->etype_bytes = 1;
@@ -63,8 +58,7 @@ static int64_t mpiio_open(struct replay_thread *thread, struct replay_file *file
     return 0;
 }
 
-static int64_t mpiio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t mpiio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     (void)thread, (void)step;
     struct mpi_open *open = file->mpi;
     if (!open) return 0;
@@ -76,8 +70,7 @@ static int64_t mpiio_close(struct replay_thread *thread, struct replay_file *fil
 
 // --- transfers
 
-static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked)
-{
+static int64_t moved_bytes(int code, const MPI_Status *status, int64_t asked) {
     int count;
     if (code != MPI_SUCCESS) return mpi_error(code);
     return MPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS && count != MPI_UNDEFINED ? count : asked;
@@ -89,8 +82,7 @@ struct begun {
     struct mpi_arguments a;
 };
 
-static int64_t mpiio_complete(void *request)
-{
+static int64_t mpiio_complete(void *request) {
     struct begun *begun = request;
     struct mpi_arguments *a = &begun->a;
     int code = begun->call->end ? begun->call->end(a) : MPI_Wait(&a->request, &a->status);
@@ -99,8 +91,7 @@ static int64_t mpiio_complete(void *request)
     return moved;
 }
 
-static int64_t begin(struct replay_thread *thread, const struct mpi_call *call, const struct mpi_arguments *a)
-{
+static int64_t begin(struct replay_thread *thread, const struct mpi_call *call, const struct mpi_arguments *a) {
     struct begun *begun = malloc(sizeof *begun);
     if (!begun) return -ENOMEM;
     *begun = (struct begun){call, *a};
@@ -113,8 +104,7 @@ static int64_t begin(struct replay_thread *thread, const struct mpi_call *call, 
 }
 
 static int64_t mpiio_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
-                              void *data)
-{
+                              void *data) {
     const struct mpi_call *call = &mpi_calls[step->kind->call_id];
     struct mpi_arguments a = arguments_of(file, step);
     if (a.file == MPI_FILE_NULL) return -EBADF;
@@ -132,8 +122,7 @@ static int64_t mpiio_transfer(struct replay_thread *thread, struct replay_file *
 
 // --- other calls
 
-static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     unsigned form = replay_call_of(step)->form;
     bool is_open = file && file->mpi;
     if (form == REPLAY_MPI_VIEW && is_open) return mpi_error(mpi_set_view(thread, file, step));
@@ -145,16 +134,14 @@ static int64_t mpiio_other(struct replay_thread *thread, struct replay_file *fil
     return 0;
 }
 
-static void mpiio_end_file(struct replay_file *file)
-{
+static void mpiio_end_file(struct replay_file *file) {
     struct mpi_open *open = file->mpi;
     if (open) MPI_File_close(&open->handle);
     free(open);
     file->mpi = NULL;
 }
 
-static bool mpiio_lacks(const struct replay_file *file, const struct model_step *step)
-{
+static bool mpiio_lacks(const struct replay_file *file, const struct model_step *step) {
     return !file->mpi && transfers(step);
 }
 

@@ -2,8 +2,7 @@
 #include "base/clock.h"
 #include "replay/runner/runner.h"
 
-static int64_t null_wait(struct replay_thread *thread, int64_t bytes)
-{
+static int64_t null_wait(struct replay_thread *thread, int64_t bytes) {
     const struct replay_job *job = thread->runner->job;
     double until = clock_seconds() + (double)job->delay_ns / 1e9;
     if (job->delay_rate > 0) until += (double)bytes / job->delay_rate;
@@ -11,8 +10,7 @@ static int64_t null_wait(struct replay_thread *thread, int64_t bytes)
     return bytes;
 }
 
-static int64_t null_plain(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t null_plain(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     (void)step;
     files_opened(thread->runner, file);
     null_wait(thread, 0);
@@ -20,8 +18,7 @@ static int64_t null_plain(struct replay_thread *thread, struct replay_file *file
 }
 
 static int64_t null_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
-                             void *data)
-{
+                             void *data) {
     (void)file, (void)data;
     return null_wait(thread, step->op->at[AT_SIZE] - step->op->at[AT_SHORT]);
 }

@@ -4,15 +4,13 @@
 #include "replay/runner/ops.h"
 #include "replay/runner/unrecorded.h"
 
-static int descriptor_of(const struct replay_file *file)
-{
+static int descriptor_of(const struct replay_file *file) {
     if (file->fd >= 0) return file->fd;
     if (file->directory) return dirfd(file->directory);
     return file->stdio ? file->stdio->_fileno : file->spare; // a recorder would see fileno()
 }
 
-static struct replay_arguments arguments_of(const struct replay_file *file, int fd, const struct model_step *step)
-{
+static struct replay_arguments arguments_of(const struct replay_file *file, int fd, const struct model_step *step) {
     return (struct replay_arguments){.path = file->path,
                                      .fd = fd,
                                      .flags = (int)step->kind->flags,
@@ -23,8 +21,7 @@ static struct replay_arguments arguments_of(const struct replay_file *file, int 
 
 // --- open and close
 
-static int64_t open_directory(struct replay_thread *thread, struct replay_file *file, bool adopts)
-{
+static int64_t open_directory(struct replay_thread *thread, struct replay_file *file, bool adopts) {
     DIR *directory = adopts ? fdopendir(file->fd) : opendir(file->path);
     if (!directory) return -errno;
     if (adopts) file->fd = -1;
@@ -36,16 +33,14 @@ static int64_t open_directory(struct replay_thread *thread, struct replay_file *
 
 // A stream on a descriptor that the program inherited continues on the file that was opened now: this is how a shell
 // redirects its standard output.
-static void redirect_stream(struct replay_file *file, int fd, int flags)
-{
+static void redirect_stream(struct replay_file *file, int fd, int flags) {
     if (!file->stdio || !file->stdio_is_adopted) return;
     bool fits = (flags & O_ACCMODE) == (file->flags & O_ACCMODE);
     if (fits && unrecorded_dup2(fd, file->stdio->_fileno) >= 0) return;
     file->stdio = NULL; // ends with the process
 }
 
-static int64_t posix_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t posix_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = arguments_of(file, -1, step);
     if (call->form == REPLAY_OPENDIR || call->form == REPLAY_FDOPENDIR) {
@@ -64,8 +59,7 @@ static int64_t posix_open(struct replay_thread *thread, struct replay_file *file
     return 0;
 }
 
-static int64_t posix_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t posix_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     int fd = file->fd;
     if (replay_call_of(step)->form == REPLAY_CLOSEDIR) {
         DIR *directory = file->directory;
@@ -88,8 +82,7 @@ static int64_t posix_close(struct replay_thread *thread, struct replay_file *fil
 
 // --- transfers
 
-static int64_t submit(struct replay_thread *thread, int fd, const struct model_step *step, void *data)
-{
+static int64_t submit(struct replay_thread *thread, int fd, const struct model_step *step, void *data) {
     struct aiocb *block = calloc(1, sizeof *block);
     if (!block) return -ENOMEM;
     *block = (struct aiocb){.aio_fildes = fd,
@@ -105,8 +98,7 @@ static int64_t submit(struct replay_thread *thread, int fd, const struct model_s
     return step->op->at[AT_SIZE];
 }
 
-static int64_t posix_complete(void *request)
-{
+static int64_t posix_complete(void *request) {
     struct aiocb *block = request;
     const struct aiocb *const list[] = {block};
     while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
@@ -117,8 +109,7 @@ static int64_t posix_complete(void *request)
 }
 
 // Duplicates the descriptor to a number that stays the file's own.
-static void use_own(struct replay_file *file, int fd)
-{
+static void use_own(struct replay_file *file, int fd) {
     int own = file->own < 0 ? unrecorded_dup(fd) : unrecorded_dup2(fd, file->own);
     file->uses_own = own >= 0;
     if (own >= 0) file->own = own;
@@ -126,14 +117,13 @@ static void use_own(struct replay_file *file, int fd)
 
 // The program shared the position with other processes, which moved it. A recorder that saw the file opened would not
 // notice such a move; therefore a duplicate that it does not know is used from now on.
-static void seek_unseen(struct replay_file *file, int fd, off_t offset)
-{
+static void seek_unseen(struct replay_file *file, int fd, off_t offset) {
     if (!file->uses_own) use_own(file, fd);
     file->position = file->uses_own ? unrecorded_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
 }
 
-static int64_t transfer_at_position(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
-{
+static int64_t transfer_at_position(struct replay_file *file, const struct model_step *step,
+                                    struct replay_arguments *a) {
     bool appends = step->kind->class == CLASS_WRITE && file->flags & O_APPEND;
     if (step->kind->has_offset && file->position != a->off && !appends) seek_unseen(file, a->fd, a->off);
     if (file->uses_own) a->fd = file->own;
@@ -144,8 +134,7 @@ static int64_t transfer_at_position(struct replay_file *file, const struct model
 }
 
 static int64_t posix_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
-                              void *data)
-{
+                              void *data) {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = arguments_of(file, file->uses_own ? file->own : descriptor_of(file), step);
     a.buf = data;
@@ -160,30 +149,26 @@ static int64_t posix_transfer(struct replay_thread *thread, struct replay_file *
 
 // --- which calls need a descriptor
 
-static bool needs_descriptor(const struct model_step *step)
-{
+static bool needs_descriptor(const struct model_step *step) {
     unsigned form = replay_call_of(step)->form;
     return step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE ||
            (form >= REPLAY_FD && form <= REPLAY_MMAP);
 }
 
 // The file was opened several times, and the last descriptor has the wrong access mode.
-static bool lacks_access(const struct replay_file *file, unsigned class)
-{
+static bool lacks_access(const struct replay_file *file, unsigned class) {
     int access = file->flags & O_ACCMODE;
     if (file->uses_own || access == O_RDWR) return false;
     return (class == CLASS_READ && access == O_WRONLY) || (class == CLASS_WRITE && access == O_RDONLY);
 }
 
-static bool posix_lacks(const struct replay_file *file, const struct model_step *step)
-{
+static bool posix_lacks(const struct replay_file *file, const struct model_step *step) {
     unsigned class = step->kind->class;
     if (class == CLASS_CLOSE) return file->fd < 0 && replay_call_of(step)->form != REPLAY_CLOSEDIR;
     return descriptor_of(file) >= 0 ? lacks_access(file, class) : needs_descriptor(step);
 }
 
-static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
-{
+static void posix_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step) {
     int open = descriptor_of(file), flags = file->flags;
     if (open >= 0 && lacks_access(file, step->kind->class)) {
         int fd = files_open_inherited(runner, file, step);
@@ -198,20 +183,17 @@ static void posix_make_ready(const struct runner *runner, struct replay_file *fi
 
 // --- copies inside the kernel: one operation for the call, one for what it read, one for what it wrote
 
-bool posix_copies(const struct replay_thread *thread, const struct model_step *step)
-{
+bool posix_copies(const struct replay_thread *thread, const struct model_step *step) {
     return thread->copies && replay_call_of(step)->form == REPLAY_COPY_HALF;
 }
 
 // NULL where the descriptor has that position already.
-static off_t *unless_there(const struct replay_file *file, off_t *offset)
-{
+static off_t *unless_there(const struct replay_file *file, off_t *offset) {
     return file->position == *offset ? NULL : offset;
 }
 
 static int64_t copy(uint16_t call, struct replay_file *source, off_t from, struct replay_file *file,
-                    const struct model_step *step)
-{
+                    const struct model_step *step) {
     struct replay_arguments a = arguments_of(file, descriptor_of(source), step);
     a.fd2 = descriptor_of(file);
     a.in_offset = unless_there(source, &from);
@@ -227,8 +209,7 @@ static int64_t copy(uint16_t call, struct replay_file *source, off_t from, struc
     return moved;
 }
 
-static int64_t copy_half(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t copy_half(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     if (step->kind->class == CLASS_READ) {
         thread->source = file;
         thread->source_offset = step->op->at[AT_OFFSET];
@@ -245,8 +226,7 @@ static int64_t copy_half(struct replay_thread *thread, struct replay_file *file,
 // --- other calls: each gives 0 or more, or -1 with errno
 
 // dup2 and dup3 get a number that nothing else has.
-static int64_t duplicate(struct replay_file *file, const struct model_step *step, struct replay_arguments *a)
-{
+static int64_t duplicate(struct replay_file *file, const struct model_step *step, struct replay_arguments *a) {
     if (replay_call_of(step)->form == REPLAY_DUP2) a->fd2 = file->spare >= 0 ? file->spare : unrecorded_dup(a->fd);
     file->spare = (int)replay_call_of(step)->run(a);
     file->duplicated = file->spare >= 0;
@@ -254,8 +234,7 @@ static int64_t duplicate(struct replay_file *file, const struct model_step *step
 }
 
 // A log does not say what the program did with mapped memory: the mapping is made and not touched.
-static int64_t map(struct replay_file *file, const struct replay_arguments *a)
-{
+static int64_t map(struct replay_file *file, const struct replay_arguments *a) {
     int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
     if (file->mapping) munmap(file->mapping, file->mapped_bytes);
     void *at = mmap(NULL, a->len, protection, MAP_SHARED, a->fd, a->off);
@@ -265,22 +244,19 @@ static int64_t map(struct replay_file *file, const struct replay_arguments *a)
     return file->mapping ? 0 : -1;
 }
 
-static int64_t unmap(struct replay_file *file)
-{
+static int64_t unmap(struct replay_file *file) {
     void *mapping = file->mapping;
     file->mapping = NULL;
     return munmap(mapping, file->mapped_bytes);
 }
 
-static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a)
-{
+static int64_t seek(struct replay_file *file, const struct model_step *step, const struct replay_arguments *a) {
     int64_t to = replay_call_of(step)->run(a);
     if (to >= 0) file->position = to;
     return to;
 }
 
-static int64_t call_on_descriptor(struct replay_file *file, const struct model_step *step)
-{
+static int64_t call_on_descriptor(struct replay_file *file, const struct model_step *step) {
     struct replay_arguments a = arguments_of(file, descriptor_of(file), step);
     if (a.fd < 0) {
         errno = EBADF;
@@ -295,8 +271,8 @@ static int64_t call_on_descriptor(struct replay_file *file, const struct model_s
     }
 }
 
-static int64_t call_on_name(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step)
-{
+static int64_t call_on_name(struct replay_thread *thread, const struct replay_file *file,
+                            const struct model_step *step) {
     struct runner *runner = thread->runner;
     struct replay_arguments a = arguments_of(file, -1, step);
     a.path2 = runner->paths.link_target; // a log does not say where a symbolic link leads: to a file that exists
@@ -312,8 +288,7 @@ static int64_t call_on_name(struct replay_thread *thread, const struct replay_fi
 }
 
 // Calls without a file. What failed because the descriptor was not open fails again.
-static int64_t call_on_nothing(struct replay_thread *thread, const struct model_step *step)
-{
+static int64_t call_on_nothing(struct replay_thread *thread, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = {.fd = -1};
     bool on_descriptor = (call->form >= REPLAY_FD && call->form < REPLAY_MMAP) || call->form == REPLAY_CLOSE;
@@ -322,8 +297,7 @@ static int64_t call_on_nothing(struct replay_thread *thread, const struct model_
     return 0;
 }
 
-static bool can_call(const struct replay_file *file, const struct model_step *step)
-{
+static bool can_call(const struct replay_file *file, const struct model_step *step) {
     switch (replay_call_of(step)->form) {
     case REPLAY_NAMES: return step->kind->set2 != OP_NO_SET;
     case REPLAY_MUNMAP:
@@ -333,8 +307,7 @@ static bool can_call(const struct replay_file *file, const struct model_step *st
     }
 }
 
-static int64_t call_on_file(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t call_on_file(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     struct replay_arguments a = {.dir = file->directory};
     switch (can_call(file, step) ? replay_call_of(step)->form : REPLAY_SKIP) {
     case REPLAY_NAME:
@@ -352,8 +325,7 @@ static int64_t call_on_file(struct replay_thread *thread, struct replay_file *fi
     }
 }
 
-static int64_t posix_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t posix_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     unsigned form = replay_call_of(step)->form;
     if (form == REPLAY_COPY || form == REPLAY_SENDFILE) {
         // A check of the data needs the file's own: it makes the halves one by one.
@@ -367,8 +339,7 @@ static int64_t posix_other(struct replay_thread *thread, struct replay_file *fil
 }
 
 // What else is open ends with the process, as the program's did.
-static void posix_end_file(struct replay_file *file)
-{
+static void posix_end_file(struct replay_file *file) {
     if (file->directory) closedir(file->directory);
     file->directory = NULL;
 }

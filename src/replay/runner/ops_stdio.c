@@ -6,8 +6,7 @@
 #include "replay/runner/unrecorded.h"
 
 // The mode that makes fopen open with these flags.
-static const char *mode_of(uint32_t flags)
-{
+static const char *mode_of(uint32_t flags) {
     bool both = (flags & O_ACCMODE) == O_RDWR;
     if (flags & O_APPEND) return both ? "a+" : "a";
     if (flags & O_TRUNC) return both ? "w+" : "w";
@@ -15,14 +14,12 @@ static const char *mode_of(uint32_t flags)
 }
 
 // The same, for a descriptor that is open: fdopen truncates nothing.
-static const char *mode_of_open(int flags)
-{
+static const char *mode_of_open(int flags) {
     if ((flags & O_ACCMODE) == O_RDONLY) return "r";
     return (flags & O_ACCMODE) == O_RDWR ? "r+" : "w";
 }
 
-static int64_t stdio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t stdio_open(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     bool adopts = replay_call_of(step)->form == REPLAY_FDOPEN && file->fd >= 0;
     FILE *stream = adopts ? fdopen(file->fd, mode_of_open(file->flags)) : fopen(file->path, mode_of(step->kind->flags));
     if (!stream) return -errno;
@@ -42,8 +39,7 @@ static int64_t stdio_open(struct replay_thread *thread, struct replay_file *file
     return 0;
 }
 
-static int64_t stdio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t stdio_close(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     (void)thread, (void)step;
     FILE *stream = file->stdio;
     file->stdio = file->older_stdio;
@@ -53,15 +49,13 @@ static int64_t stdio_close(struct replay_thread *thread, struct replay_file *fil
     return stream && fclose(stream) ? -errno : 0;
 }
 
-static bool stdio_lacks(const struct replay_file *file, const struct model_step *step)
-{
+static bool stdio_lacks(const struct replay_file *file, const struct model_step *step) {
     (void)step;
     return !file->stdio;
 }
 
 // Makes a stream for standard input or output, which no call opens.
-static void stdio_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step)
-{
+static void stdio_make_ready(const struct runner *runner, struct replay_file *file, const struct model_step *step) {
     int open = file->fd >= 0 ? file->fd : file->spare;
     int fd = open >= 0 ? unrecorded_dup(open) : files_open_inherited(runner, file, step);
     file->stdio = fd < 0 ? NULL : unrecorded_fdopen(fd, mode_of_open(file->flags));
@@ -70,8 +64,7 @@ static void stdio_make_ready(const struct runner *runner, struct replay_file *fi
 
 // --- transfers
 
-int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, const char *format, ...)
-{
+int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, const char *format, ...) {
     va_list list;
     va_start(list, format);
     int length = print(stream, format, list);
@@ -80,8 +73,7 @@ int replay_print(int (*print)(FILE *, const char *, va_list), FILE *stream, cons
 }
 
 // A file with two streams: makes the one that can do this the current one.
-static void choose_stream(struct replay_file *file, unsigned class)
-{
+static void choose_stream(struct replay_file *file, unsigned class) {
     bool writes = class == CLASS_WRITE || class == CLASS_SYNC;
     if (!file->older_stdio || (writes ? __fwritable(file->stdio) : __freadable(file->stdio))) return;
     FILE *stream = file->stdio;
@@ -93,8 +85,7 @@ static void choose_stream(struct replay_file *file, unsigned class)
 }
 
 static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *file, const struct model_step *step,
-                              void *data)
-{
+                              void *data) {
     (void)thread;
     size_t size = (size_t)step->op->at[AT_SIZE];
     if (!file->stdio) return -EBADF;
@@ -114,8 +105,7 @@ static int64_t stdio_transfer(struct replay_thread *thread, struct replay_file *
     return moved;
 }
 
-static int64_t stdio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step)
-{
+static int64_t stdio_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
     if (!file || !file->stdio || (call->form != REPLAY_STDIO && call->form != REPLAY_STDIO_SEEK)) {
         operations_skip(thread->runner, step);

@@ -11,23 +11,20 @@
 #include "base/hash.h"
 
 // False for members beyond the recorded ones, which a replay with more processes has.
-static bool name_of(const struct paths *paths, uint32_t set, uint32_t member, char name[PATH_MAX])
-{
+static bool name_of(const struct paths *paths, uint32_t set, uint32_t member, char name[PATH_MAX]) {
     const struct file_set *names = paths->model->file[set].set;
     return member < names->member_count && file_set_member_name(names, member, name, PATH_MAX) >= 0;
 }
 
 // Cuts the name to that of its directory; false where it has none.
-static bool cut_to_folder(char *name)
-{
+static bool cut_to_folder(char *name) {
     char *slash = strrchr(name, '/');
     if (!slash || slash == name) return false;
     *slash = 0;
     return true;
 }
 
-static int add_known(struct paths *paths, uint32_t set, uint32_t member)
-{
+static int add_known(struct paths *paths, uint32_t set, uint32_t member) {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name)) return 0;
     FORWARD(array_room(paths->known, paths->count));
@@ -35,8 +32,7 @@ static int add_known(struct paths *paths, uint32_t set, uint32_t member)
     return lookup_set(&paths->known_of, hash_text(0, name), (uint32_t)paths->count++);
 }
 
-static int add_folder(struct paths *paths, const struct paths_known *of)
-{
+static int add_folder(struct paths *paths, const struct paths_known *of) {
     char name[PATH_MAX];
     if (!name_of(paths, of->set, of->member, name) || !cut_to_folder(name)) return 0;
     uint64_t hash = hash_text(0, name);
@@ -49,8 +45,7 @@ static int add_folder(struct paths *paths, const struct paths_known *of)
     return lookup_set(&paths->outside_of, hash, paths->outside++);
 }
 
-int paths_make(struct paths *paths, const struct model *model, const char *folder)
-{
+int paths_make(struct paths *paths, const struct model *model, const char *folder) {
     *paths = (struct paths){.model = model, .folder = folder};
     RETURN_IF(asprintf(&paths->link_target, "%s/link-target", folder) < 0, -ENOMEM);
     for (uint32_t set = 0; set < model->files; set++) {
@@ -60,8 +55,7 @@ int paths_make(struct paths *paths, const struct model *model, const char *folde
     return 0;
 }
 
-void paths_free(struct paths *paths)
-{
+void paths_free(struct paths *paths) {
     free(paths->link_target);
     free(paths->known);
     lookup_free(&paths->known_of);
@@ -69,15 +63,13 @@ void paths_free(struct paths *paths)
     *paths = (struct paths){0};
 }
 
-char *paths_outside(const struct paths *paths, uint32_t number)
-{
+char *paths_outside(const struct paths *paths, uint32_t number) {
     char *path = NULL;
     if (!number) return strdup(paths->folder);
     return asprintf(&path, "%s/dir-%u", paths->folder, number) < 0 ? NULL : path;
 }
 
-static char *folder_of(const struct paths *paths, uint32_t set, uint32_t member)
-{
+static char *folder_of(const struct paths *paths, uint32_t set, uint32_t member) {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name) || !cut_to_folder(name)) return strdup(paths->folder);
     uint64_t hash = hash_text(0, name);
@@ -87,8 +79,7 @@ static char *folder_of(const struct paths *paths, uint32_t set, uint32_t member)
     return paths_outside(paths, at == LOOKUP_NONE ? 0 : at);
 }
 
-char *paths_of(const struct paths *paths, uint32_t set, uint32_t member)
-{
+char *paths_of(const struct paths *paths, uint32_t set, uint32_t member) {
     char name[MODEL_PLAIN_NAME_BYTES], *path = NULL, *folder = folder_of(paths, set, member);
     if (!folder) return NULL;
     model_plain_name(paths->model, set, member, name);
@@ -97,8 +88,7 @@ char *paths_of(const struct paths *paths, uint32_t set, uint32_t member)
     return length < 0 ? NULL : path;
 }
 
-bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member)
-{
+bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member) {
     char name[PATH_MAX];
     if (!name_of(paths, set, member, name)) return false;
     uint32_t at = lookup_find(&paths->known_of, hash_text(0, name));

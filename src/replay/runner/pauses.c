@@ -10,8 +10,7 @@
 
 // How steeply the last quarter of a distribution rises to its largest value, so that the mean is right: one long pause
 // among many short ones must not become many long ones.
-static double steepness(const struct model_pause *pause)
-{
+static double steepness(const struct model_pause *pause) {
     const int64_t *quantile = pause->quantile_ns;
     double mean = (double)pause->total_ns / (double)pause->count, rise = (double)(quantile[4] - quantile[3]);
     double others = (double)quantile[0] / 2 + (double)quantile[1] + (double)quantile[2] + (double)quantile[3] / 2;
@@ -21,8 +20,7 @@ static double steepness(const struct model_pause *pause)
 }
 
 // Returns a value of the distribution. Successive numbers give values spread evenly over it.
-static double value_at(const struct model_pause *pause, uint64_t number)
-{
+static double value_at(const struct model_pause *pause, uint64_t number) {
     double place = (double)number * 0.6180339887498949 + 0.5;
     place = (place - (double)(uint64_t)place) * 4;
     unsigned below = place < 3 ? (unsigned)place : 3;
@@ -32,8 +30,7 @@ static double value_at(const struct model_pause *pause, uint64_t number)
     return (from + (to - from) * part) / 1e9;
 }
 
-static double next_pause(struct replay_thread *thread, const struct model_pause *pause)
-{
+static double next_pause(struct replay_thread *thread, const struct model_pause *pause) {
     if (!pause || !pause->count) return 0;
     uint32_t taken = lookup_find(&thread->pauses, (uintptr_t)pause);
     if (taken == LOOKUP_NONE) taken = 0;
@@ -43,8 +40,7 @@ static double next_pause(struct replay_thread *thread, const struct model_pause 
 
 // Spins until the pause before this operation is over, as the program worked. Time since the last operation counts.
 // With more threads than processors not all can have worked: they sleep through most of the pause.
-void pauses_wait(struct replay_thread *thread, const struct model_step *step)
-{
+void pauses_wait(struct replay_thread *thread, const struct model_step *step) {
     if (!thread->runner->job->think) return;
     double until = thread->free_at + next_pause(thread, step->think), left = until - clock_seconds();
     if (left > LONG_PAUSE) waits_pause(thread, until);

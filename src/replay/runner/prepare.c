@@ -23,8 +23,7 @@ struct set_use {
     bool reads;
 };
 
-static void note_kind(const struct op_kind *kind, void *context)
-{
+static void note_kind(const struct op_kind *kind, void *context) {
     struct set_use *use = context; // by set
     const struct call_info *call = &call_table[kind->call_id];
     if (kind->error) return;
@@ -42,8 +41,7 @@ static void note_kind(const struct op_kind *kind, void *context)
     of->reads |= kind->class == CLASS_READ;
 }
 
-static struct set_use *uses_by_set(const struct runner *runner)
-{
+static struct set_use *uses_by_set(const struct runner *runner) {
     const struct replay_job *job = runner->job;
     struct set_use *use = calloc(runner->model.files + 1, sizeof *use);
     if (!use || !phase_kinds(&runner->model, job->program, job->phases, note_kind, use)) return use;
@@ -51,8 +49,7 @@ static struct set_use *uses_by_set(const struct runner *runner)
     return NULL;
 }
 
-int runner_find_opened(const struct runner *runner, bool *opened)
-{
+int runner_find_opened(const struct runner *runner, bool *opened) {
     struct set_use *use = uses_by_set(runner);
     RETURN_IF(!use, -ENOMEM);
     for (size_t i = 0; i < runner->model.files; i++) opened[i] = use[i].opens;
@@ -62,8 +59,7 @@ int runner_find_opened(const struct runner *runner, bool *opened)
 
 // --- making it
 
-static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes)
-{
+static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes) {
     unsigned char *data = malloc(PREPARE_BYTES);
     int code = data ? 0 : -ENOMEM;
     for (uint64_t offset = 0; offset < bytes && !code;) {
@@ -81,8 +77,7 @@ static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes)
     return code;
 }
 
-static int cool_or_warm(int fd, uint64_t bytes, bool cold)
-{
+static int cool_or_warm(int fd, uint64_t bytes, bool cold) {
     char *data = malloc(PREPARE_BYTES);
     int code = data ? 0 : -ENOMEM;
     if (!code && cold) code = -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -94,14 +89,12 @@ static int cool_or_warm(int fd, uint64_t bytes, bool cold)
 }
 
 // As recorded: cold where the program read more of the file from storage than from memory.
-static bool is_cold(const struct runner *runner, const struct model_file *file)
-{
+static bool is_cold(const struct runner *runner, const struct model_file *file) {
     if (runner->job->cache != CACHE_AS_RECORDED) return runner->job->cache == CACHE_COLD;
     return file->read_cached * 2 < file->read_before;
 }
 
-static int prepare_file(const struct runner *runner, uint32_t set, uint32_t member, uint64_t bytes)
-{
+static int prepare_file(const struct runner *runner, uint32_t set, uint32_t member, uint64_t bytes) {
     char *path = paths_of(&runner->paths, set, member);
     RETURN_IF(!path, -ENOMEM);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -112,23 +105,20 @@ static int prepare_file(const struct runner *runner, uint32_t set, uint32_t memb
     return code;
 }
 
-static int make_directory(char *path)
-{
+static int make_directory(char *path) {
     int code = !path ? -ENOMEM : mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
     free(path);
     return code;
 }
 
-static int make_link(char *path, const char *target)
-{
+static int make_link(char *path, const char *target) {
     int code = !path ? -ENOMEM : symlink(target, path) < 0 ? -errno : 0;
     free(path);
     return code;
 }
 
 // What was there before had its directories before, even where the program makes others of the same set.
-static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member)
-{
+static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member) {
     char *path = paths_of(&runner->paths, set, member);
     RETURN_IF(!path, -ENOMEM);
     int code = 0;
@@ -142,8 +132,7 @@ static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t m
 }
 
 static int prepare_member(const struct runner *runner, const struct set_use *use, uint32_t set, uint32_t member,
-                          uint64_t bytes)
-{
+                          uint64_t bytes) {
     const struct paths *paths = &runner->paths;
     FORWARD(make_folders_of(runner, set, member));
     if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
@@ -153,8 +142,7 @@ static int prepare_member(const struct runner *runner, const struct set_use *use
 
 // Makes the members of a set that were there before; and all members, where another program of the log or a phase that
 // is left out made them.
-static int prepare_set(const struct runner *runner, const struct set_use *use, uint32_t set)
-{
+static int prepare_set(const struct runner *runner, const struct set_use *use, uint32_t set) {
     const struct model_file *file = &runner->model.file[set];
     if (!use->used) return 0;
     for (uint64_t i = 0; i < file->existed; i++) {
@@ -172,8 +160,7 @@ static int prepare_set(const struct runner *runner, const struct set_use *use, u
 }
 
 // Directories that the program uses and does not make.
-static int prepare_folders(const struct runner *runner, const struct set_use *use)
-{
+static int prepare_folders(const struct runner *runner, const struct set_use *use) {
     const struct paths *paths = &runner->paths;
     for (uint32_t i = 1; i < paths->outside; i++) FORWARD(make_directory(paths_outside(paths, i)));
     for (size_t i = 0; i < paths->count; i++) {
@@ -185,15 +172,13 @@ static int prepare_folders(const struct runner *runner, const struct set_use *us
     return 0;
 }
 
-static int make_link_target(const char *path)
-{
+static int make_link_target(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), code = fd < 0 ? -errno : 0;
     if (fd >= 0) close(fd);
     return code;
 }
 
-int runner_prepare(struct runner *runner)
-{
+int runner_prepare(struct runner *runner) {
     struct set_use *use = uses_by_set(runner);
     int code = use ? paths_make(&runner->paths, &runner->model, runner->job->directory) : -ENOMEM;
     if (!code) code = make_link_target(runner->paths.link_target);

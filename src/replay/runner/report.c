@@ -9,8 +9,7 @@
 #include "replay/runner/world.h"
 
 // Seconds; 0 where nothing was counted.
-static double latency_quantile(const struct latency *latency, double share)
-{
+static double latency_quantile(const struct latency *latency, double share) {
     uint64_t all = 0, below = 0;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) all += latency->bucket[i];
     for (unsigned i = 0; i < LATENCY_BUCKETS && all; i++) {
@@ -20,8 +19,8 @@ static double latency_quantile(const struct latency *latency, double share)
     return 0;
 }
 
-static void fill_phase(const struct runner *runner, const struct phase_time *all, size_t phase, struct replay_phase *to)
-{
+static void fill_phase(const struct runner *runner, const struct phase_time *all, size_t phase,
+                       struct replay_phase *to) {
     for (uint32_t rank = 0; rank < runner->np; rank++) {
         const struct phase_time *time = &all[(size_t)rank * runner->model.phases + phase];
         if (time->seconds > to->time) to->time = time->seconds;
@@ -33,8 +32,7 @@ static void fill_phase(const struct runner *runner, const struct phase_time *all
 }
 
 // Adds the latencies of the other ranks to rank 0's.
-static int gather_latencies(struct runner *runner)
-{
+static int gather_latencies(struct runner *runner) {
     struct latency *all = malloc(runner->np * sizeof *all);
     RETURN_IF(!all, -ENOMEM);
     for (size_t i = 0; i < runner->model.phases; i++) {
@@ -48,8 +46,7 @@ static int gather_latencies(struct runner *runner)
 }
 
 // Adds the counts of the other ranks to rank 0's; its texts become those of the first rank that has one.
-static int gather_counts(const struct runner *runner, struct replay_result *result)
-{
+static int gather_counts(const struct runner *runner, struct replay_result *result) {
     struct replay_result *all = malloc(runner->np * sizeof *all);
     RETURN_IF(!all, -ENOMEM);
     world_gather(result, sizeof *result, all);
@@ -65,8 +62,7 @@ static int gather_counts(const struct runner *runner, struct replay_result *resu
     return 0;
 }
 
-int runner_report(struct runner *runner)
-{
+int runner_report(struct runner *runner) {
     const struct model_program *program = &runner->model.program[runner->job->program];
     size_t phases = runner->model.phases, bytes = phases * sizeof *runner->time;
     struct replay_result result = runner->result;

@@ -13,16 +13,14 @@ enum { CLOCK_READINGS = 1000 };
 
 // --- threads
 
-static void tell_progress(const struct runner *runner, size_t phase)
-{
+static void tell_progress(const struct runner *runner, size_t phase) {
     FILE *out = runner->job->progress && !runner->rank ? fopen(runner->job->progress, "we") : NULL;
     if (!out) return;
     fprintf(out, "%zu\n", phase + 1);
     fclose(out);
 }
 
-static void *run_thread(void *context)
-{
+static void *run_thread(void *context) {
     struct replay_thread *thread = context;
     struct runner *runner = thread->runner;
     const struct model_program *program = &runner->model.program[runner->job->program];
@@ -48,8 +46,7 @@ static void *run_thread(void *context)
     return NULL;
 }
 
-static int start_threads(struct replay_thread *thread, uint32_t count, uint32_t *started)
-{
+static int start_threads(struct replay_thread *thread, uint32_t count, uint32_t *started) {
     for (*started = 1; *started < count; ++*started) {
         int code = -pthread_create(&thread[*started].id, NULL, run_thread, &thread[*started]);
         RETURN_IF(code, code);
@@ -57,8 +54,7 @@ static int start_threads(struct replay_thread *thread, uint32_t count, uint32_t 
     return 0;
 }
 
-static int run_threads(struct runner *runner)
-{
+static int run_threads(struct runner *runner) {
     uint32_t count = model_threads(&runner->model, runner->job->program), started = 1;
     struct replay_thread *thread = calloc(count + 1, sizeof *thread);
     RETURN_IF(!thread, -ENOMEM);
@@ -86,8 +82,7 @@ static int run_threads(struct runner *runner)
 // --- the whole
 
 // The time that two readings of the clock are apart: it is subtracted from each operation.
-static double measure_clock(void)
-{
+static double measure_clock(void) {
     double least = 1;
     for (unsigned i = 0; i < CLOCK_READINGS; i++) {
         double start = clock_seconds(), end = clock_seconds();
@@ -96,8 +91,7 @@ static double measure_clock(void)
     return least;
 }
 
-static int set_up(struct runner *runner)
-{
+static int set_up(struct runner *runner) {
     const struct model *model = &runner->model;
     runner->clock_seconds = measure_clock();
     runner->time = calloc(model->phases + 1, sizeof *runner->time);
@@ -111,8 +105,7 @@ static int set_up(struct runner *runner)
     return paths_make(&runner->paths, model, runner->job->directory);
 }
 
-static void runner_free(struct runner *runner)
-{
+static void runner_free(struct runner *runner) {
     paths_free(&runner->paths);
     for (size_t i = 0; runner->memory_types && i < runner->model.types.count; i++) free(runner->memory_types[i]);
     free(runner->memory_types);
@@ -122,8 +115,7 @@ static void runner_free(struct runner *runner)
     free(runner->barriers);
 }
 
-int runner_run(struct runner *runner)
-{
+int runner_run(struct runner *runner) {
     pthread_mutex_init(&runner->lock, NULL);
     pthread_mutex_init(&runner->wait_lock, NULL);
     pthread_cond_init(&runner->opened, NULL);

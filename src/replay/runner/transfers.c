@@ -13,8 +13,7 @@ enum { BUFFER_ALIGN = 4096, MALLOC_OFFSET = 16, LARGEST_BUFFER = 1 << 30 };
 
 // --- memory and data
 
-const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step)
-{
+const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step) {
     uint32_t place = step->kind->memory;
     if (!place || place > runner->model.types.count || step->kind->layer != LAYER_MPIIO) return NULL;
     const struct model_type *type = &runner->model.types.type[place - 1];
@@ -23,8 +22,7 @@ const struct model_type *transfers_memory_type(const struct runner *runner, cons
 }
 
 // Memory that a transfer needs: more than it moves where its datatype has holes.
-static size_t memory_bytes(const struct runner *runner, const struct model_step *step)
-{
+static size_t memory_bytes(const struct runner *runner, const struct model_step *step) {
     const struct model_type *type = transfers_memory_type(runner, step);
     int64_t size = step->op->at[AT_SIZE];
     if (!type || !size) return (size_t)size;
@@ -32,8 +30,7 @@ static size_t memory_bytes(const struct runner *runner, const struct model_step 
 }
 
 // Data begins where malloc would put it, 16 bytes after a page begins: a transfer of pages then touches one page more.
-static int reserve_buffer(struct replay_thread *thread, const struct replay_file *file, size_t bytes)
-{
+static int reserve_buffer(struct replay_thread *thread, const struct replay_file *file, size_t bytes) {
     struct buffer *buffer = &thread->buffer;
     size_t room = (bytes + 2 * BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
     if (!buffer->memory && thread->spares) *buffer = thread->spare[--thread->spares];
@@ -49,8 +46,7 @@ static int reserve_buffer(struct replay_thread *thread, const struct replay_file
 }
 
 // Filling all of the data may take longer than the pause of the program: unless it is verified, each page gets 8 bytes.
-static void prepare_data(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step)
-{
+static void prepare_data(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step) {
     uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
     if (thread->runner->job->verify) {
         data_of_step(thread->data, transfers_memory_type(thread->runner, step), file, step, bytes, false);
@@ -63,8 +59,7 @@ static void prepare_data(struct replay_thread *thread, const struct replay_file 
 }
 
 static void verify(struct runner *runner, const struct model_step *step, const struct replay_file *file, void *data,
-                   int64_t moved)
-{
+                   int64_t moved) {
     if (!runner->job->verify || step->kind->class != CLASS_READ || moved <= 0) return;
     if (!step->kind->has_offset) return; // with a shared file pointer the place is not known
     uint64_t wrong = data_of_step(data, transfers_memory_type(runner, step), file, step, (uint64_t)moved, true);
@@ -74,8 +69,7 @@ static void verify(struct runner *runner, const struct model_step *step, const s
 // --- nonblocking transfers
 
 static int keep_pending(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
-                        const struct model_step *step, double start, double end)
-{
+                        const struct model_step *step, double start, double end) {
     FORWARD(array_room(thread->pending, thread->pendings));
     FORWARD(array_room(thread->spare, thread->pendings + thread->spares));
     bool works = step->async && thread->runner->job->think;
@@ -97,8 +91,7 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
     return 0;
 }
 
-static void complete(struct replay_thread *thread, const struct pending *pending)
-{
+static void complete(struct replay_thread *thread, const struct pending *pending) {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
     waits_pause(thread, pending->busy_until);
     while (clock_seconds() < pending->busy_until) continue;
@@ -111,8 +104,7 @@ static void complete(struct replay_thread *thread, const struct pending *pending
     verify(thread->runner, &step, pending->file, pending->data, result);
 }
 
-void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all)
-{
+void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all) {
     size_t kept = 0;
     for (size_t i = 0; i < thread->pendings; i++) {
         struct pending *pending = &thread->pending[i];
@@ -129,8 +121,7 @@ void transfers_complete(struct replay_thread *thread, const struct replay_file *
 // --- a transfer
 
 int transfers_run(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
-                  const struct model_step *step)
-{
+                  const struct model_step *step) {
     struct runner *runner = thread->runner;
     int64_t size = step->op->at[AT_SIZE], moved = size - step->op->at[AT_SHORT];
     struct op op = *step->op;
@@ -156,8 +147,7 @@ int transfers_run(struct replay_thread *thread, const struct replay_backend *bac
     return 0;
 }
 
-void transfers_free(struct replay_thread *thread)
-{
+void transfers_free(struct replay_thread *thread) {
     for (size_t i = 0; i < thread->spares; i++) free(thread->spare[i].memory);
     free(thread->spare);
     free(thread->pending);

@@ -15,8 +15,7 @@ enum {
     PATIENCE_SECONDS = 600,    // without MPI, pauses and barriers aside: the storage is stuck, the replay fails
 };
 
-int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads)
-{
+int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads) {
     runner->thread = thread;
     runner->waits = false;
     for (uint32_t i = 0; i < threads; i++) pthread_cond_init(&thread[i].told, NULL);
@@ -34,8 +33,7 @@ int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t th
 // --- waiting
 
 // In a model from a file, threads may wait for each other for ever.
-static bool is_stuck(const struct replay_thread *thread)
-{
+static bool is_stuck(const struct replay_thread *thread) {
     for (const struct replay_thread *at = thread; at->behind && at->behind->done < at->wanted; at = at->behind) {
         if (at->behind == thread) return true;
     }
@@ -43,8 +41,7 @@ static bool is_stuck(const struct replay_thread *thread)
 }
 
 // Returns false when nothing happened for too long.
-static bool wait_a_while(struct runner *runner, struct replay_thread *other, bool is_mpi)
-{
+static bool wait_a_while(struct runner *runner, struct replay_thread *other, bool is_mpi) {
     struct timespec until;
     uint64_t before = runner->done;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -56,8 +53,7 @@ static bool wait_a_while(struct runner *runner, struct replay_thread *other, boo
 }
 
 // A thread that is stuck in a call cannot be joined.
-static void give_up(const struct replay_thread *thread)
-{
+static void give_up(const struct replay_thread *thread) {
     char why[120];
     snprintf(why, sizeof why, "thread %u waited %d s for operation %" PRIu64 " of thread %u", thread->number,
              PATIENCE_SECONDS, thread->wanted, thread->behind->number);
@@ -65,8 +61,7 @@ static void give_up(const struct replay_thread *thread)
 }
 
 // Waits until `other` has done so many operations. Called with wait_lock held.
-static void wait_for(struct replay_thread *thread, struct replay_thread *other, uint64_t done)
-{
+static void wait_for(struct replay_thread *thread, struct replay_thread *other, uint64_t done) {
     if (other->done >= done) return;
     bool is_mpi = thread->runner->model.program[thread->runner->job->program].is_mpi;
     thread->behind = other;
@@ -79,8 +74,7 @@ static void wait_for(struct replay_thread *thread, struct replay_thread *other, 
     thread->behind = NULL;
 }
 
-void waits_before(struct replay_thread *thread)
-{
+void waits_before(struct replay_thread *thread) {
     struct runner *runner = thread->runner;
     int64_t op = (int64_t)thread->done + 1;
     for (size_t i = 0; i < thread->waits; i++) {
@@ -96,8 +90,7 @@ void waits_before(struct replay_thread *thread)
 
 // --- what was done
 
-void waits_after(struct replay_thread *thread, uint64_t count)
-{
+void waits_after(struct replay_thread *thread, uint64_t count) {
     struct runner *runner = thread->runner;
     if (!runner->waits) return;
     pthread_mutex_lock(&runner->wait_lock);
@@ -110,8 +103,7 @@ void waits_after(struct replay_thread *thread, uint64_t count)
     pthread_mutex_unlock(&runner->wait_lock);
 }
 
-void waits_pause(struct replay_thread *thread, double until)
-{
+void waits_pause(struct replay_thread *thread, double until) {
     struct runner *runner = thread->runner;
     if (!runner->waits) return;
     pthread_mutex_lock(&runner->wait_lock);
@@ -119,7 +111,4 @@ void waits_pause(struct replay_thread *thread, double until)
     pthread_mutex_unlock(&runner->wait_lock);
 }
 
-void waits_end(struct replay_thread *thread)
-{
-    waits_after(thread, UINT64_MAX);
-}
+void waits_end(struct replay_thread *thread) { waits_after(thread, UINT64_MAX); }

@@ -5,8 +5,7 @@
 
 struct world world;
 
-int world_start(int *argc, char ***argv, int np, int threads)
-{
+int world_start(int *argc, char ***argv, int np, int threads) {
     int provided;
     (void)np;
     MPI_Init_thread(argc, argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
@@ -15,24 +14,18 @@ int world_start(int *argc, char ***argv, int np, int threads)
     return threads > 1 && provided < MPI_THREAD_MULTIPLE ? ERR_LIMIT : 0;
 }
 
-void world_barrier(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-}
+void world_barrier(void) { MPI_Barrier(MPI_COMM_WORLD); }
 
-void world_communicate(void)
-{
+void world_communicate(void) {
     char mine = 0, all;
     MPI_Allreduce(&mine, &all, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
 }
 
-void world_gather(const void *mine, size_t bytes, void *all)
-{
+void world_gather(const void *mine, size_t bytes, void *all) {
     MPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
-bool world_exchange(void *data, size_t bytes)
-{
+bool world_exchange(void *data, size_t bytes) {
     int rank = world.rank;
     if (world.size < 2) return false;
     if (rank == 0) MPI_Send(data, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
@@ -41,8 +34,7 @@ bool world_exchange(void *data, size_t bytes)
     return true;
 }
 
-int world_end(int status)
-{
+int world_end(int status) {
     if (status) MPI_Abort(MPI_COMM_WORLD, status);
     MPI_Finalize();
     return status;

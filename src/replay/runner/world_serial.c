@@ -22,8 +22,7 @@ static struct shared {
 } * shared;
 
 // The others would wait in a barrier for a process that was killed or failed. They die with rank 0.
-static void check_children(int signal)
-{
+static void check_children(int signal) {
     static const char text[] = "ioseer replay: one of its processes was killed\n";
     int status, error = errno;
     (void)signal;
@@ -36,8 +35,7 @@ static void check_children(int signal)
     errno = error;
 }
 
-int world_start(int *argc, char ***argv, int np, int threads)
-{
+int world_start(int *argc, char ***argv, int np, int threads) {
     (void)argc, (void)argv, (void)threads;
     size_t bytes = sizeof *shared + (size_t)np * GATHER_BYTES;
     shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -59,15 +57,11 @@ int world_start(int *argc, char ***argv, int np, int threads)
     return 0;
 }
 
-void world_barrier(void)
-{
-    pthread_barrier_wait(&shared->barrier);
-}
+void world_barrier(void) { pthread_barrier_wait(&shared->barrier); }
 
 void world_communicate(void) {}
 
-void world_gather(const void *mine, size_t bytes, void *all)
-{
+void world_gather(const void *mine, size_t bytes, void *all) {
     for (size_t done = 0, part; done < bytes; done += part) {
         part = bytes - done < GATHER_BYTES ? bytes - done : GATHER_BYTES;
         memcpy(shared->gathered + (size_t)world.rank * GATHER_BYTES, (const char *)mine + done, part);
@@ -78,14 +72,12 @@ void world_gather(const void *mine, size_t bytes, void *all)
     }
 }
 
-bool world_exchange(void *data, size_t bytes)
-{
+bool world_exchange(void *data, size_t bytes) {
     (void)data, (void)bytes;
     return false;
 }
 
-int world_end(int status)
-{
+int world_end(int status) {
     int child;
     if (world.rank || status) return status;
     while (wait(&child) > 0) {

@@ -7,27 +7,23 @@
 
 #include "base/clock.h"
 
-void clients_init(struct clients *clients)
-{
+void clients_init(struct clients *clients) {
     *clients = (struct clients){0};
     pthread_mutex_init(&clients->lock, NULL);
 }
 
-static void clear(struct client *client)
-{
+static void clear(struct client *client) {
     if (client->thread) close(client->fd);
     client->thread = 0;
 }
 
-void clients_free(struct clients *clients)
-{
+void clients_free(struct clients *clients) {
     for (unsigned i = 0; i < CLIENTS_MOST; i++) clear(&clients->slot[i]);
     pthread_mutex_destroy(&clients->lock);
 }
 
 // Returns false if the thread has ended.
-static bool read_schedstat(const struct client *client, struct client_schedstat *now)
-{
+static bool read_schedstat(const struct client *client, struct client_schedstat *now) {
     char text[96], *at = text;
     ssize_t length = pread(client->fd, text, sizeof text - 1, 0);
     if (length <= 0) return false;
@@ -38,8 +34,7 @@ static bool read_schedstat(const struct client *client, struct client_schedstat 
     return true;
 }
 
-static void set_thread(struct client *client, pid_t thread)
-{
+static void set_thread(struct client *client, pid_t thread) {
     char path[64];
     clear(client);
     *client = (struct client){0};
@@ -50,14 +45,10 @@ static void set_thread(struct client *client, pid_t thread)
     read_schedstat(client, &client->then);
 }
 
-static int64_t process_cpu_ns(void)
-{
-    return (int64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
+static int64_t process_cpu_ns(void) { return (int64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
 
 static struct client_interval interval_of(const struct client *client, const struct client_schedstat *now,
-                                          int64_t now_ns)
-{
+                                          int64_t now_ns) {
     const struct client_reply *reply = &client->reply;
     struct client_interval interval = {.waited_ns = now->waited_ns - client->then.waited_ns};
     interval.is_clean = !client->under_way && reply->due_ns && now->timeslices == client->then.timeslices + 1;
@@ -69,8 +60,7 @@ static struct client_interval interval_of(const struct client *client, const str
     return interval;
 }
 
-struct client_interval clients_request_began(struct clients *clients, pid_t thread, int64_t now_ns)
-{
+struct client_interval clients_request_began(struct clients *clients, pid_t thread, int64_t now_ns) {
     struct client_interval interval = {0};
     struct client_schedstat now;
     if (thread <= 0) return interval; // a request of the kernel itself
@@ -92,8 +82,7 @@ struct client_interval clients_request_began(struct clients *clients, pid_t thre
     return interval;
 }
 
-void clients_request_ended(struct clients *clients, pid_t thread, int64_t due_ns, int64_t left_ns)
-{
+void clients_request_ended(struct clients *clients, pid_t thread, int64_t due_ns, int64_t left_ns) {
     if (thread <= 0) return;
     struct client_reply reply = {due_ns, left_ns, process_cpu_ns()};
     struct client *client = &clients->slot[(unsigned)thread % CLIENTS_MOST];

@@ -11,8 +11,7 @@
 // Flags to open the backing file with. Writes go to the offsets that the kernel gives, even for appending programs, and
 // through the page cache whatever the program asked for: the speed of the backing file does not count. With a page
 // cache above, the kernel also reads from files that a program opened for writing only.
-static int backing_flags(const struct emulate *emulate, int flags)
-{
+static int backing_flags(const struct emulate *emulate, int flags) {
     flags = (flags & ~(O_APPEND | O_DIRECT | O_NOFOLLOW | O_SYNC | O_DSYNC)) | O_CLOEXEC;
     bool widen = emulate->kernel_cache && (flags & O_ACCMODE) == O_WRONLY;
     return widen ? (flags & ~O_ACCMODE) | O_RDWR : flags;
@@ -20,14 +19,12 @@ static int backing_flags(const struct emulate *emulate, int flags)
 
 // --- replies that libfuse 3.14 cannot write, because it does not know FOPEN_PARALLEL_DIRECT_WRITES
 
-static struct fuse_open_out open_reply(const struct emulate *emulate, int fd)
-{
+static struct fuse_open_out open_reply(const struct emulate *emulate, int fd) {
     uint32_t flags = emulate->kernel_cache ? FOPEN_KEEP_CACHE : FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES;
     return (struct fuse_open_out){.fh = (uint64_t)fd, .open_flags = flags};
 }
 
-static struct fuse_attr attributes_reply(const struct stat *about)
-{
+static struct fuse_attr attributes_reply(const struct stat *about) {
     return (struct fuse_attr){
         .ino = about->st_ino,
         .size = (uint64_t)about->st_size,
@@ -50,8 +47,7 @@ static struct fuse_attr attributes_reply(const struct stat *about)
 // The kernel looks at the attributes of a file that it has just created. They are valid long enough for that.
 enum { ATTRIBUTES_NS = 5000000 };
 
-static int reply_created(fuse_req_t request, const struct fuse_entry_param *entry, int fd)
-{
+static int reply_created(fuse_req_t request, const struct fuse_entry_param *entry, int fd) {
     struct {
         struct fuse_entry_out entry;
         struct fuse_open_out open;
@@ -68,8 +64,7 @@ static int reply_created(fuse_req_t request, const struct fuse_entry_param *entr
 
 // --- opening
 
-static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
-{
+static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     const struct emulate *emulate = emulate_of(request);
     struct node_path path = emulate_path(emulate_node(request, number));
     int fd = open(path.text, backing_flags(emulate, file->flags) & ~O_CREAT);
@@ -83,8 +78,8 @@ static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
 }
 
 // This is free: the look-up that found nothing has taken the time (metadata.c).
-static void on_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *file)
-{
+static void on_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
+                      struct fuse_file_info *file) {
     struct emulate *emulate = emulate_of(request);
     struct node *directory = emulate_node(request, parent);
     struct fuse_entry_param entry;
@@ -101,16 +96,14 @@ static void on_create(fuse_req_t request, fuse_ino_t parent, const char *name, m
     }
 }
 
-static void on_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
-{
+static void on_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     (void)number;
     close((int)file->fh);
     fuse_reply_err(request, 0);
 }
 
 // The backing file is not synced: its device is not the emulated one.
-static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file)
-{
+static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file) {
     (void)number, (void)data_only, (void)file;
     emulate_begin(request);
     emulate_wait(request, emulate_arrival_ns(request) + emulate_of(request)->speed.settings.latency_ns, 0);
@@ -121,8 +114,7 @@ static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struc
 
 // Bytes that a read will return. It is known before the data is read, so that requests are admitted in order of
 // arrival.
-static uint64_t bytes_there(int fd, size_t size, off_t offset)
-{
+static uint64_t bytes_there(int fd, size_t size, off_t offset) {
     struct stat about;
     if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) return size;
     if (offset >= about.st_size) return 0;
@@ -131,28 +123,22 @@ static uint64_t bytes_there(int fd, size_t size, off_t offset)
 
 // Returns when the request will be done.
 static int64_t admit(fuse_req_t request, const struct client_interval *interval, bool is_write, fuse_ino_t file,
-                     off_t offset, uint64_t bytes)
-{
+                     off_t offset, uint64_t bytes) {
     struct speed_request what = {is_write, file, (uint64_t)offset, bytes, interval->waited_ns};
     return speed_admit(&emulate_of(request)->speed, &what, emulate_arrival_ns(request));
 }
 
-static void end(struct emulate *emulate)
-{
-    speed_end(&emulate->speed, clock_now_ns());
-}
+static void end(struct emulate *emulate) { speed_end(&emulate->speed, clock_now_ns()); }
 
 // The reply copies the data a second time. That takes as long as the first copy, unless the read waited for a disk.
 enum { COPY_MOST_PS_PER_BYTE = 500 };
 
-static int64_t copy_ns(int64_t began_ns, uint64_t bytes)
-{
+static int64_t copy_ns(int64_t began_ns, uint64_t bytes) {
     int64_t took_ns = clock_now_ns() - began_ns, most_ns = (int64_t)(bytes * COPY_MOST_PS_PER_BYTE / 1000);
     return took_ns < most_ns ? took_ns : most_ns;
 }
 
-static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file)
-{
+static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file) {
     struct emulate *emulate = emulate_of(request);
     uint64_t bytes = bytes_there((int)file->fh, size, offset);
     if (!bytes) {
@@ -172,8 +158,7 @@ static void on_read(fuse_req_t request, fuse_ino_t number, size_t size, off_t of
 }
 
 static void on_write(fuse_req_t request, fuse_ino_t number, const char *data, size_t size, off_t offset,
-                     struct fuse_file_info *file)
-{
+                     struct fuse_file_info *file) {
     struct emulate *emulate = emulate_of(request);
     struct client_interval interval = emulate_begin(request);
     int64_t done_ns = admit(request, &interval, true, number, offset, size);
@@ -185,8 +170,7 @@ static void on_write(fuse_req_t request, fuse_ino_t number, const char *data, si
 }
 
 static void on_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off_t length,
-                         struct fuse_file_info *file)
-{
+                         struct fuse_file_info *file) {
     (void)number;
     int error = fallocate((int)file->fh, mode, offset, length) < 0 ? errno : 0;
     emulate_wait_meta(request);
@@ -194,8 +178,7 @@ static void on_fallocate(fuse_req_t request, fuse_ino_t number, int mode, off_t 
 }
 
 // Data that the page cache has not written yet would look like a hole. Without a reply the kernel reports data only.
-static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, struct fuse_file_info *file)
-{
+static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, struct fuse_file_info *file) {
     (void)number;
     if (emulate_of(request)->kernel_cache) {
         fuse_reply_err(request, ENOSYS);
@@ -208,8 +191,7 @@ static void on_lseek(fuse_req_t request, fuse_ino_t number, off_t offset, int wh
 
 // A copy inside the storage uses both bandwidths.
 static void on_copy(fuse_req_t request, fuse_ino_t from, off_t from_offset, struct fuse_file_info *from_file,
-                    fuse_ino_t to, off_t to_offset, struct fuse_file_info *to_file, size_t length, int flags)
-{
+                    fuse_ino_t to, off_t to_offset, struct fuse_file_info *to_file, size_t length, int flags) {
     struct emulate *emulate = emulate_of(request);
     off_t from_at = from_offset, to_at = to_offset;
     ssize_t copied = copy_file_range((int)from_file->fh, &from_at, (int)to_file->fh, &to_at, length, (unsigned)flags);
@@ -226,8 +208,7 @@ static void on_copy(fuse_req_t request, fuse_ino_t from, off_t from_offset, stru
     end(emulate);
 }
 
-void emulate_data_operations(struct fuse_lowlevel_ops *operations)
-{
+void emulate_data_operations(struct fuse_lowlevel_ops *operations) {
     operations->open = on_open;
     operations->create = on_create;
     operations->release = on_release;

@@ -26,39 +26,33 @@
 // call should reach the storage, but to remember names for a while saves look-ups.
 static const double for_good_seconds = 86400, for_a_while_seconds = 1;
 
-static double names_last(const struct emulate *emulate)
-{
+static double names_last(const struct emulate *emulate) {
     return emulate->kernel_cache ? for_good_seconds : for_a_while_seconds;
 }
 
-static double attributes_last(const struct emulate *emulate, const struct stat *about)
-{
+static double attributes_last(const struct emulate *emulate, const struct stat *about) {
     return emulate->kernel_cache ? for_good_seconds : S_ISDIR(about->st_mode) ? for_a_while_seconds : 0;
 }
 
 // --- nodes
 
-static struct node **bucket_of(struct emulate *emulate, dev_t device, ino_t inode)
-{
+static struct node **bucket_of(struct emulate *emulate, dev_t device, ino_t inode) {
     uint64_t hash = hash_add(device, inode);
     return &emulate->bucket[hash & (NODE_BUCKETS - 1)];
 }
 
-struct node *emulate_node(fuse_req_t request, fuse_ino_t number)
-{
+struct node *emulate_node(fuse_req_t request, fuse_ino_t number) {
     return number == FUSE_ROOT_ID ? &emulate_of(request)->root : (struct node *)(uintptr_t)number;
 }
 
-struct node_path emulate_path(const struct node *node)
-{
+struct node_path emulate_path(const struct node *node) {
     struct node_path path;
     snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", node->fd);
     return path;
 }
 
 // Takes over the descriptor. Returns NULL without memory.
-static struct node *node_for(struct emulate *emulate, int fd, const struct stat *about)
-{
+static struct node *node_for(struct emulate *emulate, int fd, const struct stat *about) {
     pthread_mutex_lock(&emulate->lock);
     struct node **bucket = bucket_of(emulate, about->st_dev, about->st_ino), *node = *bucket;
     while (node && (node->inode != about->st_ino || node->device != about->st_dev)) node = node->next;
@@ -73,8 +67,7 @@ static struct node *node_for(struct emulate *emulate, int fd, const struct stat 
     return node;
 }
 
-int emulate_look_up(struct emulate *emulate, struct node *parent, const char *name, struct fuse_entry_param *entry)
-{
+int emulate_look_up(struct emulate *emulate, struct node *parent, const char *name, struct fuse_entry_param *entry) {
     *entry = (struct fuse_entry_param){.entry_timeout = names_last(emulate)};
     int fd = openat(parent->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return errno;
@@ -93,8 +86,7 @@ int emulate_look_up(struct emulate *emulate, struct node *parent, const char *na
     return 0;
 }
 
-void emulate_forget(struct emulate *emulate, fuse_ino_t number, uint64_t lookups)
-{
+void emulate_forget(struct emulate *emulate, fuse_ino_t number, uint64_t lookups) {
     if (number == FUSE_ROOT_ID) return;
     struct node *node = (struct node *)(uintptr_t)number;
     pthread_mutex_lock(&emulate->lock);
@@ -109,8 +101,7 @@ void emulate_forget(struct emulate *emulate, fuse_ino_t number, uint64_t lookups
     pthread_mutex_unlock(&emulate->lock);
 }
 
-void emulate_forget_all(struct emulate *emulate)
-{
+void emulate_forget_all(struct emulate *emulate) {
     for (size_t i = 0; i < NODE_BUCKETS; i++) {
         for (struct node *node = emulate->bucket[i], *next; node; node = next) {
             next = node->next;
@@ -120,22 +111,19 @@ void emulate_forget_all(struct emulate *emulate)
     }
 }
 
-static void on_forget(fuse_req_t request, fuse_ino_t number, uint64_t lookups)
-{
+static void on_forget(fuse_req_t request, fuse_ino_t number, uint64_t lookups) {
     emulate_forget(emulate_of(request), number, lookups);
     fuse_reply_none(request);
 }
 
-static void on_forget_multi(fuse_req_t request, size_t count, struct fuse_forget_data *forgets)
-{
+static void on_forget_multi(fuse_req_t request, size_t count, struct fuse_forget_data *forgets) {
     for (size_t i = 0; i < count; i++) emulate_forget(emulate_of(request), forgets[i].ino, forgets[i].nlookup);
     fuse_reply_none(request);
 }
 
 // --- entries
 
-static void reply_entry(fuse_req_t request, int error, const struct fuse_entry_param *entry)
-{
+static void reply_entry(fuse_req_t request, int error, const struct fuse_entry_param *entry) {
     struct emulate *emulate = emulate_of(request); // the reply frees the request
     if (error) {
         fuse_reply_err(request, error);
@@ -144,8 +132,7 @@ static void reply_entry(fuse_req_t request, int error, const struct fuse_entry_p
     }
 }
 
-static void on_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
-{
+static void on_lookup(fuse_req_t request, fuse_ino_t parent, const char *name) {
     struct emulate *emulate = emulate_of(request);
     struct fuse_entry_param entry;
     int error = emulate_look_up(emulate, emulate_node(request, parent), name, &entry);
@@ -153,8 +140,7 @@ static void on_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     reply_entry(request, error, &entry);
 }
 
-int emulate_give_to_caller(fuse_req_t request, int directory, const char *name)
-{
+int emulate_give_to_caller(fuse_req_t request, int directory, const char *name) {
     const struct fuse_ctx *caller = fuse_req_ctx(request);
     if (geteuid() != 0 || (caller->uid == 0 && caller->gid == 0)) return 0;
     struct stat about;
@@ -163,74 +149,63 @@ int emulate_give_to_caller(fuse_req_t request, int directory, const char *name)
     return fchownat(directory, name, caller->uid, group, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
 }
 
-static void reply_new_name(fuse_req_t request, struct node *parent, const char *name, int error)
-{
+static void reply_new_name(fuse_req_t request, struct node *parent, const char *name, int error) {
     struct fuse_entry_param entry;
     if (!error) error = emulate_look_up(emulate_of(request), parent, name, &entry);
     reply_entry(request, error, &entry);
 }
 
-static void reply_made(fuse_req_t request, struct node *parent, const char *name, int made)
-{
+static void reply_made(fuse_req_t request, struct node *parent, const char *name, int made) {
     int error = made < 0 ? errno : emulate_give_to_caller(request, parent->fd, name);
     reply_new_name(request, parent, name, error);
 }
 
-static void on_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, dev_t device)
-{
+static void on_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode, dev_t device) {
     struct node *node = emulate_node(request, parent);
     reply_made(request, node, name, mknodat(node->fd, name, mode, device));
 }
 
-static void on_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode)
-{
+static void on_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode) {
     struct node *node = emulate_node(request, parent);
     reply_made(request, node, name, mkdirat(node->fd, name, mode));
 }
 
-static void on_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name)
-{
+static void on_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name) {
     struct node *node = emulate_node(request, parent);
     reply_made(request, node, name, symlinkat(target, node->fd, name));
 }
 
-static void on_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char *name)
-{
+static void on_link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char *name) {
     struct node *directory = emulate_node(request, parent);
     struct node_path path = emulate_path(emulate_node(request, number));
     int made = linkat(AT_FDCWD, path.text, directory->fd, name, AT_SYMLINK_FOLLOW);
     reply_new_name(request, directory, name, made < 0 ? errno : 0);
 }
 
-static void reply_done(fuse_req_t request, int result, bool takes_time)
-{
+static void reply_done(fuse_req_t request, int result, bool takes_time) {
     int error = result < 0 ? errno : 0;
     if (takes_time) emulate_wait_meta(request);
     fuse_reply_err(request, error);
 }
 
-static void on_unlink(fuse_req_t request, fuse_ino_t parent, const char *name)
-{
+static void on_unlink(fuse_req_t request, fuse_ino_t parent, const char *name) {
     reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, 0), true);
 }
 
-static void on_rmdir(fuse_req_t request, fuse_ino_t parent, const char *name)
-{
+static void on_rmdir(fuse_req_t request, fuse_ino_t parent, const char *name) {
     reply_done(request, unlinkat(emulate_node(request, parent)->fd, name, AT_REMOVEDIR), true);
 }
 
 // If the new name did not exist, the look-up that found nothing has taken the time.
 static void on_rename(fuse_req_t request, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
-                      const char *new_name, unsigned flags)
-{
+                      const char *new_name, unsigned flags) {
     int from = emulate_node(request, parent)->fd, to = emulate_node(request, new_parent)->fd;
     struct stat about;
     bool is_new = fstatat(to, new_name, &about, AT_SYMLINK_NOFOLLOW) < 0;
     reply_done(request, renameat2(from, name, to, new_name, flags), !is_new);
 }
 
-static void on_readlink(fuse_req_t request, fuse_ino_t number)
-{
+static void on_readlink(fuse_req_t request, fuse_ino_t number) {
     char target[PATH_MAX + 1];
     emulate_wait_meta(request);
     ssize_t length = readlinkat(emulate_node(request, number)->fd, "", target, PATH_MAX);
@@ -244,16 +219,14 @@ static void on_readlink(fuse_req_t request, fuse_ino_t number)
 
 // --- attributes
 
-static void reply_attributes(fuse_req_t request, struct node *node)
-{
+static void reply_attributes(fuse_req_t request, struct node *node) {
     struct stat about;
     int code = fstatat(node->fd, "", &about, AT_EMPTY_PATH);
     double valid_seconds = code < 0 ? 0 : attributes_last(emulate_of(request), &about);
     code < 0 ? fuse_reply_err(request, errno) : fuse_reply_attr(request, &about, valid_seconds);
 }
 
-static void on_getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
-{
+static void on_getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     struct node *node = emulate_node(request, number);
     struct stat about;
     (void)file;
@@ -261,14 +234,12 @@ static void on_getattr(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
     reply_attributes(request, node);
 }
 
-static struct timespec time_to_set(int which, int set, int set_now, const struct timespec *time)
-{
+static struct timespec time_to_set(int which, int set, int set_now, const struct timespec *time) {
     if (which & set_now) return (struct timespec){.tv_nsec = UTIME_NOW};
     return which & set ? *time : (struct timespec){.tv_nsec = UTIME_OMIT};
 }
 
-static int set_attributes(struct node *node, const struct stat *to, int which, const struct fuse_file_info *file)
-{
+static int set_attributes(struct node *node, const struct stat *to, int which, const struct fuse_file_info *file) {
     struct node_path path = emulate_path(node);
     if (which & FUSE_SET_ATTR_MODE && chmod(path.text, to->st_mode) < 0) return errno;
     if (which & (FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID)) {
@@ -292,13 +263,9 @@ static int set_attributes(struct node *node, const struct stat *to, int which, c
 }
 
 // The kernel writes back the times that its cache keeps; no program made that call.
-static bool are_times_of_cache(int which)
-{
-    return which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME);
-}
+static bool are_times_of_cache(int which) { return which == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME); }
 
-static void on_setattr(fuse_req_t request, fuse_ino_t number, struct stat *to, int which, struct fuse_file_info *file)
-{
+static void on_setattr(fuse_req_t request, fuse_ino_t number, struct stat *to, int which, struct fuse_file_info *file) {
     struct node *node = emulate_node(request, number);
     bool checked = which & FUSE_SET_ATTR_SIZE && !file && !emulate_of(request)->kernel_cache;
     int error = set_attributes(node, to, which, file);
@@ -310,8 +277,7 @@ static void on_setattr(fuse_req_t request, fuse_ino_t number, struct stat *to, i
     }
 }
 
-static void on_statfs(fuse_req_t request, fuse_ino_t number)
-{
+static void on_statfs(fuse_req_t request, fuse_ino_t number) {
     struct statvfs about;
     (void)number;
     int64_t measured_ns = emulate_of(request)->overhead->asked_wait_ns;
@@ -327,21 +293,18 @@ static void on_statfs(fuse_req_t request, fuse_ino_t number)
 // --- extended attributes
 
 static void on_setxattr(fuse_req_t request, fuse_ino_t number, const char *name, const char *value, size_t size,
-                        int flags)
-{
+                        int flags) {
     int result = setxattr(emulate_path(emulate_node(request, number)).text, name, value, size, flags);
     reply_done(request, result, emulate_of(request)->kernel_cache);
 }
 
-static void on_removexattr(fuse_req_t request, fuse_ino_t number, const char *name)
-{
+static void on_removexattr(fuse_req_t request, fuse_ino_t number, const char *name) {
     int result = removexattr(emulate_path(emulate_node(request, number)).text, name);
     reply_done(request, result, emulate_of(request)->kernel_cache);
 }
 
 // Without a name: the list of names. The kernel asks for the length first, with size 0.
-static void on_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size)
-{
+static void on_getxattr(fuse_req_t request, fuse_ino_t number, const char *name, size_t size) {
     struct node_path path = emulate_path(emulate_node(request, number));
     char *value = size ? malloc(size) : NULL;
     if (!value) size = 0;
@@ -356,8 +319,7 @@ static void on_getxattr(fuse_req_t request, fuse_ino_t number, const char *name,
     free(value);
 }
 
-static void on_listxattr(fuse_req_t request, fuse_ino_t number, size_t size)
-{
+static void on_listxattr(fuse_req_t request, fuse_ino_t number, size_t size) {
     on_getxattr(request, number, NULL, size);
 }
 
@@ -369,8 +331,7 @@ struct listing {
     off_t at;                  // position of the directory
 };
 
-static void on_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
-{
+static void on_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     int fd = openat(emulate_node(request, number)->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct listing *listing = fd < 0 ? NULL : calloc(1, sizeof *listing);
     int error = errno;
@@ -386,8 +347,7 @@ static void on_opendir(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
     free(listing);
 }
 
-static const struct dirent *listing_next(struct listing *listing, off_t offset)
-{
+static const struct dirent *listing_next(struct listing *listing, off_t offset) {
     if (offset != listing->at) {
         seekdir(listing->directory, offset);
         listing->at = offset;
@@ -398,8 +358,7 @@ static const struct dirent *listing_next(struct listing *listing, off_t offset)
     return listing->next;
 }
 
-static void on_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file)
-{
+static void on_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, struct fuse_file_info *file) {
     struct listing *listing = (struct listing *)(uintptr_t)file->fh;
     char *buffer = malloc(size);
     size_t used = 0;
@@ -422,8 +381,7 @@ static void on_readdir(fuse_req_t request, fuse_ino_t number, size_t size, off_t
     free(buffer);
 }
 
-static void on_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file)
-{
+static void on_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_file_info *file) {
     struct listing *listing = (struct listing *)(uintptr_t)file->fh;
     (void)number;
     closedir(listing->directory);
@@ -432,14 +390,12 @@ static void on_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_fil
 }
 
 // As for files, nothing is made durable.
-static void on_fsyncdir(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file)
-{
+static void on_fsyncdir(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file) {
     (void)number, (void)data_only, (void)file;
     reply_done(request, 0, true);
 }
 
-void emulate_metadata_operations(struct fuse_lowlevel_ops *operations)
-{
+void emulate_metadata_operations(struct fuse_lowlevel_ops *operations) {
     operations->lookup = on_lookup;
     operations->forget = on_forget;
     operations->forget_multi = on_forget_multi;

@@ -23,14 +23,10 @@ struct loop {
     unsigned idle; // threads that wait for a request, or for the lock `receiving`
 };
 
-static bool has_ended(const struct loop *loop)
-{
-    return fuse_session_exited(loop->emulate->session);
-}
+static bool has_ended(const struct loop *loop) { return fuse_session_exited(loop->emulate->session); }
 
 // Returns the bytes of the next request, 0 at the end.
-static int receive(struct loop *loop, struct fuse_buf *buffer, int64_t *arrival_ns)
-{
+static int receive(struct loop *loop, struct fuse_buf *buffer, int64_t *arrival_ns) {
     struct fuse_session *session = loop->emulate->session;
     struct pollfd events[] = {{.fd = fuse_session_fd(session), .events = POLLIN},
                               {.fd = loop->signals, .events = POLLIN}};
@@ -49,8 +45,7 @@ static int receive(struct loop *loop, struct fuse_buf *buffer, int64_t *arrival_
 static void *work(void *context);
 
 // Starts another thread if all are busy. If that fails, the existing threads serve all requests.
-static void leave_idle(struct loop *loop)
-{
+static void leave_idle(struct loop *loop) {
     pthread_mutex_lock(&loop->lock);
     loop->idle--;
     bool more = !loop->idle && loop->threads < THREADS_MOST;
@@ -61,15 +56,13 @@ static void leave_idle(struct loop *loop)
     pthread_mutex_unlock(&loop->lock);
 }
 
-static void be_idle(struct loop *loop)
-{
+static void be_idle(struct loop *loop) {
     pthread_mutex_lock(&loop->lock);
     loop->idle++;
     pthread_mutex_unlock(&loop->lock);
 }
 
-static void *work(void *context)
-{
+static void *work(void *context) {
     struct loop *loop = context;
     struct fuse_buf buffer = {0};
     int64_t arrival_ns;
@@ -87,8 +80,7 @@ static void *work(void *context)
     return NULL;
 }
 
-int emulate_request_threads(struct emulate *emulate, const sigset_t *signals)
-{
+int emulate_request_threads(struct emulate *emulate, const sigset_t *signals) {
     struct loop loop = {.emulate = emulate, .idle = 1};
     int device = fuse_session_fd(emulate->session);
     loop.signals = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);

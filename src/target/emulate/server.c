@@ -32,14 +32,12 @@ enum {
 
 // --- time
 
-int64_t emulate_arrival_ns(fuse_req_t request)
-{
+int64_t emulate_arrival_ns(fuse_req_t request) {
     return *(const int64_t *)pthread_getspecific(emulate_of(request)->arrival);
 }
 
 // Only one thread at a time spins, because the clients of the others need the processors.
-static void spin_until(struct emulate *emulate, int64_t until_ns)
-{
+static void spin_until(struct emulate *emulate, int64_t until_ns) {
     if (atomic_flag_test_and_set(&emulate->is_spinning)) {
         clock_sleep_until(until_ns);
         return;
@@ -48,8 +46,7 @@ static void spin_until(struct emulate *emulate, int64_t until_ns)
     atomic_flag_clear(&emulate->is_spinning);
 }
 
-struct client_interval emulate_begin(fuse_req_t request)
-{
+struct client_interval emulate_begin(fuse_req_t request) {
     struct emulate *emulate = emulate_of(request);
     pid_t client = fuse_req_ctx(request)->pid;
     struct client_interval interval = clients_request_began(&emulate->clients, client, emulate_arrival_ns(request));
@@ -59,8 +56,7 @@ struct client_interval emulate_begin(fuse_req_t request)
 }
 
 // Returns false if the request was interrupted.
-static bool wait_until(fuse_req_t request, int64_t until_ns)
-{
+static bool wait_until(fuse_req_t request, int64_t until_ns) {
     struct emulate *emulate = emulate_of(request);
     for (;;) {
         int64_t now_ns = clock_now_ns(), left_ns = until_ns - now_ns;
@@ -72,37 +68,32 @@ static bool wait_until(fuse_req_t request, int64_t until_ns)
     return true;
 }
 
-void emulate_wait(fuse_req_t request, int64_t due_ns, int64_t reply_ns)
-{
+void emulate_wait(fuse_req_t request, int64_t due_ns, int64_t reply_ns) {
     struct emulate *emulate = emulate_of(request);
     int64_t left_ns = due_ns - reply_ns - clock_now_ns();
     bool waited = wait_until(request, due_ns - reply_ns - overhead_cost_ns(emulate->overhead, left_ns));
     clients_request_ended(&emulate->clients, fuse_req_ctx(request)->pid, waited ? due_ns : 0, left_ns);
 }
 
-void emulate_wait_meta(fuse_req_t request)
-{
+void emulate_wait_meta(fuse_req_t request) {
     int64_t latency_ns = emulate_of(request)->speed.settings.meta_latency_ns;
     if (!latency_ns) return;
     emulate_begin(request);
     emulate_wait(request, emulate_arrival_ns(request) + latency_ns, 0);
 }
 
-struct emulate *emulate_of(fuse_req_t request)
-{
+struct emulate *emulate_of(fuse_req_t request) {
     return fuse_req_userdata(request);
 }
 
 // --- the mount
 
-static void report(struct emulate *emulate, int code, const char *why)
-{
+static void report(struct emulate *emulate, int code, const char *why) {
     if (emulate->outcome_pipe >= 0) guard_tell(emulate->outcome_pipe, code, why);
     emulate->outcome_pipe = -1;
 }
 
-static void on_init(void *context, struct fuse_conn_info *connection)
-{
+static void on_init(void *context, struct fuse_conn_info *connection) {
     struct emulate *emulate = context;
     connection->max_write = REQUEST_BYTES;
     connection->max_readahead = REQUEST_BYTES;
@@ -117,8 +108,7 @@ static void on_init(void *context, struct fuse_conn_info *connection)
     report(emulate, 0, "");
 }
 
-static const struct fuse_lowlevel_ops *operations(void)
-{
+static const struct fuse_lowlevel_ops *operations(void) {
     static struct fuse_lowlevel_ops all;
     all.init = on_init;
     emulate_metadata_operations(&all);
@@ -127,8 +117,7 @@ static const struct fuse_lowlevel_ops *operations(void)
 }
 
 // The server holds a descriptor for every file that the kernel knows.
-static void raise_descriptor_limit(void)
-{
+static void raise_descriptor_limit(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
     if (geteuid() == 0 && limit.rlim_max < 1 << 20) limit.rlim_max = 1 << 20;
@@ -136,8 +125,7 @@ static void raise_descriptor_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int open_backing(struct emulate *emulate, const char *path)
-{
+static int open_backing(struct emulate *emulate, const char *path) {
     struct stat about;
     emulate->root.fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(emulate->root.fd < 0, -errno);
@@ -154,15 +142,13 @@ struct capture {
     int memory;
 };
 
-static void capture_begin(struct capture *capture)
-{
+static void capture_begin(struct capture *capture) {
     capture->saved = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     capture->memory = memfd_create("stderr", MFD_CLOEXEC);
     if (capture->memory >= 0) dup2(capture->memory, STDERR_FILENO);
 }
 
-static void capture_end(struct capture *capture, char *text, size_t size)
-{
+static void capture_end(struct capture *capture, char *text, size_t size) {
     ssize_t length = capture->memory < 0 ? 0 : pread(capture->memory, text, size - 1, 0);
     text[length < 0 ? 0 : length] = 0;
     text[strcspn(text, "\n")] = 0;
@@ -171,8 +157,7 @@ static void capture_end(struct capture *capture, char *text, size_t size)
     close(capture->memory);
 }
 
-static int mount_session(struct emulate *emulate, const char *mount, pid_t guard)
-{
+static int mount_session(struct emulate *emulate, const char *mount, pid_t guard) {
     char options[256];
     snprintf(options, sizeof options, "default_permissions,nosuid,nodev,subtype=ioseer,fsname=%s%s",
              emulate_source(guard).text, geteuid() == 0 ? ",allow_other" : "");
@@ -187,14 +172,12 @@ static int mount_session(struct emulate *emulate, const char *mount, pid_t guard
 }
 
 // Waits should end on time whatever else the machine does. Only root gets this priority.
-static void raise_priority(void)
-{
+static void raise_priority(void) {
     prctl(PR_SET_TIMERSLACK, 1UL);
     sched_setscheduler(0, SCHED_RR, &(struct sched_param){.sched_priority = 1});
 }
 
-static int serve(struct emulate *emulate, const struct target *target, const sigset_t *signals)
-{
+static int serve(struct emulate *emulate, const struct target *target, const sigset_t *signals) {
     struct capture capture;
     char text[sizeof((struct target_outcome *)0)->why];
     FORWARD(open_backing(emulate, target->options->backing));
@@ -213,8 +196,7 @@ static int serve(struct emulate *emulate, const struct target *target, const sig
 }
 
 // The keeper: mounts, reports the outcome, serves requests. The mount is gone afterwards.
-static int keep(void *context, const sigset_t *signals, int outcome_pipe)
-{
+static int keep(void *context, const sigset_t *signals, int outcome_pipe) {
     const struct target *target = context;
     struct emulate *emulate = calloc(1, sizeof *emulate);
     RETURN_IF(!emulate, -ENOMEM);
@@ -238,14 +220,12 @@ static int keep(void *context, const sigset_t *signals, int outcome_pipe)
 
 // --- the guard
 
-static int call_statfs(void *context)
-{
+static int call_statfs(void *context) {
     struct statfs about;
     return fstatfs(*(const int *)context, &about);
 }
 
-static void ready(void *context)
-{
+static void ready(void *context) {
     const struct target *target = context;
     int fd = open(target->options->mount, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
@@ -253,26 +233,18 @@ static void ready(void *context)
     close(fd);
 }
 
-static int unmount_ours(const struct target *target, bool lazily)
-{
+static int unmount_ours(const struct target *target, bool lazily) {
     bool is_ours = emulate_guard_of(target->options->mount) == target->guard;
     return is_ours ? unmount(target->options->mount, lazily) : ERR_NOTHING;
 }
 
 // Unmounts while the server still runs, so that the kernel can write its cached data. Fails while the mount is in use;
 // the keeper then ends all the same.
-static int stop(void *context)
-{
-    return unmount_ours(context, false);
-}
+static int stop(void *context) { return unmount_ours(context, false); }
 
-static void clean_up(void *context)
-{
-    unmount_ours(context, true);
-}
+static void clean_up(void *context) { unmount_ours(context, true); }
 
-int emulate_serve(const struct emulate_options *options, target_ready *on_ready, void *context)
-{
+int emulate_serve(const struct emulate_options *options, target_ready *on_ready, void *context) {
     struct target target = {options, getpid(), overhead_new()};
     struct guard_work work = {keep, ready, stop, clean_up, &target};
     RETURN_IF(!target.overhead, -ENOMEM);

@@ -25,34 +25,27 @@ const struct speed_preset speed_presets[] = {
     {0},
 };
 
-const struct speed_preset *speed_preset_named(const char *name)
-{
+const struct speed_preset *speed_preset_named(const char *name) {
     for (const struct speed_preset *preset = speed_presets; preset->name; preset++) {
         if (!strcmp(preset->name, name)) return preset;
     }
     return NULL;
 }
 
-void speed_init(struct speed *speed, const struct speed_settings *settings)
-{
+void speed_init(struct speed *speed, const struct speed_settings *settings) {
     *speed = (struct speed){.settings = *settings, .head_file = UINT64_MAX};
     pthread_mutex_init(&speed->lock, NULL);
 }
 
-static int64_t transfer_ns(uint64_t bytes, uint64_t bandwidth)
-{
+static int64_t transfer_ns(uint64_t bytes, uint64_t bandwidth) {
     return bandwidth ? (int64_t)((double)bytes * 1e9 / (double)bandwidth) : 0;
 }
 
-static int64_t later(int64_t a_ns, int64_t b_ns)
-{
-    return a_ns > b_ns ? a_ns : b_ns;
-}
+static int64_t later(int64_t a_ns, int64_t b_ns) { return a_ns > b_ns ? a_ns : b_ns; }
 
 // Adds the time that the emulator has lost since all requests were due, and returns it. Time in which the clients did
 // not use the storage does not count. What was owed before a long pause is forgotten.
-static int64_t add_owed(struct speed *speed, const struct speed_request *request, int64_t now_ns)
-{
+static int64_t add_owed(struct speed *speed, const struct speed_request *request, int64_t now_ns) {
     int64_t pause_most_ns = PAUSE_NS + (int64_t)(request->bytes / PAUSE_BYTES_PER_NS);
     int64_t idle_ns = speed->under_way ? 0 : now_ns - speed->ended_ns - request->waited_ns;
     int64_t added_ns = later((idle_ns > pause_most_ns ? speed->ended_ns : now_ns) - speed->due_ns, 0);
@@ -63,24 +56,19 @@ static int64_t add_owed(struct speed *speed, const struct speed_request *request
 }
 
 // Moves the head to the request and returns how long that takes.
-static int64_t seek_ns(struct speed *speed, const struct speed_request *request)
-{
+static int64_t seek_ns(struct speed *speed, const struct speed_request *request) {
     bool continues = request->file == speed->head_file && request->offset == speed->head_offset;
     speed->head_file = request->file;
     speed->head_offset = request->offset + request->bytes;
     return continues ? 0 : speed->settings.seek_latency_ns;
 }
 
-static int64_t sooner(int64_t a_ns, int64_t b_ns)
-{
-    return a_ns < b_ns ? a_ns : b_ns;
-}
+static int64_t sooner(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
 // A request will be through the bandwidth at `free_ns`. Makes that earlier by what is owed, by at most `most_ns` and
 // not before `ready_ns`. The limit keeps the storage from looking much faster than asked for. A request that waits for
 // its latency alone shows that the clients do not lack bandwidth: then nothing is owed.
-static int64_t repay(struct speed *speed, int64_t free_ns, int64_t ready_ns, int64_t most_ns)
-{
+static int64_t repay(struct speed *speed, int64_t free_ns, int64_t ready_ns, int64_t most_ns) {
     if (free_ns <= ready_ns) speed->owed_ns = 0;
     int64_t gain_ns = sooner(sooner(free_ns - ready_ns, speed->owed_ns), most_ns);
     if (gain_ns <= 0) return free_ns;
@@ -88,8 +76,7 @@ static int64_t repay(struct speed *speed, int64_t free_ns, int64_t ready_ns, int
     return free_ns - gain_ns;
 }
 
-int64_t speed_admit(struct speed *speed, const struct speed_request *request, int64_t now_ns)
-{
+int64_t speed_admit(struct speed *speed, const struct speed_request *request, int64_t now_ns) {
     const struct speed_settings *settings = &speed->settings;
     uint64_t bandwidth = request->is_write ? settings->write_bandwidth : settings->read_bandwidth;
     int64_t *own = &speed->free_ns[request->is_write], *other = &speed->free_ns[!request->is_write];
@@ -110,8 +97,7 @@ int64_t speed_admit(struct speed *speed, const struct speed_request *request, in
     return done_ns;
 }
 
-void speed_end(struct speed *speed, int64_t now_ns)
-{
+void speed_end(struct speed *speed, int64_t now_ns) {
     pthread_mutex_lock(&speed->lock);
     speed->under_way--;
     speed->ended_ns = later(speed->ended_ns, now_ns);

@@ -14,15 +14,13 @@ enum { END_MS = 30000 }; // for the server to end after the unmount
 
 static const char source_start[] = "ioseer:";
 
-struct emulate_source emulate_source(pid_t guard)
-{
+struct emulate_source emulate_source(pid_t guard) {
     struct emulate_source source;
     snprintf(source.text, sizeof source.text, "%s%d", source_start, (int)guard);
     return source;
 }
 
-pid_t emulate_guard_of(const char *mount)
-{
+pid_t emulate_guard_of(const char *mount) {
     struct mount_point_top top;
     size_t start = sizeof source_start - 1;
     bool is_ours =
@@ -30,8 +28,7 @@ pid_t emulate_guard_of(const char *mount)
     return is_ours ? (pid_t)atoi(top.source + start) : 0;
 }
 
-enum emulate_state emulate_state_of(const char *mount)
-{
+enum emulate_state emulate_state_of(const char *mount) {
     pid_t guard = emulate_guard_of(mount);
     if (!guard) return EMULATE_NONE;
     int process = guard_open(guard);
@@ -40,8 +37,7 @@ enum emulate_state emulate_state_of(const char *mount)
     return EMULATE_SERVED;
 }
 
-int emulate_stop(const char *mount, bool force)
-{
+int emulate_stop(const char *mount, bool force) {
     pid_t guard = emulate_guard_of(mount);
     RETURN_IF(!guard, ERR_NOTHING);
     int process = guard_open(guard);

@@ -12,8 +12,7 @@
 #include "base/err.h"
 
 // "8 0 sda reads merged sectors ms writes merged sectors ms in-flight busy-ms queue-ms …"
-static bool parse_line(const char *line, struct diskstats_row *row)
-{
+static bool parse_line(const char *line, struct diskstats_row *row) {
     unsigned major_number, minor_number;
     uint64_t *count = row->count;
     int parsed = sscanf(
@@ -25,8 +24,7 @@ static bool parse_line(const char *line, struct diskstats_row *row)
     return true;
 }
 
-int diskstats_read(struct diskstats *stats, const char *path)
-{
+int diskstats_read(struct diskstats *stats, const char *path) {
     stats->count = 0;
     FILE *file = fopen(path, "re");
     RETURN_IF(!file, -errno);
@@ -40,15 +38,13 @@ int diskstats_read(struct diskstats *stats, const char *path)
     return code;
 }
 
-void diskstats_free(struct diskstats *stats)
-{
+void diskstats_free(struct diskstats *stats) {
     free(stats->row);
     *stats = (struct diskstats){0};
 }
 
 // The kernel lists devices in an order that hardly changes, so the search starts at the same place.
-static struct history_device *device_of(const struct history *history, const struct diskstats_row *row, size_t place)
-{
+static struct history_device *device_of(const struct history *history, const struct diskstats_row *row, size_t place) {
     for (size_t i = 0; i < history->devices; i++) {
         struct history_device *device = &history->device[(place + i) % history->devices];
         if (device->device == row->device && strcmp(device->name, row->name) == 0) return device;
@@ -56,8 +52,7 @@ static struct history_device *device_of(const struct history *history, const str
     return NULL;
 }
 
-static int add_device(struct history *history, const struct diskstats_row *row)
-{
+static int add_device(struct history *history, const struct diskstats_row *row) {
     FORWARD(array_room(history->device, history->devices));
     struct history_device *device = &history->device[history->devices++];
     *device = (struct history_device){.device = row->device};
@@ -67,8 +62,7 @@ static int add_device(struct history *history, const struct diskstats_row *row)
 }
 
 // Returns whether a counter changed since the last reading. A counter that went back has restarted from 0.
-static bool add_to_total(struct history_device *device, const uint64_t now[DEVICE_COUNTERS])
-{
+static bool add_to_total(struct history_device *device, const uint64_t now[DEVICE_COUNTERS]) {
     bool changed = false;
     for (unsigned i = 0; i < DEVICE_COUNTERS; i++) {
         uint64_t step = now[i] >= device->last[i] ? now[i] - device->last[i] : now[i];
@@ -79,8 +73,7 @@ static bool add_to_total(struct history_device *device, const uint64_t now[DEVIC
     return changed;
 }
 
-static void drop_every_second(struct history *history)
-{
+static void drop_every_second(struct history *history) {
     history->readings = (history->readings + 1) / 2;
     history->halvings++;
     for (size_t i = 0; i < history->readings; i++) history->read_ns[i] = history->read_ns[2 * i];
@@ -90,8 +83,7 @@ static void drop_every_second(struct history *history)
     }
 }
 
-int history_add(struct history *history, uint64_t now_ns, const struct diskstats *stats)
-{
+int history_add(struct history *history, uint64_t now_ns, const struct diskstats *stats) {
     if (history->readings == HISTORY_MAX_READINGS) drop_every_second(history);
     for (size_t i = 0; i < stats->count; i++) {
         struct history_device *device = device_of(history, &stats->row[i], i);
@@ -111,8 +103,7 @@ int history_add(struct history *history, uint64_t now_ns, const struct diskstats
     return 0;
 }
 
-int history_put_samples(const struct history *history, const struct history_device *device, struct bytes *out)
-{
+int history_put_samples(const struct history *history, const struct history_device *device, struct bytes *out) {
     for (size_t i = 1; i < history->readings; i++) {
         struct device_sample sample = {.span_ns = history->read_ns[i] - history->read_ns[i - 1]};
         for (unsigned j = 0; j < DEVICE_COUNTERS; j++)
@@ -124,8 +115,7 @@ int history_put_samples(const struct history *history, const struct history_devi
     return 0;
 }
 
-void history_free(struct history *history)
-{
+void history_free(struct history *history) {
     for (size_t i = 0; i < history->devices; i++) free(history->device[i].totals);
     free(history->device);
     *history = (struct history){0};

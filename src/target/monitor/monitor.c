@@ -31,15 +31,13 @@ struct monitor {
     bool stopping; // guarded by the lock
 };
 
-static int add_reading(struct monitor *monitor)
-{
+static int add_reading(struct monitor *monitor) {
     FORWARD(diskstats_read(&monitor->stats, monitor->places.diskstats));
     return history_add(&monitor->history, clock_ns(CLOCK_MONOTONIC), &monitor->stats);
 }
 
 // Returns false when the monitor must stop.
-static bool wait_until(struct monitor *monitor, uint64_t deadline_ns)
-{
+static bool wait_until(struct monitor *monitor, uint64_t deadline_ns) {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / NS_PER_SECOND),
                                 .tv_nsec = (long)(deadline_ns % NS_PER_SECOND)};
     int code = 0;
@@ -51,8 +49,7 @@ static bool wait_until(struct monitor *monitor, uint64_t deadline_ns)
     return go_on;
 }
 
-static void *poll_devices(void *context)
-{
+static void *poll_devices(void *context) {
     struct monitor *monitor = context;
     for (;;) {
         const struct history *history = &monitor->history;
@@ -63,8 +60,7 @@ static void *poll_devices(void *context)
 }
 
 // The thread takes no signals: they are for the program that started the monitor.
-static int start_thread(struct monitor *monitor)
-{
+static int start_thread(struct monitor *monitor) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -73,8 +69,7 @@ static int start_thread(struct monitor *monitor)
     return -error;
 }
 
-static void free_monitor(struct monitor *monitor)
-{
+static void free_monitor(struct monitor *monitor) {
     history_free(&monitor->history);
     diskstats_free(&monitor->stats);
     pthread_mutex_destroy(&monitor->lock);
@@ -82,8 +77,7 @@ static void free_monitor(struct monitor *monitor)
     free(monitor);
 }
 
-int monitor_start(struct monitor **monitor, const struct monitor_places *places)
-{
+int monitor_start(struct monitor **monitor, const struct monitor_places *places) {
     struct monitor *made = calloc(1, sizeof *made);
     RETURN_IF(!made, -ENOMEM);
     made->places = (struct monitor_places){
@@ -109,8 +103,7 @@ struct file_systems {
     size_t count;
 };
 
-static bool is_listed(const struct file_systems *systems, uint64_t device)
-{
+static bool is_listed(const struct file_systems *systems, uint64_t device) {
     for (size_t i = 0; i < systems->count; i++) {
         if (systems->item[i].device[0] == device) return true;
     }
@@ -118,8 +111,7 @@ static bool is_listed(const struct file_systems *systems, uint64_t device)
 }
 
 // Lists every mounted file system once.
-static int list_file_systems(struct file_systems *systems, const struct monitor_places *places)
-{
+static int list_file_systems(struct file_systems *systems, const struct monitor_places *places) {
     struct mounts mounts;
     *systems = (struct file_systems){0};
     int code = mounts_read(&mounts, places->mountinfo);
@@ -134,8 +126,7 @@ static int list_file_systems(struct file_systems *systems, const struct monitor_
     return systems->item ? 0 : -ENOMEM;
 }
 
-static void put_under(struct fields_out *out, uint64_t device, const struct file_systems *systems)
-{
+static void put_under(struct fields_out *out, uint64_t device, const struct file_systems *systems) {
     fields_number(out, DEVICE_UNDER, device); // even if it is no longer mounted
     for (size_t i = 0; i < systems->count; i++) {
         uint64_t system = systems->item[i].device[0];
@@ -144,8 +135,7 @@ static void put_under(struct fields_out *out, uint64_t device, const struct file
 }
 
 static int put_device(const struct monitor *monitor, const struct history_device *device, const char *host,
-                      const struct file_systems *systems, struct bytes *records)
-{
+                      const struct file_systems *systems, struct bytes *records) {
     struct bytes samples = {0};
     int code = history_put_samples(&monitor->history, device, &samples);
     size_t room = DEVICE_ROOM + strlen(host) + samples.len + NUMBER_ROOM * systems->count;
@@ -167,8 +157,7 @@ static int put_device(const struct monitor *monitor, const struct history_device
     return at ? 0 : -ENOMEM;
 }
 
-static int put_devices(const struct monitor *monitor, const char *host, struct bytes *records)
-{
+static int put_devices(const struct monitor *monitor, const char *host, struct bytes *records) {
     struct file_systems systems;
     int code = list_file_systems(&systems, &monitor->places);
     for (size_t i = 0; i < monitor->history.devices && code == 0; i++) {
@@ -179,8 +168,7 @@ static int put_devices(const struct monitor *monitor, const char *host, struct b
     return code;
 }
 
-int monitor_stop(struct monitor *monitor, const char *host, struct bytes *records)
-{
+int monitor_stop(struct monitor *monitor, const char *host, struct bytes *records) {
     pthread_mutex_lock(&monitor->lock);
     monitor->stopping = true;
     pthread_cond_signal(&monitor->stopped);

@@ -9,23 +9,20 @@
 
 #include "base/io.h"
 
-bool underlying_has(const struct underlying *underlying, uint64_t device)
-{
+bool underlying_has(const struct underlying *underlying, uint64_t device) {
     for (size_t i = 0; i < underlying->count; i++) {
         if (underlying->device[i] == device) return true;
     }
     return false;
 }
 
-static void add(struct underlying *underlying, uint64_t device)
-{
+static void add(struct underlying *underlying, uint64_t device) {
     if (underlying->count < UNDERLYING_MOST && !underlying_has(underlying, device))
         underlying->device[underlying->count++] = device;
 }
 
 // The file `dev` in a device's directory has its number, as "8:1".
-static void add_from_file(struct underlying *underlying, const char *path)
-{
+static void add_from_file(struct underlying *underlying, const char *path) {
     unsigned major_number, minor_number;
     FILE *file = fopen(path, "re");
     if (!file) return;
@@ -34,8 +31,7 @@ static void add_from_file(struct underlying *underlying, const char *path)
 }
 
 // The directory of a partition lies in that of its disk.
-static void add_disk(struct underlying *underlying, const char *folder)
-{
+static void add_disk(struct underlying *underlying, const char *folder) {
     char path[PATH_MAX];
     struct stat about;
     snprintf(path, sizeof path, "%s/partition", folder);
@@ -44,8 +40,7 @@ static void add_disk(struct underlying *underlying, const char *folder)
     add_from_file(underlying, path);
 }
 
-static void add_parts(struct underlying *underlying, const char *folder)
-{
+static void add_parts(struct underlying *underlying, const char *folder) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/slaves", folder);
     DIR *parts = opendir(path);
@@ -58,8 +53,7 @@ static void add_parts(struct underlying *underlying, const char *folder)
     if (parts) closedir(parts);
 }
 
-static void add_backing_file(struct underlying *underlying, const char *folder, const struct mounts *mounts)
-{
+static void add_backing_file(struct underlying *underlying, const char *folder, const struct mounts *mounts) {
     char path[PATH_MAX], name[PATH_MAX];
     snprintf(path, sizeof path, "%s/loop/backing_file", folder);
     if (!io_first_line(path, name, sizeof name)) return;
@@ -68,8 +62,7 @@ static void add_backing_file(struct underlying *underlying, const char *folder, 
 }
 
 // Some file systems (btrfs) have device numbers of their own; the list of mounts names their block devices.
-static void add_sources(struct underlying *underlying, uint64_t device, const struct mounts *mounts)
-{
+static void add_sources(struct underlying *underlying, uint64_t device, const struct mounts *mounts) {
     for (size_t i = 0; i < mounts->count; i++) {
         const struct mount *mount = &mounts->item[i];
         struct stat about;
@@ -78,8 +71,7 @@ static void add_sources(struct underlying *underlying, uint64_t device, const st
     }
 }
 
-void underlying_list(struct underlying *underlying, uint64_t device, const struct mounts *mounts, const char *sys)
-{
+void underlying_list(struct underlying *underlying, uint64_t device, const struct mounts *mounts, const char *sys) {
     *underlying = (struct underlying){0};
     add(underlying, device);
     for (size_t i = 0; i < underlying->count; i++) {

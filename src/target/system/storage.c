@@ -17,8 +17,7 @@
 #include "base/mounts.h"
 
 // Copies what fits.
-static void copy_text(char out[STORAGE_TEXT], const char *text)
-{
+static void copy_text(char out[STORAGE_TEXT], const char *text) {
     size_t length = strlen(text);
     if (length > STORAGE_TEXT - 1) length = STORAGE_TEXT - 1;
     memcpy(out, text, length);
@@ -26,16 +25,14 @@ static void copy_text(char out[STORAGE_TEXT], const char *text)
 }
 
 // Reads a file of a device's folder in /sys; empty if there is none.
-static void read_attribute(const char *folder, const char *name, char out[STORAGE_TEXT])
-{
+static void read_attribute(const char *folder, const char *name, char out[STORAGE_TEXT]) {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     io_first_line(path, out, STORAGE_TEXT);
     for (size_t length = strlen(out); length && out[length - 1] == ' ';) out[--length] = 0;
 }
 
-static void describe_mount(struct storage *storage, dev_t device)
-{
+static void describe_mount(struct storage *storage, dev_t device) {
     struct mounts mounts;
     if (mounts_read(&mounts, "/proc/self/mountinfo") < 0) return;
     const struct mount *mount = mounts_find(&mounts, device, storage->directory, strlen(storage->directory));
@@ -47,8 +44,7 @@ static void describe_mount(struct storage *storage, dev_t device)
     mounts_free(&mounts);
 }
 
-static bool device_folder(dev_t device, char folder[PATH_MAX])
-{
+static bool device_folder(dev_t device, char folder[PATH_MAX]) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/sys/dev/block/%u:%u", major(device), minor(device));
     return realpath(path, folder);
@@ -56,8 +52,7 @@ static bool device_folder(dev_t device, char folder[PATH_MAX])
 
 // Btrfs and the like have a device number of their own, but are mounted from a block device. A partition has the queue
 // of its disk.
-static void describe_device(struct storage *storage, dev_t device)
-{
+static void describe_device(struct storage *storage, dev_t device) {
     char path[PATH_MAX], folder[PATH_MAX], text[STORAGE_TEXT];
     struct stat source;
     if (!device_folder(device, folder)) {
@@ -76,8 +71,7 @@ static void describe_device(struct storage *storage, dev_t device)
     storage->stripe_bytes = strtoull(text, NULL, 10);
 }
 
-int storage_describe(const char *directory, struct storage *storage)
-{
+int storage_describe(const char *directory, struct storage *storage) {
     struct stat about;
     struct statvfs room;
     char path[PATH_MAX];
@@ -100,8 +94,7 @@ int storage_describe(const char *directory, struct storage *storage)
     return 0;
 }
 
-bool storage_has_direct(const char *directory)
-{
+bool storage_has_direct(const char *directory) {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/ioseer-direct.XXXXXX", directory) >= (int)sizeof path) return false;
     int fd = mkostemp(path, O_CLOEXEC);

@@ -11,13 +11,9 @@
 
 static const char *const mode_names[MODE_COUNT] = {"sequential", "strided", "random"};
 
-const char *system_mode_name(enum system_mode mode)
-{
-    return mode_names[mode];
-}
+const char *system_mode_name(enum system_mode mode) { return mode_names[mode]; }
 
-bool system_mode_of(const char *name, enum system_mode *mode)
-{
+bool system_mode_of(const char *name, enum system_mode *mode) {
     for (unsigned i = 0; i < MODE_COUNT; i++) {
         if (strcmp(mode_names[i], name)) continue;
         *mode = i;
@@ -27,13 +23,9 @@ bool system_mode_of(const char *name, enum system_mode *mode)
 }
 
 // Cold points count more than warm ones, then stable points more than others.
-static unsigned trust(const struct system_point *point)
-{
-    return 2 * !point->warm + point->stable;
-}
+static unsigned trust(const struct system_point *point) { return 2 * !point->warm + point->stable; }
 
-static double best_of(const struct system *system, bool write)
-{
+static double best_of(const struct system *system, bool write) {
     const struct system_point *best = NULL;
     for (size_t i = 0; i < system->points; i++) {
         const struct system_point *point = &system->point[i];
@@ -43,14 +35,12 @@ static double best_of(const struct system *system, bool write)
     return best ? best->bandwidth : 0;
 }
 
-void system_set_peaks(struct system *system)
-{
+void system_set_peaks(struct system *system) {
     system->peak_read = best_of(system, false);
     system->peak_write = best_of(system, true);
 }
 
-int system_add_node(struct system *system, const struct system *node)
-{
+int system_add_node(struct system *system, const struct system *node) {
     FORWARD(array_room(system->node, system->nodes));
     if (!system->nodes) system->peak_read = system->peak_write = 0;
     struct system_node *added = &system->node[system->nodes++];
@@ -61,8 +51,7 @@ int system_add_node(struct system *system, const struct system *node)
     return 0;
 }
 
-void system_free(struct system *system)
-{
+void system_free(struct system *system) {
     free(system->node);
     free(system->point);
     *system = (struct system){0};
@@ -73,8 +62,7 @@ void system_free(struct system *system)
 // Empty text is not known: null.
 #define m_known(name, value) m_text(name, *(value) ? (value) : NULL)
 
-static void write_storage(const struct system *system, struct json_out *json)
-{
+static void write_storage(const struct system *system, struct json_out *json) {
     const struct storage *storage = &system->storage;
     json_object_of(json, m_known("directory", storage->directory), m_known("file_system", storage->file_system),
                    m_known("source", storage->source), m_known("options", storage->options),
@@ -87,8 +75,7 @@ static void write_storage(const struct system *system, struct json_out *json)
                    m_number("memory", storage->memory_bytes), m_number("processors", storage->processors));
 }
 
-static void write_point(const struct system_point *point, struct json_out *json)
-{
+static void write_point(const struct system_point *point, struct json_out *json) {
     json_object(json);
     json_members(json, m_text("op", point->write ? "write" : "read"), m_number("size", point->size),
                  m_text("mode", mode_names[point->mode]), m_number("np", point->np), m_bool("shared", point->shared),
@@ -101,8 +88,7 @@ static void write_point(const struct system_point *point, struct json_out *json)
     json_close(json);
 }
 
-static void write_nodes(const struct system *system, struct json_out *json)
-{
+static void write_nodes(const struct system *system, struct json_out *json) {
     key_array(json, "nodes");
     for (size_t i = 0; i < system->nodes; i++) {
         json_object_of(json, m_text("name", system->node[i].name), m_double("read", system->node[i].peak_read),
@@ -112,8 +98,7 @@ static void write_nodes(const struct system *system, struct json_out *json)
 }
 
 // Points with pauses are listed apart: they do not show the speed of the storage itself.
-static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json)
-{
+static void write_points(const struct system *system, const char *key, bool rested, struct json_out *json) {
     key_array(json, key);
     for (size_t i = 0; i < system->points; i++) {
         if (rested == (system->point[i].pause > 0)) write_point(&system->point[i], json);
@@ -121,8 +106,7 @@ static void write_points(const struct system *system, const char *key, bool rest
     json_close(json);
 }
 
-int system_write(const struct system *system, FILE *out)
-{
+int system_write(const struct system *system, FILE *out) {
     struct json_out *json = json_out_begin(out, 2);
     RETURN_IF(!json, -ENOMEM);
     json_object(json);
@@ -151,19 +135,16 @@ int system_write(const struct system *system, FILE *out)
 
 // --- reading
 
-static void read_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT])
-{
+static void read_text(const struct json_value *object, const char *key, char out[STORAGE_TEXT]) {
     const char *text;
     if (json_in_text(json_in_member(object, key), &text, NULL) == 0) snprintf(out, STORAGE_TEXT, "%s", text);
 }
 
-static void read_double(const struct json_value *object, const char *key, double *out)
-{
+static void read_double(const struct json_value *object, const char *key, double *out) {
     json_in_double(json_in_member(object, key), out);
 }
 
-static int read_point(const struct json_value *value, struct system_point *point, struct json_in_error *error)
-{
+static int read_point(const struct json_value *value, struct system_point *point, struct json_in_error *error) {
     const char *text;
     uint64_t np;
     FORWARD(json_in_need_text(value, "op", &text, NULL, error));
@@ -192,8 +173,7 @@ static int read_point(const struct json_value *value, struct system_point *point
     return 0;
 }
 
-static int read_points(const struct json_value *points, struct system *system, struct json_in_error *error)
-{
+static int read_points(const struct json_value *points, struct system *system, struct json_in_error *error) {
     for (size_t i = 0; i < json_in_length(points); i++) {
         FORWARD(read_point(json_in_at(points, i), &system->point[system->points], error));
         system->points++;
@@ -201,8 +181,7 @@ static int read_points(const struct json_value *points, struct system *system, s
     return 0;
 }
 
-static void read_storage(const struct json_value *value, struct system *system)
-{
+static void read_storage(const struct json_value *value, struct system *system) {
     read_text(value, "directory", system->storage.directory);
     read_text(value, "file_system", system->storage.file_system);
     read_text(value, "source", system->storage.source);
@@ -213,8 +192,7 @@ static void read_storage(const struct json_value *value, struct system *system)
     read_text(value, "cache", system->cache);
 }
 
-static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error)
-{
+static int read_all(struct system *system, const struct json_value *root, struct json_in_error *error) {
     uint64_t version;
     const struct json_value *points, *rested, *peak;
     FORWARD(json_in_need_uint64(root, "ioseer_system", &version, error));
@@ -240,8 +218,7 @@ static int read_all(struct system *system, const struct json_value *root, struct
     return 0;
 }
 
-int system_read(struct system *system, const char *path, struct json_in_error *error)
-{
+int system_read(struct system *system, const char *path, struct json_in_error *error) {
     struct json_in json;
     *system = (struct system){.storage.rotational = -1};
     FORWARD(json_in_read(&json, path, error));

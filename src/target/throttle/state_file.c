@@ -20,15 +20,13 @@ static const char name_start[] = "ioseer-";
 enum { FOLDER_TRIES = 100 };
 
 // FNV-1a. The name must stay the same from one version of ioseer to the next.
-static uint64_t hash_of(const char *text)
-{
+static uint64_t hash_of(const char *text) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     return hash;
 }
 
-struct throttle_state throttle_state_for(const char *mount)
-{
+struct throttle_state throttle_state_for(const char *mount) {
     struct throttle_state state = {.guard = getpid(), .loop = -1};
     snprintf(state.name, sizeof state.name, "%s%016" PRIx64, name_start, hash_of(mount));
     snprintf(state.mount, sizeof state.mount, "%s", mount);
@@ -39,22 +37,19 @@ struct state_path {
     char text[128];
 };
 
-static struct state_path path_of(const char *name)
-{
+static struct state_path path_of(const char *name) {
     struct state_path path;
     snprintf(path.text, sizeof path.text, "%s/%.40s", folder, name);
     return path;
 }
 
-static int open_new(void)
-{
+static int open_new(void) {
     if (mkdir(folder, 0755) < 0 && errno != EEXIST) return -errno;
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
     return fd < 0 ? -errno : fd;
 }
 
-static int write_and_name(const struct throttle_state *state, int fd)
-{
+static int write_and_name(const struct throttle_state *state, int fd) {
     struct state_path unnamed;
     snprintf(unnamed.text, sizeof unnamed.text, "/proc/self/fd/%d", fd);
     int code = dprintf(fd, "guard %d\nkeeper %d\nmount %s\n", (int)state->guard, (int)state->keeper, state->mount);
@@ -64,8 +59,7 @@ static int write_and_name(const struct throttle_state *state, int fd)
 }
 
 // The process that removes the last other state file removes the directory, too, perhaps just now.
-int throttle_state_create(const struct throttle_state *state)
-{
+int throttle_state_create(const struct throttle_state *state) {
     RETURN_IF(strchr(state->mount, '\n'), -EINVAL);
     int code = -ENOENT;
     for (unsigned i = 0; i < FOLDER_TRIES && code == -ENOENT; i++) {
@@ -76,8 +70,7 @@ int throttle_state_create(const struct throttle_state *state)
     return code;
 }
 
-int throttle_state_set_loop(struct throttle_state *state, int loop)
-{
+int throttle_state_set_loop(struct throttle_state *state, int loop) {
     int fd = open(path_of(state->name).text, O_WRONLY | O_APPEND | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
     int code = dprintf(fd, "loop %d\n", loop) < 0 ? -errno : 0;
@@ -86,8 +79,7 @@ int throttle_state_set_loop(struct throttle_state *state, int loop)
     return code;
 }
 
-static int read_named(struct throttle_state *state, const char *name)
-{
+static int read_named(struct throttle_state *state, const char *name) {
     *state = (struct throttle_state){.loop = -1};
     snprintf(state->name, sizeof state->name, "%s", name);
     FILE *file = fopen(path_of(name).text, "re");
@@ -106,21 +98,18 @@ static int read_named(struct throttle_state *state, const char *name)
     return state->mount[0] ? 0 : ERR_FORMAT;
 }
 
-int throttle_state_read(struct throttle_state *state, const char *mount)
-{
+int throttle_state_read(struct throttle_state *state, const char *mount) {
     struct throttle_state wanted = throttle_state_for(mount);
     FORWARD(read_named(state, wanted.name));
     return strcmp(state->mount, mount) ? ERR_NOTHING : 0;
 }
 
-void throttle_state_remove(const struct throttle_state *state)
-{
+void throttle_state_remove(const struct throttle_state *state) {
     unlink(path_of(state->name).text);
     rmdir(folder); // succeeds if it was the last file
 }
 
-void throttle_state_each(void (*visit)(const struct throttle_state *state))
-{
+void throttle_state_each(void (*visit)(const struct throttle_state *state)) {
     DIR *states = opendir(folder);
     if (!states) return;
     const struct dirent *entry;

@@ -35,8 +35,7 @@ struct setup {
     int device_fd; // the device releases the image when no process has it open
 };
 
-static int failed(struct setup *setup, const char *what, int code)
-{
+static int failed(struct setup *setup, const char *what, int code) {
     char *why = setup->outcome->why;
     if (!why[0]) snprintf(why, sizeof setup->outcome->why, "%s: %s", what, err_text(code));
     return code;
@@ -46,8 +45,7 @@ static int failed(struct setup *setup, const char *what, int code)
 
 // The image has no name: it is gone when the device releases it. All its space is allocated now, because a full disk
 // would later show as I/O errors.
-static int make_image(struct setup *setup)
-{
+static int make_image(struct setup *setup) {
     const struct throttle_options *options = setup->options;
     int fd = open(options->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) return failed(setup, options->folder, -errno);
@@ -57,15 +55,13 @@ static int make_image(struct setup *setup)
     return code;
 }
 
-static struct device_path device_path(int loop)
-{
+static struct device_path device_path(int loop) {
     struct device_path path;
     snprintf(path.text, sizeof path.text, "/dev/loop%d", loop);
     return path;
 }
 
-static int attach_to(struct setup *setup, int image, int number)
-{
+static int attach_to(struct setup *setup, int image, int number) {
     struct loop_config config = {.fd = (uint32_t)image, .info.lo_flags = LO_FLAGS_AUTOCLEAR};
     snprintf((char *)config.info.lo_file_name, sizeof config.info.lo_file_name, "%s", setup->state->name);
     setup->device = device_path(number);
@@ -79,8 +75,7 @@ static int attach_to(struct setup *setup, int image, int number)
 }
 
 // Another process may get the device that was free a moment ago.
-static int attach(struct setup *setup, int image)
-{
+static int attach(struct setup *setup, int image) {
     int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), fd = -EBUSY;
     if (control < 0) return failed(setup, "/dev/loop-control", -errno);
     int number = -1;
@@ -95,8 +90,7 @@ static int attach(struct setup *setup, int image)
     return code < 0 ? failed(setup, "note in /run/ioseer", code) : 0;
 }
 
-static int make_device(struct setup *setup)
-{
+static int make_device(struct setup *setup) {
     int image = make_image(setup);
     RETURN_IF(image < 0, image);
     int code = attach(setup, image);
@@ -107,8 +101,7 @@ static int make_device(struct setup *setup)
 // --- file system
 
 // mkfs is in /usr/sbin, which is not on the PATH of every shell.
-static void be_program(int said, char *const words[])
-{
+static void be_program(int said, char *const words[]) {
     char path[4096];
     const char *given = getenv("PATH");
     snprintf(path, sizeof path, "%s:/usr/sbin:/sbin", given ? given : "/usr/bin:/bin");
@@ -120,8 +113,7 @@ static void be_program(int said, char *const words[])
 }
 
 // Runs a program without output. If it fails, its first line is the reason.
-static int run(struct setup *setup, char *const words[], const char *package)
-{
+static int run(struct setup *setup, char *const words[], const char *package) {
     int said = memfd_create("said", MFD_CLOEXEC), status;
     pid_t child = fork();
     if (child < 0) return failed(setup, words[0], -errno);
@@ -140,8 +132,7 @@ static int run(struct setup *setup, char *const words[], const char *package)
     return -EIO;
 }
 
-static int make_file_system(struct setup *setup)
-{
+static int make_file_system(struct setup *setup) {
     bool is_xfs = !strcmp(setup->options->type, "xfs");
     char *device = setup->device.text;
     // Discarding would free the allocated space again; lazy initialisation would run during measurements.
@@ -150,8 +141,7 @@ static int make_file_system(struct setup *setup)
     return is_xfs ? run(setup, xfs, "xfsprogs") : run(setup, ext4, "e2fsprogs");
 }
 
-static int mount_device(struct setup *setup)
-{
+static int mount_device(struct setup *setup) {
     const struct throttle_options *options = setup->options;
     struct stat place;
     if (stat(options->mount, &place) < 0) return failed(setup, options->mount, -errno);
@@ -166,20 +156,17 @@ static int mount_device(struct setup *setup)
 // --- limits
 
 // 0 if the device is gone. The numbers of two loop devices are not always neighbours: partitions may lie in between.
-static dev_t device_number(int loop)
-{
+static dev_t device_number(int loop) {
     struct stat about;
     return loop < 0 || stat(device_path(loop).text, &about) < 0 ? 0 : about.st_rdev;
 }
 
-static int limited(struct setup *setup, int code, const char *what, const char *unsupported)
-{
+static int limited(struct setup *setup, int code, const char *what, const char *unsupported) {
     if (code == ERR_NOTHING) snprintf(setup->outcome->why, sizeof setup->outcome->why, "%s", unsupported);
     return code < 0 ? failed(setup, what, code) : 0;
 }
 
-static int set_limits(struct setup *setup)
-{
+static int set_limits(struct setup *setup) {
     const struct throttle_options *options = setup->options;
     const char *group = setup->state->name;
     dev_t device = device_number(setup->state->loop);
@@ -201,8 +188,8 @@ static int set_limits(struct setup *setup)
 // Makes all parts and keeps the existing state file up to date. On failure `outcome` has the code and the reason.
 // Returns a descriptor that holds the loop device until it is closed, -1: none. Without it another process could get
 // the device while it still has this target's limits.
-static int set_up(const struct throttle_options *options, struct throttle_state *state, struct target_outcome *outcome)
-{
+static int set_up(const struct throttle_options *options, struct throttle_state *state,
+                  struct target_outcome *outcome) {
     struct setup setup = {options, state, outcome, .device_fd = -1};
     int code = make_device(&setup);
     if (code == 0) code = make_file_system(&setup);
@@ -213,16 +200,14 @@ static int set_up(const struct throttle_options *options, struct throttle_state 
 }
 
 // Whether the target's loop device is mounted at its place.
-static bool is_mounted(const struct throttle_state *state)
-{
+static bool is_mounted(const struct throttle_state *state) {
     struct mount_point_top top;
     return state->loop >= 0 && mount_point_top(state->mount, &top) &&
            !strcmp(top.source, device_path(state->loop).text);
 }
 
 // Removes the parts that exist; may be called twice. The mount is detached, so the rest goes with its last user.
-static void tear_down(const struct throttle_state *state)
-{
+static void tear_down(const struct throttle_state *state) {
     struct limits limits;
     limits_find(&limits, "/proc/self/mounts", "/sys");
     dev_t device = device_number(state->loop);
@@ -243,8 +228,7 @@ struct target {
 };
 
 // Returns when the target is unmounted or a signal comes. The kernel reports changes of the mount list as POLLPRI.
-static void await_end(const struct throttle_state *state, const sigset_t *signals)
-{
+static void await_end(const struct throttle_state *state, const sigset_t *signals) {
     int list = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), ending = signalfd(-1, signals, SFD_CLOEXEC);
     struct pollfd events[] = {{.fd = ending, .events = POLLIN}, {.fd = list, .events = POLLPRI}};
     while (!events[0].revents && is_mounted(state)) {
@@ -254,8 +238,7 @@ static void await_end(const struct throttle_state *state, const sigset_t *signal
     close(ending);
 }
 
-static int keep(void *context, const sigset_t *signals, int outcome_pipe)
-{
+static int keep(void *context, const sigset_t *signals, int outcome_pipe) {
     struct target *target = context;
     struct target_outcome outcome = {0};
     target->state.keeper = getpid();
@@ -278,27 +261,23 @@ static int keep(void *context, const sigset_t *signals, int outcome_pipe)
 // --- the guard
 
 // The guard does not share the keeper's memory; the state file tells it what the keeper has made.
-static bool read_own_state(const struct target *target, struct throttle_state *state)
-{
+static bool read_own_state(const struct target *target, struct throttle_state *state) {
     return throttle_state_read(state, target->options->mount) == 0 && state->guard == getpid();
 }
 
-static int stop(void *context)
-{
+static int stop(void *context) {
     struct throttle_state state;
     bool mounted = read_own_state(context, &state) && is_mounted(&state);
     return mounted ? unmount(state.mount, false) : ERR_NOTHING;
 }
 
-static void clean_up(void *context)
-{
+static void clean_up(void *context) {
     struct throttle_state state;
     if (read_own_state(context, &state)) tear_down(&state);
 }
 
 // A keeper without its guard removes the target itself. Waits for that: it could hit a new target at the same place.
-static void remove_dead(const struct throttle_state *state)
-{
+static void remove_dead(const struct throttle_state *state) {
     struct throttle_state now;
     int guard = guard_open(state->guard), keeper = guard < 0 ? guard_open(state->keeper) : -1;
     if (keeper >= 0) guard_ends_within(keeper, END_MS);
@@ -308,13 +287,9 @@ static void remove_dead(const struct throttle_state *state)
     if (keeper >= 0) close(keeper);
 }
 
-void throttle_remove_dead(void)
-{
-    throttle_state_each(remove_dead);
-}
+void throttle_remove_dead(void) { throttle_state_each(remove_dead); }
 
-int throttle_serve(const struct throttle_options *options, target_ready *ready, void *context)
-{
+int throttle_serve(const struct throttle_options *options, target_ready *ready, void *context) {
     struct target target = {options, throttle_state_for(options->mount)};
     struct guard_work work = {.keep = keep, .stop = stop, .clean_up = clean_up, .context = &target};
     return guard_run(&work, ready, context);
@@ -322,14 +297,12 @@ int throttle_serve(const struct throttle_options *options, target_ready *ready, 
 
 // --- other processes
 
-bool throttle_is_at(const char *mount)
-{
+bool throttle_is_at(const char *mount) {
     struct throttle_state state;
     return throttle_state_read(&state, mount) == 0;
 }
 
-int throttle_stop(const char *mount, bool force)
-{
+int throttle_stop(const char *mount, bool force) {
     struct throttle_state state;
     FORWARD(throttle_state_read(&state, mount));
     bool mounted = is_mounted(&state);
@@ -347,15 +320,13 @@ int throttle_stop(const char *mount, bool force)
     return ended ? 0 : -ETIMEDOUT;
 }
 
-bool throttle_limits_runs_only(void)
-{
+bool throttle_limits_runs_only(void) {
     struct limits limits;
     limits_find(&limits, "/proc/self/mounts", "/sys");
     return limits_are_of_group(&limits);
 }
 
-int throttle_enter(const char *mount)
-{
+int throttle_enter(const char *mount) {
     struct throttle_state state;
     struct limits limits;
     FORWARD(throttle_state_read(&state, mount));

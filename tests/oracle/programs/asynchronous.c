@@ -10,15 +10,13 @@ enum { BLOCKS = 8, BYTES = 1000 };
 
 static char block[BLOCKS][BYTES];
 
-static ssize_t finish(struct aiocb *request)
-{
+static ssize_t finish(struct aiocb *request) {
     const struct aiocb *list[] = {request};
     while (aio_error(request) == EINPROGRESS) aio_suspend(list, 1, NULL);
     return aio_return(request);
 }
 
-static struct aiocb request_for(int fd, int number, int operation)
-{
+static struct aiocb request_for(int fd, int number, int operation) {
     return (struct aiocb){.aio_fildes = fd,
                           .aio_buf = block[number],
                           .aio_nbytes = BYTES,
@@ -26,8 +24,7 @@ static struct aiocb request_for(int fd, int number, int operation)
                           .aio_lio_opcode = operation};
 }
 
-int main(void)
-{
+int main(void) {
     memset(block, 'a', sizeof(block));
     int fd = open("asynchronous", O_RDWR | O_CREAT | O_TRUNC, 0644);
     struct aiocb one = request_for(fd, 0, LIO_WRITE), sync = {.aio_fildes = fd};

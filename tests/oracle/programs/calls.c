@@ -15,13 +15,9 @@
 static char buffer[65536];
 static void *volatile nowhere = (void *)8;
 
-static void say(const char *what, long result)
-{
-    printf("%s %ld %d\n", what, result, result < 0 ? errno : 0);
-}
+static void say(const char *what, long result) { printf("%s %ld %d\n", what, result, result < 0 ? errno : 0); }
 
-static void positions(void)
-{
+static void positions(void) {
     int fd = open("positions", O_RDWR | O_CREAT | O_TRUNC, 0644);
     say("write", write(fd, buffer, 1000));
     int copy = dup(fd);
@@ -44,8 +40,7 @@ static void positions(void)
     close(fd);
 }
 
-static void appends(void)
-{
+static void appends(void) {
     int fd = open("appends", O_WRONLY | O_CREAT | O_APPEND, 0644);
     int second = open("appends", O_WRONLY | O_APPEND);
     say("append", write(fd, buffer, 300));
@@ -59,8 +54,7 @@ static void appends(void)
     close(fd);
 }
 
-static void vectors(void)
-{
+static void vectors(void) {
     struct iovec piece[3] = {{buffer, 100}, {buffer + 100, 0}, {buffer + 200, 4000}};
     int fd = open("vectors", O_RDWR | O_CREAT | O_TRUNC, 0644);
     say("writev", writev(fd, piece, 3));
@@ -73,8 +67,7 @@ static void vectors(void)
     close(fd);
 }
 
-static void copies(void)
-{
+static void copies(void) {
     int from = open("positions", O_RDONLY);
     int to = open("copies", O_RDWR | O_CREAT | O_TRUNC, 0644);
     off_t offset = 100;
@@ -92,8 +85,7 @@ static void copies(void)
     close(to);
 }
 
-static void sizes(void)
-{
+static void sizes(void) {
     int fd = open("sizes", O_RDWR | O_CREAT | O_TRUNC, 0644);
     say("ftruncate", ftruncate(fd, 8192));
     say("fallocate", fallocate(fd, 0, 0, 16384));
@@ -109,8 +101,7 @@ static void sizes(void)
     say("truncate", truncate("sizes", 100));
 }
 
-static void names(void)
-{
+static void names(void) {
     struct stat status;
     struct statx extended;
     say("mkdir", mkdir("dir", 0755));
@@ -144,8 +135,7 @@ static void names(void)
     say("rename missing", rename("none", "nowhere"));
 }
 
-static void failures(void)
-{
+static void failures(void) {
     say("open missing", open("missing/file", O_RDONLY));
     int fd = open("positions", O_RDONLY);
     say("write read-only", write(fd, buffer, 10));
@@ -163,8 +153,7 @@ static void failures(void)
     close(fd);
 }
 
-static void raw(void)
-{
+static void raw(void) {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, "raw", O_RDWR | O_CREAT | O_TRUNC, 0644);
     say("raw write", syscall(SYS_write, fd, buffer, 123));
     say("raw pwrite", syscall(SYS_pwrite64, fd, buffer, 123, 1000));
@@ -173,8 +162,7 @@ static void raw(void)
     say("raw close", syscall(SYS_close, fd));
 }
 
-static void forked(void)
-{
+static void forked(void) {
     int fd = open("forked", O_RDWR | O_CREAT | O_TRUNC, 0644);
     say("write", write(fd, buffer, 100));
     fflush(stdout);
@@ -187,8 +175,7 @@ static void forked(void)
     close(fd);
 }
 
-int main(void)
-{
+int main(void) {
     for (size_t i = 0; i < sizeof(buffer); i++) buffer[i] = (char)('a' + i % 23);
     positions();
     appends();

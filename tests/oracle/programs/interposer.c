@@ -9,8 +9,7 @@
 
 static int opens;
 
-__attribute__((visibility("default"))) int open(const char *path, int flags, ...)
-{
+__attribute__((visibility("default"))) int open(const char *path, int flags, ...) {
     static int (*next)(const char *, int, ...);
     va_list list;
     va_start(list, flags);
@@ -21,7 +20,6 @@ __attribute__((visibility("default"))) int open(const char *path, int flags, ...
     return next(path, flags, mode);
 }
 
-__attribute__((destructor)) static void report(void)
-{
+__attribute__((destructor)) static void report(void) {
     if (strcmp(program_invocation_short_name, "ioseer") != 0) fprintf(stderr, "%d opens\n", opens);
 }

@@ -20,43 +20,37 @@ static char block[4096];
 static const char *self;
 static int *volatile nowhere = (int *)8;
 
-static void say(const char *what, long result)
-{
+static void say(const char *what, long result) {
     printf("%s %ld %d\n", what, result, result < 0 ? errno : 0);
     fflush(stdout);
 }
 
-static int put(const char *name, size_t bytes)
-{
+static int put(const char *name, size_t bytes) {
     int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0644);
     ssize_t done = fd < 0 ? -1 : write(fd, block, bytes);
     say(name, done);
     return fd;
 }
 
-static void await(pid_t child)
-{
+static void await(pid_t child) {
     int status = 0;
     say("waitpid", waitpid(child, &status, 0) == child);
     say("status", status);
 }
 
-static void close_all(void)
-{
+static void close_all(void) {
     put("before", 100);
     for (int fd = 3; fd < 1024; fd++) close(fd);
     say("fd", put("after", 200));
 }
 
-static void close_by_range(void)
-{
+static void close_by_range(void) {
     put("before", 100);
     say("close_range", close_range(3, ~0u, 0));
     say("fd", put("after", 200));
 }
 
-static void change_root(void)
-{
+static void change_root(void) {
     put("before", 10);
     say("mkdir", mkdir("jail", 0755));
     say("chroot", chroot("jail"));
@@ -70,8 +64,7 @@ static void change_root(void)
     await(child);
 }
 
-static void change_user(void)
-{
+static void change_user(void) {
     mkdir("open-to-all", 0777);
     chmod("open-to-all", 0777);
     chmod(".", 0755);
@@ -88,8 +81,7 @@ static void change_user(void)
     await(child);
 }
 
-static void change_directory(void)
-{
+static void change_directory(void) {
     say("mkdir", mkdir("a", 0755));
     say("chdir", chdir("a"));
     put("in-a", 10);
@@ -100,8 +92,7 @@ static void change_directory(void)
     put("again-in-a", 10);
 }
 
-static void vfork_exec(void)
-{
+static void vfork_exec(void) {
     put("parent", 10);
     int fd = open("parent", O_RDWR);
     char *words[] = {(char *)self, "put", "child", NULL};
@@ -116,8 +107,7 @@ static void vfork_exec(void)
     put("parent", 10);
 }
 
-static void spawn(void)
-{
+static void spawn(void) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "spawned", O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -129,8 +119,7 @@ static void spawn(void)
     put("parent", 20);
 }
 
-static void fork_only(void)
-{
+static void fork_only(void) {
     int fd = put("shared", 100);
     for (int i = 0; i < 4; i++) {
         pid_t child = fork();
@@ -145,36 +134,31 @@ static void fork_only(void)
     say("write", write(fd, block, 10));
 }
 
-static void end_underscore(void)
-{
+static void end_underscore(void) {
     FILE *lost = fopen("lost", "w");
     fprintf(lost, "never flushed");
     put("file", 10);
     _exit(7);
 }
 
-static void end_abort(void)
-{
+static void end_abort(void) {
     put("file", 10);
     abort();
 }
 
-static void end_segv(void)
-{
+static void end_segv(void) {
     put("file", 10);
     *nowhere = 1;
 }
 
 // Counts its completed writes in a mapping, which costs no system call and outlives the kill.
-static void *kill_soon(void *argument)
-{
+static void *kill_soon(void *argument) {
     usleep(30000);
     kill(getpid(), SIGKILL);
     return argument;
 }
 
-static void end_kill(void)
-{
+static void end_kill(void) {
     int progress_fd = open("progress", O_RDWR | O_CREAT, 0644);
     if (ftruncate(progress_fd, 8) != 0) return;
     volatile long *progress = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, progress_fd, 0);
@@ -187,8 +171,7 @@ static void end_kill(void)
     }
 }
 
-static void exec_chain(const char *depth)
-{
+static void exec_chain(const char *depth) {
     char name[32], next[16];
     snprintf(name, sizeof(name), "chain.%s", depth);
     put(name, 10);
@@ -198,8 +181,7 @@ static void exec_chain(const char *depth)
     execl(self, self, "chain", next, NULL);
 }
 
-static void become_daemon(void)
-{
+static void become_daemon(void) {
     put("before", 10);
     pid_t child = fork();
     if (child > 0) return;
@@ -212,8 +194,7 @@ static void become_daemon(void)
     _exit(done != 1234);
 }
 
-static void use_all_descriptors(void)
-{
+static void use_all_descriptors(void) {
     struct rlimit limit = {24, 24};
     say("setrlimit", setrlimit(RLIMIT_NOFILE, &limit));
     int fd = -1, count = 0;
@@ -235,8 +216,7 @@ static void use_all_descriptors(void)
     say("write", write(fd, block, 30));
 }
 
-static void limit_file_size(void)
-{
+static void limit_file_size(void) {
     struct rlimit limit = {8192, 8192};
     signal(SIGXFSZ, SIG_IGN);
     say("setrlimit", setrlimit(RLIMIT_FSIZE, &limit));
@@ -250,8 +230,7 @@ static void limit_file_size(void)
     await(child);
 }
 
-static void limit_memory(void)
-{
+static void limit_memory(void) {
     struct rlimit limit = {64 << 20, 64 << 20};
     say("setrlimit", setrlimit(RLIMIT_AS, &limit));
     int fd = put("file", 10);
@@ -267,8 +246,7 @@ static void limit_memory(void)
     await(child);
 }
 
-static void many(void)
-{
+static void many(void) {
     pid_t child[16];
     for (int i = 0; i < 16; i++) {
         child[i] = fork();
@@ -285,8 +263,7 @@ static void many(void)
 }
 
 // What libc itself runs: it must not be disturbed, and its status must come back.
-static void libc_starts(void)
-{
+static void libc_starts(void) {
     say("system", system("echo from system > system-file; exit 3"));
     FILE *pipe = popen("cat system-file", "r");
     char line[64] = "";
@@ -321,8 +298,7 @@ static const struct verb verbs[] = {
     {"libc", libc_starts},
 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     self = argv[0];
     memset(block, 'b', sizeof(block));
     if (argc == 3 && strcmp(argv[1], "put") == 0) return put(argv[2], 77) < 0;

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void write_all(void)
-{
+static void write_all(void) {
     static char block[10000];
     memset(block, 'x', sizeof(block));
     FILE *out = fopen("text", "w");
@@ -30,8 +29,7 @@ static void write_all(void)
     fclose(out);
 }
 
-static void read_all(void)
-{
+static void read_all(void) {
     char line[256], *grown = NULL;
     size_t room = 0, bytes = 0;
     FILE *in = fopen("text", "r");
@@ -51,8 +49,7 @@ static void read_all(void)
     fclose(in);
 }
 
-static void update(void)
-{
+static void update(void) {
     char word[32] = "";
     FILE *both = fopen("text", "r+");
     fseek(both, 100, SEEK_SET);
@@ -71,8 +68,7 @@ static void update(void)
 
 // One file through a stream and its descriptor in turn, streams made from descriptors, and streams that change their
 // file.
-static void mixed(void)
-{
+static void mixed(void) {
     char word[64] = "";
     FILE *both = fopen("mixed", "w");
     fprintf(both, "by the stream\n");
@@ -95,8 +91,7 @@ static void mixed(void)
 }
 
 // What libc itself prints on standard error, here a file.
-static void messages(void)
-{
+static void messages(void) {
     if (!freopen("messages", "w", stderr)) return;
     fprintf(stderr, "plain\n");
     errno = ENOENT;
@@ -107,8 +102,7 @@ static void messages(void)
     fclose(stderr);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "messages") == 0) {
         messages();
         return 0;

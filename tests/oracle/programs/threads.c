@@ -10,8 +10,7 @@ enum { WRITES = 20, BYTES = 512, MAX_THREADS = 256 };
 
 static int shared, appended;
 
-static void *work(void *argument)
-{
+static void *work(void *argument) {
     long number = (long)argument;
     char block[BYTES], name[32];
     memset(block, (int)('A' + number % 26), sizeof(block));
@@ -28,8 +27,7 @@ static void *work(void *argument)
     return (void *)good;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     pthread_t thread[MAX_THREADS];
     long count = argc > 1 ? atol(argv[1]) : 4, good = 0;
     shared = open("shared", O_RDWR | O_CREAT | O_TRUNC, 0644);

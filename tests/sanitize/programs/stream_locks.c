@@ -6,15 +6,13 @@
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 
-void flockfile(FILE *stream)
-{
+void flockfile(FILE *stream) {
     void (*real)(FILE *) = (void (*)(FILE *))dlsym(RTLD_NEXT, "flockfile");
     real(stream);
     __tsan_acquire(stream);
 }
 
-void funlockfile(FILE *stream)
-{
+void funlockfile(FILE *stream) {
     void (*real)(FILE *) = (void (*)(FILE *))dlsym(RTLD_NEXT, "funlockfile");
     __tsan_release(stream);
     real(stream);

@@ -36,42 +36,36 @@ static struct {
     atomic_bool stop;
 } state;
 
-static void check(bool good, const char *what)
-{
+static void check(bool good, const char *what) {
     if (good) return;
     perror(what);
     _exit(1);
 }
 
-static void put(int fd, const void *data, size_t len)
-{
+static void put(int fd, const void *data, size_t len) {
     check(write(fd, data, len) == (ssize_t)len, "write");
     atomic_fetch_add(state.writes, 1);
 }
 
-static void put_at(int fd, const void *data, size_t len, off_t at)
-{
+static void put_at(int fd, const void *data, size_t len, off_t at) {
     check(pwrite(fd, data, len, at) == (ssize_t)len, "pwrite");
     atomic_fetch_add(state.writes, 1);
 }
 
-static int open_or_die(const char *name, int flags)
-{
+static int open_or_die(const char *name, int flags) {
     int fd = open(name, flags | O_CREAT, 0600);
     check(fd >= 0, name);
     return fd;
 }
 
-__attribute__((format(printf, 2, 3))) static void name_file(char name[NAME_BYTES], const char *format, ...)
-{
+__attribute__((format(printf, 2, 3))) static void name_file(char name[NAME_BYTES], const char *format, ...) {
     va_list list;
     va_start(list, format);
     vsnprintf(name, NAME_BYTES, format, list);
     va_end(list);
 }
 
-static void run_threads(int count, void *(*work)(void *))
-{
+static void run_threads(int count, void *(*work)(void *)) {
     pthread_t thread[THREADS * 2];
     for (long i = 0; i < count; i++) check(!pthread_create(&thread[i], NULL, work, (void *)i), "pthread_create");
     for (int i = 0; i < count; i++) pthread_join(thread[i], NULL);
@@ -80,8 +74,7 @@ static void run_threads(int count, void *(*work)(void *))
 // --- descriptors
 
 // Numbers are given back and taken again by other threads all the time.
-static void private_round(long id, int round)
-{
+static void private_round(long id, int round) {
     char name[NAME_BYTES], data[64] = "private";
     name_file(name, "private.%ld.%d", id, round % 7);
     int fd = open_or_die(name, O_RDWR);
@@ -104,8 +97,7 @@ static void private_round(long id, int round)
 }
 
 // libc's freopen and fflush(NULL) wait for each other in different threads: this is not with the other streams.
-static void reopen_stream(long id)
-{
+static void reopen_stream(long id) {
     char name[NAME_BYTES];
     name_file(name, "reopened.%ld", id);
     FILE *stream = fopen(name, "w");
@@ -114,8 +106,7 @@ static void reopen_stream(long id)
     fclose(stream);
 }
 
-static void *private_work(void *id)
-{
+static void *private_work(void *id) {
     for (int round = 0; round < 40; round++) {
         private_round((long)id, round);
         reopen_stream((long)id);
@@ -123,8 +114,7 @@ static void *private_work(void *id)
     return NULL;
 }
 
-static void *shared_work(void *id)
-{
+static void *shared_work(void *id) {
     char data[64] = "shared";
     for (int i = 0; i < 150; i++) {
         put(state.plain, data, 16);
@@ -139,35 +129,26 @@ static void *shared_work(void *id)
     return NULL;
 }
 
-static void case_private(void)
-{
-    run_threads(THREADS, private_work);
-}
+static void case_private(void) { run_threads(THREADS, private_work); }
 
-static void case_shared(void)
-{
-    run_threads(THREADS, shared_work);
-}
+static void case_shared(void) { run_threads(THREADS, shared_work); }
 
 // --- streams
 
-static void read_a_little(void)
-{
+static void read_a_little(void) {
     char line[80];
     if (!fgets(line, sizeof line, state.reader)) rewind(state.reader);
     (void)!fread(line, 3, 7, state.reader);
 }
 
-static void use_second_stream(void)
-{
+static void use_second_stream(void) {
     FILE *second = fdopen(dup(state.append), "a");
     check(second != NULL, "fdopen");
     fputs("by another stream on the same open file\n", second);
     fclose(second);
 }
 
-static void *stream_work(void *id)
-{
+static void *stream_work(void *id) {
     char name[NAME_BYTES] = "";
     for (int i = 0; i < 100; i++) {
         fprintf(state.stream, "thread %ld round %d\n", (long)id, i);
@@ -191,8 +172,7 @@ static void *stream_work(void *id)
     return NULL;
 }
 
-static void case_streams(void)
-{
+static void case_streams(void) {
     for (int i = 0; i < 1000; i++) fprintf(state.stream, "line %d\n", i);
     fflush(state.stream);
     run_threads(THREADS, stream_work);
@@ -207,15 +187,13 @@ static struct {
     int (*munmap)(void *address, size_t len);
 } next;
 
-static void find_next(void)
-{
+static void find_next(void) {
     *(void **)&next.mmap = dlsym(RTLD_NEXT, "mmap");
     *(void **)&next.munmap = dlsym(RTLD_NEXT, "munmap");
     check(next.mmap && next.munmap, "dlsym");
 }
 
-static void map_once(int fd)
-{
+static void map_once(int fd) {
     char *map = next.mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     check(map != MAP_FAILED, "mmap");
     msync(map, PAGE, MS_ASYNC);
@@ -229,8 +207,7 @@ static void map_once(int fd)
     next.munmap(moved, 2 * PAGE);
 }
 
-static void *mapping_work(void *id)
-{
+static void *mapping_work(void *id) {
     char name[NAME_BYTES];
     name_file(name, "mapped.%ld", (long)id);
     int fd = open_or_die(name, O_RDWR);
@@ -240,23 +217,20 @@ static void *mapping_work(void *id)
     return NULL;
 }
 
-static void case_mappings(void)
-{
+static void case_mappings(void) {
     check(ftruncate(state.plain, 4 * PAGE) == 0, "ftruncate");
     run_threads(THREADS, mapping_work);
 }
 
 // --- asynchronous transfers
 
-static void wait_for(struct aiocb *block)
-{
+static void wait_for(struct aiocb *block) {
     const struct aiocb *list[] = {block};
     while (aio_error(block) == EINPROGRESS) aio_suspend(list, 1, NULL);
     check(aio_return(block) >= 0, "aio_return");
 }
 
-static void one_by_one(char data[64], long id)
-{
+static void one_by_one(char data[64], long id) {
     struct aiocb block = {.aio_fildes = state.plain, .aio_buf = data, .aio_nbytes = 32, .aio_offset = id * 64};
     check(aio_write(&block) == 0, "aio_write");
     wait_for(&block);
@@ -265,8 +239,7 @@ static void one_by_one(char data[64], long id)
     wait_for(&block);
 }
 
-static void in_a_list(char data[64], long id)
-{
+static void in_a_list(char data[64], long id) {
     struct aiocb block[3];
     struct aiocb *list[3];
     for (int i = 0; i < 3; i++) {
@@ -282,8 +255,7 @@ static void in_a_list(char data[64], long id)
     for (int i = 0; i < 3; i++) wait_for(&block[i]);
 }
 
-static void by_the_kernel(char data[64])
-{
+static void by_the_kernel(char data[64]) {
     aio_context_t context = 0;
     struct iocb block = {.aio_lio_opcode = IOCB_CMD_PWRITE,
                          .aio_fildes = (uint32_t)state.plain,
@@ -299,8 +271,7 @@ static void by_the_kernel(char data[64])
     syscall(SYS_io_destroy, context);
 }
 
-static void *async_work(void *id)
-{
+static void *async_work(void *id) {
     char data[64] = "async";
     for (int i = 0; i < 15; i++) {
         one_by_one(data, (long)id);
@@ -310,15 +281,11 @@ static void *async_work(void *id)
     return NULL;
 }
 
-static void case_async(void)
-{
-    run_threads(THREADS, async_work);
-}
+static void case_async(void) { run_threads(THREADS, async_work); }
 
 // --- names
 
-static void *names_work(void *id)
-{
+static void *names_work(void *id) {
     char name[NAME_BYTES], other[NAME_BYTES];
     struct stat data;
     for (int i = 0; i < 60; i++) {
@@ -342,8 +309,7 @@ static void *names_work(void *id)
 }
 
 // One thread changes the directory all the time, so the others' files end up in two.
-static void case_names(void)
-{
+static void case_names(void) {
     check(mkdir("inside", 0700) == 0, "mkdir");
     run_threads(THREADS, names_work);
 }
@@ -352,13 +318,9 @@ static void case_names(void)
 
 static pthread_key_t last_words;
 
-static void say_last_words(void *fd)
-{
-    put((int)(long)fd, "end", 3);
-}
+static void say_last_words(void *fd) { put((int)(long)fd, "end", 3); }
 
-static void *short_life(void *id)
-{
+static void *short_life(void *id) {
     char name[NAME_BYTES];
     name_file(name, "short.%ld", (long)id);
     int fd = open_or_die(name, O_WRONLY);
@@ -368,22 +330,19 @@ static void *short_life(void *id)
     return NULL;
 }
 
-static void case_churn(void)
-{
+static void case_churn(void) {
     check(!pthread_key_create(&last_words, say_last_words), "pthread_key_create");
     for (int i = 0; i < 40; i++) run_threads(THREADS, short_life);
 }
 
-static void *limit_work(void *id)
-{
+static void *limit_work(void *id) {
     struct rlimit limit;
     check(getrlimit(RLIMIT_AS, &limit) == 0 && setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit");
     return short_life(id);
 }
 
 // A limit on address space makes the recorder give some back.
-static void case_limit(void)
-{
+static void case_limit(void) {
     check(!pthread_key_create(&last_words, say_last_words), "pthread_key_create");
     run_threads(THREADS, limit_work);
     run_threads(THREADS, private_work);
@@ -392,8 +351,7 @@ static void case_limit(void)
 // --- children
 
 // Takes no memory: a sanitizer's allocator that a thread holds at the moment of fork is closed to the child for ever.
-static void *busy_work(void *id)
-{
+static void *busy_work(void *id) {
     char data[64] = "busy";
     for (int round = 0; !atomic_load(&state.stop); round++) {
         private_round((long)id, round);
@@ -405,16 +363,14 @@ static void *busy_work(void *id)
     return NULL;
 }
 
-static void *child_work(void *id)
-{
+static void *child_work(void *id) {
     private_round(100 + (long)id, getpid());
     put(state.append, "child", 5);
     return NULL;
 }
 
 // The child's threads are the first in it to do anything: they meet at the making of its spill file.
-static void child(int number)
-{
+static void child(int number) {
     char data[64] = "child";
     if (number % 4 == 3) _exit(0);
     if (number % 2) run_threads(3, child_work);
@@ -426,8 +382,7 @@ static void child(int number)
     _exit(0);
 }
 
-static void make_child(int number)
-{
+static void make_child(int number) {
     char *words[] = {"true", NULL};
     char *nothing[] = {NULL};
     int status;
@@ -442,8 +397,7 @@ static void make_child(int number)
     check(waitpid(pid, &status, 0) == pid && status == 0, "child");
 }
 
-static void case_fork(void)
-{
+static void case_fork(void) {
     pthread_t thread[3];
     fputs("has its buffer now\n", state.stream);
     check(ftruncate(state.plain, 4 * PAGE) == 0, "ftruncate");
@@ -455,8 +409,7 @@ static void case_fork(void)
 
 // --- signals
 
-static void handler(int signal)
-{
+static void handler(int signal) {
     int error = errno;
     char byte;
     (void)signal;
@@ -468,16 +421,14 @@ static void handler(int signal)
     errno = error;
 }
 
-static void allow_alarms(int how)
-{
+static void allow_alarms(int how) {
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
     check(!pthread_sigmask(how, &alarms, NULL), "pthread_sigmask");
 }
 
-static void *interrupted_work(void *id)
-{
+static void *interrupted_work(void *id) {
     allow_alarms(SIG_UNBLOCK);
     for (int round = 0; round < 60; round++) {
         private_round((long)id, round);
@@ -486,8 +437,7 @@ static void *interrupted_work(void *id)
     return NULL;
 }
 
-static void case_signals(void)
-{
+static void case_signals(void) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     struct itimerval often = {.it_interval.tv_usec = 300, .it_value.tv_usec = 300}, never = {0};
     check(ftruncate(state.plain, 4 * PAGE) == 0, "ftruncate");
@@ -501,8 +451,7 @@ static void case_signals(void)
 
 // --- an end in the middle of everything
 
-static void *until_the_end(void *id)
-{
+static void *until_the_end(void *id) {
     char data[16] = "end";
     for (int i = 0;; i++) {
         check(pwrite(state.plain, data, sizeof data, i * 16) > 0, "pwrite");
@@ -513,16 +462,14 @@ static void *until_the_end(void *id)
 }
 
 // Nobody can tell how many writes there were, and nothing is printed.
-static void case_exit(void)
-{
+static void case_exit(void) {
     pthread_t thread;
     for (long i = 0; i < 3; i++) check(!pthread_create(&thread, NULL, until_the_end, (void *)i), "pthread_create");
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     exit(0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*run)(void);
