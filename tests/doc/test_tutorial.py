@@ -12,6 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), '..', 'cli'))
 import harness  # noqa: E402
 
+PLACE = '/tmp/ioseer-tutorial'  # where the tutorial works; the test has a place of its own
 TUTORIAL = os.path.join(harness.SOURCE, 'doc', 'tutorial.md')
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 QUANTITY = re.compile(r'[-+]?\d[\d.,]*( (ns|us|ms|s|B|KiB|MiB|GiB|%))?(/s)?')
@@ -60,11 +61,11 @@ class Tutorial(harness.CommandLineTest):
         all_steps = list(steps())
         self.assertGreater(len(all_steps), 5)
         script = ''.join(f'{commands}\necho "{MARK}"\n' for commands, _ in all_steps)
-        script = script.replace('/tmp/ioseer-tutorial', place)
+        script = script.replace(PLACE, place)
         self.addCleanup(self.unmount, place)
         done = subprocess.run(['bash', '-e', '-o', 'pipefail', '-c', script], cwd=self.source_tree(),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
-        printed = done.stdout.split(MARK + '\n')
+        printed = done.stdout.replace(place, PLACE).split(MARK + '\n')
         self.assertEqual(done.returncode, 0, f'step {len(printed)} failed: {printed[-1][-2000:]}')
         for number, ((_, shown), text) in enumerate(zip(all_steps, printed), 1):
             self.assertEqual(missing(shown, text), [], f'step {number} does not print this any more; it printed\n{text}')
