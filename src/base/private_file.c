@@ -16,7 +16,7 @@ int private_file_program(char path[PATH_MAX]) {
 }
 
 int private_file_path(const char *name, char path[PATH_MAX]) {
-    static const char *const folders[] = {"../lib/ioseer", "src/rec", "src/replay", "src/doctor"};
+    static const char *const folders[] = {"src/rec", "src/replay", "src/doctor", "../lib/ioseer"};
     char program[PATH_MAX], candidate[PATH_MAX + 64];
     FORWARD(private_file_program(program));
     const char *program_folder = dirname(program);

@@ -38,9 +38,9 @@ int log_iter_open(struct log_iter **out, struct log *log, const struct log_filte
 
 int log_iter_next(struct log_iter *iter, const struct log_event **event) {
     if (iter->at == iter->batch.count) {
+        iter->at = 0;
         int more = log_source_fill(&iter->source, &iter->batch);
         if (more <= 0) return more;
-        iter->at = 0;
     }
     *event = &iter->batch.event[iter->at++];
     return 1;

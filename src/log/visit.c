@@ -27,7 +27,7 @@ enum {
     AHEAD_UNITS = 4, // per thread: units opened before their turn
 };
 
-enum unit_status { UNIT_NEW, UNIT_OPEN, UNIT_DONE, UNIT_ENDED };
+enum unit_status { UNIT_NEW, UNIT_OPEN, UNIT_FINISHING, UNIT_DONE, UNIT_ENDED };
 
 struct unit {
     const struct log_process *process;
@@ -228,12 +228,13 @@ static bool open_next(struct visit *visit) {
 
 static void check_done(struct visit *visit, struct unit *unit) {
     if (unit->status != UNIT_OPEN || !unit->is_at_end || unit->released < unit->filled) return;
-    unit->status = UNIT_DONE;
+    unit->status = UNIT_FINISHING; // no other thread may end it before its communication is handed over
     visit->open--;
     visit->done++;
     pthread_mutex_unlock(&visit->lock);
     int code = finish_unit(visit, unit);
     pthread_mutex_lock(&visit->lock);
+    unit->status = UNIT_DONE;
     fail(visit, code);
     end_units(visit);
     wake(visit);
@@ -391,6 +392,7 @@ static int open_ahead(struct visit *visit, size_t most) {
         pthread_mutex_lock(&visit->lock);
         unit->status = UNIT_OPEN;
         visit->open++;
+        fail(visit, code);
         enqueue(visit, unit);
         pthread_mutex_unlock(&visit->lock);
     }

@@ -117,7 +117,9 @@ static int wait_for(const struct launch *launch, pid_t child, const sigset_t *ca
     static const struct timespec often = {.tv_nsec = 200000000};
     int status;
     for (;;) {
-        if (waitpid(child, &status, WNOHANG) == child) return status;
+        pid_t ended = waitpid(child, &status, WNOHANG);
+        if (ended == child) return status;
+        if (ended < 0 && errno == ECHILD) return -ECHILD; // SIGCHLD is ignored, so the kernel keeps no status
         int signal = sigtimedwait(caught, NULL, &often);
         if (launch->progress) launch->progress(launch->context);
         if (signal == SIGCHLD || signal < 0) continue;
