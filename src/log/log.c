@@ -237,12 +237,6 @@ const struct log_file *log_file_at(const struct log *log, size_t i) {
     return (const struct log_file *)log->files.item + i;
 }
 
-size_t log_call_count(const struct log *log) { return log->calls.count; }
-
-const struct log_call *log_call_at(const struct log *log, size_t i) {
-    return (const struct log_call *)log->calls.item + i;
-}
-
 size_t log_datatype_count(const struct log *log) { return log->datatypes.count; }
 
 const struct log_datatype *log_datatype_at(const struct log *log, size_t i) {

@@ -222,8 +222,6 @@ size_t log_world_count(const struct log *log);
 const struct log_world *log_world_at(const struct log *log, size_t i);
 size_t log_file_count(const struct log *log);
 const struct log_file *log_file_at(const struct log *log, size_t i);
-size_t log_call_count(const struct log *log);
-const struct log_call *log_call_at(const struct log *log, size_t i);
 size_t log_datatype_count(const struct log *log);
 const struct log_datatype *log_datatype_at(const struct log *log, size_t i);
 size_t log_hints_count(const struct log *log);
