@@ -60,7 +60,7 @@ static void *work(void *argument) {
     struct worker *w = argument;
     unsigned char *block_data = malloc(w->shape->block_bytes);
     w->failed = block_data == NULL;
-    // A failed thread still enters the barrier, otherwise the others would wait for ever.
+    // A failed thread still enters the barrier, otherwise the others would wait forever.
     for (unsigned step = 0; step < w->shape->steps; step++) {
         if (!w->failed) w->failed = write_step(w, step, block_data) != 0;
         pthread_barrier_wait(w->step_done);

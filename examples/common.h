@@ -15,7 +15,7 @@ struct example_option {
     enum option_kind kind;
     void *value; // long long of a count or size (which take k, M, G), bool of a flag, const char * of a word
     const char *help;
-    const char *const *words; // that a word may be, NULL at the end; NULL where it may be any
+    const char *const *words; // that a word may be, NULL at the end; NULL if it may be any
 };
 
 struct example {

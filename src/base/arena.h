@@ -15,6 +15,6 @@ void *arena_copy(struct arena *arena, const void *data, size_t bytes);
 char *arena_text(struct arena *arena, const char *text);
 void arena_free(struct arena *arena);
 
-// Memory for an array of so many elements and one more: 0, or -ENOMEM.
+// Memory for an array of `count` elements and one more: 0, or -ENOMEM.
 #define arena_array(arena, array, count)                                                                               \
     ((array) = arena_alloc(arena, ((size_t)(count) + 1) * sizeof *(array)), (array) ? 0 : -ENOMEM)

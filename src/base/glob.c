@@ -21,7 +21,7 @@ static bool set_match(const char *set, unsigned char byte, const char **end) {
     return *at && found != negated;
 }
 
-// Only the last star needs to be retried: nothing is gained if an earlier one matches more.
+// Only the last star needs to be retried: an earlier one gains nothing by matching more.
 bool glob_match(const char *pattern, const char *text) {
     const char *star = NULL;
     const char *star_text = NULL;

@@ -16,8 +16,8 @@ struct human human_time(double seconds);                    // the same
 struct human human_percent(double fraction);                // "99.7 %"; not rounded up to 100
 struct human human_count(uint64_t count, const char *noun); // "1 event", "12,345 events"
 
-// Writes the digits of `value`, at least `least` of them, before `end`; returns where they begin. For output of
-// millions of numbers, for which printf is too slow.
+// Writes the digits of `value`, at least `least` of them, so that they end before `end`; returns where they begin.
+// printf is too slow for output of millions of numbers.
 static inline char *human_digits(char *end, uint64_t value, unsigned least) {
     for (; value || least; value /= 10) {
         *--end = (char)('0' + value % 10);

@@ -1,5 +1,5 @@
-// Where the machine's file systems are mounted, from the kernel's list. No file system is accessed, so that one that
-// hangs cannot block the caller.
+// Where the machine's file systems are mounted, from the kernel's list. Nothing accesses the file systems, because one
+// that hangs would block the caller.
 #pragma once
 
 #include <stddef.h>

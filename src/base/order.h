@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// For qsort and bsearch: the least first.
+// For qsort and bsearch: the smallest first.
 int order_uint32(const void *a, const void *b);
 int order_int64(const void *a, const void *b);
 int order_double(const void *a, const void *b);
 
-// Indices of things by a number that each has: the largest first, equal ones in the order of their indices.
+// Sorts indices by a number that belongs to each: the largest first, equal ones in the order of their indices.
 struct order {
     int64_t key;
     size_t index;

@@ -7,8 +7,8 @@
 //       if (fd < 0) return problem_code(problem, -errno, path);
 //       if (is_empty(fd)) return problem_set(problem, ERR_NOTHING, path, "it has no points");
 //
-// Each function returns `code`, so that a failure is one line. A problem that is zero ({0}) says nothing; a caller that
-// knows no better may fill such a one itself. The first reason stays: later ones do not replace it.
+// Each function returns `code`, so that a failure is one line. A problem that is zero ({0}) is empty; the caller may
+// then fill it with a general reason. The first reason stays: later ones do not replace it.
 #pragma once
 
 #include "base/json_in.h"

@@ -52,7 +52,7 @@ bool process_start_guard(int *pipe_fd) {
         setsid();
         signal(SIGPIPE, SIG_IGN); // nothing may read any more what the guard prints
         close(ends[1]);
-        // A launcher takes a rank for ended when some of its descriptors are closed: the guard must not hold them.
+        // A launcher considers a rank ended when some of its descriptors are closed: the guard must not hold them.
         if (ends[0] != GUARD_FD) dup2(ends[0], GUARD_FD);
         close_range(GUARD_FD + 1, ~0u, 0);
         *pipe_fd = GUARD_FD;

@@ -5,7 +5,7 @@
 //     table_text(&table, "ext4"), table_bytes(&table, 4096), table_row(&table);
 //     code = table_end(&table);
 //
-// Control characters in cells are printed as escapes. The first error sticks and table_end returns it.
+// Control characters in cells are printed as escapes. The table keeps the first error, and table_end returns it.
 #pragma once
 
 #include <stdbool.h>

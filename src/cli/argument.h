@@ -10,7 +10,7 @@
 struct argument {
     const char *verb;
     const char *path;
-    struct log *log; // NULL where the word names a model
+    struct log *log; // NULL if the word names a model
     bool is_directory;
     struct model model; // argument_open_model reads it or makes it from the log
 };

@@ -10,7 +10,7 @@
 struct output {
     const char *verb;
     const char *path; // NULL: standard output
-    char *beside;     // written first, then renamed to `path`; NULL where `path` is written directly
+    char *beside;     // written first, then renamed to `path`; NULL if `path` is written directly
     FILE *out;
     struct json_out *json; // writes to `out`; NULL until output_json
     int error;             // the first failed write as -errno; errno itself is soon overwritten
@@ -19,7 +19,7 @@ struct output {
 // `path` may be NULL. Prints what is wrong; returns an exit status.
 enum status output_open(struct output *o, const char *verb, const char *path);
 
-// A writer of JSON, as json_out_begin makes it; output_close ends it. Ends the program where there is no memory.
+// A writer of JSON, as json_out_begin makes it; output_close ends it. Ends the program if there is no memory.
 struct json_out *output_json(struct output *o, unsigned unfold);
 
 // For verbs that work for long before they write: checks that `path` can be opened, and leaves it as it is.

@@ -11,5 +11,5 @@ void pack_report_progress(struct pack_options *options, bool quiet);
 void pack_report_clear(void);
 
 // "ioseer: LOG: 1,234 events, 3 processes, 12.3 MiB read, 4.5 MiB written", and what was lost. `program` is what
-// `ioseer doctor` should look at where nothing was recorded.
+// `ioseer doctor` should look at if nothing was recorded.
 void pack_report_result(const char *log_path, const char *program, const struct pack_result *result);

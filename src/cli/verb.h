@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "base/problem.h"
 
-// What a verb exits with. `record` exits as its command does, with the shell's numbers where that could not run.
+// What a verb exits with. `record` exits as its command does, with the shell's numbers if that could not run.
 enum status {
     STATUS_OK = 0,
     STATUS_FAILURE = 1,
@@ -38,6 +38,6 @@ enum status cli_fail_json(const char *verb, const char *path, int code, const st
 // The same with the reason in words and STATUS_USAGE.
 enum status cli_usage(const char *verb, const char *what, const char *why);
 
-// Prints what a library says of a failure; `what` where it said nothing. Returns the exit status: STATUS_USAGE for
+// Prints what a library says of a failure; `what` if it said nothing. Returns the exit status: STATUS_USAGE for
 // ERR_USAGE, 128 + signal where a signal ended the work, else STATUS_FAILURE.
 enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code);

@@ -8,7 +8,7 @@ struct doctor_check {
     const char *name;
     bool ok;
     char detail[512];
-    const char *fix; // what to do; NULL where the check passes
+    const char *fix; // what to do; NULL if the check passes
 };
 
 enum { DOCTOR_MAX_CHECKS = 16 };

@@ -21,7 +21,7 @@
 #include "doctor/checks.h"
 #include "log/iter.h"
 
-static const double longest_seconds = 20; // of a trial; a launcher could wait for ever
+static const double longest_seconds = 20; // of a trial; a launcher could wait forever
 static const char reinstall[] = "build or install ioseer again";
 
 struct trial {

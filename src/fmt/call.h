@@ -95,7 +95,7 @@ struct call_info {
     uint16_t replayed_as; // the call that a replay makes instead; itself for most
 };
 
-const char *call_layer_name(unsigned layer); // "posix" …; NULL where there is none
+const char *call_layer_name(unsigned layer); // "posix" …; NULL if there is none
 const char *call_class_name(unsigned class);
 int call_layer_find(const char *name); // or ERR_NOTHING
 int call_class_find(const char *name);

@@ -163,7 +163,7 @@ static bool widen(int64_t *end, int64_t step, uint64_t count) {
     return !__builtin_mul_overflow(step, count - 1, &last) && !__builtin_add_overflow(*end, last, end);
 }
 
-// False where a value does not fit 64 bits.
+// False if a value does not fit 64 bits.
 static bool spread(const struct model_builder *b, const int64_t at[AT_COUNT], const struct loops_step *step, unsigned c,
                    struct span *span) {
     if (!value_of(at, c, &span->low)) return false;

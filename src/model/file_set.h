@@ -18,7 +18,7 @@ struct file_set_number {
     int64_t step;
     uint64_t every;  // members that follow each other with the same number, at least 1
     uint64_t count;  // different places, at least 1
-    uint64_t *value; // `count` of them, or NULL where the numbers are regular
+    uint64_t *value; // `count` of them, or NULL if the numbers are regular
     unsigned width;  // shorter numbers have zeros in front; 1 for none
 };
 
@@ -43,8 +43,8 @@ struct file_sets {
 int file_sets_make(struct file_sets *sets, const char *const *names, size_t count);
 void file_sets_free(struct file_sets *sets);
 
-// For sets that come from a file: 0, or ERR_FORMAT where the functions below must not be called.
+// For sets that come from a file: 0, or ERR_FORMAT if the functions below must not be called.
 int file_set_check(const struct file_set *set);
 
-// Writes the member's name with a closing zero. Returns its length, or ERR_LIMIT where it does not fit.
+// Writes the member's name with a closing zero. Returns its length, or ERR_LIMIT if it does not fit.
 int file_set_member_name(const struct file_set *set, size_t index, char *name, size_t size);

@@ -301,7 +301,7 @@ static bool fits(const struct search *search, const struct form *form, const int
     return sum == point->value;
 }
 
-// False where no integers suit the sample.
+// False if no integers suit the sample.
 static bool solve_sample(const struct search *search, const struct form *form, struct solve *solve,
                          int64_t *coefficient) {
     solve_begin(solve, form->count);
@@ -464,7 +464,7 @@ static int try_ends(struct search *search) {
     return found;
 }
 
-// Within the phase of the first point: the two lowest ranks. False where there is only one.
+// Within the phase of the first point: the two lowest ranks. False if there is only one.
 static bool lowest_two(const struct fit_input *input, struct fit_point lowest[2]) {
     const struct fit_point *point = input->point;
     lowest[0] = lowest[1] = (struct fit_point){.idp = INT64_MAX};

@@ -14,7 +14,7 @@ enum { FIT_TEXT_BYTES = 512 };
 
 struct fit_point {
     int64_t idp; // from 0 to np-1
-    int64_t ph;  // from 1, below 2^31; 1 where there is no family
+    int64_t ph;  // from 1, below 2^31; 1 if there is no family
     int64_t value;
 };
 
@@ -24,7 +24,7 @@ struct fit_input {
     const struct fit_point *point; // in any order, of all ranks and phases or of some; only these must fit
     size_t count;
     int64_t np; // below 2^31
-    int64_t rs; // bytes of a request, 0 where unknown
+    int64_t rs; // bytes of a request, 0 if unknown
 };
 
 // ERR_NOTHING: no form fits and a table is needed (or there are no points). ERR_USAGE: a number is out of range. The

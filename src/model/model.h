@@ -45,8 +45,8 @@ struct model_item {
     struct loops_step *step;
     struct model_items body;   // LOOPS_LOOP
     struct op **list;          // [as a table]: `count` operations
-    struct model_pause *think; // observed, before each operation; NULL where it is not known
-    struct model_async *async; // observed; NULL where operations end before they return
+    struct model_pause *think; // observed, before each operation; NULL if it is not known
+    struct model_async *async; // observed; NULL if operations end before they return
 };
 
 // Between the start of an asynchronous transfer and the moment when its end was seen.
@@ -215,7 +215,7 @@ struct model_step {
     const struct op_kind *kind;
     const struct op *op;             // AT_POSITION is meaningless
     uint32_t phase;                  // place in model.phase
-    const struct model_pause *think; // before operations of this kind; NULL where it is not known
+    const struct model_pause *think; // before operations of this kind; NULL if it is not known
     const struct model_async *async; // the same
 };
 typedef int model_callback(const struct model_step *step, void *context);

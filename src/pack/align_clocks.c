@@ -5,10 +5,10 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-// Two moments that are closer than this do not give a good rate: each reads its clocks one after the other.
+// Two moments closer than this do not give an exact rate, because a moment reads its clocks one after the other.
 #define GOOD_SPAN_NS NS_PER_SECOND
 
-// Setting the clock moves the epoch against the monotonic clock; another boot moves it farther than this.
+// Setting the clock moves the epoch relative to the monotonic clock; another boot moves it farther than this.
 #define SAME_BOOT_NS (600 * NS_PER_SECOND)
 
 // Two readings of the same clocks may differ by this much. A process whose readings agree with the host's clock uses
@@ -94,7 +94,7 @@ static struct span rate_of(const struct pack_process *process, struct span refer
     if (own.ns >= GOOD_SPAN_NS) return own;
     reference.units >>= header->unit_shift;
     if (process->is_local && reference.units && reference.ns > own.ns) return reference;
-    return own.ns ? own : by_definition; // a guess of the right order
+    return own.ns ? own : by_definition; // right to an order of magnitude
 }
 
 // Within the range of clock_map.h; only a damaged header is outside.
@@ -110,7 +110,7 @@ static bool agrees(const struct pack *pack, const struct clock_map *clock, const
     return difference < SAME_CLOCK_NS || -difference < SAME_CLOCK_NS;
 }
 
-// The clock of the job's host, for a process that ran there; false where the process's own readings differ from it.
+// The clock of the job's host, for a process that ran there; false if the process's own readings differ from it.
 static bool host_clock(const struct pack *pack, const struct pack_process *process, const struct reference *reference,
                        struct clock_map *clock) {
     const struct spill_header *header = &process->spill.header;

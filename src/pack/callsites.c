@@ -57,7 +57,7 @@ static int open_regular(const char *path) {
 static void open_object(struct callsites_module *module) {
     int fd = open_regular(module->path);
     if (fd < 0) return;
-    unsetenv("DEBUGINFOD_URLS"); // libdwfl would ask servers, which can take for ever
+    unsetenv("DEBUGINFOD_URLS"); // libdwfl would ask servers, which can take forever
     module->dwfl = dwfl_begin(&callbacks);
     if (!module->dwfl) {
         close(fd);
@@ -72,7 +72,7 @@ static void open_object(struct callsites_module *module) {
     module->start = start;
 }
 
-// Replaces `out` where the debug information or the symbols say more. A return address may belong to the next line: the
+// Replaces `out` if the debug information or the symbols say more. A return address may belong to the next line: the
 // call itself is before it.
 static void describe(const struct callsites_module *module, uint64_t address, char out[MAX_LINE_BYTES]) {
     if (!module->object) return;

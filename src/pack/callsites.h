@@ -22,7 +22,7 @@ struct callsites {
 int64_t callsites_module(struct callsites *sites, const uint8_t *path, size_t len);
 
 // "file.c:123", else "function+0x1f", else "lib.so+0x1234". `address` is a return address less the start of the
-// object's image. The result is good until the next call; NULL without memory.
+// object's image. The result is valid until the next call; NULL without memory.
 const char *callsites_line(struct callsites *sites, size_t module, uint64_t address);
 
 void callsites_free(struct callsites *sites);

@@ -1,4 +1,5 @@
-// Copies what the devices under the job's files did from the monitors' files in the spill directory into the log.
+// Copies the statistics of the devices under the job's files into the log. The monitors left them in files in the spill
+// directory.
 #include <errno.h>
 #include <stdio.h>
 
@@ -16,7 +17,7 @@ static size_t whole_records(const struct bytes *file) {
     return (size_t)(records.at - file->data);
 }
 
-// Of a file that cannot be read, or whose writer was killed, only its own samples are lost.
+// If a file cannot be read, or its writer was killed, only its own samples are lost.
 int pack_load_devices(struct pack *pack, const char *name) {
     struct bytes file = {0};
     int code = pack_read_file(pack, name, &file);
@@ -35,8 +36,8 @@ static bool is_good(const struct field *field) {
     return field->len <= MAX_NAME_BYTES || (field->key != DEVICE_NAME && field->key != DEVICE_HOST);
 }
 
-// Copies what readers know of a device; the moment of its first sample becomes the time since the job's start. False
-// where the record is bad, or no file of the job lies on the device.
+// Copies the fields that readers know; the moment of the first sample becomes the time since the job's start. False if
+// the record is bad, or no file of the job lies on the device.
 static bool put_device(struct fields_out *out, const struct pack *pack, struct fields_in body) {
     struct field field;
     struct spill_moment start = {0};

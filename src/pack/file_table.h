@@ -1,4 +1,4 @@
-// The log's files: what several processes did to one name is one file.
+// The log's files. One name is one file, whichever processes used it.
 #pragma once
 
 #include <stdbool.h>
@@ -17,11 +17,11 @@ struct file_table {
     size_t count;
 };
 
-// Adds the body of a process's RECORD_FILE: `local` becomes its own number of the file, `global` the log's. What the
-// table does not know yet about the file goes into its row. ERR_FORMAT without a name or a number.
+// Adds the body of a process's RECORD_FILE: sets `local` to the process's number of the file, `global` to the log's.
+// Completes the file's row with facts that it does not have yet. ERR_FORMAT without a name or a number.
 int file_table_add(struct file_table *table, struct fields_in body, uint32_t *local, uint32_t *global);
 
-// Adds to each file the mount point and the type of its file system, where the list has them.
+// Adds to each file the mount point and the type of its file system, if the list has them.
 int file_table_set_mounts(struct file_table *table, const struct mounts *mounts);
 
 // Whether a file lies on this device, as st_dev has it.

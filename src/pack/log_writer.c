@@ -13,7 +13,7 @@
 #include "fmt/records.h"
 
 enum {
-    RECORDS_BLOCK_BYTES = 256 << 10, // records are written when so many are gathered
+    RECORDS_BLOCK_BYTES = 256 << 10, // records are written when there are this many bytes of them
     INDEX_BLOCK_BYTES = 8 << 20,     // a larger index becomes several blocks
     RECORD_HEAD_BYTES = 32,          // more than kind and length of any record need
     INDEX_ROOM = 160 + CLASS_COUNT * 3 * 12,
@@ -166,7 +166,7 @@ int log_writer_may_replace(const char *path, bool replace) {
 static int rename_into_place(struct log_writer *w, bool replace) {
     FORWARD(log_writer_may_replace(w->path, replace));
     int code = renameat2(AT_FDCWD, w->beside, AT_FDCWD, w->path, replace ? 0 : RENAME_NOREPLACE);
-    // Some file systems do not know the flag; then the check above must do.
+    // Some file systems do not know the flag; then only the check above protects an existing log.
     if (code && errno == EINVAL) code = rename(w->beside, w->path);
     RETURN_IF(code && errno == EEXIST, ERR_EXISTS);
     RETURN_IF(code, -errno);

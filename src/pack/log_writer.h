@@ -34,7 +34,7 @@ struct log_summary {
 // End it with log_writer_publish or log_writer_abandon, whatever this returns.
 int log_writer_open(struct log_writer *w, const char *path, const struct log_header *header);
 
-// 0 where a log may get this name: nothing is there, or with `replace` a regular file or symbolic link. Else
+// 0 if a log may get this name: nothing is there, or with `replace` a regular file or symbolic link. Else
 // ERR_EXISTS: renaming over a device would remove it for every program.
 int log_writer_may_replace(const char *path, bool replace);
 

@@ -1,4 +1,4 @@
-// What a user names as LOG.
+// Opens what a user names as LOG: a log or a spill directory.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

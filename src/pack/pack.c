@@ -37,7 +37,7 @@ static int open_spill(const struct pack *pack, const char *name) {
     return ERR_FORMAT;
 }
 
-// A spill that cannot be read is a loss; the others are packed all the same.
+// A spill that cannot be read is a loss and does not stop the packing of the others.
 static int add_spill(struct pack *pack, const char *name) {
     RETURN_IF(pack->process_count >= UINT32_MAX - 1, ERR_LIMIT);
     int fd = open_spill(pack, name);
@@ -101,8 +101,8 @@ static void number_processes(struct pack *pack) {
     }
 }
 
-// Calls a function for each process while its spill is open. Where it cannot be opened any more, the function counts
-// what it cannot read.
+// Calls a function for each process while its spill is open. If the spill cannot be opened any more, the function
+// counts the loss.
 static int for_each_spill(struct pack *pack, int (*work)(struct pack *, struct pack_process *)) {
     int code = 0;
     for (size_t i = 0; i < pack->process_count && code == 0; i++) {
@@ -231,7 +231,8 @@ int pack_directory(const struct pack_job *job, const char *spill_dir, const char
 }
 
 int pack_check_name(const char *log_path, bool replace, struct problem *problem) {
-    if (log_writer_may_replace(log_path, replace) != ERR_EXISTS) return 0; // other errors show later, with more to say
+    if (log_writer_may_replace(log_path, replace) != ERR_EXISTS)
+        return 0; // a later step reports other errors in more detail
     return problem_set(problem, ERR_EXISTS, log_path,
                        replace ? "not a regular file" : "is there already; --force overwrites it");
 }

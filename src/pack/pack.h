@@ -8,7 +8,7 @@
 #include "base/problem.h"
 #include "fmt/spill.h"
 
-#define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, should it be killed
+#define PACK_JOB_FILE "job"            // in the spill directory: what `record` knew at the start, in case it is killed
 #define PACK_DEVICES_SUFFIX ".devices" // of a file there: RECORD_DEVICE records of one host
 
 struct log;
@@ -37,7 +37,7 @@ struct pack_job {
     uint32_t uid;
     bool complete; // the command's end was seen: `end`, `status`, `children` and `chars` are valid
     int status;
-    struct spill_moment start; // `units` is the unshifted CPU counter; 0 where there is none
+    struct spill_moment start; // `units` is the unshifted CPU counter; 0 if there is none
     struct spill_moment end;
     bool chars_known;
     uint64_t chars[2];
@@ -55,7 +55,7 @@ struct pack_options {
 
 struct pack_result {
     uint64_t events;
-    uint64_t processes;  // an exec does not make another one
+    uint64_t processes;  // a process that calls exec counts once
     uint64_t running;    // of these, still running
     uint64_t unrecorded; // processes that could not make their spill file
     uint64_t bytes[2];   // read, written by the recorded calls
@@ -64,8 +64,8 @@ struct pack_result {
     uint64_t log_bytes;
 };
 
-// Packs all spill files in the directory. Without a job (NULL) the directory's own job file says what it can.
-// On failure no log is there and the spill files are as they were. ERR_NOTHING where the directory is none of ours.
+// Packs all spill files in the directory. Without a job (NULL) the facts come from the directory's job file. A failure
+// leaves no log and does not change the spill files. ERR_NOTHING if it is not a spill directory.
 int pack_directory(const struct pack_job *job, const char *spill_dir, const char *log_path,
                    const struct pack_options *options, struct pack_result *result);
 

@@ -15,8 +15,8 @@ struct pack_process {
     char *name; // of the file
     struct spill spill;
     uint32_t id;        // its place + 1
-    char host[256];     // "" where it is not known
-    char *exe;          // NULL where it is not known
+    char host[256];     // "" if it is not known
+    char *exe;          // NULL if it is not known
     bool has_rank;      // of MPI
     bool is_local;      // ran on the host of `record`, with the same clock
     struct bytes about; // the fields of its RECORD_PROCESS that go into the log as they are
@@ -48,7 +48,7 @@ struct pack_site {
     uint64_t address;
 };
 
-// What a process saw of its child's end.
+// How a child ended, as its parent saw it.
 struct pack_child_end {
     uint32_t pid;
     uint32_t parent; // the id of the process that saw it
@@ -60,14 +60,14 @@ struct pack {
     const struct pack_options *options;
     int dir_fd;
     struct log_writer writer;
-    struct bytes job_records; // what `record` knew at the start; empty where that is lost
+    struct bytes job_records; // what `record` knew at the start; empty if that is lost
     uint64_t start_epoch_ns;
     uint64_t start_mono_ns; // on the job's host
     char host[256];
     struct pack_process *process;
     size_t process_count;
     struct file_table files;
-    struct intern datatypes; // what each process describes for itself and the log keeps once: bodies without the number
+    struct intern datatypes; // descriptions by all processes, each kept once: bodies without the number
     struct intern hints;     // the same
     struct callsites callsites;
     struct pack_child_end *child_end;
@@ -82,13 +82,13 @@ struct pack {
     struct pack_result result;
 };
 
-// Identifies a process: its pid, and the host that gave it. A host without a name is the job's.
+// Identifies a process: its pid, and the host that gave it. A host without a name is the job's host.
 uint64_t pack_process_key(const struct pack *pack, const char *host, uint32_t pid);
 
 // read_records.c: everything in a spill but the events.
 int pack_read_records(struct pack *pack, struct pack_process *process);
-// Adds the body of a record in which key 1 is the process's own number: `local` becomes that, `global` the log's.
-// Records with the same fields are one. ERR_FORMAT where the number or everything else is missing.
+// Adds the body of a record in which key 1 is the process's own number: sets `local` to that, `global` to the log's.
+// Records with the same fields get the same number. ERR_FORMAT if the number or everything else is missing.
 int pack_add_unique(struct intern *records, struct fields_in body, uint32_t *local, uint32_t *global);
 
 // job.c: what the log says about the job.

@@ -1,4 +1,4 @@
-// How each process ended: what its spill says, else what `record` and its parent saw.
+// Finds how each process ended: from its spill, else from what `record` and its parent saw.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ static void apply_child_end(struct pack *pack, const struct lookup *last, const 
     }
 }
 
-// Whether the process is still there, and its pid was not given to a younger one.
+// Whether the process still runs, and its pid does not belong to a younger process.
 static bool is_running(const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     struct process_stat stat;
@@ -84,8 +84,8 @@ static bool is_running(const struct pack_process *process) {
     return started_ns >= 0 && started_ns <= (int64_t)header->start.mono_ns + NS_PER_SECOND / 10;
 }
 
-// What the kernel counted before this image was recorded (the loader's reading, without the bytes of an earlier image
-// of the same process), and what the recorder itself read later.
+// Bytes in the kernel's count that are not the program's: those before this image was recorded (the loader's reads,
+// without the bytes of an earlier image of the same process), and the recorder's own reads later.
 static void set_load_chars(struct pack *pack, struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
     if (!(header->chars_known & 1)) return;

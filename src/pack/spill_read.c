@@ -83,7 +83,7 @@ static int walk(struct spill *spill, bool records_only) {
     while (at < end && end - at >= SPILL_CHUNK_HEADER_BYTES && searched < MAX_SEARCH_BYTES) {
         FORWARD(read_at(spill, at, &chunk, sizeof chunk));
         if (!chunk_is_sound(&chunk)) {
-            // A chunk that was claimed but not begun is no damage.
+            // A chunk that was claimed but not begun is not damage.
             if (chunk.magic != 0) damaged += SPILL_ALIGN;
             searched += SPILL_ALIGN;
             at += SPILL_ALIGN;

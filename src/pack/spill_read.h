@@ -24,15 +24,15 @@ struct spill {
     uint64_t damaged_bytes;
 };
 
-// Fills `spill` with the header and the chunks. ERR_NOTHING where a process made its file and got no further.
+// Fills `spill` with the header and the chunks. ERR_NOTHING if the process made its file and wrote nothing.
 // spill_read_free releases it in any case.
 int spill_read_file(int fd, struct spill *spill);
 
-// Searches again for chunks that are no event streams. A running process describes a file before the first event that
+// Searches again for chunks that are not event streams. A running process describes a file before the first event that
 // uses it: records that are read after the events have a name for each of them.
 int spill_read_records_again(struct spill *spill);
 
-// Copies a chunk's payload: a process that still runs cannot change it between check and use.
+// Copies a chunk's payload, so that a process that still runs cannot change it between check and use.
 int spill_read_payload(const struct spill *spill, const struct spill_piece *piece, struct bytes *out);
 
 void spill_read_free(struct spill *spill);

@@ -1,4 +1,4 @@
-// Each chunk of events becomes a block of the log, unchanged, after it was decoded and summed up.
+// Decodes each chunk of events, sums it up, and writes it unchanged as a block of the log.
 #include <errno.h>
 #include <string.h>
 

@@ -43,7 +43,7 @@ static void put_times(struct fields_out *out, const struct pack *pack, const str
     const struct spill_header *header = &process->spill.header;
     fields_number(out, PROCESS_START_NS, pack_since_start(pack, process->is_local, &header->start));
     if (process->end_known) {
-        // Of an end that was seen from outside only the monotonic time is known.
+        // If the end was seen from outside, only its monotonic time is known.
         struct spill_moment end = {
             .mono_ns = process->end_mono_ns,
             .epoch_ns = header->start.epoch_ns + (process->end_mono_ns - header->start.mono_ns),
@@ -79,7 +79,7 @@ static uint64_t span_ns(const struct pack_process *process, uint64_t units) {
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-// What no event says.
+// Communication and times that no event covers.
 static void put_untraced(struct fields_out *out, const struct pack_process *process) {
     const struct spill_tally *tally = &process->spill.tally;
     for (unsigned kind = 0; kind < STREAM_COMM_KINDS; kind++) {
@@ -97,7 +97,7 @@ static void put_untraced(struct fields_out *out, const struct pack_process *proc
 
 static void write_process_record(struct pack *pack, const struct pack_process *process) {
     const struct spill_header *header = &process->spill.header;
-    // Copied fields do not grow: twice their length is ample room.
+    // Copied fields do not grow: twice their length is more than enough.
     struct fields_out *out = log_writer_begin(&pack->writer, RECORD_PROCESS, PROCESS_ROOM + process->about.len * 2);
     fields_number(out, PROCESS_ID, process->id);
     fields_number(out, PROCESS_PID, header->pid);

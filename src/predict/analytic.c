@@ -69,7 +69,7 @@ static double low_of(const struct system_point *point) { return point->low > 0 ?
 static double high_of(const struct system_point *point) { return point->high > 0 ? point->high : point->bandwidth; }
 
 // What fraction of its time a request takes after a pause as long as the request: storage may go on writing, or read
-// ahead, during the pause. 1 where there are no points with pauses.
+// ahead, during the pause. 1 if there are no points with pauses.
 static double share_of_rested(const struct system *system, const struct io_class *class,
                               const struct system_point **rested) {
     const struct system_point *like = *rested = nearest_point(system, class, true);
@@ -102,7 +102,7 @@ int analytic_estimate(const struct system *system, const struct io_class *class,
     RETURN_IF(!like, ERR_NOTHING);
     points_around(system, like, class->size, &estimate->below, &estimate->above);
     say_reason(estimate, like, class);
-    // Processes share the storage: with more of them than were measured each gets less.
+    // Processes share the storage: if there are more of them than were measured, each gets less.
     double requests = (double)class->bytes / ((double)class->size * class->np);
     double times = requests * fmax(class->concurrency / like->np, 1);
     if (class->pause > 0) {
@@ -142,7 +142,7 @@ static void add_interval(struct interval *sum, const struct interval *more) {
     sum->high += more->high;
 }
 
-// The time of a phase, and the points that it is from.
+// The time of a phase, and the points that give it.
 static int conclude_phase(const struct predicting *p, const struct system *system, uint32_t family,
                           struct predicted_phase *phase) {
     const char *separator = "";

@@ -13,7 +13,7 @@ struct estimate {
     const char *reason;                       // in what they differ; NULL unless extrapolated
 };
 
-// How long all requests of the class take on the system. ERR_NOTHING where it has no point of reading, or writing.
+// How long all requests of the class take on the system. ERR_NOTHING if it has no point for the class's operation.
 int analytic_estimate(const struct system *system, const struct io_class *class, struct estimate *estimate);
 
 // A point in words: "write 1 MiB sequential, 4 processes, shared".

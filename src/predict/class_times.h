@@ -1,10 +1,10 @@
-// Times of phases from a benchmark of each class of its transfers, or from the points of a profile.
+// Times of phases from a benchmark of each class of their transfers, or from the points of a profile.
 #pragma once
 
 #include "predict/predictor.h"
 
-// Runs a benchmark of each class, of self->most_requests at most; value[i] is what one request of class i takes, in
-// seconds.
+// Runs a benchmark of each class, with at most self->most_requests requests; value[i] is the time of one request of
+// class i, in seconds.
 int class_times_run(const struct predictor *self, const struct predicting *p, const struct predict_target *target,
                     double *value);
 

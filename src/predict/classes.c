@@ -29,8 +29,8 @@ static void add_pauses(const struct model_items *items, double *seconds, double 
     }
 }
 
-// From medians: a long pause before a phase gives the storage time before its first request only. Calls for names
-// between two requests count as pauses, because they do not use what moves data.
+// Uses medians: a long pause before a phase gives the storage time before its first request only. Metadata calls
+// between two requests count as pauses, because they do not use the storage's bandwidth.
 static double pause_of(const struct model_family *family) {
     double seconds = 0, requests = 0, others = 0;
     for (size_t i = 0; i < family->parts; i++) add_pauses(&family->part[i].items, &seconds, &requests);

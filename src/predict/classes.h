@@ -1,4 +1,4 @@
-// The transfers of a program's phases in classes: those alike in operation, size and access mode.
+// The transfers of a program's phases, grouped in classes by operation, size and access mode.
 #pragma once
 
 #include "model/model.h"
@@ -7,7 +7,7 @@
 struct io_class {
     uint32_t family; // of phases
     bool write;
-    uint64_t size; // where requests differ, or moved less than half of what they asked for: the mean of what they moved
+    uint64_t size; // if requests differ, or moved less than half of what they asked for: the mean of what they moved
     enum system_mode mode;
     uint32_t np;        // processes that take part
     double concurrency; // threads of all processes that use the storage at the same time
@@ -23,5 +23,5 @@ struct io_classes {
     size_t count;
 };
 
-// The items are to be freed, whatever is returned.
+// Free the items in any case, also after an error.
 int classes_of_program(const struct model *model, uint32_t program, struct io_classes *classes);

@@ -64,8 +64,8 @@ double evaluate_error_pct(double predicted, double measured) {
     return measured > 0 ? 100 * (predicted - measured) / measured : NAN;
 }
 
-// The time that the bytes of a phase would take at the peak, read and written each at its own, as part of the measured
-// time.
+// The time that the bytes of a phase would take at the peak, as a fraction of the measured time. Reads and writes each
+// have their own peak.
 static double usage_pct(const struct evaluated_phase *phase, const struct system *system) {
     double least = 0;
     if (!system || phase->measured <= 0) return NAN;

@@ -10,7 +10,7 @@ struct evaluated_phase {
     uint64_t id;
     double predicted; // seconds
     double measured;  // seconds: median of the logs
-    double usage_pct; // of the peak bandwidth of the target; NAN where that is not known
+    double usage_pct; // of the peak bandwidth of the target; NAN if that is not known
     // Used while logs are added:
     double *seconds; // by log
     double read_bytes, write_bytes;
@@ -36,5 +36,5 @@ int evaluate_add(struct evaluation *e, const struct model *model, const char *na
 void evaluate_finish(struct evaluation *e, const struct system *system);
 void evaluate_free(struct evaluation *e);
 
-// Signed error of a predicted time; NAN where nothing was measured.
+// Signed error of a predicted time; NAN if nothing was measured.
 double evaluate_error_pct(double predicted, double measured);

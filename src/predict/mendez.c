@@ -1,5 +1,5 @@
-// Méndez et al., 2012: the bytes of a phase at the bandwidth of a benchmark with requests of the same kind, as IOR
-// makes it.
+// Méndez et al., 2012: the bytes of a phase, divided by the bandwidth of a benchmark with requests of the same kind, as
+// IOR makes them.
 #include "predict/class_times.h"
 
 static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there,

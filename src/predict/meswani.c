@@ -1,5 +1,5 @@
-// Meswani et al., 2011: the recorded time of a phase x the time of its kinds of requests here / that on the storage
-// where it was recorded.
+// Meswani et al., 2011: the recorded time of a phase, times the time of its kinds of requests here, divided by the same
+// time on the storage where it was recorded.
 #include "predict/class_times.h"
 
 static double phase_seconds(const struct predicting *p, struct predict_run here, struct predict_run there,

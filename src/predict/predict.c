@@ -60,8 +60,8 @@ static bool is_for(const struct predictor *predictor, const struct predict_targe
     return target->is_directory ? predictor->run != NULL : predictor->for_profiles;
 }
 
-// Whether the methods can do their work: profiles have points for each class of transfers, and the program a time
-// where a method needs it.
+// Whether the methods have what they need: profiles have points for each class of transfers, and the model has a
+// recorded time if a method needs it.
 static int check_methods(const struct predicting *p, const char *name) {
     double recorded = 0;
     for (size_t i = 0; i <= p->targets; i++) {
@@ -142,7 +142,7 @@ static int copy_model(const struct model *model, struct model *copy) {
     return code;
 }
 
-// For another number of processes those of a scaled copy: the runner scales the model itself.
+// For another number of processes, the classes come from a scaled copy: the runner scales the model itself.
 static int find_classes(struct predicting *p) {
     struct model scaled;
     if (p->np == p->model->program[p->program].np) return classes_of_program(p->model, p->program, &p->classes);

@@ -20,7 +20,7 @@ struct predict_settings {
     void (*progress)(unsigned run, const char *target, const char *method);
 };
 
-// Predicts for the program of the model that moved the most bytes. `name` is that of the model, for messages. The
-// prediction is to be freed, whatever is returned.
+// Predicts for the program of the model that moved the most bytes. `name` is the model's name, for messages. Free the
+// prediction in any case, also after an error.
 int predict(const struct model *model, const char *name, const struct predict_settings *settings,
             struct prediction *prediction, struct problem *problem);

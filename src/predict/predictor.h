@@ -39,8 +39,8 @@ struct predict_run {
 
 struct predictor {
     const char *name;
-    double systematic; // how far off the method may be whatever was measured, as a fraction: see doc/accuracy.md
-    bool is_default;   // used for targets that it is for, where the user names no method
+    double systematic; // systematic error of the method, as a fraction: see doc/accuracy.md
+    bool is_default;   // the default for its kind of target
     bool for_profiles;
     bool needs_reference;   // and recorded times
     bool needs_bytes;       // it cannot predict a phase whose transfers move nothing
@@ -57,7 +57,7 @@ struct predictor {
 
 extern const struct predictor predict_replay, predict_analytic, predict_mendez, predict_meswani;
 
-// Runs a model once on a directory; its result's phases are to be freed.
+// Runs a model once on a directory. The caller frees the phases of the result.
 int predictor_run_model(const struct predicting *p, const struct predict_target *target, const struct model *model,
                         struct replay_job job, struct replay_result *result);
 // Sets why a target is not predictable, or a remark.

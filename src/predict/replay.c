@@ -1,4 +1,4 @@
-// Runs the program's own operations again.
+// The prediction is the time of a replay.
 #include <stdlib.h>
 #include <string.h>
 

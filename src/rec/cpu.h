@@ -1,5 +1,5 @@
 // Everything in the recorder that depends on the processor: the cycle counter, system calls without libc
-// (base/cpu_syscall.h), functions that choose at each call where to jump, and vfork (cpu.c).
+// (base/cpu_syscall.h), functions that choose their target at each call, and vfork (cpu.c).
 #pragma once
 
 #include <stdbool.h>

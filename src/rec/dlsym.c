@@ -21,7 +21,7 @@ static void lookup_real(void) {
     if (!real.dlopen) *(void **)&real.dlopen = real_next("dlopen", NULL);
 }
 
-// What the program gets instead of the function that was found.
+// The function that the program gets instead of the one that was found.
 static void *shim_or(const char *name, void *found) {
     void *own = real_own(name);
     if (!found || !own || found == own) return found;

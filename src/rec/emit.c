@@ -25,7 +25,7 @@ static void end_trace(struct thread *thread, enum loss_reason reason) {
     if (thread->chunk) change_tally(thread, &thread->chunk->tally);
 }
 
-// Each chunk stands alone, so a new one names the calls that are still open.
+// A chunk can be decoded by itself, so a new one names the calls that are still open.
 static void reopen_frames(struct stream_writer *writer, const struct call_frame *frame) {
     if (!frame) return;
     reopen_frames(writer, frame->up);
@@ -128,7 +128,8 @@ static void count_in(struct file *file, unsigned layer, const struct counters_in
     spin_unlock(&file->counters_lock);
 }
 
-// Adds the time in calls. A call inside another is part of that; asynchronous transfers count their time inside calls.
+// Adds the time in calls. A call inside another one is part of that one; asynchronous transfers count only their time
+// inside calls.
 static void tally_time(struct thread *thread, const struct emission *e) {
     const struct call_frame *around = thread->frame;
     if (around && e->ends_frame) around = around->up;
@@ -189,7 +190,7 @@ static void write_comm(struct thread *thread) {
     stream_put_commit(writer, at);
 }
 
-// Called if the chunk is full, or emit_next_slowly() has made it look so. Returns false if the trace has ended. A new
+// Called if the chunk is full, or emit_next_slowly() has made it look full. Returns false if the trace has ended. A new
 // chunk's clock begins at `base`, 0: now.
 static __attribute__((noinline)) bool make_room(struct thread *thread, uint64_t base) {
     struct stream_writer *writer = &thread->writer;
@@ -221,7 +222,7 @@ bool emit_next_slowly(struct thread *thread) {
     return thread->ready;
 }
 
-// Withdraws the announcement of a call if nothing was written behind it; returns whether it did.
+// Withdraws the announcement of a call if nothing was written after it; returns whether it did.
 static inline bool withdraw(struct stream_writer *writer, struct call_frame *frame) {
     if (writer->at != frame->behind) return false;
     writer->at = frame->before;
@@ -283,8 +284,8 @@ static void write_event(struct thread *thread, struct emission *e) {
     }
 }
 
-// Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each takes
-// its place before it fills it.
+// Called in a signal handler that has interrupted its own thread. Another handler may interrupt this one, so each
+// reserves its place before it fills it.
 static void defer_event(struct thread *thread, const struct emission *emission) {
     for (unsigned i = 0; thread->deferred_events && i < EMIT_DEFERRED_MOST; i++) {
         if (atomic_flag_test_and_set(&thread->deferred_events[i].taken)) continue;

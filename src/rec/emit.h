@@ -20,7 +20,7 @@ static inline unsigned emit_slot(uint64_t subject, uint32_t call) {
     return (unsigned)(subject * 5 + call) % STREAM_SLOTS;
 }
 
-// A transfer with its expected result: the size for transfers, else 0.
+// An event with its expected result: the size for transfers, else 0.
 struct plain_event {
     uint32_t call;
     bool unaligned;
@@ -42,7 +42,7 @@ struct emission {
     struct stream_put_extra extra;
 };
 
-// Does not touch the attributes' places: there are many.
+// Does not initialise the attributes: there are many.
 static inline void emit_start(struct emission *e, struct plain_event event, struct file *file, uint32_t serial) {
     e->event = event;
     e->serial = serial;
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void emit(struct thread *thread, co
     unsigned slot = emit_slot(subject, event.call);
     struct stream_writer *writer = &thread->writer;
     if (LIKELY(emit_claim(thread))) {
-        // With a full chunk or an ended trace the limit is NULL or passed; with call sites no key matches.
+        // If the chunk is full or the trace has ended, the limit is NULL or passed; with call sites no key matches.
         if (LIKELY(writer->at < writer->limit && writer->slot[slot].key == key && event.start >= writer->clock)) {
             stream_put_plain(writer, slot, event.offset, event.size, event.start, event.end);
             emit_unclaim(thread);
@@ -126,7 +126,7 @@ void emit_push(struct thread *thread, struct call_frame *frame, uint64_t known);
 void emit_push_choice(struct thread *thread, struct call_frame *frame, struct pending **choices, unsigned count);
 void emit_finish(struct thread *thread, struct call_frame *frame, struct emission *emission);
 
-// emit_push if only the tick of the call itself is to be written.
+// Like emit_push, but writes only the tick of the call itself.
 static inline __attribute__((always_inline)) void emit_push_plain(struct thread *thread, struct call_frame *frame,
                                                                   uint64_t tick) {
     struct stream_writer *writer = &thread->writer;
@@ -148,8 +148,8 @@ static inline __attribute__((always_inline)) void emit_push_plain(struct thread 
     emit_push(thread, frame, CALL_FRAME_SILENT);
 }
 
-// emit_finish for a transfer through a handle, with at most one attribute (ATTRIBUTE_LIMIT: none). Returns false, and
-// has done nothing, if there is more to write.
+// Like emit_finish, for a transfer through a handle with at most one attribute (ATTRIBUTE_LIMIT: none). Returns false
+// and does nothing if there is more to write.
 static inline __attribute__((always_inline)) bool emit_finish_plain(struct thread *thread, struct call_frame *frame,
                                                                     uint32_t serial, struct plain_event event,
                                                                     enum event_attribute attribute, uint64_t value) {
@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) bool emit_finish_plain(struct threa
     unsigned slot = emit_slot(serial, event.call);
     uint64_t key = emit_key(serial, event.call, 0);
     if (UNLIKELY(frame->number == CALL_FRAME_SILENT || !emit_claim(thread))) return false;
-    // A thread that has lost its state has no room either.
+    // A thread that has lost its state has no room in its chunk either.
     bool is_plain = LIKELY(writer->at < writer->limit && writer->at != frame->behind && writer->slot[slot].key == key &&
                            writer->slot[slot].size == event.size);
     if (is_plain) {
@@ -170,8 +170,8 @@ static inline __attribute__((always_inline)) bool emit_finish_plain(struct threa
 
 // Ends a call whose event comes later. frame->number is then the number of its announcement, if children needed one.
 void emit_leave(struct thread *thread, struct call_frame *frame);
-// The innermost frame submits a transfer on this file, its child wherever it completes: the announcement must stay.
-// Returns its number.
+// The innermost frame submits a transfer on this file. The transfer is its child wherever it completes, so the
+// announcement must stay. Returns its number.
 uint64_t emit_announce(struct thread *thread, const struct file *file);
 
 static inline void emit_attribute(struct emission *emission, uint32_t id, uint64_t value) {
@@ -193,7 +193,7 @@ static inline void emit_result(struct emission *emission, int64_t result, int64_
 
 // Counts bytes that are left out of the record on purpose.
 static inline void emit_left_out(struct thread *thread, bool is_write, unsigned why, int64_t bytes) {
-    if (UNLIKELY(!thread->tally)) return; // a signal handler forked inside the call: this is the child
+    if (UNLIKELY(!thread->tally)) return; // this is the child of a fork in a signal handler inside the call
     if (bytes > 0) thread->tally->left_out[is_write][why] += (uint64_t)bytes;
     thread->tally->left_out_calls++;
 }

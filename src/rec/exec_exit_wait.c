@@ -1,6 +1,6 @@
-// Follows the program into its children: exec and spawn keep the recorder in the environment, whatever the program did
-// to it. Records how the process ends (_exit, abort) and how its children ended (wait). Nothing here allocates, because
-// a vfork child runs on its parent's memory.
+// Follows the program into its children: exec and spawn keep the recorder in the environment, even if the program
+// changed that. Records how the process ends (_exit, abort) and how its children ended (wait). Nothing here allocates,
+// because a vfork child runs on its parent's memory.
 #include <alloca.h>
 #include <errno.h>
 #include <string.h>
@@ -124,7 +124,7 @@ SHIM(int, execveat, int dirfd, const char *path, char *const argv[], char *const
     return exec_failed(real.execveat(dirfd, path, argv, following, flags));
 }
 
-// Collects the arguments of an execl call from `word` on into argv; `list` is then behind the final NULL.
+// Collects the arguments of an execl call from `word` on into argv; `list` is then after the final NULL.
 #define COLLECT_WORDS(argv, word)                                                                                      \
     va_list list, counting;                                                                                            \
     va_start(list, word);                                                                                              \
@@ -201,7 +201,7 @@ static void record_child_end(pid_t pid, int status) {
     emit_unclaim(thread);
 }
 
-// The status is needed even if the program wants none.
+// The recorder needs the status even if the program does not ask for it.
 bool enter_wait(struct probe *p, int **status) {
     if (!*status) *status = &p->status;
     return enter(p);

@@ -9,7 +9,7 @@
 #include "rec/recorder.h"
 
 static bool is_under(const char *name, const char *directory) {
-    if (name[1] != directory[1]) return false; // both start with a slash; most pairs end here
+    if (name[1] != directory[1]) return false; // both start with a slash; this decides most pairs
     size_t len = strlen(directory);
     return strncmp(name, directory, len) == 0 && (name[len] == '/' || !name[len]);
 }
@@ -52,7 +52,7 @@ static bool names_host_and_user(const char *name) {
 // Session directories of Open MPI and PMIx, in any directory for temporary files.
 static bool is_session_folder(const char *name) {
     static const char *const owners[] = {"ompi.", "prte.", "prterun."};
-    if (*name != 'o' && *name != 'p') return false; // most end here
+    if (*name != 'o' && *name != 'p') return false; // this decides most names
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
         if (starts_with(name, owners[i])) return names_host_and_user(name + strlen(owners[i]) - 1);
     }

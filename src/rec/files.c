@@ -28,8 +28,8 @@ static size_t ask_cwd(char out[PATH_MAX]) {
     return len > 1 && out[0] == '/' ? (size_t)len - 1 : 0;
 }
 
-// A signal handler may have interrupted the holder of the lock on this very thread, so no caller waits for it: if it is
-// taken, the caller asks the kernel.
+// A signal handler may have interrupted the holder of the lock on the same thread, so no caller waits for the lock: if
+// it is taken, the caller asks the kernel.
 static size_t copy_cwd(char *out) {
     if (!spin_try(&cwd_lock)) return ask_cwd(out);
     // Set before the directory is read: a change in between resets it.

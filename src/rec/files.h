@@ -1,4 +1,4 @@
-// The files that this process has used, by name. Entries stay for ever; a look-up takes no lock.
+// The files that this process has used, by name. Entries stay forever; a look-up takes no lock.
 #pragma once
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include "fmt/call.h"
 #include "fmt/counters.h"
 
-enum { FILES_NAME_MAX = PATH_MAX }; // files with longer names have none
+enum { FILES_NAME_MAX = PATH_MAX }; // files with longer names are recorded without a name
 
 struct file {
     struct file *next;

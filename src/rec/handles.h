@@ -16,13 +16,13 @@ enum { HANDLES_MOST = 1 << 20, HANDLES_FEW = 1 << 14 }; // descriptors; few if t
 
 enum handle_flag {
     HANDLE_UNKNOWN = 1 << 0,  // not looked at yet
-    HANDLE_LEFT_OUT = 1 << 1, // only its bytes are counted
+    HANDLE_LEFT_OUT = 1 << 1, // only its bytes are counted, not its calls
     HANDLE_APPEND = 1 << 2,   // O_APPEND: writes go to the end of the file
     HANDLE_SHARED = 1 << 3,   // another process may move its position: ask the kernel
 };
 
-// Transfers that arrived and transfers under way are counted in one word, so that both change at once. A transfer that
-// found none under way, and during which none arrived, was alone.
+// One word counts the transfers that have begun and those under way, so that both change at once. A transfer was alone
+// if none was under way when it began, and none began before it ended.
 enum { HANDLE_ARRIVED = 1 << 12 };
 
 struct handle {
@@ -33,7 +33,7 @@ struct handle {
     _Atomic uint32_t references;
     _Atomic uint32_t next_free;
     uint32_t left_out; // enum left_out
-    // That must ask the kernel for their position: HANDLE_ARRIVED for each one so far + number under way
+    // Transfers that must ask the kernel for their position: HANDLE_ARRIVED for each one so far + number under way
     _Atomic uint32_t transfers;
     FILE *_Atomic stream; // last stdio stream seen on it, and what its buffer held then
     _Atomic uint64_t stream_left;
@@ -43,7 +43,7 @@ struct handle {
 // handles_all[0] is the unknown handle; [1 … LEFT_OUT_COUNT - 1] stand for what is left out; the real ones follow.
 extern struct handle *handles_all __attribute__((visibility("hidden")));
 extern _Atomic uint64_t *handles_of_fd __attribute__((visibility("hidden")));
-extern _Atomic unsigned handles_limit __attribute__((visibility("hidden"))); // length of both; may shrink
+extern _Atomic unsigned handles_limit __attribute__((visibility("hidden"))); // length of both tables; may shrink
 
 int handles_init(void);
 
@@ -60,7 +60,7 @@ struct handle *handles_resolve(int fd);
 struct handle *handles_open(int fd, struct file *file, int open_flags);
 uint32_t handles_new_serial(void);
 void handles_set_left_out(int fd, enum left_out why);
-void handles_dup(struct handle *handle, int new_fd); // new_fd is now a second number of it
+void handles_dup(struct handle *handle, int new_fd); // new_fd is now a second descriptor of it
 void handles_forget(int fd);                         // closed, or new and not looked at yet
 
 // Around close: between the two, the number may already belong to a new file of another thread.

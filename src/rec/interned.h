@@ -1,4 +1,5 @@
-// Records that many events refer to and that are written once: datatypes, hints. Equal descriptions have one number.
+// Records that are written once and that many events refer to: datatypes, hints. Equal descriptions have the same
+// number.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// Memory that is never freed: file names, pending transfers. From mmap, because the caller may be the program's malloc.
-// Both return NULL without memory.
+// Memory that is never freed: file names, pending transfers. It comes from mmap, because the caller may be the
+// program's malloc. Both return NULL without memory.
 #pragma once
 
 #include <stddef.h>

@@ -7,8 +7,8 @@
 
 struct real_functions real;
 
-// dlsym cannot be used: it allocates if it does not find a name, and the caller may be the program's malloc. Nor does
-// it search libraries that were opened with RTLD_LOCAL.
+// dlsym cannot be used: it allocates if it does not find a name, and the caller may be the program's malloc. It also
+// does not search libraries that were opened with RTLD_LOCAL.
 
 // strcmp cannot be used: that of a sanitizer may not be called before it has found libc's.
 static bool is_same(const char *a, const char *b) {

@@ -20,7 +20,7 @@ void *real_find_late(void **slot, const char *name);
 void *real_own(const char *name);
 // Whether the shim of that name calls this function. For MPI's functions see mpi_is_real().
 bool real_is(const char *name, const void *function);
-// The next function of that name behind the recorder's, in the order in which objects were loaded; and its object.
+// The next function of that name after the recorder's, in the order in which objects were loaded; and its object.
 void *real_next(const char *name, const struct link_map **object);
 // The same if only one object has such a function; else NULL.
 void *real_only(const char *name);

@@ -120,7 +120,7 @@ long vfork_after(long result) {
 static void thread_ended(void *state) {
     struct thread *thread = state;
     if (!thread->ready) return;
-    switching = true; // a signal handler that asked for a state now would wait for the lock for ever
+    switching = true; // a signal handler that asked for a state now would wait for the lock forever
     thread->ready = thread->outside_mpi = false;
     current_thread = NULL;
     spin_lock(&recorder.idle_lock);
@@ -130,7 +130,7 @@ static void thread_ended(void *state) {
     switching = false;
 }
 
-// Memory that is zero again in a forked child.
+// Memory that the kernel zeroes in a forked child.
 static void *wiped_pages(size_t bytes) {
     void *pages = memory_pages(bytes);
     if (pages) cpu_syscall(SYS_madvise, pages, bytes, MADV_WIPEONFORK);

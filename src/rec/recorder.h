@@ -101,9 +101,10 @@ struct call_frame {
     struct call_frame *up;
     uint64_t number; // CALL_FRAME_SILENT if it is not announced
     uint8_t *before; // start of the announcement in the chunk
-    uint8_t *behind; // its end. It can be withdrawn while the writer is still here. NULL if it must stay
+    uint8_t *behind; // its end; it can be withdrawn while the writer is still there; NULL: it must stay
     bool is_known;   // the number is that of an earlier call, which this one continues (second half of a split call)
-    // A wait for asynchronous transfers continues the transfer that the child serves; each child may serve another.
+    // A wait for asynchronous transfers continues the transfer that the child serves; each child may serve a different
+    // one.
     struct pending **choices;
     unsigned choice_count;
     struct pending *chosen;
@@ -143,8 +144,8 @@ void vfork_before(void);
 long vfork_after(long result); // sets errno from a negative result, as libc does
 
 // Locks for short critical sections, without libc; not recursive. The thread is `busy` while it holds one, so a signal
-// handler never waits for its own thread. The lock holds its owner's generation, which differs in a forked child: locks
-// that the parent's threads held, and will never release there, are free for the child.
+// handler never waits for its own thread. The lock holds its owner's generation, which differs in a forked child: the
+// child sees locks held by the parent's threads, which would never be released in the child, as free.
 static inline void spin_lock_as(_Atomic uint32_t *lock, uint32_t owner) {
     uint32_t held = 0;
     while (!atomic_compare_exchange_weak_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed)) {
@@ -164,7 +165,7 @@ static inline bool spin_try(_Atomic uint32_t *lock) {
            atomic_compare_exchange_strong_explicit(lock, &held, owner, memory_order_acquire, memory_order_relaxed);
 }
 
-// Gives up after some milliseconds: a signal handler may stop the owner for ever.
+// Gives up after some milliseconds: a signal handler may stop the owner forever.
 static inline bool spin_lock_in_time(_Atomic uint32_t *lock) {
     enum { ATTEMPTS = 1 << 18 };
     for (int i = 0; i < ATTEMPTS; i++) {

@@ -35,7 +35,7 @@ EXPORT __attribute__((no_sanitize("address"))) long shim_syscall(long number, ..
     for (int i = 0; i < 6; i++) argument[i] = va_arg(list, long);
     va_end(list);
     system_call_caller = (uintptr_t)__builtin_return_address(0);
-    recorder_thread(); // sets `real` in any case
+    recorder_thread(); // also sets `real`
     if (number == SYS_exit_group) recorder_end(EXIT_UNDERSCORE, (uint32_t)argument[0]);
     if (number == SYS_seccomp || (number == SYS_prctl && ends_recording((int)argument[0]))) recorder_stop_here();
     if (aio_is_number(number)) return aio_system_call(number, argument);

@@ -1,6 +1,6 @@
 // A thread that is cancelled inside fread must still release the stream's lock, so the shims have clean-ups that
 // unwinding runs. The compiler calls these two functions for them. Linking to libgcc_s would load that library into
-// every program at every start. A program that unwinds has loaded it already, so they are looked up only then.
+// every program at every start. A program that unwinds has loaded it already, so the functions are looked up only then.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <unwind.h>

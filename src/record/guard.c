@@ -22,7 +22,7 @@ void record_guard_tell(struct record_guard *guard, enum record_guard_message kin
     guard->pipe_fd = -1;
 }
 
-// Reads until the other end is closed, by `record` or by its death.
+// Reads until the other end is closed, by `record` itself or because it died.
 static void read_messages(struct record_guard *guard) {
     struct message message;
     for (;;) {

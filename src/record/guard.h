@@ -1,6 +1,6 @@
-// `mpiexec -n 4 ioseer record -o LOG -- ./a`: when a rank fails, the launcher kills every process that it started: the
-// `record` of each rank, before one of them could make the log. So each has a guard, a process in another session
-// that the launcher does not know. When its `record` is killed the guard does what was left to do.
+// `mpiexec -n 4 ioseer record -o LOG -- ./a`: when a rank fails, the launcher kills every process that it started,
+// including the `record` of each rank, before one of them can make the log. So each `record` has a guard: a process in
+// another session that the launcher does not know. If its `record` is killed, the guard completes the work.
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,11 @@ struct record_guard {
     bool packing;
 };
 
-// Returns twice, like fork: false at once, and true in the guard when the caller was killed. The guard keeps standard
-// output and error open: launchers wait until they are closed, and so for the log.
+// Returns twice, like fork: false at once, and true in the guard if the caller was killed. The guard keeps standard
+// output and error open: launchers wait until these are closed, so they wait for the log.
 bool record_guard_start(struct record_guard *guard);
 
-// With GUARD_DONE there is nothing left to do: the guard ends. `command` is of GUARD_COMMAND.
+// GUARD_DONE ends the guard: nothing is left to do. Only GUARD_COMMAND uses `command`.
 enum record_guard_message { GUARD_COMMAND, GUARD_PACKING, GUARD_DONE };
 void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command);
 

@@ -22,7 +22,7 @@
 static const char *const batch_names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", NULL};
 
 // Variables that change a program's I/O. Their names and those above are stored in the log; their values may be private
-// and are stored only where the user asks for them.
+// and are stored only if the user asks for them.
 static const char *const stored_names[] = {
     "ROMIO_*",         "OMPI_MCA_io*",
     "OMPI_MCA_fs*",    "OMPI_MCA_fbtl*",
@@ -52,7 +52,7 @@ static int name_spill_dir(const char *log_path, const char *suffix, char **name,
     return asprintf(name, "%s/%s.spill-%s", parent, base, suffix) < 0 ? -ENOMEM : 0;
 }
 
-// The ranks of one launch share a directory, so its name follows from the launch.
+// The ranks of one launch share a directory, so its name comes from the launch.
 static int make_spill_dir(struct record_job *job, struct problem *problem) {
     char *name = NULL;
     bool shared = record_ranks_several(&job->ranks);
@@ -91,7 +91,7 @@ static int add_patterns(struct text_list *environment, const char *name, const s
     return text_list_take(environment, variable);
 }
 
-// Our library comes first; what the user preloads stays.
+// Our library comes first; the user's own preloads stay.
 static int add_preload(struct text_list *environment, const char *library) {
     const char *theirs = getenv("LD_PRELOAD");
     size_t len = strlen(library);
@@ -133,7 +133,7 @@ static bool is_asked_for(const char *name, const struct option_list *asked) {
     return false;
 }
 
-// The values stay where they are, in our own environment.
+// The values themselves stay in our own environment.
 static int list_settings(struct record_job *job) {
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');

@@ -39,8 +39,8 @@ struct record_job {
     struct pack_job about; // settings, host and so on point into this struct
 };
 
-// On failure nothing is left behind, and the job is one that runs the command unrecorded. From here on SIGXFSZ is
-// ignored: where a file may not grow, writing fails and does not kill.
+// On failure nothing is left behind, and the job will run the command unrecorded. From here on SIGXFSZ is ignored:
+// writing beyond the file size limit is an error and does not kill the process.
 int record_job_prepare(struct record_job *job, const struct record_options *options, char **command,
                        struct problem *problem);
 

@@ -27,8 +27,8 @@ static int variable_number(const char *const *names) {
     return 0;
 }
 
-// MPICH's launcher gives a launch no name. But all ranks descend from proxies, one per host, which report to the same
-// port.
+// MPICH's launcher gives a launch no name. But all ranks descend from proxies, one per host, and all proxies report to
+// the same port.
 static const char *port_of_proxy(pid_t pid, char *words, size_t room) {
     static const char option[] = "--control-port";
     char path[64];
@@ -48,7 +48,7 @@ static void name_by_ancestors(char launch[64]) {
     enum { GENERATIONS = 32 };
     char words[4096];
     struct process_stat stat = {.parent = getppid()};
-    snprintf(launch, 64, "%d", (int)stat.parent); // good on one host where no shell is between
+    snprintf(launch, 64, "%d", (int)stat.parent); // correct on one host, if there is no shell in between
     for (int i = 0; i < GENERATIONS && stat.parent > 1; i++) {
         pid_t pid = stat.parent;
         const char *port = port_of_proxy(pid, words, sizeof words);
@@ -105,7 +105,7 @@ int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir)
     return fclose(file) ? -errno : 0;
 }
 
-// --- what the packing rank reads in the marks of its own host; on other hosts pids and clocks differ
+// --- what the packing rank reads in the marks of its own host; other hosts have other pids and clocks
 
 static void read_arrival(FILE *file, const struct record_ranks *ranks, struct record_run *run) {
     struct spill_moment start;
@@ -138,7 +138,7 @@ static int read_children(FILE *file, const struct record_ranks *ranks, struct re
 
 int record_ranks_gather(const struct record_ranks *ranks, const char *spill_dir, struct record_run *run) {
     int code = 0;
-    run->child_count = 0; // its own are in its mark too
+    run->child_count = 0; // its mark contains its own children too
     for (int rank = 0; rank < ranks->size && code == 0; rank++) {
         FILE *arrived = open_mark(spill_dir, ARRIVED, rank, "re");
         FILE *done = open_mark(spill_dir, DONE, rank, "re");
@@ -177,8 +177,8 @@ static void count_marks(const char *dir, int *arrived, int *done) {
     closedir(entries);
 }
 
-// One rank becomes the packer, and stays it where its `record` is killed and its guard asks again. A symbolic link
-// appears together with its text.
+// One rank becomes the packer. It stays the packer if its `record` is killed and its guard asks again. The claim is a
+// symbolic link, because that appears together with its text.
 static bool become_packer(const char *dir, int rank) {
     char *path = NULL;
     char own[32], packer[32] = "";

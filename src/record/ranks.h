@@ -21,9 +21,8 @@ static inline bool record_ranks_several(const struct record_ranks *ranks) { retu
 
 int record_ranks_arrive(const struct record_ranks *ranks, const char *spill_dir);
 
-// Marks this rank as done, with the processes it reaped; true where it is the one that packs. Waits up to
-// `wait_seconds` for ranks that have not arrived (they may write other logs), and never for ranks that still run: the
-// last of them packs.
+// Marks this rank as done, with the processes it reaped; true if this rank packs. Waits up to `wait_seconds` for ranks
+// that have not arrived (they may write other logs), and never for ranks that still run: the last of them packs.
 bool record_ranks_finish(const struct record_ranks *ranks, const char *spill_dir, const struct record_run *run,
                          double wait_seconds);
 

@@ -40,7 +40,7 @@ int record_check(const struct record_options *options, struct problem *problem) 
     return pack_check_name(path, options->pack.replace, problem);
 }
 
-// The kernel's totals are complete only where every process was reaped and its counts could be read.
+// The kernel's totals are complete only if every process was reaped and its counts could be read.
 static void sum_chars(struct record_job *job, const struct record_run *run) {
     struct pack_job *about = &job->about;
     about->chars_known = run->all_reaped && !record_ranks_several(&job->ranks); // other ranks reaped their own
@@ -62,14 +62,14 @@ static void make_log(struct record_job *job, const struct record_run *run, struc
     if (result->pack_code == 0 && !options->keep_spill) result->remove_code = pack_remove_directory(job->spill_dir);
 }
 
-// The machine's block devices are watched while the command runs. Where each rank of a job has its own `record`, the
-// first one on each host does so.
+// Watches the machine's block devices while the command runs. If each rank of a job has its own `record`, the first one
+// on each host does so.
 struct devices {
     struct monitor *monitor; // NULL: nothing is watched
     int fd;                  // of the file in the spill directory that the packer will read
 };
 
-// -1 where another `record` on this host has made the file.
+// -1 if another `record` on this host has made the file.
 static int claim_file(const char *spill_dir, const char *host) {
     char *path = NULL;
     if (asprintf(&path, "%s/%s" PACK_DEVICES_SUFFIX, spill_dir, host) < 0) return -1;
@@ -78,7 +78,7 @@ static int claim_file(const char *spill_dir, const char *host) {
     return fd;
 }
 
-// Watches nothing without a directory (NULL), or where the kernel has no statistics; neither is an error.
+// Watches nothing without a directory (NULL), or if the kernel has no statistics; neither is an error.
 static void start_devices(struct devices *devices, const char *spill_dir, const char *host) {
     *devices = (struct devices){.fd = spill_dir ? claim_file(spill_dir, host) : -1};
     if (devices->fd < 0 || monitor_start(&devices->monitor, NULL) == 0) return;
@@ -122,13 +122,13 @@ static int run_recorded(struct record_job *job, struct record_result *result) {
     return code;
 }
 
-// Whether the log that a killed `record` was writing is there all the same.
+// Whether a killed `record` completed its log.
 static bool log_is_there(const struct record_options *options, const struct record_guard *guard) {
     log_writer_remove_unfinished(options->log_path, guard->record);
     return !options->pack.replace && access(options->log_path, F_OK) == 0;
 }
 
-// In the guard: does what the killed `record` had left to do.
+// In the guard: completes the work of the killed `record`.
 static void take_over(struct record_job *job, const struct record_guard *guard, struct record_result *result) {
     struct record_run run = {0};
     double wait_seconds = job->options->wait_seconds;

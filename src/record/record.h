@@ -1,15 +1,15 @@
 // Records a command and all its descendants: runs it with the recorder loaded, then packs what the processes left into
-// a log. A caller prepares, says so where that failed, and runs the command in any case.
+// a log. If preparing fails, the caller reports that and runs the command all the same.
 #pragma once
 
 #include "base/problem.h"
 #include "record/job.h"
 
 struct record_result {
-    int exec_error;         // errno where the command could not be started
+    int exec_error;         // errno if the command could not be started
     int status;             // of the command, as waitpid gives it
     bool is_guard;          // this process took over from a killed one (record/guard.h) and has no command
-    bool packed;            // this process was the one to make the log; the rest is meant then
+    bool packed;            // this process made the log; the members below are then valid
     int pack_code;          // 0, or why there is no log; the spill files are still there
     int remove_code;        // 0, or why the spill directory is still there
     struct pack_result log; // what is in it
@@ -22,6 +22,6 @@ void record_default_name(const char *command, char name[256]);
 // choose another name.
 int record_check(const struct record_options *options, struct problem *problem);
 
-// Runs the command, recorded unless record_job_prepare failed. Returns a negative code where it could not be run or
+// Runs the command, recorded unless record_job_prepare failed. Returns a negative code if it could not be run or
 // waited for. Returns twice, like fork, if a launcher kills this process: the second time in its guard.
 int record_command(struct record_job *job, struct record_result *result);

@@ -27,12 +27,12 @@ struct supervisor {
     sigset_t caught;
     sigset_t mask_before;
     struct sigaction child_before;
-    uint64_t deadline_ns; // of the wait for descendants; meant once the command has ended
+    uint64_t deadline_ns; // of the wait for descendants; valid once the command has ended
     uint64_t wait_ns;
     bool done;
 };
 
-// The counter behind the recorder's event clock (doc/design.md); 0 where there is none.
+// The counter behind the recorder's event clock (doc/design.md); 0 if there is none.
 static uint64_t cpu_counter(void) {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -66,7 +66,7 @@ static void fill_caught(sigset_t *caught) {
 static void block_signals(struct supervisor *s) {
     fill_caught(&s->caught);
     sigprocmask(SIG_BLOCK, &s->caught, &s->mask_before);
-    // Where the caller ignores SIGCHLD the kernel reaps children itself.
+    // If the caller ignores SIGCHLD, the kernel reaps children itself.
     struct sigaction normal = {.sa_handler = SIG_DFL};
     sigaction(SIGCHLD, &normal, &s->child_before);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -84,7 +84,7 @@ static void become_command(const struct supervisor *s, int report) {
     _exit(written == sizeof error ? 127 : 126);
 }
 
-// The exec closes the pipe when it succeeds; else the pipe brings the error.
+// The exec closes the pipe if it succeeds; otherwise the error comes through the pipe.
 static int start_command(struct supervisor *s) {
     int report[2];
     RETURN_IF(pipe2(report, O_CLOEXEC), -errno);
@@ -145,7 +145,7 @@ static bool is_for_us_alone(const siginfo_t *info) { return info->si_code != SI_
 
 static void handle_signal(struct supervisor *s, const siginfo_t *info) {
     int number = info->si_signo;
-    if (number == SIGPIPE) return; // from our own line to a closed standard error
+    if (number == SIGPIPE) return; // caused by our own line on a closed standard error
     if (s->command) {
         if (is_for_us_alone(info)) kill(s->command, number);
         return;

@@ -18,7 +18,7 @@ struct record_plan {
 };
 
 struct record_run {
-    int exec_error; // errno where the command could not be started; the rest is not known then
+    int exec_error; // errno if the command could not be started; the members below are then not valid
     int status;     // of the command, as waitpid gives it
     struct spill_moment start;
     struct spill_moment end;     // of the last process that was seen to end
@@ -27,8 +27,8 @@ struct record_run {
     bool all_reaped; // no descendant was left at the end
 };
 
-// Starts the command and returns when it and its descendants have ended, or the wait for these is over. From here on
-// signals do not end the caller.
+// Starts the command and returns when it and its descendants have ended, or when the wait for the descendants is over.
+// From here on signals do not end the caller.
 int record_run_command(struct record_run *run, const struct record_plan *plan);
 
 struct spill_moment record_run_now(void); // all clocks

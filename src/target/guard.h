@@ -1,6 +1,6 @@
 // Two processes stand behind a target. The keeper makes the target and keeps it. The guard, its parent, removes what is
-// left when the keeper ends, however that happens. The keeper ends when the guard does. Only if both are killed at once
-// something stays behind, for the next command to remove.
+// left when the keeper ends, however that happens. The keeper ends when the guard does. If both are killed at once,
+// something stays behind, and the next command removes it.
 #pragma once
 
 #include <signal.h>

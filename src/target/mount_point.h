@@ -1,4 +1,4 @@
-// Mount points: what is mounted there, which processes use it, and unmounting it, also without root's rights.
+// Mount points: what is mounted there, which processes use it, and how to unmount it, also without root's rights.
 #pragma once
 
 #include <limits.h>
@@ -21,7 +21,8 @@ bool mount_point_contains(const char *outer, const char *inner);
 // is not accessed, because it may hang.
 void mount_point_users(const char *mount, char *text, size_t size);
 
-// Returns 0 also if nothing is mounted there any more. Lazily: its users keep the mount, no other process sees it.
+// Also returns 0 if nothing is mounted there any more. A lazy unmount leaves the mount to its users; no other process
+// sees it.
 int unmount(const char *mount, bool lazily);
 
 // Tries for a second before it returns -EBUSY: the kernel releases files a moment after they are closed.

@@ -54,7 +54,7 @@ static int check_free(const char *given, const char *mount, struct problem *prob
     return empty > 0 ? 0 : problem_code(problem, empty < 0 ? empty : -ENOTEMPTY, given);
 }
 
-// Fails where the process that started this one was killed in between.
+// Fails if the process that started this one was killed in between.
 static int announce(const struct target_outcome *outcome, void *context) {
     int pipe = *(int *)context;
     signal(SIGPIPE, SIG_IGN);
@@ -63,7 +63,7 @@ static int announce(const struct target_outcome *outcome, void *context) {
     return put < 0 ? -EPIPE : 0;
 }
 
-// Nothing of the caller's stays in use: neither its directory nor its descriptors.
+// Releases everything of the caller: its directory and its descriptors.
 static void leave_caller(int keep) {
     setsid();
     if (chdir("/") < 0) _exit(1);

@@ -15,9 +15,9 @@ int place_name(const char *given, char name[PATH_MAX]);
 // emulate_serve or throttle_serve with their options in `what`.
 typedef int place_serve(const void *what, target_ready *ready, void *context);
 
-// Runs `serve` for an empty directory: in a process of its own that survives this one or, in the foreground, here.
+// Runs `serve` for an empty directory: in a process that survives this one or, in the foreground, in this process.
 int place_start(const char *given, const char *mount, place_serve *serve, const void *what, bool in_foreground,
                 struct problem *problem);
 
-// Removes what is mounted there, even while it is in use with `force`.
+// Removes what is mounted there; with `force` even while it is in use.
 int place_stop(const char *given, bool force, struct problem *problem);

@@ -17,7 +17,7 @@ struct view_http {
     void *daemon;
 };
 
-// Chooses the token and starts to serve in threads of its own. 0, ERR_NOTHING where this build has no libmicrohttpd, or
+// Chooses the token and starts to serve in threads of its own. 0, ERR_NOTHING if this build has no libmicrohttpd, or
 // another code.
 int view_http_start(struct view_http *http);
 void view_http_stop(struct view_http *http);

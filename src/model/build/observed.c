@@ -61,7 +61,7 @@ struct thinking {
     const struct op_time *time; // of the next operation
     int64_t **think_ns;
     size_t *count;
-    int64_t **ahead;     // of asynchronous transfers; NULL where there are none
+    int64_t **ahead;     // of asynchronous transfers; NULL if there are none
     int64_t *overlap_ns; // the same: sums
 };
 

@@ -21,7 +21,7 @@ struct cutting {
     const struct recorded *recorded;
     const struct thread_ops *thread;
     struct arena *arena;
-    int64_t pause_ns; // a pause this long cuts; INT64_MAX where communication cuts
+    int64_t pause_ns; // a pause this long cuts; INT64_MAX if communication cuts
     uint64_t clock;   // calls of communication so far
     struct op *last;  // by kind, for join_similar
     int64_t *largest; // by set, for mark_small
@@ -60,7 +60,7 @@ struct item {
     int64_t largest; // request
     uint64_t sizes;  // of all requests
     uint32_t set;    // of its first operation
-    unsigned class;  // of all operations, CLASS_NONE where they differ
+    unsigned class;  // of all operations, CLASS_NONE if they differ
     bool is_of_set;  // all of one set
     bool is_loose;   // see loops.h
     bool is_tail;    // of what came before

@@ -25,7 +25,7 @@ struct diff_note {
     const char *op;   // of which operations: "read", "write", "open" …; NULL for the phase
     enum diff_unit unit;
     int64_t a, b;                // DIFF_COUNT, DIFF_BYTES
-    const char *a_text, *b_text; // DIFF_TEXT; NULL where one side has none
+    const char *a_text, *b_text; // DIFF_TEXT; NULL if one side has none
 };
 
 struct diff_row {

@@ -18,7 +18,7 @@ struct similarity {
     uint64_t extra;              // in B only
     uint64_t missing;            // in A only
     uint64_t paused;             // of those that agree: the pause before it is as long, within the tolerance above
-    char first[SIMILARITY_TEXT]; // the first difference in words, empty where there is none; names may be cut
+    char first[SIMILARITY_TEXT]; // the first difference in words, empty if there is none; names may be cut
 };
 
 struct similarity_input {

@@ -311,7 +311,7 @@ static int read_class(struct reading *r, const struct json_value *value, struct 
     return 0;
 }
 
-// A word, or a number where there is none for it.
+// A word, or a number if there is none for it.
 static int read_word(struct reading *r, const struct json_value *value, const char *key, int find(const char *name),
                      int64_t most, int64_t *out) {
     const struct json_value *member = json_in_member(value, key);
@@ -341,7 +341,7 @@ static int read_constants(struct reading *r, const struct json_value *value, str
     return 0;
 }
 
-// A place in a table of the model that has `count` entries; 0 where there is none, else the place + 1.
+// A place in a table of the model that has `count` entries; 0 if there is none, else the place + 1.
 static int read_place(struct reading *r, const struct json_value *value, const char *key, size_t count, uint32_t *out) {
     uint64_t place = UINT64_MAX;
     if (!json_in_member(value, key)) return 0;

@@ -1,4 +1,4 @@
-// POSIX asynchronous I/O, which libc does in threads of its own, unseen; and libaio.
+// POSIX asynchronous I/O, which libc does in threads that the recorder does not see; and libaio.
 #include <errno.h>
 #include <linux/aio_abi.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool describe_block(const struct probe *p, uint32_t call, const struct ai
     return recorded;
 }
 
-// Result and error are in the block when it is done. Reading them there leaves aio_return to the program.
+// When a transfer is done, its block has the result and the error. Reading them there leaves aio_return to the program.
 static void observe(struct thread *thread, const struct aiocb *block, uint64_t since) {
     struct pending done;
     if (!thread || !block || real.aio_error(block) == EINPROGRESS) return;
@@ -121,7 +121,7 @@ static bool describe_kernel_block(const struct probe *p, const void *context, co
     return true;
 }
 
-// Of `count` blocks the kernel has taken `result`; or -errno.
+// `result` is how many of the `count` blocks the kernel has accepted, or -errno.
 static void submitted(struct probe *p, const void *context, struct iocb **blocks, long count, long result) {
     struct pending refused;
     pending_end_batch(p, CALL_io_submit, result, result < 0 ? (int)-result : 0);

@@ -7,8 +7,8 @@
 
 struct pending {
     struct pending *next;
-    const void *context; // the queue: that of aio_read and the like, a libaio context, a ring
-    uint64_t id;         // its name in the queue
+    const void *context; // the queue: the one of aio_read and the like, a libaio context, or a ring
+    uint64_t id;         // identifies it in the queue
     uint32_t call;
     uint32_t serial;
     struct file *file;
@@ -24,20 +24,20 @@ struct pending {
     uint64_t tick;       // 0 without MPI
     uint64_t view_offset;
     bool has_view;
-    uint32_t datatype; // of memory that is not contiguous: its RECORD_DATATYPE; else 0
+    uint32_t datatype; // RECORD_DATATYPE of memory that is not contiguous; else 0
     bool has_offset;
-    bool unique; // the queue uses an id for one transfer at a time: an older one with this id was lost
+    bool unique; // the queue uses an id for one transfer at a time: an older entry with this id is lost
     bool unaligned;
     bool is_child; // submitted inside another call
 };
 
-// Keeps a copy of `what` until pending_remove() gets it. Without memory it is counted as lost.
+// Keeps a copy of `what` until pending_remove(). Without memory, counts it as lost.
 void pending_add(struct thread *thread, const struct pending *what);
 // Sets the time inside the submitting call, if the transfer is still pending.
 void pending_spent(struct thread *thread, const void *context, uint64_t id, uint64_t time);
 // The oldest one with that id, or NULL. Its address is valid until it is removed.
 struct pending *pending_find(struct thread *thread, const void *context, uint64_t id);
-// Which of several transfers a call on these bytes serves: the only one on the file, or the only one there that may
+// Finds the transfer that a call on these bytes serves: the only one on the file, or the only one on the file that may
 // contain these bytes. NULL if more than one may.
 struct pending *pending_choose(struct pending **choices, unsigned count, const struct file *file, uint64_t offset,
                                uint64_t size);
@@ -79,8 +79,7 @@ long aio_system_call(long number, const long argument[6]);
 
 // --- probes of liburing (uring.c)
 
-// Whether a call that waits also submits: before kernel 5.11 a timeout was a request of its own, submitted with the
-// others.
+// Whether a call that waits also submits: before kernel 5.11 a timeout was a request itself, submitted with the others.
 bool uring_wait_submits(const struct io_uring *ring, const struct __kernel_timespec *timeout);
 bool enter_uring(struct probe *p, const struct io_uring *ring, bool submits);
 void leave_uring(struct probe *p, uint32_t call, const struct io_uring *ring, int result);

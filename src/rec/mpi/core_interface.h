@@ -1,6 +1,6 @@
-// One recorder for any MPI. The core depends on none: it exports MPI_x and PMPI_x as jumps through a table of slots.
-// The first call finds out which MPI the process has loaded, opens the plugin compiled for it (load_plugin.c), and
-// fills the slots with the plugin's shims or with the real functions.
+// One recorder for any MPI. The core does not depend on an MPI: it exports MPI_x and PMPI_x as jumps through a table of
+// slots. The first call finds out which MPI the process has loaded, opens the plugin compiled for it (load_plugin.c),
+// and fills the slots with the plugin's shims or with the real functions.
 #pragma once
 
 #include "mpi_names.h"
@@ -16,7 +16,7 @@ enum mpi_slot {
         MPI_SLOTS
 };
 
-// Functions of the core that a plugin gets under their own names.
+// Functions of the core that a plugin calls by their own names.
 // clang-format off
 #define CORE_FUNCTIONS(NAME)                                                                                           \
     NAME(emit_deferred) NAME(emit_finish) NAME(emit_leave) NAME(emit_next_slowly) NAME(emit_push)                      \
@@ -24,7 +24,7 @@ enum mpi_slot {
     NAME(pending_emit) NAME(pending_find) NAME(pending_remove)
 // clang-format on
 
-// What the core gives to a plugin. The plugin cannot link to them: the core exports only the calls in the table.
+// What the core gives to a plugin. The plugin cannot link to the core, which exports only the calls in the table.
 struct mpi_core {
     void *const *real;                 // by slot: the next function of that name
     void *(*symbol)(const char *name); // any symbol of the MPI library, data too
@@ -51,5 +51,5 @@ static inline bool mpi_is_name(const char *name) {
 }
 
 bool mpi_is_here(void);
-// Whether this is the real function behind the recorder's of that name.
+// Whether this is the real function that the recorder's function of that name calls.
 bool mpi_is_real(const char *name, const void *function);

@@ -1,4 +1,4 @@
-// Flattens datatypes. MPI says how each was made (envelope and contents), down to the predefined types.
+// Flattens datatypes. MPI tells how each type was made (envelope and contents), down to the predefined types.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "rec/mpi/plugin.h"
 
 enum {
-    MOST_NUMBERS = 1 << 20, // that a type was made with; larger types are cut
+    MOST_NUMBERS = 1 << 20, // arguments that a type was made with; larger types are cut
     MOST_LEVELS = 64,       // of types made of types
     MOST_DIMENSIONS = 64,
     CACHE = 64,
@@ -237,7 +237,7 @@ static struct dimension distribute(int64_t all, int kind, int argument, int64_t 
         int64_t left = all > dimension.first ? all - dimension.first : 0;
         dimension.rounds = left / dimension.every;
         dimension.rest = left % dimension.every;
-        if (dimension.rest >= dimension.count) { // a whole block more
+        if (dimension.rest >= dimension.count) { // one whole block more
             dimension.rounds++;
             dimension.rest = 0;
         }

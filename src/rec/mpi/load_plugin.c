@@ -33,7 +33,7 @@ static void *open_library(void) {
 bool mpi_is_here(void) { return real_next("PMPI_Init", NULL) != NULL; }
 
 static void *symbol(const char *name) {
-    void *found = real.dlsym(RTLD_DEFAULT, name); // for data the program's copy counts
+    void *found = real.dlsym(RTLD_DEFAULT, name); // data symbols resolve to the program's copy
     if (!found && mpi_library) found = real.dlsym(mpi_library, name);
     return found;
 }

@@ -46,7 +46,8 @@ uint64_t plugin_ask_type_bytes(void) {
     MPI_Count bytes = 0;
     struct thread *thread = plugin_thread;
     MPI_Datatype type = (MPI_Datatype)thread->type_asked;
-    // MPI may end the program if it is asked for the size of no type, though the call itself only returns an error.
+    // MPI may end the program if the plugin asks for the size of MPI_DATATYPE_NULL, though the program's own call only
+    // returns an error.
     if (type == plugin.no_type || plugin.mpi.Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0) bytes = 0;
     thread->types[plugin_type_place(type)] = (struct type_bytes){.type = thread->type_asked, .bytes = (uint64_t)bytes};
     thread->type_numbers[plugin_type_place(type)] = 0;
@@ -67,8 +68,8 @@ static inline uint32_t memory_type(struct mpi_probe *p) {
     return LIKELY(p->type_number) ? p->type_number - 1 : ask_memory_type(p);
 }
 
-// Runs before the call: after it the handle may stand for another type. Types that MPI frees inside its own calls were
-// never visible to the program, or the program has freed them before.
+// Runs before the call: after it the handle may stand for another type. The program has never seen the types that MPI
+// frees inside its own calls, or has freed them before.
 void mpi_enter_type_free(struct mpi_probe *p, const MPI_Datatype *type) {
     const uint64_t odd = 0x9e3779b97f4a7c15u; // no two handles become the same key
     (void)p;
@@ -134,7 +135,7 @@ static inline void enter_file(struct mpi_probe *p, MPI_File fh) {
     p->size = 0;
 }
 
-// The last thing before the call.
+// Must be the last step before the call.
 static inline void begin(struct mpi_probe *p) {
     emit_push_plain(p->thread, &p->frame, p->tick);
     p->start = plugin_now();
@@ -161,7 +162,7 @@ static MPI_RARE bool ask_offset(struct mpi_probe *p, MPI_File fh) {
     return is_known;
 }
 
-// Maps an offset in the view to the file: by arithmetic for plain views; for others MPI is asked.
+// Maps an offset in the view to the file: by arithmetic for plain views; for others the plugin asks MPI.
 static inline void locate(struct mpi_probe *p, MPI_File fh, uint64_t view_bytes) {
     p->view_offset = view_bytes;
     p->offset = p->file->displacement + view_bytes;
@@ -183,7 +184,7 @@ void mpi_enter_at(struct mpi_probe *p, MPI_File fh, MPI_Offset view, MPI_Count c
     begin(p);
 }
 
-// Only after transfers of all requested bytes is the pointer known. Otherwise MPI is asked.
+// The pointer is known only after a transfer of all requested bytes. Otherwise the plugin asks MPI.
 static bool advance_position(struct mpi_probe *p, MPI_File fh, uint64_t *position) {
     uint64_t known = atomic_load_explicit(&p->file->position, memory_order_relaxed);
     do {
@@ -371,7 +372,7 @@ static MPI_RARE int64_t ask_moved_bytes(const MPI_Status *status, uint64_t asked
     return last_answer.bytes = bytes;
 }
 
-// A status with the same bytes as the last one has the same answer. Not 0: there was a last one.
+// A status with the same bytes as the last one has the same answer. 0 means that there was no last one.
 int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked) {
     if (status == MPI_STATUS_IGNORE) return (int64_t)asked;
     if (LIKELY(!memcmp(status, &last_answer.status, sizeof *status) && last_answer.bytes)) return last_answer.bytes;

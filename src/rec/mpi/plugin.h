@@ -41,7 +41,7 @@ struct mpi_probe {
     MPI_Datatype type;    // of a transfer's memory
     uint32_t type_number; // as in struct thread
     bool has_offset;
-    MPI_Status own_status; // if the program wants none
+    MPI_Status own_status; // if the program passed none
     struct mpi_wait *wait; // if there is I/O among the requests, else NULL
 };
 
@@ -151,7 +151,7 @@ MPI_SHIM void mpi_enter_move(struct mpi_probe *p, MPI_Count count, MPI_Datatype 
 
 MPI_SHIM bool plugin_waits_for_io(void) { return atomic_load_explicit(&plugin.io_requests, memory_order_relaxed) != 0; }
 
-// Changes `statuses` if the program wants none.
+// Sets `statuses` to our own if the program passed none.
 void mpi_enter_wait(struct mpi_probe *p, int count, const MPI_Request *requests, MPI_Status **statuses);
 // Only if p->wait is set. `count` of the requests are complete: those at `indices`; NULL: the first ones. What was not
 // I/O is still to be counted as communication.
@@ -172,7 +172,7 @@ int plugin_error(int result);
 int64_t plugin_moved_bytes(const MPI_Status *status, uint64_t asked);
 
 // --- datatypes and hints (datatypes.c, hints.c). They call only local functions of MPI, and only with objects that MPI
-// has just accepted: a mistake would end the program.
+// has just accepted: an invalid object would end the program.
 
 struct mpi_type {
     uint32_t number;    // of its RECORD_DATATYPE; 0 if there is none

@@ -52,7 +52,8 @@ off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool 
     if (ask) {
         long now = cpu_syscall(SYS_lseek, fd, 0, SEEK_CUR);
         if (now < 0) return -1;
-        // The answer is right for a transfer that was alone. Several at once divide among them what they moved.
+        // The kernel's answer is right for a transfer that was alone. Simultaneous transfers share the range that they
+        // moved over.
         bool alone = !asking || !asking->asks || was_alone(asking);
         if (alone && atomic_compare_exchange_strong(&handle->position, &position, (uint64_t)now)) {
             return now - (off_t)bytes;
@@ -226,8 +227,7 @@ bool enter_close(struct probe *p, int fd) {
     return p->thread && probe_start(p, handles_begin_close(fd));
 }
 
-// To close a number that is not open is not recorded: programs that close everything up to the limit would fill the
-// log.
+// Closing a number that is not open is not recorded: programs that close everything up to the limit would fill the log.
 void leave_close(struct probe *p, uint32_t call, int result) {
     uint64_t end = event_clock_now();
     int error = result < 0 ? errno : 0;

@@ -28,9 +28,9 @@ struct probe {
             bool had_error;
             FILE *locked; // by the shim, for the time of the call
         };
-        struct handle *target; // dup2: what the new number stood for
+        struct handle *target; // dup2: the previous handle of the new number
         int fd;                // closes
-        int status;            // of a child, if the program wants none
+        int status;            // of a child, if the program does not ask for it
         struct {               // submissions of asynchronous transfers (async/pending.h)
             struct call_frame frame;
             long recorded; // transfers
@@ -84,7 +84,7 @@ PROBE_INLINE struct plain_event probe_event(const struct probe *p, uint32_t call
 void probe_emission(struct emission *e, const struct probe *p, struct plain_event event);
 // Writes an event on the probe's handle without offset and size.
 void probe_emit(const struct probe *p, uint32_t call, int64_t result, int error, uint64_t end);
-// Writes a transfer, or a seek, that may have gone otherwise than expected. event.offset -1: not known.
+// Writes a transfer or a seek whose result may differ from the expected one. event.offset -1: not known.
 void probe_emit_transfer(const struct probe *p, const struct handle *handle, struct plain_event event, int64_t moved,
                          int error);
 
@@ -92,7 +92,7 @@ void probe_emit_transfer(const struct probe *p, const struct handle *handle, str
 bool probe_copy_memory(void *out, const void *from, size_t len);
 // Returns the file position at which `moved` bytes were transferred, and advances it; -1 if it is not known. After a
 // transfer on a shared descriptor, and after an append, only the kernel knows it. `asking` is the probe of the
-// transfer, or NULL if it was not noted whether others ran at the same time.
+// transfer, or NULL if the caller did not note whether others ran at the same time.
 off_t probe_advance_position(struct handle *handle, int fd, int64_t moved, bool is_write, const struct probe *asking);
 // The entry for a name relative to a directory descriptor; NULL if it is left out (*left_out) or has no known name.
 struct file *probe_file(int dirfd, const char *path, bool *left_out);
@@ -111,7 +111,7 @@ PROBE_INLINE bool enter_fd(struct probe *p, int fd) {
     return LIKELY(p->thread) && probe_start(p, probe_handle(fd));
 }
 
-// Before a limit on address space is set the recorder releases its reserves. Nothing is recorded.
+// Before a limit on address space is set, the recorder releases its reserves. Nothing is recorded.
 bool enter_limit(struct probe *p, int resource, const void *limit);
 static inline void leave_nothing(struct probe *p, uint32_t call, ssize_t result) { (void)p, (void)call, (void)result; }
 
@@ -122,8 +122,8 @@ void leave_waitid(struct probe *p, uint32_t call, const siginfo_t *info, int opt
 
 // --- transfers
 
-// If the position must be asked for afterwards, another thread's transfer may come in between: notes whether others
-// run.
+// If the kernel must be asked for the position afterwards, another thread's transfer may come in between: notes whether
+// others run.
 void begin_shared_transfer(struct probe *p);
 
 PROBE_INLINE bool enter_asking(struct probe *p, int fd, uint32_t asking_flags) {

@@ -1,9 +1,9 @@
-// What libc itself prints on standard error: perror, warn, err, error. Its writes cannot be seen, but the length of its
-// messages is specified.
+// What libc itself prints on standard error: perror, warn, err, error. The recorder cannot see the writes, but the
+// length of the messages is specified.
 //
 // Some libraries have functions called error or warn with other parameters, and programs find the recorder's functions
-// before those. So each call first looks what comes next: only if that is libc's function, the recorder's takes the
-// call.
+// before those. So each call first looks up the next function of its name. Only if that is libc's, the recorder handles
+// the call.
 #include <dlfcn.h>
 #include <err.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 static void *choose(void *const *next, const void *shim) {
     Dl_info found, libc;
     int error = errno;
-    recorder_thread(); // `real` is there afterwards
+    recorder_thread(); // sets `real`
     bool is_libc = dladdr(*next, &found) && dladdr((const void *)real.vfprintf, &libc);
     is_libc = is_libc && found.dli_fbase == libc.dli_fbase;
     errno = error;

@@ -40,7 +40,7 @@ static void move_position(struct handle *handle, int64_t bytes) {
 
 // The count of bytes that stdio read from the kernel (0) or wrote to it (1).
 static uint64_t *kernel_bytes(struct probe *p, unsigned writes) {
-    static uint64_t nowhere; // a signal handler forked inside the call: this is the child
+    static uint64_t nowhere; // this is the child of a fork in a signal handler inside the call
     return p->thread->tally ? &p->thread->tally->stdio_kernel[writes] : &nowhere;
 }
 
@@ -71,8 +71,8 @@ static void emit_unseen(struct probe *p, uint32_t call, uint64_t offset, uint64_
     emit_bytes(p, probe_event(p, call, offset, bytes, p->start), (int64_t)bytes, 0);
 }
 
-// All streams were flushed unseen. Macros may have put bytes into the buffer before and after that. The kernel's
-// position tells how many; if other processes move it, only those after the flush are known.
+// All streams were flushed unseen. Macros may have put bytes into the buffer before and after the flush. The kernel's
+// position tells how many; if other processes move it, only the bytes after the flush are known.
 static void catch_up_after_flush(struct probe *p, FILE *stream, uint64_t position, uint64_t pending_before,
                                  uint64_t pending) {
     uint64_t end_before = position + pending_before;
@@ -155,7 +155,8 @@ static int read_error(const struct probe *p, const FILE *stream) {
 
 // --- moving bytes
 
-// Bytes that a call took that does not return their number: from the buffer, or from its rest and its next filling.
+// Bytes taken by a call that does not return their number: from the buffer, or from the rest of the buffer and its next
+// filling.
 static int64_t taken_from_buffer(const struct probe *p, const FILE *stream) {
     bool refilled = !p->read_base || stream->_IO_read_end != p->read_end || stream->_IO_read_ptr < p->read_base;
     if (!refilled) return stream->_IO_read_ptr - p->read_base;
@@ -364,7 +365,7 @@ void leave_print_fd(struct probe *p, uint32_t call, int fd, int result) {
     leave_rare_transfer(p, fd, probe_event(p, call, UINT64_MAX, result < 0 ? 0 : (uint64_t)result, end), result);
 }
 
-// Only libc's own three streams surely still exist; for the others the state at their last call must do.
+// Only libc's own three streams certainly still exist; for the others, uses the state at their last call.
 static void finish_stream(struct handle *handle) {
     FILE *stream = handle->stream;
     if (stream == stdin || stream == stdout || stream == stderr) {

@@ -23,7 +23,7 @@ static inline ssize_t stdio_text(const char *line) { return line ? (ssize_t)strl
 
 enum stdio_lock {
     STDIO_WAIT, // the call itself takes the lock
-    STDIO_TRY,  // the call takes none, and another thread may hold it for ever
+    STDIO_TRY,  // the call takes none, and another thread may hold it forever
 };
 
 bool enter_stdio(struct probe *p, FILE *stream, enum stdio_lock lock);

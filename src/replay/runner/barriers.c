@@ -1,4 +1,4 @@
-// Chooses how many barriers of each phase are done: only those that every process reaches, so that none waits for ever.
+// Chooses how many barriers of each phase are done: only those that every process reaches, so that none waits forever.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -64,7 +64,7 @@ static int measure_names(const char *directory, struct replay_result *result) {
 
 // --- messages
 
-// Seconds of one message from one process to another; 0 where there are no messages.
+// Seconds of one message from one process to another; 0 if there are no messages.
 static double time_message(void *data, size_t bytes, unsigned rounds) {
     if (!world_exchange(data, bytes)) return 0; // the first one also sets up the connection
     world_barrier();

@@ -187,7 +187,7 @@ bool posix_copies(const struct replay_thread *thread, const struct model_step *s
     return thread->copies && replay_call_of(step)->form == REPLAY_COPY_HALF;
 }
 
-// NULL where the descriptor has that position already.
+// NULL if the descriptor has that position already.
 static off_t *unless_there(const struct replay_file *file, off_t *offset) {
     return file->position == *offset ? NULL : offset;
 }

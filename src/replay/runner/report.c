@@ -8,7 +8,7 @@
 #include "replay/runner/runner.h"
 #include "replay/runner/world.h"
 
-// Seconds; 0 where nothing was counted.
+// Seconds; 0 if nothing was counted.
 static double latency_quantile(const struct latency *latency, double share) {
     uint64_t all = 0, below = 0;
     for (unsigned i = 0; i < LATENCY_BUCKETS; i++) all += latency->bucket[i];

@@ -24,7 +24,7 @@ struct replay_file {
     int flags;       // of the open
     int spare;       // a duplicate, for threads that use the file after another has closed it; -1: none
     bool duplicated; // the program itself made the spare one
-    int own;         // a duplicate that a recorder does not see, where others move the position; -1: none
+    int own;         // a duplicate that a recorder does not see, if others move the position; -1: none
     bool uses_own;
     bool was_open; // a call opened it
     off_t position;
@@ -194,7 +194,7 @@ void files_opened(struct runner *runner, struct replay_file *file);
 // Opens what the step needs and no step opens; waits for other threads and processes where they do.
 void files_make_ready(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
                       const struct model_step *step);
-// Opens a file that no call opens, at the offset of the step; -1 where there is no such file.
+// Opens a file that no call opens, at the offset of the step; -1 if there is no such file.
 int files_open_inherited(const struct runner *runner, struct replay_file *file, const struct model_step *step);
 void files_free(struct runner *runner);
 
@@ -221,7 +221,7 @@ int transfers_run(struct replay_thread *thread, const struct replay_backend *bac
 // file `closed` (or NULL), or for `all`.
 void transfers_complete(struct replay_thread *thread, const struct replay_file *closed, bool all);
 void transfers_free(struct replay_thread *thread);
-// The datatype of a transfer whose memory is not contiguous; NULL where it is, or cannot be made again.
+// The datatype of a transfer whose memory is not contiguous; NULL if it is, or cannot be made again.
 const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step);
 
 // --- data (data.c): bytes that say where in which file they belong

@@ -32,7 +32,7 @@ int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t th
 
 // --- waiting
 
-// In a model from a file, threads may wait for each other for ever.
+// In a model from a file, threads may wait for each other forever.
 static bool is_stuck(const struct replay_thread *thread) {
     for (const struct replay_thread *at = thread; at->behind && at->behind->done < at->wanted; at = at->behind) {
         if (at->behind == thread) return true;

@@ -20,7 +20,7 @@ struct client_schedstat {
 // The reply to a request.
 struct client_reply {
     int64_t due_ns;    // when it should reach the client; 0: not known
-    int64_t left_ns;   // from the moment when only waiting was left to do, until then
+    int64_t left_ns;   // from the moment when only the wait was left, until `due_ns`
     int64_t server_ns; // processor time of this process so far
 };
 
@@ -39,12 +39,12 @@ struct clients {
 
 // A thread's time from one request to the next.
 struct client_interval {
-    int64_t waited_ns;  // for a processor; 0 if nothing is known
-    bool is_clean;      // one request, answered before the next one, and no other sleep; if not, what follows is 0
-    int64_t left_ns;    // of struct client_reply
-    int64_t late_ns;    // from the time the reply was due to the next request
-    int64_t ran_ns;     // on a processor
-    int64_t server_ns;  // that this process ran since the reply
+    int64_t waited_ns; // for a processor; 0 if nothing is known
+    bool is_clean;     // one request, answered before the next one, and no other sleep; if not, the members below are 0
+    int64_t left_ns;   // of struct client_reply
+    int64_t late_ns;   // from the time the reply was due to the next request
+    int64_t ran_ns;    // on a processor
+    int64_t server_ns; // that this process ran since the reply
     unsigned under_way; // requests of all threads, this one included
 };
 

@@ -77,7 +77,7 @@ static void on_open(fuse_req_t request, fuse_ino_t number, struct fuse_file_info
     if (fuse_reply_buf(request, (const char *)&reply, sizeof reply) == -ENOENT) close(fd);
 }
 
-// This is free: the look-up that found nothing has taken the time (metadata.c).
+// Takes no time: the look-up that found nothing took it (metadata.c).
 static void on_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
                       struct fuse_file_info *file) {
     struct emulate *emulate = emulate_of(request);
@@ -102,7 +102,7 @@ static void on_release(fuse_req_t request, fuse_ino_t number, struct fuse_file_i
     fuse_reply_err(request, 0);
 }
 
-// The backing file is not synced: its device is not the emulated one.
+// Does not sync the backing file: its device is not the emulated one.
 static void on_fsync(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file) {
     (void)number, (void)data_only, (void)file;
     emulate_begin(request);

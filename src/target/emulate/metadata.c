@@ -1,4 +1,4 @@
-// FUSE requests about names, attributes and directories. They are handed through to the backing directory.
+// FUSE requests about names, attributes and directories. They go to the backing directory.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@
 #include "target/emulate/server.h"
 
 // One call of a program becomes several requests: look-ups of names, checks of permissions, then the operation itself.
-// Only one of them may take the time of the call:
+// Only one of these requests may take the time of the call:
 // - A look-up that finds the name is free: the kernel asks for the attributes next, or changes the file. A look-up that
 //   finds nothing takes the time: the kernel creates the file next, which then is free, or does nothing.
 // - A request for a file's attributes takes the time; what always follows it, such as opening the file, is free. For
 //   directories it is free: the kernel sends it on the way to something else.
 // With the kernel's cache every look-up takes the time instead; the kernel then knows the name.
 
-// How long the kernel may rely on a reply. With its cache for good: only this mount changes the files. Without it every
-// call should reach the storage, but to remember names for a while saves look-ups.
+// How long the kernel may rely on a reply. With the page cache, forever: only this mount changes the files. Without it
+// every call should reach the storage, but remembering names for a short time saves look-ups.
 static const double for_good_seconds = 86400, for_a_while_seconds = 1;
 
 static double names_last(const struct emulate *emulate) {
@@ -389,7 +389,7 @@ static void on_releasedir(fuse_req_t request, fuse_ino_t number, struct fuse_fil
     fuse_reply_err(request, 0);
 }
 
-// As for files, nothing is made durable.
+// As for files, syncs nothing.
 static void on_fsyncdir(fuse_req_t request, fuse_ino_t number, int data_only, struct fuse_file_info *file) {
     (void)number, (void)data_only, (void)file;
     reply_done(request, 0, true);

@@ -11,7 +11,7 @@ enum {
     FASTER = 2,             // the third fastest request counts
     COST_MOST_NS = 200000,  // a larger cost has another cause
     LATE_MOST_NS = 1000000, // a client that comes later was held up
-    OWN_MOST_NS = 500000,   // a client that computes for longer shows too little
+    OWN_MOST_NS = 500000,   // a client that computes for longer tells too little about the overhead
     BLAME_MOST_NS = 100000, // for waits for a processor
     STEP_SHARE = 256,       // one request corrects by 1/256 of its wait
     STEP_MOST_NS = 10000,
@@ -44,8 +44,8 @@ static int64_t ranked(int64_t needed_ns[REQUESTS], unsigned faster) {
     return within(0, needed_ns[faster], COST_MOST_NS);
 }
 
-// One of the fastest requests counts. On a busy machine the slower ones waited for a processor; to take their time off
-// would make the storage too fast as soon as a processor is free. For the time that the client runs the median counts,
+// One of the fastest requests counts. On a busy machine the slower ones waited for a processor; subtracting their time
+// would make the storage too fast as soon as a processor is free. For the time that the client runs, the median counts,
 // because it does not depend on that.
 static int measure_point(int64_t wait_ns, overhead_request *request, void *context, struct cost *cost) {
     int64_t needed_ns[REQUESTS], ran_ns[REQUESTS];
@@ -124,8 +124,8 @@ static void step(struct overhead *overhead, int64_t wait_ns, double ns) {
 // however late a few of them are. The step is smaller if many requests are under way. The cost never exceeds the wait.
 //
 // A client that ran for longer than the measuring one did computed something of its own. A client whose run time and
-// waiting time exceed its lateness was running before the reply, so it did not sleep for this request and shows
-// nothing.
+// waiting time exceed its lateness was running before the reply, so it did not sleep for this request and tells nothing
+// about the overhead.
 void overhead_learn(struct overhead *overhead, const struct client_interval *interval) {
     struct cost cost = cost_of(overhead, interval->left_ns);
     int64_t own_ns = above(interval->ran_ns, cost.run_ns);

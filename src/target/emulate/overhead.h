@@ -1,6 +1,6 @@
-// What FUSE adds to a request besides the time that the server makes it wait: system calls, waking two processes. The
-// server shortens every wait by this overhead, so that clients see the latency that was asked for. After a longer wait
-// the processors are in a deeper sleep state, and the overhead is larger.
+// The time that FUSE adds to a request besides the server's own wait: system calls, waking two processes. The server
+// shortens every wait by this overhead, so that clients see the latency that was asked for. After a longer wait the
+// processors are in a deeper sleep state, and the overhead is larger.
 //
 // It is measured when a mount begins. Later, clients that go on at once show whether their replies came too early or
 // too late: how long a processor takes to wake up changes with everything that runs on the machine, and around a
@@ -29,7 +29,8 @@ struct overhead {
 struct overhead *overhead_new(void); // NULL without memory
 void overhead_free(struct overhead *overhead);
 
-// A request that the server makes overhead->asked_wait_ns long. Returns 0, or a negative code to stop measuring.
+// Makes a request that the server answers after overhead->asked_wait_ns. Returns 0, or a negative code to stop
+// measuring.
 typedef int overhead_request(void *context);
 void overhead_measure(struct overhead *overhead, overhead_request *request, void *context);
 

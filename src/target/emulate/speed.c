@@ -6,14 +6,15 @@ enum {
     OWED_MOST_NS = 100000000,
     FRESH_MOST_NS = 5000000, // of the time just lost, repaid by the next request
     LATER_SHARE = 4,         // a request is shortened by 1/4 of its time for what was owed before
-    PAUSE_NS = 200000,       // a client that comes back later than this has left the storage alone
+    PAUSE_NS = 200000,       // a client that comes back later than this did not use the storage meanwhile
     PAUSE_BYTES_PER_NS = 4,  // added to the pause for a client that copies its data
 };
 
 #define MIB (UINT64_C(1) << 20)
 #define US INT64_C(1000)
 
-// Bandwidths and latencies that one application sees of such storage, as far as FUSE can follow: doc/targets.md.
+// Bandwidths and latencies as one application sees them on such storage, as far as FUSE can imitate them:
+// doc/targets.md.
 const struct speed_preset speed_presets[] = {
     {"hdd", "a disk: 150 / 140 MiB/s, 0.2 ms, 8 ms to seek", {150 * MIB, 140 * MIB, 200 * US, 200 * US, 8000 * US}},
     {"ssd", "SATA flash: 500 / 450 MiB/s, 0.1 ms", {500 * MIB, 450 * MIB, 100 * US, 100 * US, 0}},
@@ -66,8 +67,8 @@ static int64_t seek_ns(struct speed *speed, const struct speed_request *request)
 static int64_t sooner(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
 // A request will be through the bandwidth at `free_ns`. Makes that earlier by what is owed, by at most `most_ns` and
-// not before `ready_ns`. The limit keeps the storage from looking much faster than asked for. A request that waits for
-// its latency alone shows that the clients do not lack bandwidth: then nothing is owed.
+// not before `ready_ns`. The limit keeps the storage from looking much faster than asked for. A request that waits only
+// for its latency shows that the clients do not lack bandwidth: then nothing is owed.
 static int64_t repay(struct speed *speed, int64_t free_ns, int64_t ready_ns, int64_t most_ns) {
     if (free_ns <= ready_ns) speed->owed_ns = 0;
     int64_t gain_ns = sooner(sooner(free_ns - ready_ns, speed->owed_ns), most_ns);

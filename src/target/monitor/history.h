@@ -1,6 +1,5 @@
-// What every block device of the machine did over a time: readings of the kernel's counters, in bounded memory however
-// long it takes. When there are too many, every second reading is dropped. No traffic is lost by that, only its timing
-// gets coarser.
+// What every block device of the machine did over time: readings of the kernel's counters, in bounded memory. When
+// there are too many, every second reading is dropped. The totals stay exact; only the timing gets coarser.
 #pragma once
 
 #include <stddef.h>
@@ -23,7 +22,8 @@ struct diskstats {
     size_t count;
 };
 
-// Reads a file in the format of /proc/diskstats in place of what `stats` held. Skips lines that it cannot parse.
+// Replaces the contents of `stats` by those of a file in the format of /proc/diskstats. Skips lines that it cannot
+// parse.
 int diskstats_read(struct diskstats *stats, const char *path);
 void diskstats_free(struct diskstats *stats);
 

@@ -12,8 +12,8 @@ struct monitor_places {
     const char *mountinfo;
 };
 
-// Makes the first reading and starts the thread. Fails where the kernel has no such counters.
+// Makes the first reading and starts the thread. Fails if the kernel has no such counters.
 int monitor_start(struct monitor **monitor, const struct monitor_places *places);
 
-// Makes the last reading and appends a RECORD_DEVICE for each device that did something. Frees the monitor always.
+// Makes the last reading and appends a RECORD_DEVICE for each device that did something. Always frees the monitor.
 int monitor_stop(struct monitor *monitor, const char *host, struct bytes *records);

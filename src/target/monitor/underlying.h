@@ -1,6 +1,6 @@
 // The block devices that a file system's data lies on: its device, the disk of a partition, the devices of a logical
-// volume, those under the file behind a loop device. They come from the kernel's lists alone. No file system is asked,
-// so one that hangs cannot block the caller.
+// volume, those under the file behind a loop device. They come from the kernel's lists alone. Nothing accesses the file
+// system, because one that hangs would block the caller.
 #pragma once
 
 #include <stdbool.h>

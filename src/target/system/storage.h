@@ -1,4 +1,4 @@
-// What the system says about the storage under a directory, without using that.
+// What the system says about the storage under a directory, without any I/O on it.
 #pragma once
 
 #include <stdbool.h>

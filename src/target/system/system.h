@@ -50,13 +50,14 @@ struct system_node {
 
 struct system {
     struct storage storage;
-    char cache[STORAGE_TEXT]; // how cold points were kept from the page cache: direct, dropped or none
+    char cache[STORAGE_TEXT]; // how cold points bypassed the page cache: direct, dropped or none
     struct system_point *point;
     size_t points;
     struct system_metadata metadata;
     struct system_messages messages;
     double peak_read, peak_write;
-    struct system_node *node; // the system's peaks are the sums of theirs; none: those of its own points
+    struct system_node
+        *node; // if there are any, the system's peaks are the sums of theirs, else those of its own points
     size_t nodes;
 };
 
@@ -68,7 +69,7 @@ int system_write(const struct system *system, FILE *out);
 int system_read(struct system *system, const char *path, struct json_in_error *error);
 void system_free(struct system *system);
 
-// Sets the peaks: the best of all cold and stable points; without such, of all cold ones, or of all.
+// Sets the peaks: the best of all cold and stable points; if there are none, of all cold ones, or of all.
 void system_set_peaks(struct system *system);
 
 // The peak of a parallel file system is the sum over its servers. Call it with the profile of each.

@@ -124,7 +124,7 @@ int limits_enter_group(const struct limits *limits, const char *group) {
     return code;
 }
 
-// Misses processes that start meanwhile: the caller tries again.
+// Misses processes that start meanwhile, so the caller tries again.
 static void empty_group(const char *controller, const char *group) {
     FILE *list = fopen(path_of("%s/%s/cgroup.procs", controller, group).text, "re");
     int process;

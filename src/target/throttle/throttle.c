@@ -155,7 +155,7 @@ static int mount_device(struct setup *setup) {
 
 // --- limits
 
-// 0 if the device is gone. The numbers of two loop devices are not always neighbours: partitions may lie in between.
+// 0 if the device is gone. The numbers of two loop devices are not always consecutive: partitions may lie in between.
 static dev_t device_number(int loop) {
     struct stat about;
     return loop < 0 || stat(device_path(loop).text, &about) < 0 ? 0 : about.st_rdev;
@@ -276,7 +276,8 @@ static void clean_up(void *context) {
     if (read_own_state(context, &state)) tear_down(&state);
 }
 
-// A keeper without its guard removes the target itself. Waits for that: it could hit a new target at the same place.
+// A keeper without its guard removes the target itself. Waits for that, because it could remove a new target at the
+// same place.
 static void remove_dead(const struct throttle_state *state) {
     struct throttle_state now;
     int guard = guard_open(state->guard), keeper = guard < 0 ? guard_open(state->keeper) : -1;

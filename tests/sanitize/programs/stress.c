@@ -350,7 +350,7 @@ static void case_limit(void) {
 
 // --- children
 
-// Takes no memory: a sanitizer's allocator that a thread holds at the moment of fork is closed to the child for ever.
+// Takes no memory: a sanitizer's allocator that a thread holds at the moment of fork is closed to the child forever.
 static void *busy_work(void *id) {
     char data[64] = "busy";
     for (int round = 0; !atomic_load(&state.stop); round++) {
