@@ -13,7 +13,7 @@
 enum status argument_open_log(struct argument *argument, const char *verb, const char *word) {
     struct problem problem = {0};
     *argument = (struct argument){.verb = verb, .path = word};
-    signal(SIGXFSZ, SIG_IGN); // a directory is packed into a log, which may not be allowed to grow so large
+    signal(SIGXFSZ, SIG_IGN); // packing a directory may exceed the file size limit, which must be an error
     int code = pack_open_log(&argument->log, word, &argument->is_directory, &problem);
     return code < 0 ? cli_problem(verb, word, &problem, code) : STATUS_OK;
 }

@@ -1,5 +1,5 @@
-// The LOG, MODEL or LOG|MODEL argument of a verb: a log, the directory of a job's spill files, which is packed on the
-// fly, or a model.
+// The LOG, MODEL or LOG|MODEL argument of a verb: a log, a directory of spill files (packed into a temporary log), or a
+// model.
 #pragma once
 
 #include "cli/option_rows.h"
@@ -15,9 +15,9 @@ struct argument {
     struct model model; // argument_open_model reads it or makes it from the log
 };
 
-// These print what is wrong and return an exit status. Only after STATUS_OK there is something to close.
+// These print what is wrong and return an exit status. Close the argument only after STATUS_OK.
 enum status argument_open_log(struct argument *argument, const char *verb, const char *word);
-// `choice` is for logs and may be NULL: a model has its own.
+// `choice` is for logs and may be NULL: a model already contains its layer and gap.
 enum status argument_open_model(struct argument *argument, const char *verb, const char *word,
                                 const struct model_choice *choice);
 void argument_close(struct argument *argument);
@@ -38,5 +38,5 @@ enum status argument_print(const char *verb, int argc, char **argv, const struct
                            const struct model_choice *choice,
                            int (*print)(const struct argument *argument, struct output *output));
 
-// Where the model has several programs: one line that says which of them is `done` ("replayed", "predicted").
+// If the model has several programs, prints one line that says which of them is `done` ("replayed", "predicted").
 void argument_print_program(FILE *out, const struct model *model, uint32_t program, const char *done);

@@ -1,4 +1,4 @@
-// ioseer doctor: does recording work here, and if not, what to do about it.
+// `ioseer doctor`: checks whether recording works here, and says how to repair it.
 #include "doctor/doctor.h"
 
 #include <string.h>

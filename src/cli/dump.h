@@ -10,5 +10,5 @@
 int dump_comm(struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
 int dump_devices(const struct log *log, const struct log_filter *filter, bool as_json, struct output *output);
 
-// The next cell: the name of the error, else the value that the call returned, where it is known.
+// Fills the next cell: the name of the error, else the value that the call returned, if it is known.
 void dump_result(struct table *table, int error, bool known, int64_t result);

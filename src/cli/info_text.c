@@ -23,8 +23,8 @@ static struct table begin_table(FILE *out, const struct table_column *columns) {
 
 enum { SHORT_LIST = 10, SHORT_COMMAND = 100, LONG_COMMAND = 1000 };
 
-// The words of a command, about `most` bytes of them: a long script in one word would hide everything else. To be
-// freed.
+// The words of a command, cut after about `most` bytes: a long script in one word would hide everything else. The
+// caller frees the text.
 static char *command_text(const struct log_strings *words, size_t most) {
     char *text = NULL;
     size_t len, printed = 0;
@@ -325,7 +325,7 @@ static const char *loss_noun(unsigned reason) {
     }
 }
 
-// One line per reason, whatever the number of processes.
+// One line per reason, for all processes together.
 static void print_losses(const struct summary *summary, FILE *out) {
     enum { REASONS = 16 };
     uint64_t count[REASONS] = {0};

@@ -5,5 +5,5 @@
 
 #include "summary/summary.h"
 
-// `all`: lists are complete, and long commands are cut later. 0 or a negative code.
+// With `all`, lists are complete and commands may be longer. 0 or a negative code.
 int info_text(const struct summary *summary, bool all, FILE *out);

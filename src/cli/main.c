@@ -1,4 +1,4 @@
-// ioseer: finds the verb, parses its options and runs it. The file of its name does the rest.
+// ioseer: finds the verb, parses its options and runs it. The verb's own file does the rest.
 #include <string.h>
 
 #include "base/json_keys.h"
@@ -47,7 +47,7 @@ static size_t word_distance(const char *a, const char *b) {
 
 static enum status unknown_verb(const char *name) {
     const struct verb *nearest = NULL;
-    size_t least = 3; // a word with three wrong letters is hardly a slip
+    size_t least = 3; // a word with three wrong letters is hardly a typing error
     for (size_t i = 0; i < VERB_COUNT; i++) {
         size_t distance = word_distance(name, verbs[i]->name);
         if (distance < least) {
@@ -119,7 +119,7 @@ static void verb_json(const struct verb *verb, struct json_out *json) {
     json_close(json);
 }
 
-// All that the man pages and the tests of usage need to know.
+// Everything that the man pages and the tests of usage need.
 static void help_json(struct json_out *json) {
     json_object(json);
     key_text(json, "version", IOSEER_VERSION);

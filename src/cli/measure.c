@@ -121,7 +121,8 @@ static enum status parse_sizes(uint64_t size[SIZES_MOST], size_t *count) {
     return STATUS_OK;
 }
 
-// Reads the profiles of --node: once before anything is measured, with NULL, and once to add them to the result.
+// Reads the profiles of --node: once before the measurement, with NULL, to find errors early; and once to add them to
+// the result.
 static enum status add_nodes(struct system *result) {
     enum status status = STATUS_OK;
     for (size_t i = 0; i < options.nodes.count && status == STATUS_OK; i++) {

@@ -1,4 +1,4 @@
-// `ioseer model`: a log's model as a MODEL file or as load for other tools, or all its operations.
+// `ioseer model`: a log's model as a MODEL file, as a workload for other tools, or as a list of all operations.
 #include <errno.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ struct expanding {
     struct bytes name[2]; // of the operation's files
 };
 
-// What is known of an operation, with the meaning that `dump` gives it.
+// What is known about an operation; the fields mean the same as in `dump`.
 struct shown {
     const char *file, *file2;
     bool has_offset, has_view, has_size, has_result;

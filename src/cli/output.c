@@ -114,7 +114,7 @@ enum status output_close(struct output *o, bool verb_failed) {
 }
 
 enum status output_end(struct output *o, const char *what, int code) {
-    if (code < 0 && ferror(o->out) && !o->error) o->error = code; // errno may be another's by now
+    if (code < 0 && ferror(o->out) && !o->error) o->error = code; // errno may have changed by now
     bool failed = code < 0 && !output_failed(o);
     if (failed) cli_fail(o->verb, what, code);
     return output_close(o, failed);

@@ -22,16 +22,15 @@ enum status output_open(struct output *o, const char *verb, const char *path);
 // A writer of JSON, as json_out_begin makes it; output_close ends it. Ends the program if there is no memory.
 struct json_out *output_json(struct output *o, unsigned unfold);
 
-// For verbs that work for long before they write: checks that `path` can be opened, and leaves it as it is.
+// For verbs that work for a long time before they write: checks that `path` can be opened, and does not change it.
 enum status output_check(const char *verb, const char *path);
 
-// Remembers a failed write while errno still says why. True once there was one: stop writing then.
+// Remembers a failed write while errno still says why. Returns true if a write has failed: stop writing then.
 bool output_failed(struct output *o);
 
-// Ends the output and returns the exit status. Where the verb has failed (and said so) a file is not left behind.
-// A reader that went away (EPIPE) needs no message.
+// Ends the output and returns the exit status. If the verb has failed (and said so), removes the file. A reader that
+// went away (EPIPE) needs no message.
 enum status output_close(struct output *o, bool verb_failed);
 
-// The same for a library's `code`: where it is negative and the output is not to blame, prints it as a failure of
-// `what`.
+// The same for a library's `code`: if it is negative and not an error of the output, prints it as a failure of `what`.
 enum status output_end(struct output *o, const char *what, int code);

@@ -1,4 +1,4 @@
-// ioseer pack: makes the log of a job whose `record` was killed before it could.
+// `ioseer pack`: makes the log of a job whose `record` was killed before it made one.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
     {0},
 };
 
-// Checked first, so that a later failure is about the log.
+// Checked first, so that a later error is about the log.
 static int check_directory(const char *spill_dir) {
     int fd = open(spill_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     RETURN_IF(fd < 0, -errno);
@@ -43,7 +43,7 @@ static enum status run(int argc, char **argv) {
     if (code < 0) return cli_problem("pack", options.output, &problem, code);
     code = check_directory(spill_dir);
     if (code < 0) return cli_fail("pack", spill_dir, code);
-    signal(SIGXFSZ, SIG_IGN); // a log that may not grow so large is an error like a full disk
+    signal(SIGXFSZ, SIG_IGN); // exceeding the file size limit is an error like a full disk
     pack_report_progress(&options.pack, options.quiet);
     code = pack_directory(NULL, spill_dir, options.output, &options.pack, &result);
     pack_report_clear();

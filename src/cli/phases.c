@@ -44,7 +44,7 @@ static void add_row(struct table *table, const struct op_summary *row) {
     table_bytes(table, row->bytes);
 }
 
-// Time, bandwidth, share and file, which the first line of a run has. Returns whether a file is named.
+// Prints time, bandwidth, share and file, which are in the first line of a run. Returns whether it named a file.
 static bool add_totals(struct table *table, const struct phase_run *run, int64_t all_ns) {
     uint64_t weight = run->family->weight * (run->end - run->first);
     table_duration(table, run->ns);

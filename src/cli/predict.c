@@ -75,7 +75,7 @@ static int print_targets(const struct prediction *prediction, FILE *out) {
     return table_end(&table);
 }
 
-// One column per target and method; of long names only the end.
+// One column per target and method; shows only the end of long names.
 static int print_phases(const struct prediction *prediction, FILE *out) {
     struct table_column *column = calloc(prediction->targets + 2, sizeof *column);
     RETURN_IF(!column, -ENOMEM);

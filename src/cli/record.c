@@ -1,4 +1,4 @@
-// ioseer record: runs a command and leaves a log of what it and its descendants did to files.
+// `ioseer record`: runs a command and makes a log of what it and its descendants did to files.
 #include "record/record.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static enum status run(int argc, char **argv) {
     int code = record_check(&options, &problem);
     if (code < 0) return cli_problem("record", options.log_path, &problem, code);
     pack_report_progress(&options.pack, quiet);
-    // Whatever keeps ioseer from recording is no reason for the command not to run.
+    // The command runs even if it cannot be recorded.
     if (record_job_prepare(&job, &options, command, &problem) < 0 && !quiet) {
         fprintf(stderr, "ioseer record: %s%s%s; the command runs unrecorded\n", problem.what, *problem.what ? ": " : "",
                 problem.why);

@@ -69,7 +69,7 @@ static uint64_t rank_count(const struct log *log) {
     return most;
 }
 
-// Each mount point once; jobs that use more than a few are rare, and the table is for information only.
+// Prints each mount point once. Few jobs use more than this many, and the table is for information only.
 static void darshan_mounts(const struct log *log, FILE *out) {
     enum { MOST = 64 };
     const char *named[MOST];

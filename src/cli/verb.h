@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "base/problem.h"
 
-// What a verb exits with. `record` exits as its command does, with the shell's numbers if that could not run.
+// Exit status of a verb. `record` exits as its command does, or with the shell's numbers if the command could not run.
 enum status {
     STATUS_OK = 0,
     STATUS_FAILURE = 1,
@@ -21,8 +21,8 @@ struct verb {
     const char *usage;                         // what follows the verb: "[OPTION]... LOG"; one line per form
     const char *about;                         // a paragraph for `ioseer VERB --help`
     const struct option_row *options;          // ended by a row without a name
-    bool command_follows;                      // options end at the first word that is none (record)
-    enum status (*run)(int argc, char **argv); // the words left after the options
+    bool command_follows;                      // options end at the first word that is not an option (record)
+    enum status (*run)(int argc, char **argv); // gets the words left after the options
 };
 
 #define VERB(name) extern const struct verb verb_##name;
@@ -32,12 +32,12 @@ struct verb {
 // Prints "ioseer VERB: what: why" on standard error and returns STATUS_FAILURE. `code` as in base/err.h.
 enum status cli_fail(const char *verb, const char *what, int code);
 
-// The same for a JSON file that could not be read; with the line and the reason where `error` has them.
+// The same for a JSON file that could not be read; with the line and the reason if `error` has them.
 enum status cli_fail_json(const char *verb, const char *path, int code, const struct json_in_error *error);
 
 // The same with the reason in words and STATUS_USAGE.
 enum status cli_usage(const char *verb, const char *what, const char *why);
 
-// Prints what a library says of a failure; `what` if it said nothing. Returns the exit status: STATUS_USAGE for
-// ERR_USAGE, 128 + signal where a signal ended the work, else STATUS_FAILURE.
+// Prints the reason that a library gave for a failure; `what` if it gave none. Returns the exit status: STATUS_USAGE
+// for ERR_USAGE, 128 + signal if a signal ended the work, else STATUS_FAILURE.
 enum status cli_problem(const char *verb, const char *what, const struct problem *problem, int code);

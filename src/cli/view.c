@@ -1,4 +1,4 @@
-// `ioseer view`: shows logs in a browser, from the logs themselves.
+// `ioseer view`: serves logs to a browser.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

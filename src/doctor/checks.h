@@ -1,4 +1,4 @@
-// The checks. Each ends with doctor_pass or doctor_fail, the last of which counts.
+// The checks. Each ends with doctor_pass or doctor_fail; the last call counts.
 #pragma once
 
 #include "doctor/doctor.h"

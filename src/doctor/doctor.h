@@ -13,5 +13,5 @@ struct doctor_check {
 
 enum { DOCTOR_MAX_CHECKS = 16 };
 
-// Runs all checks, and that of a program (searched in PATH) where it is not NULL. Returns their number.
+// Runs all checks, and also checks a program (searched in PATH) if it is not NULL. Returns the number of checks.
 size_t doctor_run(struct doctor_check checks[DOCTOR_MAX_CHECKS], const char *program);

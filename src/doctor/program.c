@@ -1,4 +1,4 @@
-// Can this program be recorded? The dynamic loader must start it and must be willing to preload.
+// Checks whether a program can be recorded: the dynamic loader must start it, and must not ignore preloads.
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static ssize_t read_head(const char *path, char head[HEAD_BYTES + 1]) {
     return got;
 }
 
-// The loader ignores LD_PRELOAD for programs that gain rights when they start, unless there is nothing to gain.
+// The loader ignores LD_PRELOAD for programs that gain rights when they start. A user with these rights gains none.
 static bool gains_rights(const char *path) {
     struct stat st;
     if (stat(path, &st)) return false;

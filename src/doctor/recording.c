@@ -1,5 +1,5 @@
-// Small recordings: the library can be loaded, what a program writes is in the log, and so is what an MPI program
-// writes with MPI-IO.
+// Makes small recordings to check that the library can be loaded, and that the log contains what a program writes, also
+// with MPI-IO.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -87,7 +87,7 @@ static int run_command(const struct trial *trial, char **arguments, char **envir
     return wait_for(pid);
 }
 
-// The bytes that calls of a layer, or of all (LAYER_NONE), wrote into the trial's file.
+// The bytes that calls of a layer (LAYER_NONE: of all layers) wrote into the trial's file.
 static int count_written(const struct trial *trial, unsigned layer, uint64_t *bytes, uint64_t *events) {
     struct log *log;
     struct log_iter *iter;
@@ -114,8 +114,8 @@ static void first_message(const struct trial *trial, char line[256]) {
     if (!io_first_line(trial->messages, line, 256)) strcpy(line, "no message");
 }
 
-// Runs a command that records a program, and compares what the program wrote with what calls of a layer, or of all
-// (LAYER_NONE), wrote by the log.
+// Runs a command that records a program. Compares the bytes that the program wrote with the bytes that calls of a layer
+// (LAYER_NONE: of all layers) wrote according to the log.
 static void judge(struct doctor_check *check, const struct trial *trial, char **arguments, unsigned layer) {
     bool is_mpi = layer == LAYER_MPIIO;
     const char *with = is_mpi ? " with MPI-IO" : "";
@@ -160,7 +160,7 @@ static bool prepare_or_fail(struct doctor_check *check, struct trial *trial) {
     return false;
 }
 
-// The loader says on standard error what it cannot preload, and goes on without.
+// If the loader cannot preload the library, it says so on standard error and continues.
 void doctor_library(struct doctor_check *check) {
     struct trial trial;
     char path[PATH_MAX], preload[PATH_MAX + 16], line[256];
@@ -192,7 +192,7 @@ void doctor_replay(struct doctor_check *check) {
     if (is_installed(check, "ioseer-replay-", "serial", path)) doctor_pass(check, "%s is there", path);
 }
 
-// Open MPI refuses to start programs for root, and more of them than cores, unless told that it may.
+// Without these variables Open MPI does not start programs for root, or more processes than cores.
 static void allow_any_launch(void) {
     static const char *const names[] = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                                         "OMPI_MCA_rmaps_base_oversubscribe"};

@@ -33,8 +33,8 @@ static const char *advice_on_reads(const struct facts *facts, const struct facts
                : "Let one process read what all need and share it with the others.";
 }
 
-// Fills in what reads and writes share. Returns the file and the bytes that it would have been enough to move; NULL if
-// there is none.
+// Fills in what reads and writes share. Returns the file, and how many bytes would have been enough; NULL if there is
+// none.
 static const struct facts_file *moved_again(struct findings *findings, struct finding *finding, unsigned direction,
                                             uint64_t *once) {
     double ns;
@@ -80,7 +80,7 @@ int find_cache(struct findings *findings, struct finding *finding) {
     }
     uint64_t readers = most ? most->processes[FACTS_READ] : 0;
     if (!remembered.bytes || !readers) return 0;
-    // The reads that reached the storage show its speed.
+    // Only reads that reached the storage show its speed.
     double each = fetched.bytes >= 1 << 20 ? (double)fetched.ns / (double)fetched.bytes : 0;
     double more = (each * (double)remembered.bytes - (double)remembered.ns) / (double)readers;
     if (more <= 0) more = (double)remembered.ns / (double)readers;

@@ -39,10 +39,11 @@ struct find_place find_transfers(const struct findings *findings, unsigned direc
 void find_evidence(struct findings *findings, struct finding *finding, struct find_place place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-// The finding's command with the file of its evidence and the log inserted (command.c); NULL if there is no memory.
+// The finding's command with the file of its evidence and the log inserted (shell_command.c); NULL if there is no
+// memory.
 const char *find_command(struct findings *findings, const struct finding *finding, const char *log_path);
 
-// One sum of every process: the process with the largest time, and the total.
+// A sum that every process has: the process with the largest time, and the total.
 struct find_most {
     struct facts_sum all;
     const struct facts_process *process; // with the most time; NULL: none

@@ -1,6 +1,6 @@
 // What is wrong with a job's I/O, sorted by the time at stake. Each finding compares calls of this log with others of
-// the same log, or with memory; none only says that a number exceeds a threshold. To add one, write a function in one
-// of the files and a row in the table of findings.c.
+// the same log, or with memory; no finding just says that a number exceeds a threshold. To add one, write a function in
+// one of the files and a row in the table of findings.c.
 #pragma once
 
 #include "base/text_list.h"

@@ -56,7 +56,7 @@ int find_independent(struct findings *findings, struct finding *finding) {
     if (!most.process || !file || file->users < 2) return 0;
     const struct facts_sum *own = &most.process->mpi[direction][0];
     if (most.all.calls < 4 * own->calls) return 0;
-    // Fewer requests do not save the time that requests spend in memory.
+    // Fewer requests save only the time beyond that of memory.
     int64_t each_ns = typical_ns(facts, direction, &most.all);
     double beyond = (double)(each_ns - facts_memory_ns(find_mean(&most.all)));
     const struct facts_sum *below = &most.process->below[direction][direction][0];
@@ -99,8 +99,8 @@ static struct facts_sum below_collective(const struct facts *facts, unsigned dir
     return sum;
 }
 
-// Time that the process would need alone. Requests at about memory speed would be as fast when small. For slower ones
-// it is unknown how much of their time is latency, so all of it counts as latency.
+// Time that the process would need alone. Requests at about memory speed would be as fast if they were small. For
+// slower ones it is unknown how much of their time is latency, so all of it counts as latency.
 static double alone_ns(const struct facts *facts, const struct facts_process *process, unsigned direction,
                        const struct facts_sum *below) {
     const struct facts_sum *own = &process->mpi[direction][1];

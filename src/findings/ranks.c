@@ -112,7 +112,7 @@ int find_waiting(struct findings *findings, struct finding *finding) {
         if (!waits || process->comm[COMM_SYNCHRONISING].ns > waits->comm[COMM_SYNCHRONISING].ns) waits = process;
     }
     if (ranks < 2 || !request_ns(busiest)) return 0;
-    // The ranks wait for I/O at most as long as one of them has more of it than the others.
+    // Ranks wait for I/O at most as long as the I/O time of one rank exceeds that of the others.
     double uneven_ns = (double)request_ns(busiest) - io_ns / ranks, mean_ns = wait_ns / ranks;
     double stake = uneven_ns < mean_ns ? uneven_ns : mean_ns;
     if (stake <= 0 || uneven_ns < 0.1 * (double)request_ns(busiest)) return 0;

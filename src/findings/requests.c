@@ -35,7 +35,7 @@ static double against(const struct facts_cell *cell, const struct facts_cell *ot
     return more > 0 ? more * (double)cell->sum.calls : 0;
 }
 
-// --- four patterns: the time that each costs the requests of a cell
+// --- four patterns: how much time each costs the requests of a cell
 
 typedef const struct facts_cell cells[FACTS_ORDERS][2][2]; // of one direction and size: [order][unaligned][switched]
 

@@ -12,7 +12,7 @@ static bool is_control(const char *text) {
     return false;
 }
 
-// Control characters need the quotes of bash, because no terminal should get them.
+// Control characters are escaped in quotes of bash ($'...'), because they must not reach a terminal.
 static void put_quoted(FILE *out, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     bool control = is_control(text);

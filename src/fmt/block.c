@@ -15,7 +15,7 @@ static const uint8_t trailer_magic[8] = {0x89, 'I', 'O', 'S', 'E', 'N', 'D', '\n
 
 enum {
     FAST_LEVEL = 3,
-    THOROUGH_LEVEL = 19, // for blocks that are few and small: the logs of small jobs have hardly any others
+    THOROUGH_LEVEL = 19, // for blocks that are few and small, which is nearly all that the logs of small jobs have
     THOROUGH_BYTES = 64 << 10,
 };
 

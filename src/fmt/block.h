@@ -23,7 +23,7 @@ enum log_block_type {
     BLOCK_SAMPLES = 4, // reserved: device samples
 };
 
-enum log_feature { // bits a reader must know to read the log at all; unknown ones mean ERR_VERSION
+enum log_feature { // bits that a reader must know; an unknown one means ERR_VERSION
     FEATURE_NONE = 0,
     FEATURE_MPI = 1 << 0, // event streams may hold communication and calls that were left open (KIND_COMM, KIND_LEAVE)
 };
@@ -68,5 +68,5 @@ int log_trailer_get(const uint8_t in[LOG_TRAILER_BYTES], uint64_t *index_offset)
 // Compresses raw bytes for a block: fills codec, stored_len, raw_len and payload_hash, appends the stored bytes to
 // `out`.
 int log_block_store(struct log_block *block, const uint8_t *raw, size_t len, struct bytes *out);
-// Decompresses `stored`, which has block->stored_len bytes, into `raw` in place of what that held.
+// Decompresses `stored`, which has block->stored_len bytes. Replaces the contents of `raw`.
 int log_block_load(const struct log_block *block, const uint8_t *stored, struct bytes *raw);

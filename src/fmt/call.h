@@ -1,6 +1,6 @@
-// What is known about each captured call, whatever alias the program used. Everything here is generated from calls/.
-// Ids come from calls/ids.lock and never move. A log carries name, layer, class and traits of the calls that it uses,
-// so that a program with another table can read it; the rest comes from the table of the reading program, by name.
+// Facts about each captured call; its aliases share them. Everything here is generated from calls/. Ids come from
+// calls/ids.lock and never move. A log carries name, layer, class and traits of the calls that it uses, so that a
+// program with another table can read it; the rest comes from the table of the reading program, by name.
 #pragma once
 
 #include <stdint.h>
@@ -34,7 +34,7 @@ enum call_class {
 enum call_trait {
     CALL_HAS_OFFSET = 1 << 0,
     CALL_HAS_SIZE = 1 << 1,
-    CALL_TRANSFERS = 1 << 2,        // the result is the bytes moved; where the event has no result, it equals the size
+    CALL_TRANSFERS = 1 << 2,        // the result is the bytes moved; if the event has no result, it equals the size
     CALL_RESULT_IS_OFFSET = 1 << 3, // seeks: the event's offset field holds the result
     CALL_ASYNC = 1 << 4,            // lasts from submission to observed completion
     CALL_COLLECTIVE = 1 << 5,
@@ -48,7 +48,7 @@ enum call_count {
     COUNT_WRITE,
     COUNT_OPEN,
     COUNT_DUP,
-    COUNT_FCNTL, // a dup where its command says so, else nothing
+    COUNT_FCNTL, // a dup if its command says so, else nothing
     COUNT_FILENO,
     COUNT_FDOPEN,
     COUNT_CLOSE,

@@ -86,7 +86,7 @@ static uint64_t compare_with_last(uint64_t *v, unsigned kind, int64_t last, int6
     return offset > last && last != 0 ? (uint64_t)offset - (uint64_t)last - 1 : 0;
 }
 
-// The strides of a run, those that follow each other and are alike counted together.
+// The strides of a run. Equal strides that follow each other are counted together.
 struct stride_run {
     uint64_t stride;
     uint64_t count;

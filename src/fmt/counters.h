@@ -1,6 +1,6 @@
-// Counters of one file in one process and layer. Each means exactly what Darshan's counter of that name means.
-// The reader adds events to them, the recorder adds calls that it does not trace any more; they never allocate memory.
-// Times have the unit that the caller uses; 0 means never.
+// Counters of one file in one process and layer. Each means exactly what Darshan's counter of that name means. The
+// reader adds events, the recorder adds calls that it does not trace any more. No function allocates memory. Times have
+// the unit that the caller uses; 0 means never.
 #pragma once
 
 #include <stdbool.h>
@@ -157,7 +157,7 @@ bool counters_has_target(uint32_t call);
 // enum counters_missed. The recorder drops them, the reader keeps them in a list of its own.
 unsigned counters_add(struct counters *c, const struct counters_input *in);
 
-// One of several reads or writes that are alike but for this.
+// One of several reads or writes that differ only in these fields.
 struct counters_access {
     uint64_t offset;
     uint64_t start;

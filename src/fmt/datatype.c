@@ -30,7 +30,7 @@ const char *datatype_combiner_name(unsigned combiner) {
 
 // --- sums
 
-// What a run of items covers. The functions return false if that exceeds 63 bits.
+// The bytes and the range of some items. The functions return false if a sum exceeds 63 bits.
 struct reach {
     uint64_t bytes;
     int64_t low;
@@ -57,7 +57,7 @@ static bool add_loop(struct reach *reach, const struct datatype_item *loop, cons
     // The start of the next round must fit, too: the form contains it.
     if (__builtin_mul_overflow((int64_t)loop->count, loop->stride, &far)) return false;
     if (__builtin_add_overflow(far, loop->offset, &far)) return false;
-    far -= loop->stride; // the origin of the last round: it lies between two that fit
+    far -= loop->stride; // the origin of the last round fits, because it lies between two that fit
     if (__builtin_add_overflow(loop->offset < far ? loop->offset : far, body->low, &low)) return false;
     if (__builtin_add_overflow(loop->offset > far ? loop->offset : far, body->high, &high)) return false;
     return widen(reach, bytes, low, high);
@@ -130,7 +130,7 @@ static int reserve(struct datatype *type, uint32_t more) {
     return 0;
 }
 
-// Whether two loops have the same body, wherever the loops lie; a piece has no body.
+// Whether two loops have the same body; their offsets do not matter. A piece has no body.
 static bool have_same_inside(const struct datatype_item *one, const struct datatype_item *other) {
     if (one->span != other->span) return false;
     for (uint32_t i = 1; i < one->span; i++) {
@@ -244,7 +244,7 @@ static int add_once(struct datatype *type, const struct datatype *body, int64_t 
     return 0;
 }
 
-// Whether the only item of the body, repeated, is one item again; changes it to that.
+// If repeating the only item of the body gives a single item again, replaces it by that. Returns whether it did.
 static bool repeats_plainly(const struct datatype *body, uint64_t count, int64_t stride, struct datatype_item *item) {
     int64_t round;
     if (body->items != item->span) return false;

@@ -75,7 +75,7 @@ static inline bool datatype_is_loop(const struct datatype_item *item) { return i
 // --- building a type. Both return 0 or -ENOMEM; a type that gets too large is cut.
 
 int datatype_add_piece(struct datatype *type, int64_t offset, uint64_t length);
-// `count` instances of a sealed type, the first at `offset`, each `stride` bytes behind the one before.
+// `count` instances of a sealed type, the first at `offset`, each `stride` bytes after the one before.
 int datatype_add(struct datatype *type, const struct datatype *body, uint64_t count, int64_t stride, int64_t offset);
 // Call it when everything is added.
 void datatype_seal(struct datatype *type);
@@ -124,7 +124,7 @@ struct datatype_map {
 };
 
 // Starts the list of pieces of `bytes` bytes from `position` on; both count only bytes that belong to the type. Pieces
-// without a gap between them are joined. ERR_FORMAT if the type has no bytes or not the size that it should.
+// without a gap between them are joined. ERR_FORMAT if the type has no bytes or a wrong size.
 int datatype_map_start(struct datatype_map *map, const struct datatype_tiling *tiling, uint64_t position,
                        uint64_t bytes);
 // Returns 1 with the next piece, 0 at the end, ERR_LIMIT if the type is cut there or the offset exceeds 63 bits.

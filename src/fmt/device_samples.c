@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-// Largest sums.
+// Limits of sums (see device_samples.h).
 #define LARGEST (UINT64_C(1) << 52)
 #define LONGEST_NS (UINT64_C(1) << 60)
 

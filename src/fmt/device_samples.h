@@ -27,8 +27,8 @@ struct device_sample {
 
 enum { DEVICE_SAMPLE_MAX_BYTES = (1 + DEVICE_COUNTERS) * VARINT_MAX_BYTES };
 
-// Adds a sample to a sum. ERR_FORMAT if the sum is too large to be true. A sum that passes can be multiplied by the
-// size of a sector, or turned into nanoseconds, without overflow.
+// Adds a sample to a sum. ERR_FORMAT if the sum is impossibly large. Otherwise the sum can be multiplied by the size of
+// a sector, or turned into nanoseconds, without overflow.
 int device_sample_add(struct device_sample *sum, const struct device_sample *sample);
 
 // Writes at most DEVICE_SAMPLE_MAX_BYTES and returns their end.

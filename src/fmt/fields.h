@@ -37,7 +37,7 @@ struct fields_in {
     const uint8_t *end;
 };
 
-// All of the bytes. Without bytes `data` may be NULL, which C does not allow in arithmetic.
+// A reader of all bytes. If there are none, `data` may be NULL, which C does not allow in arithmetic.
 static inline struct fields_in fields_of(const struct bytes *bytes) {
     return (struct fields_in){.at = bytes->data, .end = bytes->len ? bytes->data + bytes->len : bytes->data};
 }
@@ -54,7 +54,7 @@ struct field {
 int fields_next_record(struct fields_in *in, unsigned *kind, struct fields_in *body);
 int fields_next(struct fields_in *body, struct field *field);
 
-// The last field of each key below `keys`, by key. What the body does not have is zero, its `key` too.
+// The last field of each key below `keys`, by key. Fields that the body does not have are all zero, including `key`.
 int fields_by_key(struct fields_in body, struct field *by_key, unsigned keys);
 
 // Copies all fields of a body up to the first damage. Numbers get their shortest form.

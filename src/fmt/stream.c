@@ -64,7 +64,7 @@ static int open_call(struct stream_decoder *d, uint64_t number) {
     return 0;
 }
 
-// Adds up until the next event: two such records may follow each other.
+// Sums up until the next event, because two such records may follow each other.
 static int decode_comm(struct stream_decoder *d, struct values *values) {
     d->tick += next_value(values);
     uint64_t mask = next_value(values);
@@ -108,7 +108,7 @@ static int decode_control(struct stream_decoder *d, unsigned slot, unsigned kind
     }
 }
 
-// Fills in what the slot says; the forms then change what they carry.
+// Fills in the slot's values; the forms then change those that they carry.
 static inline void start_event(struct stream_decoder *d, const struct stream_slot_state *slot,
                                struct stream_event *event) {
     event->tid = d->tid;
@@ -190,7 +190,7 @@ static int set_number(struct stream_decoder *d, uint64_t flags, struct stream_ev
     return 0;
 }
 
-// Attributes about the event's place in the call tree override what follows from the stream.
+// Attributes about the event's place in the call tree override what the stream implies.
 static void set_place(struct stream_event *event) {
     if (has_attribute(event, ATTRIBUTE_OWN_NUMBER)) {
         event->number = event->attribute[ATTRIBUTE_OWN_NUMBER];

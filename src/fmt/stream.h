@@ -1,8 +1,9 @@
 // Event streams: what one thread did, call after call, in two to six bytes per call.
 //
-// A stream is written and read in chunks. Every chunk stands alone: the table of slots is empty at its start. A *slot*
-// stands for "this call on this open file". It remembers the last transfer and expects the next one to continue the
-// run: same size, the offset moved by the same displacement. A call that does so is one head byte and its times.
+// A stream is written and read in chunks. Every chunk can be decoded by itself: the table of slots is empty at its
+// start. A *slot* stands for "this call on this open file". It remembers the last transfer and expects the next one to
+// continue the run: same size, the offset moved by the same displacement. A call that does so is one head byte and its
+// times.
 //
 //   record := head byte (slot << 2 | form), then by form
 //     FORM_RUN       continues the run

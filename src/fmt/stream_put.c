@@ -14,8 +14,8 @@ static __attribute__((noinline)) uint8_t *put_resized(struct stream_put_slot *s,
     return at;
 }
 
-// Every call at a random offset comes here, so instructions count. put_resized is a function of its own, so that this
-// one saves no registers for it.
+// Every call at a random offset comes here, so each instruction matters. put_resized is a separate function, so that
+// this one need not save registers for it.
 uint8_t *stream_put_moved(struct stream_put_slot *s, unsigned slot, uint8_t *at, uint64_t offset, uint64_t size) {
     if (__builtin_expect(size != s->size, 0)) return put_resized(s, slot, at, offset, size);
     int64_t moved = (int64_t)(offset - s->expected + (uint64_t)s->displacement);

@@ -25,7 +25,7 @@ struct stream_writer {
     struct stream_put_slot slot[STREAM_SLOTS];
 };
 
-// What the plain forms cannot say.
+// What the plain forms cannot express.
 struct stream_put_extra {
     uint32_t flags; // EVENT_RESULT, EVENT_ERROR, EVENT_ENDS_BEGUN, EVENT_NO_OFFSET, EVENT_NO_RESULT
     int error;      // with EVENT_ERROR
@@ -117,7 +117,7 @@ static inline void stream_put_reopen(struct stream_writer *w, uint64_t number) {
     w->at = varint_put(stream_put_kind(w->at, 0, KIND_REOPEN), number);
 }
 
-// Times over two bytes are rare. Out of line, and equally fast for any length.
+// Times of more than two bytes are rare. Out of line, and equally fast for any length.
 uint8_t *stream_put_long_time(uint8_t *at, uint64_t units);
 
 static inline uint8_t *stream_put_time(uint8_t *at, uint64_t units) {

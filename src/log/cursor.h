@@ -85,7 +85,7 @@ int log_cursor_next(struct log_cursor *cursor);
 // Writes the current event.
 void log_cursor_put(struct log_cursor *cursor, struct log_event *event);
 // Writes up to `most` plain events that follow the current one and start before the given time, over older events or
-// zeros. Returns their number. *has_current: the event after them is now the current one; otherwise call
+// zeros. Returns their number. Sets *has_current if the event after them is now the current one; otherwise call
 // log_cursor_next.
 size_t log_cursor_run(struct log_cursor *cursor, struct log_event *event, size_t most, int64_t until_ns,
                       bool *has_current);

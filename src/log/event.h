@@ -45,7 +45,7 @@ struct log_event {
         bool unaligned;
     } raw;
     bool has_parent;
-    bool moves;                    // a successful transfer. Bytes count once: at the highest layer that moved them
+    bool moves;                    // a successful transfer. bytes count once, at the highest layer that moved them
     uint32_t thread;               // numbered by first event, in the process or in the log (log/visit.h)
     const char *line;              // of the call site, or NULL
     uint64_t parent;               // valid if has_parent

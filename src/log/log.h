@@ -91,7 +91,7 @@ struct log_process {
 
 #define LOG_NO_WORLD UINT32_MAX
 
-// Ranks that ran together, as far as the log shows it (worlds.c).
+// Ranks that ran together, as far as the log shows it (mpi_worlds.c).
 struct log_world {
     uint64_t size;   // of MPI_COMM_WORLD; 0: unknown
     uint64_t ranks;  // number of its ranks in the log

@@ -1,4 +1,4 @@
-// Finds the ranks that ran together. No record says so, and one `record` may contain several MPI jobs.
+// Finds the ranks that ran together. No record contains this, and one log may hold several MPI jobs.
 //
 // The rule: ranks, in the order of their starts, join the first world that has their size and MPI library, does not
 // have their rank yet, and has the same launcher on their host: the nearest ancestor that is one (mpiexec, or its
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "log/private.h"
 
-enum { MOST_ANCESTORS = 64 }; // more are a cycle, which means damage
+enum { MOST_ANCESTORS = 64 }; // more mean a cycle, and that the log is damaged
 
 struct member { // the launcher of a world on one host
     uint32_t world;

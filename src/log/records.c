@@ -9,7 +9,7 @@
 #include "fmt/counters.h"
 #include "log/private.h"
 
-// A text of its own, ended by a 0 byte. Stays as it is where the record has no such field.
+// Makes a copy that ends with a 0 byte. Does not change *text if the record has no such field.
 int log_parse_text(struct log *log, const struct field *field, const char **text) {
     if (!field->key) return 0;
     RETURN_IF(!field->is_bytes, ERR_FORMAT);
@@ -168,7 +168,7 @@ static int parse_call(struct log *log, struct fields_in body) {
     struct field f[CALL_TRAITS + 1];
     FORWARD(fields_by_key(body, f, CALL_TRAITS + 1));
     RETURN_IF(f[CALL_ID].number >= LOG_MAX_CALL_ID, ERR_FORMAT);
-    // Layers and classes of a later version keep their calls' names, without a layer or class.
+    // Calls with a layer or class of a later version keep their names, without that layer or class.
     struct log_call call = {
         .id = (uint32_t)f[CALL_ID].number,
         .name = "",
@@ -308,7 +308,7 @@ int log_parse_records(struct log *log, const struct bytes *raw) {
     return 0;
 }
 
-// By id. What the log does not say comes from this build's table, because ids never change.
+// By id. Facts that are not in the log come from this build's table, because ids never change.
 static int link_calls(struct log *log) {
     struct log_call *calls = log->calls.item;
     log->unknown_call = (struct log_call){.name = "unknown"};

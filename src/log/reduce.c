@@ -104,7 +104,7 @@ static void spread_add(struct spread *spread, double value, size_t count) {
     spread->squares += from_old * (value - spread->mean);
 }
 
-// Ranks come in ascending order; of equal ones the first stays.
+// Ranks come in ascending order; among equal ones the first stays.
 static void compare_rank(struct counters_ranks *ranks, int64_t rank, const struct counters *own, bool is_first) {
     uint64_t time = counters_time(own), bytes = counters_bytes(own);
     if (is_first || time < ranks->fastest.time) {

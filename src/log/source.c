@@ -243,7 +243,7 @@ static int remember(struct log_source *source, const struct log_event *event) {
     return 0;
 }
 
-// A call that consists of several transfers (copy_file_range, lio_listio) is no transfer itself.
+// A call that consists of several transfers (copy_file_range, lio_listio) is not a transfer itself.
 static void set_parent(const struct log_source *source, struct log_event *event) {
     const struct log_around *around = source->around ? &source->around[place_of(event->parent)] : NULL;
     if (around && (!around->call || around->id != event->parent)) around = NULL;
@@ -267,7 +267,7 @@ static int add_relations(struct log_source *source, struct log_event *event, siz
 
 // --- batches of a source
 
-// Until here the attributes belong to the cursor.
+// Up to now the attributes belong to the cursor.
 static int keep_attributes(struct log_batch *batch, struct log_event *event) {
     if (!batch->attribute) batch->attribute = malloc(batch->room * ATTRIBUTE_LIMIT * sizeof *batch->attribute);
     RETURN_IF(!batch->attribute, -ENOMEM);

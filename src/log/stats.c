@@ -195,7 +195,7 @@ static int add_events(void *state, const struct log_event *event, size_t count) 
     return 0;
 }
 
-// Decodes counters from after the trace cap. Returns 1, or 0 if there is nothing of use.
+// Decodes counters from after the trace cap. Returns 1, or 0 if they are damaged or their file or layer is unknown.
 static int read_stored(struct log *log, const struct log_process *process, const struct counters_row *row,
                        struct spill_counters *entry, const struct log_file **file) {
     uint32_t id;

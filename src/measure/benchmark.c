@@ -80,7 +80,7 @@ static int add_kind(struct making *m, enum action action) {
 
 // --- operations
 
-// All coordinates are 0, except the member where each process has its own file.
+// All coordinates are 0, except the member if each process has its own file.
 static int make_op(struct making *m, struct model_item *item, uint32_t kind) {
     FORWARD(builder_make_op(&m->b, item, kind));
     for (unsigned c = 0; c < AT_COUNT; c++) FORWARD(builder_set_number(&m->b, &item->at[c], 0));

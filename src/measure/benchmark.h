@@ -8,8 +8,8 @@
 #include "model/model.h"
 #include "target/system/system.h"
 
-// Each process writes `count` requests of `size` bytes, then reads them. A shared file has one block per process, or
-// the requests of all processes in turns where they are strided.
+// Each process writes `count` requests of `size` bytes, then reads them. A shared file has one block per process, or,
+// if they are strided, the requests of all processes in turns.
 struct benchmark {
     uint64_t size;
     uint64_t count; // per process

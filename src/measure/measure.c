@@ -60,7 +60,8 @@ struct measuring {
 
 // --- what is measured
 
-// Whether the first look leaves most of the storage free and, for twice_memory, random requests can fill the memory.
+// Whether the pair can be measured: the first look leaves most of the storage free and, for twice_memory, random
+// requests can fill the memory.
 static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode, uint32_t np) {
     const struct storage *storage = &m->system->storage;
     if (size * np * PILOT_COUNT > storage->free_bytes / 4) return false;
@@ -68,7 +69,7 @@ static bool fits(const struct measuring *m, uint64_t size, enum system_mode mode
            size * np * COUNT_MOST_RANDOM >= 2 * storage->memory_bytes;
 }
 
-// Of the benchmark the caller gives size, mode, shared and collective.
+// The caller gives size, mode, shared and collective of the benchmark.
 static int add_pair(struct measuring *m, struct pair pair) {
     struct benchmark *b = &pair.benchmark;
     if (!fits(m, b->size, b->mode, pair.np)) return 0;
@@ -161,7 +162,7 @@ static int run_group(struct measuring *m, struct pair *const *group, size_t coun
 static void add_times(struct pair *pair, const struct replay_phase phase[2]) {
     for (unsigned k = 0; k < 2; k++) {
         pair->seconds[k][pair->runs] = phase[k].time;
-        // From the last run: quantiles of many requests vary little.
+        // Uses the last run only: quantiles of many requests vary little.
         pair->latency_p50[k] = phase[k].latency_p50;
         pair->latency_p99[k] = phase[k].latency_p99;
     }
@@ -174,7 +175,7 @@ static bool is_certain(const struct measuring *m, const struct pair *pair) {
            statistics_uncertainty(pair->seconds[1], pair->runs) <= m->effort.uncertainty;
 }
 
-// As many requests as fill the time that a phase should take, from the first look.
+// As many requests as fill the time that a phase should take, according to the first look.
 static void set_count(struct measuring *m, struct pair *pair, const struct replay_phase phase[2]) {
     struct benchmark *b = &pair->benchmark;
     double faster = fmin(phase[0].time, phase[1].time) / (double)b->count;

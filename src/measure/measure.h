@@ -1,4 +1,4 @@
-// What storage can do: benchmarks, repeated until their times are certain.
+// Measures what storage can do: repeats benchmarks until their times are certain.
 #pragma once
 
 #include <stdbool.h>
@@ -28,5 +28,5 @@ struct measure_settings {
     void (*progress)(const struct measure_progress *progress); // or NULL
 };
 
-// The system is to be freed, whatever is returned.
+// Free the system in any case, also after an error.
 int measure_system(struct system *system, const struct measure_settings *settings, struct problem *problem);

@@ -12,7 +12,7 @@ struct interval {
 // Writes the members `key` (the middle), "low" and "high".
 void interval_write(struct json_out *json, const char *key, const struct interval *interval);
 
-// The median and its 95 % interval by order statistics; of fewer than six values, their range. Sorts the values.
+// The median and its 95 % interval by order statistics; for fewer than six values, their range. Sorts the values.
 struct interval statistics_median(double *value, size_t count);
 
 // The median, and an interval that contains 95 % of further values if all come from one normal distribution (Student's

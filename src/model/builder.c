@@ -134,7 +134,7 @@ int builder_set_pause(struct model_builder *b, struct model_item *item, const st
     return item->think ? 0 : -ENOMEM;
 }
 
-// --- checks: whether the coordinates of operations are such that nothing goes wrong wherever the loops lead
+// --- checks: whether all coordinates are valid in every repetition of the loops
 
 static bool transfers(const struct op_kind *kind) { return kind->class == CLASS_READ || kind->class == CLASS_WRITE; }
 
@@ -181,7 +181,7 @@ static bool is_member(const struct model_builder *b, uint32_t file, const struct
     return span->low >= 0 && (uint64_t)span->high < b->model->file[file].set->member_count;
 }
 
-// What is wrong with an operation and its repetitions, or NULL.
+// Says what is wrong with an operation or its repetitions; NULL if nothing is.
 static const char *fault_of(const struct model_builder *b, const struct op_kind *kind, const int64_t at[AT_COUNT],
                             const struct loops_step *step) {
     struct span span[AT_COUNT + 1];

@@ -3,8 +3,8 @@
 //
 // The order is: programs, files, kinds; then each family with its parts; then the phases, program after program. What
 // is checked as it is added (builder_check_*, builder_end_family, builder_check_phases) can be expanded, written and
-// walked through without further checks. The functions return 0 or a negative code; where the pieces do not fit
-// together that is ERR_FORMAT or ERR_LIMIT, with the reason in `fault`.
+// walked through without further checks. The functions return 0 or a negative code; if the pieces do not fit together,
+// that is ERR_FORMAT or ERR_LIMIT, with the reason in `fault`.
 #pragma once
 
 #include "model/model.h"
@@ -20,7 +20,7 @@ struct model_builder {
     // The part that is being added, and the loops around its next item:
     const struct model_family *family;
     const struct model_part *part;
-    bool others;                    // the part is not about transfers
+    bool others;                    // the part has operations other than transfers
     size_t tables;                  // ranks * phases of the part
     uint64_t loop[LOOPS_MAX_DEPTH]; // counts, the outermost first
     unsigned depth;
@@ -46,7 +46,7 @@ void builder_begin_part(struct model_builder *b, const struct model_part *part, 
 int builder_make_items(struct model_builder *b, struct model_items *items, size_t count);
 int builder_begin_loop(struct model_builder *b, uint64_t count);
 void builder_end_loop(struct model_builder *b);
-// An operation, with steps of 0 for the loops around it. Its coordinates are to follow.
+// Adds an operation, with steps of 0 for the loops around it. The caller sets its coordinates next.
 int builder_make_op(struct model_builder *b, struct model_item *item, uint32_t kind);
 int builder_set_expression(struct model_builder *b, struct model_value *value, const char *text);
 int builder_set_number(struct model_builder *b, struct model_value *value, int64_t number);
@@ -56,11 +56,11 @@ int builder_set_pause(struct model_builder *b, struct model_item *item, const st
 
 // --- checks
 
-int builder_check_kind(struct model_builder *b, uint32_t kind); // transfers and others stand apart
+int builder_check_kind(struct model_builder *b, uint32_t kind); // transfers and others are separate
 int builder_check_op(struct model_builder *b, const struct model_item *item);
-// A list that so many of the ranks and phases have.
+// Checks a list of operations that several ranks and phases have.
 int builder_check_list(struct model_builder *b, const struct op *op, uint64_t count, uint64_t ranks_and_phases);
-// Adds up the operations that all items stand for, so many times.
+// Adds up the operations that all items stand for, multiplied by `times`.
 int builder_count_ops(struct model_builder *b, const struct model_items *items, uint64_t times, uint64_t *ops);
 // The weight of the last family must be what its operations move.
 int builder_end_family(struct model_builder *b);

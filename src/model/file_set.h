@@ -11,8 +11,8 @@
 enum { FILE_SET_MAX_DIGITS = 18 };
 
 // A number that varies, as a function of the member's index i: with k = i / every % count it is first + step * k, or
-// value[k] where `value` is there. So dump 0 … 2 of ranks 0 … 15 is {every 16, count 3} and {every 1, count 16}, and
-// a number that appears twice in each name takes no more room than one.
+// value[k] if `value` is not NULL. So dump 0 … 2 of ranks 0 … 15 is {every 16, count 3} and {every 1, count 16}, and a
+// number that appears twice in each name takes no more room than one.
 struct file_set_number {
     uint64_t first;
     int64_t step;
@@ -24,7 +24,7 @@ struct file_set_number {
 
 struct file_set {
     // With numbers that vary, `*` stands for each of them and a backslash before `*`, `?`, `[` and itself makes it
-    // plain: a pattern of base/glob.h. Without (then there is one member), the name as it is.
+    // plain: a pattern of base/glob.h. Without such numbers there is one member, and this is its name.
     char *pattern;
     size_t member_count;
     size_t number_count;            // of those that vary

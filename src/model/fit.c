@@ -142,11 +142,11 @@ static int write_form(const struct form *form, const int64_t *coefficient, const
     return text.overflows ? ERR_LIMIT : 0;
 }
 
-// --- integer solutions of a few linear equations, added one at a time
+// --- integer solutions of a few linear equations, which are added one at a time
 //
 // The arithmetic is modulo the largest prime below 2^64: no fractions, no overflow, and unknowns from -2^63+30 to
-// 2^63-30 come out as they are. What has no such solution comes out as some other numbers, so the caller must put the
-// result into the equations.
+// 2^63-30 come out as they are. If there is no such solution, the result is some other numbers, so the caller must
+// check it in the equations.
 
 // One row for each decided unknown: its own factor is not 0, and the factors of the unknowns before it are 0.
 struct solve_row {
@@ -506,8 +506,9 @@ static int try_block(struct search *search, int64_t start, bool jumps, bool bend
     return try_ranks(search, terms, count, 1);
 }
 
-// Two blocks of ranks. The second starts at the rank that leaves the line of the first, or one earlier: where the first
-// has one rank only, that line leads into the second, and where the values bend without a jump, one rank is on both.
+// Two blocks of ranks. The second starts at the rank that leaves the line of the first, or one earlier: if the first
+// block has only one rank, that line leads into the second block; if the values bend without a jump, one rank is on
+// both lines.
 static int try_blocks(struct search *search) {
     int64_t leaves, before;
     if (!leaves_line(search->input, &leaves, &before)) return 0;

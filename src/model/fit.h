@@ -18,8 +18,8 @@ struct fit_point {
     int64_t value;
 };
 
-// Multiples of rs are written as such, and multiples of np*rs from phase to phase. From rank to rank they are not: one
-// run cannot tell 8 bins from 8 processes.
+// Multiples of rs are written as such, and multiples of np*rs from phase to phase. Multiples from rank to rank are not
+// written with np: one run cannot tell 8 bins from 8 processes.
 struct fit_input {
     const struct fit_point *point; // in any order, of all ranks and phases or of some; only these must fit
     size_t count;

@@ -58,7 +58,7 @@ static bool touching(const struct loops_step *step, const struct op *op) {
            (offset == 0 || offset == op->at[AT_SIZE] || offset == -op->at[AT_SIZE]);
 }
 
-// --- runs of single operations, straight from the input: most of what there is disappears here
+// --- runs of single operations, directly from the input: this folds most operations
 
 // Counts the operations from the first on that have a constant step.
 static size_t run_length(const struct op *ops, size_t count) {

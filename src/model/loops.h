@@ -11,10 +11,10 @@
 //     that too, there must be no third one, or two more that are as far apart.
 // Such loops also arise by chance. Evidence for a loop is the number of operations that follow from earlier ones (one
 // in a run of three), plus the changes of kind, file and size that each repetition has. A loop is loose if its evidence
-// is less than three; or if it is less than eight and not more than what does not follow. Single operations are loose
-// too. Loose items in a row become a list: operations of one kind if there are 8 or more and most do not follow;
-// operations of kinds that change often if there are 16 items or more. A list absorbs neighbours that may be there by
-// chance.
+// is less than three; or if it is less than eight and not more than the number of operations that do not follow. Single
+// operations are loose too. Loose items in a row become a list: operations of one kind if there are 8 or more and most
+// do not follow; operations of kinds that change often if there are 16 items or more. A list absorbs neighbours that
+// may be there by chance.
 #pragma once
 
 #include <stddef.h>
@@ -56,8 +56,8 @@ struct loops_seq {
 // Folds a sequence. All memory is the arena's.
 int loops_fold(struct arena *arena, const struct op *ops, size_t count, struct loops_seq *out);
 
-// Calls back with every operation in order. A return other than 0 ends the walk and is handed back. `leaf` counts the
-// operations and lists as they are written in the tree, from 0.
+// Calls back with every operation in order. A return value other than 0 ends the walk and is returned. `leaf` counts
+// the operations and lists as they are written in the tree, from 0.
 typedef int loops_callback(const struct op *op, size_t leaf, void *context);
 int loops_walk(const struct loops_seq *seq, loops_callback *callback, void *context);
 

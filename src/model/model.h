@@ -112,7 +112,7 @@ struct model_wait {
 struct model_family {
     uint32_t program;
     uint32_t count;          // of phases
-    enum model_cut cut;      // what lies before each (but the first)
+    enum model_cut cut;      // what separates each phase (but the first) from the one before
     struct model_part *part; // transfers; each holds all phases of the family
     size_t parts;
     struct model_part *other; // operations that are not transfers: mostly in the first and last phase
@@ -134,11 +134,11 @@ struct model_program {
 struct model_file {
     const struct file_set *set; // names; structure counts the members only
     uint64_t size_before;       // observed: of all members when they were first opened
-    uint64_t existed;           // observed: members that were there before
+    uint64_t existed;           // observed: members that existed before
     uint32_t *before;           // which, ascending; NULL: the first ones
     int64_t *before_bytes;      // of each of these; NULL: all alike
-    uint64_t read_before;       // observed: bytes read of what was there before
-    uint64_t read_cached;       // of these, so fast that they came from memory
+    uint64_t read_before;       // observed: bytes read that existed before
+    uint64_t read_cached;       // of these, bytes that came from memory, judged by the time of the read
     uint64_t size_after;        // observed: as far as the transfers reached
 };
 
@@ -153,7 +153,7 @@ struct model_hint {
     const char *value;
 };
 
-// What the program asked for (structure), and what MPI made of it (observed).
+// The hints that the program asked for (structure), and those in force in MPI (observed).
 struct model_hints {
     struct model_hint *asked;
     size_t asked_count;
@@ -200,7 +200,7 @@ struct log;
 
 struct model_options {
     unsigned layer; // LAYER_NONE: the highest that moved the bytes
-    int64_t gap_ns; // a pause of a program without MPI that parts phases; 0: MODEL_GAP_NS
+    int64_t gap_ns; // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
 };
 
 #define MODEL_GAP_NS INT64_C(200000000)
@@ -210,7 +210,7 @@ void model_free(struct model *model);
 
 int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out);
 
-// Every operation of one thread of a process in order; others stand between transfers as they did in the program.
+// Every operation of one thread of a process in order; others come between transfers as in the program.
 struct model_step {
     const struct op_kind *kind;
     const struct op *op;             // AT_POSITION is meaningless
@@ -227,8 +227,8 @@ int model_expand_phase(const struct model *model, uint32_t phase, uint32_t rank,
 // Changes a model to another number of processes (scale.c).
 //
 // Expressions hold for any number of processes. A rank that was not recorded does what the rank modulo the recorded
-// number did. Where that is known only as a table or a list, the rank does it further on in the file, after everything
-// that the recorded ranks touch there, as if another copy of the program worked on another copy of the file.
+// number did. If that is known only as a table or a list, the rank does it further on in the file, after everything
+// that the recorded ranks touch, as if another copy of the program worked on another copy of the file.
 int model_scale(struct model *model, uint32_t program, uint32_t np);
 
 uint32_t model_threads(const struct model *model, uint32_t program); // thread numbers are below this
@@ -252,16 +252,16 @@ struct model_process {
     const struct model_part *part;
     size_t ph_place, rank_place;
 };
-// Its operations in order; a return of `callback` other than 0 ends the walk and is handed back.
+// Its operations in order; a return value of `callback` other than 0 ends the walk and is returned.
 int model_walk(const struct model_process *process, loops_callback *callback, void *context);
 size_t model_place(const uint32_t *sorted, size_t count, uint32_t value); // or SIZE_MAX
 
-// Operations of one family; similar ones are put together.
+// Operations of one family; similar ones are one row.
 struct op_summary {
     unsigned class;             // CLASS_READ or CLASS_WRITE
     const struct op_kind *kind; // of the first
     const struct model_part *part;
-    const struct model_item *item; // whose first operation the expressions are about
+    const struct model_item *item; // the expressions describe its first operation
     bool has_more;                 // items than that one
     uint64_t rep;                  // of one process
     bool has_size;                 // all have the same

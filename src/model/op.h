@@ -8,7 +8,7 @@
 
 enum op_coordinate {
     AT_MEMBER,   // which file of its set
-    AT_OFFSET,   // in the file; of a seek: where it leads; of a truncation: unused, see AT_SIZE
+    AT_OFFSET,   // in the file; of a seek: its target; of a truncation: unused, see AT_SIZE
     AT_SECOND,   // transfers: offset in the view; calls with two files: which one of the second set; file views:
                  // place of the file's datatype
     AT_POSITION, // of others: how many of the phase's transfers come before it
@@ -39,7 +39,7 @@ struct op_kind {
 #define OP_NO_SET UINT32_MAX
 
 // One of 64 bits for a number, so that a set of kinds or sizes fits a word. Several numbers share a bit, and which ones
-// decides what lists and phases come out: this must not change from version to version.
+// share it decides the lists and phases of a model: this must not change from version to version.
 static inline uint64_t op_bit(uint64_t number) {
     uint64_t hash = (number ^ 1) * UINT64_C(0x9e3779b97f4a7c15);
     return UINT64_C(1) << ((hash ^ hash >> 29) & 63);

@@ -11,7 +11,7 @@
 #include "model/access_order.h"
 #include "model/model.h"
 
-// What one row is about. If a part would have too many rows, the rows are coarser.
+// Which operations share a row. If a part would have too many rows, the rows are coarser.
 enum detail {
     OF_SIZE, // operations of one call on one set of files, with one size; lists are separate
     OF_SET,  // of any size
@@ -212,7 +212,7 @@ int model_count_files(const struct model *model, const struct model_family *fami
     return 0;
 }
 
-// The requested size says little if most of it was not there: `cat` asks for the largest possible size.
+// The requested size says little if much less was moved: `cat` asks for the largest possible size.
 uint64_t op_summary_size(const struct op_summary *row) {
     uint64_t moved = row->bytes / (row->count ? row->count : 1);
     return row->has_size && moved > row->size / 2 ? row->size : moved;

@@ -10,7 +10,7 @@ struct scaling {
     struct model *model;
     uint32_t from, to; // processes
     size_t types;      // before scaling
-    int64_t copies;    // of the program that the new processes make, the last perhaps not whole
+    int64_t copies;    // copies of the program that the new processes form; the last may be incomplete
 };
 
 // --- ranks

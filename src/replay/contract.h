@@ -1,6 +1,6 @@
-// What ioseer and the runner of replays tell each other, each in one file: the job, which the launcher writes and all
-// processes of the runner read, and the result, which rank 0 writes. Both sides use this one reader and writer. A key
-// that is missing or unknown is an error: the two programs are of different versions.
+// The two files by which ioseer and the runner communicate: the job, which ioseer writes and all processes of the
+// runner read, and the result, which rank 0 writes. Both sides use this one reader and writer. A missing or unknown key
+// is an error: it means that the two programs have different versions.
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 enum replay_task {
     TASK_RUN,        // the model's operations
     TASK_PREPARE,    // make the files that the program found; in one process
-    TASK_MICROBENCH, // no model: time calls for names, and messages
+    TASK_MICROBENCH, // no model: times metadata calls and messages
     TASK_COUNT
 };
 
-// State of the page cache for files that are there before the program.
+// State of the page cache for files that exist before the run.
 enum replay_cache { CACHE_AS_RECORDED, CACHE_COLD, CACHE_WARM, CACHE_COUNT };
 
 struct replay_job {
@@ -42,14 +42,14 @@ struct replay_job {
 struct replay_phase {
     double time;                     // in transfers
     double others;                   // in other operations
-    double latency_p50, latency_p99; // of single transfers, where the job asks for them
+    double latency_p50, latency_p99; // of single transfers, if the job asks for them
 };
 
 struct replay_result {
     struct replay_phase *phase; // by phase of the model
     size_t phases;
     double total;         // of their times
-    uint64_t wrong_bytes; // read and not as written
+    uint64_t wrong_bytes; // read that differ from what was written
     uint64_t failed;      // operations that failed, but not in the recorded run
     uint64_t skipped;     // operations that no back end can do
     char first_failure[256];
@@ -60,9 +60,9 @@ struct replay_result {
 };
 
 int contract_write_job(const struct replay_job *job, const char *path);
-// The texts of the job live in `memory`, which is to be freed unless this fails.
+// The texts of the job live in `memory`, which the caller frees unless this fails.
 int contract_read_job(struct replay_job *job, struct json_in *memory, const char *path, struct json_in_error *error);
 
 int contract_write_result(const struct replay_result *result, const char *path);
-// The phases are to be freed, whatever is returned.
+// Free the phases in any case, also after an error.
 int contract_read_result(struct replay_result *result, const char *path, struct json_in_error *error);

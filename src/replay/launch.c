@@ -19,7 +19,7 @@
 enum { MANY_FILES = 65536 };
 
 static const char mpich_launcher[] = "mpiexec.mpich -n {np}", open_mpi_launcher[] = "mpiexec.openmpi -n {np}";
-static const char message_prefix[] = "ioseer replay: "; // of what the runner says on standard error
+static const char message_prefix[] = "ioseer replay: "; // of the runner's messages on standard error
 
 // --- which runner
 
@@ -77,13 +77,14 @@ static int make_command(struct text_list *command, const struct launch *launch, 
         return problem_set(problem, ERR_NOTHING, "the runner failed",
                            "%s: is missing; it is made with ioseer, where that MPI is installed", runner);
     FORWARD(text_list_add(command, "%s", path));
-    // Its folder in the command line is how processes of the replay are found when they must end.
+    // The folder in the command line identifies the processes of the replay when they must be ended.
     return text_list_add(command, "%s", launch->workspace->file[WORKSPACE_JOB]);
 }
 
 // --- running it
 
-// The model does not tell when a shell closed a file by giving its number to another: the replay keeps those open.
+// A shell closes a file when it gives its number to another one. The model does not show that, so the replay keeps such
+// files open.
 static void allow_many_files(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= MANY_FILES) return;
@@ -91,14 +92,14 @@ static void allow_many_files(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The child: becomes the command. Open MPI must be told to run as root, and more processes than there are cores.
+// In the child: executes the command. Open MPI needs permission to run as root, and to start more processes than cores.
 static void become(const struct workspace *workspace, char **command) {
     setpgid(0, 0);
     allow_many_files();
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
-    setenv("TMPDIR", workspace->work, 1); // what a killed launcher leaves there is removed with the folder
+    setenv("TMPDIR", workspace->work, 1); // files that a killed launcher leaves there go with the folder
     int null = open("/dev/null", O_RDWR);
     int error = open(workspace->file[WORKSPACE_ERROR], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(null, 0);
@@ -177,7 +178,7 @@ int launch_run(const struct launch *launch, struct replay_job job, struct proble
     text_list_free(&command);
     if (status < 0) return status;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;
-    workspace_end_processes(workspace); // a launcher that was killed may leave ranks behind
+    workspace_end_processes(workspace); // a killed launcher may leave ranks behind
     if (WIFSIGNALED(status))
         return problem_set(problem, ERR_NOTHING, "the runner failed", "ended by a signal: %s",
                            strsignal(WTERMSIG(status)));

@@ -1,4 +1,4 @@
-// Starts the runner of replays, under the launcher of an MPI where the program needs one, and waits for its end.
+// Starts the runner of replays, under the launcher of an MPI if the program needs one, and waits for its end.
 #pragma once
 
 #include "base/problem.h"

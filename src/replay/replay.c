@@ -49,7 +49,7 @@ int replay_check_model(const struct model *model, const char *name, const char *
 
 // --- phases that are chosen
 
-// What MPI-IO does to a set of files in the chosen phases.
+// How MPI-IO uses a set of files in the chosen phases.
 struct mpi_use {
     bool opens;
     bool uses;
@@ -61,7 +61,7 @@ static void note_mpi_use(const struct op_kind *kind, void *context) {
     *(kind->class == CLASS_OPEN ? &use[kind->set].opens : &use[kind->set].uses) = true;
 }
 
-// The processes open a file of MPI-IO together and with their views: a phase cannot do without that open.
+// Processes open a file of MPI-IO together and set their views, so the chosen phases must contain that open.
 static int check_mpi_files(const struct model *model, uint32_t program, const char *phases, const char *option,
                            struct problem *problem) {
     struct mpi_use *use = calloc(model->files + 1, sizeof *use);
@@ -179,7 +179,7 @@ static bool runner_file_of(const char *name, uint32_t *set, uint32_t *member, vo
     return true;
 }
 
-// The runner's own times contain what the recorder takes for each operation; those in the log do not.
+// The runner's own times contain the recorder's overhead for each operation; the times in the log do not.
 static void replace_times(const struct model *model, uint32_t program, const struct model *again,
                           struct replay_result *result) {
     const struct model_program *of = &model->program[program], *by = &again->program[replay_main_program(again)];
@@ -228,7 +228,7 @@ static int check_run(const struct replay_result *result, struct problem *problem
                        human_bytes(result->wrong_bytes).text);
 }
 
-// The files need as much space as they had in the end, with more processes accordingly more.
+// The files need as much space as they had at the end; with more processes, proportionally more.
 static int check_space(const struct model *model, const char *target, double copies, struct problem *problem) {
     struct statvfs about;
     uint64_t needed = 0;

@@ -9,12 +9,12 @@
 enum { REPLAY_MOST_RUNS = 1000 };
 
 struct replay_settings {
-    const char *target;    // directory in which the replay makes its own
+    const char *target;    // directory in which the replay makes its folder
     const char *launcher;  // with {np}; NULL: that of the MPI that was recorded
-    struct replay_job job; // for the runner; files and task are filled in here
-    // Called several times a second; the phase counts from 1, and is 0 while files are made. Or NULL.
+    struct replay_job job; // for the runner; replay.c fills in files and task
+    // Called several times per second, or NULL. The phase counts from 1, and is 0 while files are made.
     void (*progress)(size_t run, unsigned phase, size_t phases);
-    // The following are for replay_repeat:
+    // Only for replay_repeat:
     size_t repeat;   // runs
     bool compare;    // record the first run and compare it with the model
     const char *log; // keep the log of that run there; or NULL
@@ -31,7 +31,7 @@ int replay_check_phases(const struct model *model, uint32_t program, const char 
 int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache,
                          struct problem *problem);
 
-// Runs once, in a folder that it makes and removes. The phases of the result are to be freed, whatever is returned.
+// Runs once, in a folder that it makes and removes. Free the phases of the result in any case, also after an error.
 int replay_once(const struct replay_settings *settings, const struct model *model, struct replay_result *result,
                 struct problem *problem);
 
@@ -45,8 +45,8 @@ struct replay_outcome {
 };
 
 // Runs settings->repeat times and compares. Chooses the program; job.np is 0 for as many processes as were recorded,
-// and the model is scaled to them. `name` is that of the model, for messages. The outcome is to be freed, whatever is
-// returned.
+// and the model is scaled to them. `name` is the model's name, for messages. Free the outcome in any case, also after
+// an error.
 int replay_repeat(struct replay_settings settings, struct model *model, const char *name,
                   struct replay_outcome *outcome, struct problem *problem);
 void replay_outcome_free(struct replay_outcome *outcome);

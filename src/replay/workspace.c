@@ -50,7 +50,7 @@ static unsigned signal_all(const char *word, int signal) {
     return found;
 }
 
-// Launchers clean up after SIGTERM; what is still there after half a second gets SIGKILL.
+// Launchers clean up after SIGTERM; processes that still run after half a second get SIGKILL.
 static void end_processes(const char *work) {
     for (unsigned i = 0; i < ALL_POLLS; i++) {
         int signal = i == 0 ? SIGTERM : i < POLITE_POLLS ? 0 : SIGKILL;
@@ -72,7 +72,7 @@ void workspace_end_processes(const struct workspace *workspace) { end_processes(
 
 // --- the guard
 
-// Cleans up when this process is killed: returns the pipe that keeps the guard waiting.
+// Starts the guard, which cleans up if this process is killed. Returns the pipe that keeps the guard waiting.
 static int start_guard(const char *folder, const char *work) {
     char word;
     int pipe_fd;

@@ -23,7 +23,7 @@ struct workspace {
 };
 
 // Removes folders in both places that a killed ioseer left behind. The log of a recorded run stays at `log` unless that
-// is NULL. The workspace is to be removed, whatever is returned.
+// is NULL. Remove the workspace in any case, also after an error.
 int workspace_make(struct workspace *workspace, const char *target, const char *log);
 void workspace_remove(struct workspace *workspace, bool keep_files);
 // Ends the processes with the work folder in their command line and waits, five seconds at most, until they are gone.

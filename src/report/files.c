@@ -63,8 +63,8 @@ static int begin(void *context, const struct log_process *process, void **state)
     return 0;
 }
 
-// Adds one nanosecond per call, so that a file that was used never has 0. Processes are read in parallel; consecutive
-// calls on the same file are added together.
+// Adds one nanosecond per call, so that a used file never has 0. Processes are read in parallel; consecutive calls on
+// the same file are added together.
 static int add_events(void *state, const struct log_event *event, size_t count) {
     struct files *files = state;
     for (size_t i = 0; files && i < count;) {

@@ -97,7 +97,8 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     const struct log_call *call = event->call;
     struct layer_time *time = &reading->process->of[call->layer];
     int code = 0;
-    // A layer's calls inside each other (copies and their transfers) are one call of it.
+    // The time of a call inside a call of the same layer (a transfer of a copy) is already in that call's inclusive
+    // time.
     bool inner = event->has_parent && event->around && event->around->layer == call->layer;
     time->inclusive_ns += inner ? 0 : event->duration_ns;
     time->exclusive_ns += event->duration_ns;

@@ -22,8 +22,8 @@ void space_free(struct space *space) {
     free(space->transfers);
 }
 
-// `every` is a power of two. Threads begin at different numbers, so that the points of many threads with few transfers
-// get fewer, too.
+// Keeps one of `every` transfers, a power of two. Threads begin at different numbers, so that many threads with few
+// transfers also get fewer points.
 static bool is_kept(uint64_t every, uint32_t thread, uint64_t number) { return ((number + thread) & (every - 1)) == 0; }
 
 static void thin_out(struct space *space) {

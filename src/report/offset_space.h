@@ -1,5 +1,5 @@
-// The space of Méndez: tick, process and file offset of the transfers, each with its phase. Holds as many as a picture
-// needs.
+// The space of Méndez: tick, process and file offset of the transfers, each with its phase. Keeps as many transfers as
+// a picture needs.
 #pragma once
 
 #include "base/json_out.h"

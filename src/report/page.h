@@ -29,7 +29,7 @@ struct collect {
 
 struct page {
     struct summary_source source;
-    bool is_pending; // made from the log's index while the log is being read
+    bool is_pending; // made from the log's index, because the log is still being read
     double done;     // if is_pending: the part of the log that has been read, 0 to 1
     struct summary summary;
     struct collect collect;

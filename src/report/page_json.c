@@ -11,7 +11,7 @@
 
 enum { KIB = 1024, NAME_BYTES = 100 * KIB };
 
-// --- sections that nothing else has; their lists have at most `most` members
+// --- sections that only the page has; their lists have at most `most` members
 
 static void write_title(const struct page *page, struct json_out *json) {
     enum { LONGEST = 200 };

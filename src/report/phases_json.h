@@ -4,7 +4,7 @@
 #include "base/json_out.h"
 #include "model/model.h"
 
-// Phases of one family that follow each other, with what its operations are and use.
+// Phases of one family that follow each other, with a summary of their operations.
 struct phase_run {
     const struct model *model;
     const struct model_family *family;
@@ -18,8 +18,8 @@ struct phase_run {
     uint32_t main_file; // the file with the most bytes, an index of model->file; OP_NO_SET: none
 };
 
-// Goes on to the next run, to the first one if only `model` is set. 1, 0 past the last, or a negative code.
-// phase_run_free in any case.
+// Goes on to the next run, to the first one if only `model` is set. Returns 1, 0 after the last, or a negative code.
+// Call phase_run_free in any case.
 int phase_run_next(struct phase_run *run);
 void phase_run_free(struct phase_run *run);
 

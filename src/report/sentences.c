@@ -1,4 +1,4 @@
-// What the report says about a job in sentences.
+// The sentences of the report about a job.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

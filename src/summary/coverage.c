@@ -94,8 +94,8 @@ static void add_part(struct coverage_parts *parts, bool exists, struct coverage_
     if (exists) parts->part[parts->count++] = part;
 }
 
-// Where stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a part of
-// their own. The sum of the recorded parts is then the sum over the files.
+// If stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a separate
+// part. The sum of the recorded parts is then the sum over the files.
 static void list_recorded(const struct coverage *coverage, int direction, struct coverage_parts *parts) {
     static const char by_stdio[] = "in this log, by stdio, which the program asked for %s",
                       by_rings[] = "in this log, asynchronously, which the kernel does not count: in no share above";

@@ -22,7 +22,7 @@ struct coverage {
 
 // Adds the bytes of one record. The caller adds all records of log_stats before coverage_finish.
 void coverage_add(struct coverage *coverage, const struct log_stats_record *record);
-// Takes out bytes of calls that the kernel does not count (CALL_UNCOUNTED), once all records are added.
+// Subtracts the bytes of calls that the kernel does not count (CALL_UNCOUNTED). Call it when all records are added.
 void coverage_subtract(struct coverage *coverage, const uint64_t uncounted[DIRECTION_COUNT]);
 int coverage_finish(struct coverage *coverage, const struct log *log);
 
@@ -47,7 +47,8 @@ struct coverage_parts {
     char stdio_reason[DIRECTION_COUNT][160];
 };
 
-// Where the bytes went: parts that are not empty, reads first. `is_damaged`: the log could not be read completely.
+// The bytes by where they went: parts that are not empty, reads first. `is_damaged`: the log could not be read
+// completely.
 void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts);
 
 #define COVERAGE_REMAINDER                                                                                             \

@@ -1,4 +1,4 @@
-// How files were used through MPI-IO: access modes, hints and views. Calls of all ranks that were alike are one use.
+// How files were used through MPI-IO: access modes, hints and views. Equal calls of all ranks are one use.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 enum mpi_use_kind { MPI_USE_OPEN, MPI_USE_HINTS, MPI_USE_VIEW, MPI_USE_KINDS };
 
 struct mpi_use {
-    // What makes two uses alike: the fields before `count`. All have 8 bytes, so that there is no padding.
+    // Two uses are equal if the fields before `count` are. All have 8 bytes, so that there is no padding.
     const struct log_file *file;
     uint64_t kind;      // enum mpi_use_kind
     uint64_t number;    // open: its access mode; hints: whether an info object was given; view: its displacement

@@ -19,7 +19,7 @@ static int add_record(const struct log_stats_record *record, void *context) {
         file->ranks += record->has_rank;
         file->last = record->process;
     }
-    // Higher layers move the same bytes through these two, and neither of these moves them through the other.
+    // Higher layers move the same bytes through these two layers, and neither of the two uses the other.
     if (record->layer != LAYER_POSIX && record->layer != LAYER_STDIO) return 0;
     file->bytes[DIRECTION_READ] += record->counters.value[COUNTER_BYTES_READ];
     file->bytes[DIRECTION_WRITE] += record->counters.value[COUNTER_BYTES_WRITTEN];

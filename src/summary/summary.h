@@ -23,7 +23,7 @@ struct summary_file {
     const struct log_process *last; // the last process counted: the records of a process are adjacent
 };
 
-// What the events of a process say, as far as its trace goes.
+// Sums over the events of a process, up to the end of its trace.
 struct summary_process {
     struct summary *summary;
     int64_t io_ns; // in calls that the program made; simultaneous calls of several threads count once
@@ -80,7 +80,7 @@ struct summary {
     struct log_stats_request stats;
 };
 
-// Reads all events and counters. summary_free in any case.
+// Reads all events and counters. Call summary_free in any case.
 int summary_gather(struct summary *summary, const struct summary_source *source);
 
 // The same as part of a visit with other consumers (log/visit.h). summary_begin makes two consumers, summary_finish
@@ -100,7 +100,7 @@ bool summary_counts_process(const struct log *log, const struct log_process *pro
 // One object. No list has more than `most` members; with SIZE_MAX long words are not cut either.
 void summary_json(const struct summary *summary, struct json_out *json, size_t most);
 
-// Members of objects that other documents have, too: "counters", and the "name", "host" and "number" of a device.
+// Members that objects in other documents also have: "counters", and the "name", "host" and "number" of a device.
 void summary_key_counters(struct json_out *json, const struct counters *counters, const struct counters_ranks *ranks,
                           unsigned layer);
 void summary_key_device(struct json_out *json, const struct log_device *device);

@@ -84,7 +84,8 @@ static bool is_own_origin(const struct view_http *http, struct MHD_Connection *c
     return !origin || (!strncmp(origin, scheme, strlen(scheme)) && is_own_host(http, origin + strlen(scheme)));
 }
 
-// Returns what follows the token and a slash, or NULL. Takes the same time wherever the first difference is.
+// Returns what follows the token and a slash, or NULL. Takes the same time wherever the first difference is, so that
+// the token cannot be guessed byte by byte.
 static const char *after_token(const struct view_http *http, const char *url) {
     unsigned difference = 0;
     if (strlen(url) < VIEW_TOKEN_CHARACTERS + 2 || url[0] != '/' || url[VIEW_TOKEN_CHARACTERS + 1] != '/') return NULL;
@@ -167,8 +168,8 @@ static bool has_body(struct MHD_Connection *connection, size_t upload_bytes) {
            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
 }
 
-// Checks an address before anything in it is decoded. What is wrong with it becomes the state of the request. The paths
-// of this server have no escapes.
+// Checks an address before anything in it is decoded. The result becomes the state of the request. The paths of this
+// server have no escapes.
 static void *check_address(void *context, const char *address, struct MHD_Connection *connection) {
     static char too_long[] = "the address is too long", wrong[] = "no such address";
     (void)context;

@@ -1,6 +1,6 @@
 // The HTTP server of `ioseer view`. It answers a request only if the method is GET, the path begins with the token,
-// Host is the server's own address (a name that somebody else controls could lead here) and Origin is not another page.
-// It never looks a path up in the file system: doc/page.md lists the few paths that exist.
+// Host is the server's own address (somebody else's domain name could point here) and Origin is not another page. It
+// never looks a path up in the file system: doc/page.md lists the few paths that exist.
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct view_http {
     void *daemon;
 };
 
-// Chooses the token and starts to serve in threads of its own. 0, ERR_NOTHING if this build has no libmicrohttpd, or
+// Chooses the token and starts to serve in its own threads. 0, ERR_NOTHING if this build has no libmicrohttpd, or
 // another code.
 int view_http_start(struct view_http *http);
 void view_http_stop(struct view_http *http);

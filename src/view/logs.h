@@ -1,5 +1,5 @@
 // The logs that `ioseer view` shows. One thread reads them one after the other; until a log is read, its index answers.
-// All answers are JSON in memory of malloc.
+// All answers are JSON in memory from malloc.
 #pragma once
 
 #include <stddef.h>
@@ -20,8 +20,8 @@ struct view_source {
     struct summary_source reader;   // for the reading thread, which closes it
 };
 
-// Starts to read the logs. The sources are copied; what they point to must stay. There is no end: the thread and its
-// memory go with the process. 0 or -errno.
+// Starts to read the logs. Copies the sources; what they point to must stay valid. Nothing stops it: the thread and its
+// memory live until the process ends. 0 or -errno.
 int view_logs_start(struct view_logs **logs, const struct view_source *sources, size_t count);
 
 // {"logs": ["name", ...]}

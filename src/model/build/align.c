@@ -91,8 +91,8 @@ static unsigned likeness(const struct segment *a, const struct segment *b) {
     return a->kinds & b->kinds ? LIKE_SOME : 0;
 }
 
-// Threads that make equally many communication calls are at the same place after the same number of calls. Threads that
-// make different numbers may be as far apart anywhere as they are at the end.
+// Threads with the same total number of communication calls are at the same place after the same number of calls.
+// Threads with different totals may differ anywhere by as much as their totals do.
 static unsigned likeness_at(const struct aligning *a, const struct class *class, size_t column, size_t k) {
     const struct column *here = &a->column[column];
     const struct segment *segment = segment_of(a, class, k);
@@ -102,7 +102,7 @@ static unsigned likeness_at(const struct aligning *a, const struct class *class,
     return likeness(here->like, segment);
 }
 
-// The value of putting a segment into a column: the likeness first, then the distance of the clocks.
+// The value of putting a segment into a column. The likeness counts first, then the distance of the clocks.
 static uint64_t worth_at(const struct aligning *a, const struct class *class, size_t column, size_t k) {
     uint64_t like = likeness_at(a, class, column, k), most = (UINT64_C(1) << (CLOCK_BITS - 1)) - 1;
     uint64_t apart = distance(a->column[column].like->clock, segment_of(a, class, k)->clock);

@@ -47,7 +47,7 @@ static int cut_threads(struct building *b, int64_t gap_ns) {
 static int build(struct building *b, struct log *log, const struct model_options *options) {
     struct model *model = b->model;
     FORWARD(recorded_load(&b->recorded, log, options->layer));
-    // Names are in the arena of the recorded threads: it becomes the model's.
+    // Names are in the arena of the recorded threads, so the model takes over that arena.
     model->arena = b->recorded.arena;
     b->recorded.arena = (struct arena){0};
     FORWARD(build_file_waits(b));

@@ -12,7 +12,7 @@ struct piece {
     uint32_t thread;
     uint32_t place; // in recorded.thread
     size_t segment;
-    uint64_t shape; // of what its part is about
+    uint64_t shape; // of the operations of its part
 };
 
 struct pieces {

@@ -20,7 +20,7 @@ struct user {
     struct lookup own;      // by file: how often it opened it, less how often it closed it
 };
 
-// For one thread behind one other: which operation waits for which.
+// For one thread that waits for another: which operation waits for which.
 struct wait_rows {
     int64_t *op, *done; // ascending, both
     size_t count;

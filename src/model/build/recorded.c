@@ -30,13 +30,13 @@ struct loading {
     unsigned layer;
     struct comm *comm; // by event
     size_t comms;
-    struct tail {        // communication behind a thread's last event
+    struct tail {        // communication after a thread's last event
         uint64_t thread; // as in thread_of
         enum stream_comm_kind kind;
         uint64_t calls;
     } * tail;
     size_t tails;
-    struct lookup parents;     // events that are no transfers -> layer
+    struct lookup parents;     // events that are not transfers -> layer
     struct lookup thread_of;   // process and thread -> thread
     struct lookup kind_of;     // hash of a kind -> kind
     struct carry {             // by thread: what has come since
@@ -47,7 +47,7 @@ struct loading {
         bool is_async;          // the last operation was an asynchronous transfer
         int64_t seen_ns;        // when its end was seen
         size_t comm_at;         // where the next event's is expected
-        uint64_t last_barriers; // behind the last event
+        uint64_t last_barriers; // after the last event
     } * carry;
     const char **call_name;        // by call
     uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
@@ -327,7 +327,7 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event) {
     return think_ns;
 }
 
-// True if the call creates the name that it is about.
+// True if the call creates its file.
 static bool creates(const struct log_event *event) {
     if (event->call->class == CLASS_OPEN) {
         return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
@@ -439,7 +439,7 @@ static int add_event(struct loading *l, const struct log_event *event) {
     return code;
 }
 
-// --- behind the last operation
+// --- after the last operation
 
 // Counts barriers before calls that are not operations too, such as those of another layer.
 static uint64_t barriers_behind(const struct carry *carry) {
@@ -459,7 +459,7 @@ static bool waits_for_others(const struct thread_ops *thread) {
 }
 
 // The last operation of a rank may have to wait for ranks that have finished their I/O. Barriers that all ranks have
-// after their last operation come before nothing and are left out.
+// after their last operation are left out, because no operation follows them.
 static int close_threads(struct loading *l) {
     const struct recorded *recorded = l->recorded;
     size_t worlds = log_world_count(l->log);

@@ -29,7 +29,7 @@ struct thread_ops {
     struct thread_gap *gap;
     uint64_t *tick;
     size_t transfers;
-    struct op *other; // what is not a transfer; AT_POSITION counts the thread's transfers before it
+    struct op *other; // operations other than transfers; AT_POSITION counts the thread's transfers before each
     struct op_time *other_time;
     bool *other_parted; // data moved between the previous operation and this one
     size_t others;
@@ -49,12 +49,12 @@ struct recorded_program {
 struct recorded_file {
     bool seen;
     bool existed;         // before the job's first call on it
-    bool sized;           // it is known how large it was
-    int64_t seen_ns;      // when that first call was: processes come one after another, their calls do not
+    bool sized;           // its size at that time is known
+    int64_t seen_ns;      // time of that first call; processes are read one after another, so it may become earlier
     int64_t sized_ns;     // when the first open was
     uint64_t size_before; // then
     uint64_t read_before; // bytes read of what was there before
-    uint64_t read_cached; // of these, so fast that they were served from memory
+    uint64_t read_cached; // of these, bytes that were served from memory, judged by the time of the read
     uint64_t reach;       // end of the furthest transfer
     bool by_mpi;          // MPI-IO moved bytes of it
 };

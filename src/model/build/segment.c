@@ -12,8 +12,8 @@
 
 enum {
     USUAL_PAUSES = 10, // a pause that cuts is this many times the usual one
-    SMALL = 16,        // how many times smaller small is
-    ITEMS_MOST = 16,   // that are phases of their own between two cuts
+    SMALL = 16,        // a small request is this many times smaller than a large one
+    ITEMS_MOST = 16,   // separate phases between two cuts
 };
 
 struct cutting {
@@ -71,8 +71,8 @@ struct item {
 
 static int64_t moved_by(const struct op *op) { return op->at[AT_SIZE] - op->at[AT_SHORT]; }
 
-// Returns the sum of a number that changes by steps, and its largest value. Where all loops begin it is that of
-// `first`. Sizes may use all 64 bits (copy_file_range is asked for everything), so sums wrap; differences of sums do
+// Returns the sum of a number that changes by steps, and its largest value. `first` has the value of the first
+// repetition. Sizes may use all 64 bits (copy_file_range is asked for everything), so sums wrap; differences of sums do
 // not.
 static uint64_t sum_of(const struct op *first, enum op_coordinate at, const struct loops_step *step,
                        const uint64_t *count, unsigned steps, int64_t *largest) {
@@ -130,7 +130,7 @@ static void forget_last(const struct op *op, const struct loops_step *step, cons
     ((struct op *)context)[op->kind] = (struct op){0};
 }
 
-// True for the rest of a file, which is smaller than the requests before it, and for a read that finds the end.
+// True for the last request of a file, if it is smaller than those before it, and for a read that finds the end.
 static bool is_tail(const struct item *item, const struct op *last) {
     const struct op *op = loops_first(item->loops);
     if (item->loops->type != LOOPS_OP && item->bytes) return false;

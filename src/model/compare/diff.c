@@ -37,7 +37,7 @@ static int pairing_begin(struct comparing *c, struct pairing *pairing, size_t a_
     return 0;
 }
 
-// True if the two may correspond; they do from then on.
+// If the two may correspond, makes them correspond and returns true.
 static bool pair_up(struct pairing *pairing, uint32_t a, uint32_t b) {
     if (pairing->to_b[a] == DIFF_NONE && pairing->to_a[b] == DIFF_NONE) {
         pairing->to_b[a] = b;
@@ -96,8 +96,8 @@ static bool programs_match(const struct diff *diff, uint32_t a, uint32_t b, unsi
 
 enum { WAYS = 3 };
 
-// Matches the programs that are not equal, each with the first one left that fits. A script may start many programs, so
-// a search that finds nothing does not go far.
+// Matches programs that are not equal, each with the first remaining one that fits. A script may start many programs,
+// so the search is limited.
 static void match_rest(const struct diff *diff, struct pairing *programs) {
     enum { FAR = 256 };
     for (unsigned way = 0; way < WAYS; way++) {
@@ -129,9 +129,9 @@ static int match_programs(struct comparing *c) {
 
 // --- what two phases do besides transfers, without lookups
 //
-// Lookups ask about names and leave nothing behind: stat, access, readlink, reading directories, and opens and the like
-// that fail. How many there are depends on where the files lie (each folder of the path is asked for), on what else is
-// there and on how long a program waited for something to appear. They are in models, and the number is compared, but
+// Lookups ask about names and change nothing: stat, access, readlink, reading directories, and opens and the like that
+// fail. How many there are depends on where the files are (each folder of the path needs a lookup), on what other files
+// exist, and on how long a program waited for a file to appear. They are in models, and the number is compared, but
 // they do not make two structures different.
 
 struct other_op {
@@ -272,7 +272,8 @@ static void compare_without_lookups(struct comparing *c, uint32_t a, uint32_t b,
 }
 
 // Returns what separates a phase from the previous one. It is not known for the first phase of a program, or the first
-// one of a family (whose cut is the one between its phases). A pause where the pattern changes anyway means nothing.
+// one of a family (whose cut is the one between its phases). If the pattern changes anyway, a pause there means
+// nothing.
 static const char *separator_of(const struct model *model, uint32_t phase) {
     const struct model_family *family = &model->family[model->phase[phase].family];
     if (phase == model->program[family->program].first || (model->phase[phase].ph == 1 && family->count > 1))

@@ -22,7 +22,7 @@ enum diff_unit { DIFF_NO_VALUES, DIFF_COUNT, DIFF_BYTES, DIFF_TEXT };
 // One difference between a phase of A and the corresponding phase of B.
 struct diff_note {
     const char *what; // "rep", "request", "offset" …: doc/model.md lists them
-    const char *op;   // of which operations: "read", "write", "open" …; NULL for the phase
+    const char *op;   // kind of operations: "read", "write", "open" …; NULL: the whole phase
     enum diff_unit unit;
     int64_t a, b;                // DIFF_COUNT, DIFF_BYTES
     const char *a_text, *b_text; // DIFF_TEXT; NULL if one side has none
@@ -53,6 +53,6 @@ struct diff {
 // Both models must outlive the comparison.
 int diff_make(struct diff *diff, const struct model *a, const struct model *b);
 void diff_free(struct diff *diff);
-// Returns the end of the rows from `first` on that say the same: they follow each other within one family on both sides
-// and changed in the same way.
+// Returns the end of the rows from `first` on that can be printed as one: they follow each other within one family on
+// both sides and changed in the same way.
 size_t diff_block_end(const struct diff *diff, size_t first);

@@ -6,7 +6,8 @@
 //   NUMBER    = [ "+" | "-" ] digits [ "." digits ] [ "%" | unit ]
 //
 // A number with % is the change from A to B in percent of A; one with a sign is the change itself; one with neither is
-// what B has. With "phase." each phase is looked at, and all such conditions must hold for the same one.
+// what B has. With "phase." the condition is checked for each phase, and all such conditions must hold for the same
+// phase.
 #pragma once
 
 #include "model/compare/diff.h"

@@ -76,7 +76,7 @@ static uint64_t mix_kind(struct fingerprinting *d, uint64_t hash, uint32_t id) {
     return hash_add(hash, local_file(d, kind->set2));
 }
 
-// --- what does not change with ph
+// --- what is the same in all phases of a family
 
 static uint64_t hash_ranks(const struct model_part *part, uint32_t np) {
     uint64_t hash = 1;
@@ -114,7 +114,7 @@ static uint64_t hash_items(struct fingerprinting *d, struct part_fingerprint *to
     return hash;
 }
 
-// --- what does: tables and lists
+// --- what changes from phase to phase: tables and lists
 
 static uint64_t mix_list(struct fingerprinting *d, uint64_t hash, const struct op *ops, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
@@ -141,7 +141,7 @@ static uint64_t hash_tables(struct fingerprinting *d, const struct model_items *
     return hash;
 }
 
-// --- how it looks
+// --- features
 
 static void add_op_features(const struct model *model, struct phase_features *features, uint32_t id, uint64_t size,
                             uint64_t count, uint64_t reps[CLASS_COUNT]) {

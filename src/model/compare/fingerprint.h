@@ -1,4 +1,4 @@
-// What the comparison of two models (diff.h) looks at: a few hashes for each phase, and the parts of the phase.
+// What the comparison of two models (diff.h) uses: a few hashes for each phase, and the parts of the phase.
 //
 // Hashes do not include file names, the number of processes or anything observed. So phases of two programs with
 // different numbers of processes have equal hashes if the ranks, written as "all", "the last" and so on, and the
@@ -44,9 +44,9 @@ struct phase_fingerprint {
 struct fingerprint {
     struct arena arena;
     const struct model *model;
-    bool has_times;                  // of a run; a model may be without
+    bool has_times;                  // of a run; some models have none
     uint64_t *type;                  // hash by place in the model
-    uint64_t types;                  // of all: where it is the same, so are the places
+    uint64_t types;                  // of all types: if it is the same in two models, so are the places of the types
     struct kind_fingerprint *kind;   // by place in the model
     struct phase_fingerprint *phase; // by place in the model
     uint64_t *program;               // by place: hash of its phases in order

@@ -43,7 +43,7 @@ struct diff_aspects diff_pair_compare(const struct diff *diff, uint32_t a, uint3
 // Aspects in which two kinds of operations differ, apart from their files.
 unsigned diff_kinds_compare(const struct diff *diff, uint32_t a, uint32_t b);
 
-// What the notes about a family are made of; computed when first needed.
+// Facts about a family for the notes; computed when first needed.
 struct family_view {
     bool ready;
     bool has_rows; // false if there are too many operations

@@ -35,7 +35,7 @@ struct entries {
 };
 
 // Returns the call that a replay uses for this one: one interface for all asynchronous transfers, calls that name a
-// stream for standard input and output, open for temporary files. Both count as the same.
+// stream for standard input and output, open for temporary files. The comparison treats both calls as the same.
 static const char *replayed_call(const struct op_kind *kind) {
     return kind->call_id ? call_table[call_table[kind->call_id].replayed_as].name : kind->call;
 }
@@ -105,7 +105,7 @@ static void describe(char text[SIMILARITY_TEXT], const struct model *model, uint
     fclose(out);
 }
 
-// Moves to the nearest place where both agree again.
+// Moves to the nearest place at which both agree again.
 static void resume(const struct entries *a, const struct entries *b, size_t *i, size_t *j) {
     for (size_t distance = 1; distance <= LOOKAHEAD; distance++) {
         for (size_t ahead = 0; ahead <= distance; ahead++) {

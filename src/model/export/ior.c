@@ -17,7 +17,7 @@ struct line {
     const struct job *job; // the first of those that it stands for
     uint64_t processes;
     bool own_files;
-    bool fits;       // places are as in the program, but for where all begins
+    bool fits;       // places are as in the program, except for a common shift
     bool is_shifted; // each process has the place of the next one
     uint64_t block, segments;
 };
@@ -66,7 +66,7 @@ static bool is_shifted(const struct line *line, const struct job *job, size_t jo
            last->low == 0 && (uint64_t)job->low == all && (job->processes == 1 || (uint64_t)job->increment == all);
 }
 
-// Makes the line for the jobs from `at` on; returns how many jobs that is.
+// Makes the line for the jobs from `at` on; returns the number of jobs in it.
 static size_t make_line(const struct jobs *jobs, size_t at, struct line *line) {
     const struct job *job = &jobs->job[at];
     size_t taken = 1;

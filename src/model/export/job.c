@@ -20,7 +20,7 @@ struct sequence {
     uint64_t size;
     uint64_t count;
     int64_t first, low, high, last_end;
-    uint64_t run, current; // pieces one behind the other: before the first jump, since the last
+    uint64_t run, current; // consecutive pieces: before the first jump, since the last jump
     int64_t jump;
     bool has_jump, is_irregular;
     double think_ns; // sum
@@ -156,7 +156,7 @@ static int add_step(const struct model_step *step, void *context) {
     bool transfers = (kind->class == CLASS_READ || kind->class == CLASS_WRITE) && !kind->error;
     if (transfers && kind->set != OP_NO_SET) return add_transfer(thread, step);
     thread->jobs->others += kind->class != CLASS_NONE;
-    // A sync without a file is one of all files; jobs have nothing for that.
+    // A sync without a file is for all files; jobs cannot express that.
     return kind->class == CLASS_SYNC && !kind->error && kind->set != OP_NO_SET ? add_sync(thread, kind) : 0;
 }
 
@@ -287,7 +287,7 @@ static int compare_jobs(const void *a, const void *b) {
     return left->order < right->order ? -1 : 1;
 }
 
-// True if the next process does the same, as much further on as the ones before it.
+// True if the next process does the same, at the same distance as the processes before it.
 static bool goes_on(const struct job *job, const struct job *next) {
     int64_t increment = next->first - (job->first + (int64_t)(job->processes - 1) * job->increment);
     return next->wave == job->wave && next->rank == job->rank + job->processes && next->kind == job->kind &&

@@ -1,6 +1,6 @@
 // A phase as jobs for I/O generators such as fio and IOR, which know less than a model: each process reads or writes a
-// number of pieces of one size, at places that follow one rule, and does one job at a time. The notes of a job say
-// where it differs from the program.
+// number of pieces of one size, at places that follow one rule, and does one job at a time. The notes of a job say how
+// it differs from the program.
 #pragma once
 
 #include "model/model.h"
@@ -25,8 +25,8 @@ struct job {
     const struct op_kind *kind; // of the first transfer
     uint64_t size;              // of a piece
     uint64_t count;             // pieces in each file
-    uint64_t run;               // pieces that lie one behind the other; all, or else
-    int64_t jump;               // from their end to the next
+    uint64_t run;               // pieces that follow each other without a gap: all, or those before a `jump`
+    int64_t jump;               // bytes from the end of these to the next ones
     bool is_random;             // then `run` and `jump` are unused
     int64_t first;              // byte, of the first piece
     int64_t low, high;          // first byte and end of all pieces
@@ -37,8 +37,8 @@ struct job {
     int64_t think_ns;   // before each piece: mean
     uint32_t rank;      // that does it
     uint32_t processes; // this rank and the next ones do it,
-    int64_t increment;  // each so many bytes further on
-    uint32_t wave;      // jobs of one wave run beside each other
+    int64_t increment;  // each this many bytes further on
+    uint32_t wave;      // jobs of one wave run at the same time
     size_t order;
     unsigned notes; // enum job_note
 };
@@ -48,7 +48,7 @@ struct jobs {
     size_t count;
     unsigned notes;    // of all jobs, and its own
     uint64_t bytes[2]; // read, written
-    uint64_t others;   // operations that are no transfers
+    uint64_t others;   // operations that are not transfers
 };
 
 int jobs_make(struct jobs *jobs, const struct model *model, uint32_t phase);
@@ -56,7 +56,7 @@ void jobs_free(struct jobs *jobs);
 
 // True if it uses the same pieces again and again.
 bool job_repeats(const struct job *job);
-int64_t job_end(const struct job *job); // behind the last byte of all its processes
+int64_t job_end(const struct job *job); // after the last byte of all its processes
 
 // Write comment lines: what the output is about; what a phase is and how it differs from the program.
 void job_write_title(const struct model *model, const char *tool, FILE *out);

@@ -1,5 +1,5 @@
-// Datatypes and hints. Consecutive types that differ only in numbers which follow a rule are one entry, so the views of
-// a thousand ranks take no more room than those of four.
+// Datatypes and hints. Consecutive types form one entry if they differ only in numbers that follow a rule. So the views
+// of a thousand ranks take no more room than those of four.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +105,8 @@ static void write_entry(struct rule *r) {
     json_close(json);
 }
 
-// Returns how many of the next types are one entry: all similar ones, or else the longest run that doubling finds. To
-// try every length would take time that grows with the square of the ranks.
+// Returns how many of the next types are one entry: all similar ones, or else the longest run that doubling finds.
+// Trying every length would take time that grows with the square of the number of ranks.
 static size_t entry_length(struct rule *r, size_t alike, bool try_all) {
     enum { LEAST = 4 }; // any two numbers follow some rule
     r->count = alike;

@@ -9,7 +9,7 @@
 // Appends a column: each number as its difference from the previous one. The numbers are `stride` bytes apart in
 // memory.
 int packed_add(struct bytes *columns, const void *first, size_t stride, size_t count);
-// Reads a column from [*at, end) and moves *at behind it. ERR_FORMAT if there are not enough numbers.
+// Reads a column from [*at, end) and moves *at to its end. ERR_FORMAT if there are not enough numbers.
 int packed_get(const uint8_t **at, const uint8_t *end, void *first, size_t stride, size_t count);
 
 // Columns as text with a zero at the end, for the key "zstd"; or for "base64", not compressed, if they would shrink

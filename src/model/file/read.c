@@ -33,7 +33,7 @@ int read_count(struct reading *r, const struct json_value *object, const char *k
                         "\"%s\" is %" PRIu64 ", which is not from %" PRIu64 " to %" PRIu64, key, *out, least, most);
 }
 
-// Whether there is anything to read: null is nothing.
+// Whether there is a value to read; null is none.
 static bool is_there(const struct json_value *object, const char *key) {
     return json_in_type(json_in_member(object, key)) != JSON_NULL;
 }
@@ -116,7 +116,7 @@ static bool parse_number(const char **at, uint32_t *number) {
     return !errno && value <= UINT32_MAX;
 }
 
-// One range, and the comma behind it.
+// One range, and the comma after it.
 static bool parse_range(const char **at, struct range *range) {
     range->step = 1;
     if (!parse_number(at, &range->first)) return false;
@@ -229,7 +229,7 @@ static int read_file_numbers(struct reading *r, const struct json_value *value, 
     return 0;
 }
 
-// The folder in which the run had it; a file that was not observed has none.
+// The folder that the file had in the recorded run; a file that was not observed has none.
 static int read_directories(struct reading *r, const char **directory) {
     const struct json_value *files = NULL;
     FORWARD(read_optional_array(r, r->observed, "files", &files));

@@ -16,7 +16,7 @@ enum {
     COLUMNS = 1 + AT_COUNT, // of packed operations
 };
 
-// Hands on the builder's reason for refusing what `value` says.
+// Reports the builder's reason for refusing `value`.
 static int reason(struct reading *r, const struct json_value *value, int code) {
     if (code && r->b.fault[0]) json_in_fail(r->error, value, "%s", r->b.fault);
     return code;
@@ -32,7 +32,7 @@ static int read_kind_of(struct reading *r, const struct json_value *value, uint3
     return *kind != LOOKUP_NONE ? 0 : json_in_fail(r->error, value, "there is no kind \"%s\"", name);
 }
 
-// Those that are there.
+// The members that are present.
 static int read_coordinates(struct reading *r, const struct json_value *value, uint32_t kind, int64_t at[AT_COUNT]) {
     for (unsigned c = 0; c < AT_COUNT; c++) {
         const char *key = model_coordinate_name(&r->model->kind[kind], c);
@@ -85,7 +85,7 @@ static int unpack_ops(struct reading *r, const struct json_value *value, uint64_
     return code;
 }
 
-// --- lists: which rank and phase has which
+// --- lists: which rank and phase has which list
 
 static int share_lists(struct reading *r, const struct json_value *value, uint64_t lists, struct op *ops,
                        struct model_item *item) {

@@ -23,7 +23,7 @@ int read_families(struct reading *r); // read_families.c
 int read_order(struct reading *r);    // read_families.c
 int read_observed(struct reading *r); // read_observed.c
 
-// --- small things (read.c)
+// --- values (read.c)
 
 // Reads `count` numbers: an array, or packed.
 int read_numbers(struct reading *r, const struct json_value *value, const char *what, uint64_t count, int64_t *out);
@@ -33,7 +33,7 @@ struct read_limits {
 };
 int read_ranges(struct reading *r, const struct json_value *value, const char *what, struct read_limits limits,
                 uint32_t **numbers, size_t *count);
-// Limits the amount of numbers that the file does not spell out.
+// Limits how many numbers the file may give as ranges.
 int read_charge(struct reading *r, const struct json_value *value, uint64_t numbers);
 // A count from `least` to `most`.
 int read_count(struct reading *r, const struct json_value *object, const char *key, uint64_t least, uint64_t most,

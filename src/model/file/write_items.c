@@ -182,7 +182,7 @@ static void summarise(struct kind_summary *of, const struct op *op) {
     of->count++;
 }
 
-// Uniform: the quartiles are where those of evenly spread offsets would be, within what chance explains.
+// Uniform: the quartiles are those of evenly spread offsets, within the limits of chance.
 static bool is_uniform(const int64_t quartile[5], uint64_t count) {
     double range = (double)quartile[4] - (double)quartile[0], most = range * (0.05 + 1 / sqrt((double)count));
     for (unsigned q = 1; q < 4; q++) {

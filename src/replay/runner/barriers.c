@@ -1,4 +1,4 @@
-// Chooses how many barriers of each phase are done: only those that every process reaches, so that none waits forever.
+// Chooses which barriers of each phase are done: only those that every process reaches, so that none waits forever.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static int count_phase(const struct runner *runner, const struct model_phase *ph
     return 0;
 }
 
-// --- where processes have different numbers
+// --- processes with different numbers of barriers
 
 // The barriers of a process, by the number of collective calls before them, which wait for other processes too.
 struct barrier_places {

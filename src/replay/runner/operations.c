@@ -1,4 +1,5 @@
-// One operation after the other: waits its pause, does it with the back end of its layer, and takes the time.
+// Executes one operation after the other: waits for its pause, runs it with the back end of its layer, and measures its
+// time.
 #include "replay/runner/runner.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ static const struct replay_backend *backend_of(const struct runner *runner, cons
     }
 }
 
-// --- what came of it
+// --- results
 
 void operations_skip(struct runner *runner, const struct model_step *step) {
     pthread_mutex_lock(&runner->lock);
@@ -71,7 +72,7 @@ static void reach_barrier(struct replay_thread *thread) {
     thread->free_at = clock_seconds();
 }
 
-// Where several barriers stand in a row, the pause is before the last of them.
+// If several barriers follow each other, the pause comes before the last one.
 static void run_barriers(struct replay_thread *thread, const struct model_step *step) {
     int64_t left = thread->number ? 0 : thread->runner->barriers[step->phase] - thread->barriers;
     int64_t count = step->op->at[AT_SIZE] < left ? step->op->at[AT_SIZE] : left;
@@ -90,7 +91,7 @@ static int64_t do_other(struct replay_thread *thread, const struct replay_backen
     return backend->other(thread, file, step);
 }
 
-// Writes what the page cache has of a file to the storage, and drops it.
+// Writes a file's data in the page cache to the storage, and drops it.
 static void drop_cached(const struct replay_file *file) {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return;
@@ -120,7 +121,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     if (transfers && kind->class == CLASS_WRITE) {
         operations_add(runner, &runner->time[thread->source_phase].seconds, thread->free_at - start);
     }
-    // A call that only looks at names may give another result than in the program: the comparison shows that.
+    // A call that only looks up names may give another result than in the program: the comparison shows that.
     bool counts = transfers || kind->class == CLASS_OPEN || kind->class == CLASS_CLOSE || kind->class == CLASS_SYNC;
     if (result < 0 && !kind->error && counts) operations_failed(thread, step, file, result);
     return 0;

@@ -26,19 +26,19 @@
 #include "fmt/call.h"
 #include "replay/runner/runner.h"
 
-// What a call needs, and what follows from it.
+// What a call needs.
 enum replay_form {
     REPLAY_SKIP, // the runner cannot make this call
     REPLAY_NAME,
     REPLAY_NAMES,      // two names
-    REPLAY_EVERYTHING, // concerns no single file
+    REPLAY_EVERYTHING, // not about a single file
     // From here to REPLAY_MMAP: on a descriptor.
     REPLAY_FD,
     REPLAY_SEEK,
     REPLAY_DUP,
     REPLAY_DUP2,
     REPLAY_MMAP,
-    REPLAY_MUNMAP, // a mapping that was made before
+    REPLAY_MUNMAP, // an existing mapping
     REPLAY_MSYNC,
     REPLAY_DIR, // on an open directory
     REPLAY_OPEN,
@@ -49,7 +49,7 @@ enum replay_form {
     REPLAY_POSITION, // transfers at the position of a descriptor
     REPLAY_AT,       // transfers at an offset
     REPLAY_COPY,     // copies inside the kernel: the call itself, before its halves
-    REPLAY_SENDFILE, // the same, always to the position of the second file
+    REPLAY_SENDFILE, // the same, always at the position of the second file
     REPLAY_COPY_HALF,
     REPLAY_FOPEN,
     REPLAY_FDOPEN,
@@ -63,7 +63,7 @@ enum replay_form {
 // Each function uses the members that its call has parameters for.
 struct replay_arguments {
     const char *path;
-    const char *path2; // the second name; of a symbolic link: where it leads
+    const char *path2; // the second name; for a symbolic link: its target
     bool is_directory; // the path is one; set for calls that remove names
     int fd;
     int fd2;

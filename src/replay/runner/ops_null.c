@@ -1,4 +1,4 @@
-// Does nothing, for as long as it is told: what a replay takes with this back end is the runner's own doing.
+// Does no I/O: only waits as long as the job says. Any time beyond that is the runner's own.
 #include "base/clock.h"
 #include "replay/runner/runner.h"
 

@@ -7,7 +7,7 @@
 static int descriptor_of(const struct replay_file *file) {
     if (file->fd >= 0) return file->fd;
     if (file->directory) return dirfd(file->directory);
-    return file->stdio ? file->stdio->_fileno : file->spare; // a recorder would see fileno()
+    return file->stdio ? file->stdio->_fileno : file->spare; // not fileno(), which a recorder would see
 }
 
 static struct replay_arguments arguments_of(const struct replay_file *file, int fd, const struct model_step *step) {
@@ -31,8 +31,8 @@ static int64_t open_directory(struct replay_thread *thread, struct replay_file *
     return 0;
 }
 
-// A stream on a descriptor that the program inherited continues on the file that was opened now: this is how a shell
-// redirects its standard output.
+// A stream on an inherited descriptor continues on the file that was just opened: this is how a shell redirects its
+// standard output.
 static void redirect_stream(struct replay_file *file, int fd, int flags) {
     if (!file->stdio || !file->stdio_is_adopted) return;
     bool fits = (flags & O_ACCMODE) == (file->flags & O_ACCMODE);
@@ -47,7 +47,8 @@ static int64_t posix_open(struct replay_thread *thread, struct replay_file *file
         return open_directory(thread, file, call->form == REPLAY_FDOPENDIR && file->fd >= 0);
     }
     if (call_table[step->kind->call_id].effect == EFFECT_CREATE) a.flags = O_WRONLY | O_CREAT | O_TRUNC;
-    if (file->fd >= 0 && file->spare < 0) file->spare = file->fd; // opened twice: no call names the older descriptor
+    if (file->fd >= 0 && file->spare < 0)
+        file->spare = file->fd; // opened twice: no later call uses the older descriptor
     int fd = call->form == REPLAY_OPEN ? (int)call->run(&a) : open(a.path, a.flags, 0600);
     if (fd < 0) return -errno;
     redirect_stream(file, fd, a.flags);
@@ -115,8 +116,8 @@ static void use_own(struct replay_file *file, int fd) {
     if (own >= 0) file->own = own;
 }
 
-// The program shared the position with other processes, which moved it. A recorder that saw the file opened would not
-// notice such a move; therefore a duplicate that it does not know is used from now on.
+// The program shared the position with other processes, which moved it. A recorder that saw the open would not notice
+// such a move, so from now on this uses a duplicate that the recorder does not know.
 static void seek_unseen(struct replay_file *file, int fd, off_t offset) {
     if (!file->uses_own) use_own(file, fd);
     file->position = file->uses_own ? unrecorded_seek(file->own, offset) : lseek(fd, offset, SEEK_SET);
@@ -223,7 +224,7 @@ static int64_t copy_half(struct replay_thread *thread, struct replay_file *file,
     return source ? copy(call, source, thread->source_offset, file, step) : -EINVAL;
 }
 
-// --- other calls: each gives 0 or more, or -1 with errno
+// --- other calls: each returns 0 or more, or -1 with errno
 
 // dup2 and dup3 get a number that nothing else has.
 static int64_t duplicate(struct replay_file *file, const struct model_step *step, struct replay_arguments *a) {
@@ -233,7 +234,8 @@ static int64_t duplicate(struct replay_file *file, const struct model_step *step
     return file->spare;
 }
 
-// A log does not say what the program did with mapped memory: the mapping is made and not touched.
+// A log does not contain what the program did with mapped memory: the replay maps the file and does not touch the
+// memory.
 static int64_t map(struct replay_file *file, const struct replay_arguments *a) {
     int protection = (file->flags & O_ACCMODE) == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ;
     if (file->mapping) munmap(file->mapping, file->mapped_bytes);
@@ -275,7 +277,7 @@ static int64_t call_on_name(struct replay_thread *thread, const struct replay_fi
                             const struct model_step *step) {
     struct runner *runner = thread->runner;
     struct replay_arguments a = arguments_of(file, -1, step);
-    a.path2 = runner->paths.link_target; // a log does not say where a symbolic link leads: to a file that exists
+    a.path2 = runner->paths.link_target; // a log does not contain the target of a symbolic link: use a file that exists
     if (replay_call_of(step)->form == REPLAY_NAMES) {
         const struct replay_file *second = files_get(runner, step->kind->set2, (uint32_t)step->op->at[AT_SECOND]);
         if (!second) return -1;
@@ -287,7 +289,7 @@ static int64_t call_on_name(struct replay_thread *thread, const struct replay_fi
     return replay_call_of(step)->run(&a);
 }
 
-// Calls without a file. What failed because the descriptor was not open fails again.
+// Calls without a file. A call that failed because its descriptor was not open fails again.
 static int64_t call_on_nothing(struct replay_thread *thread, const struct model_step *step) {
     const struct replay_call *call = replay_call_of(step);
     struct replay_arguments a = {.fd = -1};
@@ -328,7 +330,7 @@ static int64_t call_on_file(struct replay_thread *thread, struct replay_file *fi
 static int64_t posix_other(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
     unsigned form = replay_call_of(step)->form;
     if (form == REPLAY_COPY || form == REPLAY_SENDFILE) {
-        // A check of the data needs the file's own: it makes the halves one by one.
+        // To check the data, the copy is made as its two halves, a read and a write.
         bool copies = !step->kind->error && !thread->runner->job->verify;
         thread->copies = copies ? step->kind->call_id : 0;
         return 0;
@@ -338,7 +340,7 @@ static int64_t posix_other(struct replay_thread *thread, struct replay_file *fil
     return result < 0 ? -errno : 0;
 }
 
-// What else is open ends with the process, as the program's did.
+// Everything else that is open is closed at the end of the process, as in the program.
 static void posix_end_file(struct replay_file *file) {
     if (file->directory) closedir(file->directory);
     file->directory = NULL;

@@ -1,5 +1,5 @@
-// Calls of stdio. Transfers of data use the program's own call where bytes and their number say all about it; the data
-// is text.
+// Calls of stdio. Transfers use the program's own call if its number of bytes describes it completely. The data is
+// text.
 #include <stdio_ext.h>
 
 #include "replay/runner/ops.h"

@@ -16,7 +16,7 @@ static bool name_of(const struct paths *paths, uint32_t set, uint32_t member, ch
     return member < names->member_count && file_set_member_name(names, member, name, PATH_MAX) >= 0;
 }
 
-// Cuts the name to that of its directory; false if it has none.
+// Cuts the name after its directory; false if it has none.
 static bool cut_to_folder(char *name) {
     char *slash = strrchr(name, '/');
     if (!slash || slash == name) return false;

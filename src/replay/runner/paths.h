@@ -1,5 +1,5 @@
-// Paths of the replay's files. Names differ from those of the program, but files of one directory share one again:
-// calls that change names in one directory wait for each other.
+// Paths of the replay's files. Names differ from those of the program, but files of one directory share a directory
+// again, because calls that change names in one directory wait for each other.
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct paths {
     char *link_target; // the file to which all symbolic links lead
     struct paths_known {
         uint32_t set, member;
-        bool has_files; // it is the directory of others
+        bool has_files; // other files are in it
     } * known;          // every file that has a name
     size_t count;
     struct lookup known_of;   // hash of a name -> place in known
@@ -24,7 +24,8 @@ struct paths {
 int paths_make(struct paths *paths, const struct model *model, const char *folder);
 void paths_free(struct paths *paths);
 
-// The path of a file, to be freed: a plain name in the folder, in FOLDER/dir-NUMBER or in a directory of the model.
+// The path of a file, which the caller frees: a plain name in the folder, in FOLDER/dir-NUMBER or in a directory of the
+// model.
 char *paths_of(const struct paths *paths, uint32_t set, uint32_t member);
-char *paths_outside(const struct paths *paths, uint32_t number); // to be freed; number 0 is FOLDER itself
+char *paths_outside(const struct paths *paths, uint32_t number); // the caller frees it; number 0 is FOLDER itself
 bool paths_has_files(const struct paths *paths, uint32_t set, uint32_t member);

@@ -8,8 +8,8 @@
 #define LEAST_SLEEP 0.002 // seconds
 #define LONG_PAUSE 1.0    // seconds
 
-// How steeply the last quarter of a distribution rises to its largest value, so that the mean is right: one long pause
-// among many short ones must not become many long ones.
+// How steeply the last quarter of a distribution rises to its largest value. Chosen so that the mean is right: one long
+// pause among many short ones must not become many long ones.
 static double steepness(const struct model_pause *pause) {
     const int64_t *quantile = pause->quantile_ns;
     double mean = (double)pause->total_ns / (double)pause->count, rise = (double)(quantile[4] - quantile[3]);
@@ -38,8 +38,8 @@ static double next_pause(struct replay_thread *thread, const struct model_pause 
     return value_at(pause, (uint64_t)taken * thread->runner->np + thread->runner->rank);
 }
 
-// Spins until the pause before this operation is over, as the program worked. Time since the last operation counts.
-// With more threads than processors not all can have worked: they sleep through most of the pause.
+// Spins until the pause before this operation is over, because the program worked. The pause begins at the end of the
+// last operation. With more threads than processors not all can have worked: they sleep through most of the pause.
 void pauses_wait(struct replay_thread *thread, const struct model_step *step) {
     if (!thread->runner->job->think) return;
     double until = thread->free_at + next_pause(thread, step->think), left = until - clock_seconds();

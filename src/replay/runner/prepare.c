@@ -1,4 +1,4 @@
-// Makes what was there before the program: files with their sizes, directories, and links.
+// Makes what existed before the program: files with their sizes, directories, and links.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static int fill_file(int fd, uint32_t set, uint32_t member, uint64_t bytes) {
         else
             offset += (uint64_t)put;
     }
-    // Without this the kernel writes the data during the replay, and cannot drop it from the page cache.
+    // Otherwise the kernel would write the data during the replay, and could not drop it from the page cache.
     if (!code && bytes && fsync(fd) < 0) code = -errno;
     free(data);
     return code;
@@ -88,7 +88,7 @@ static int cool_or_warm(int fd, uint64_t bytes, bool cold) {
     return code;
 }
 
-// As recorded: cold where the program read more of the file from storage than from memory.
+// As recorded: cold if the program read more of the file from storage than from memory.
 static bool is_cold(const struct runner *runner, const struct model_file *file) {
     if (runner->job->cache != CACHE_AS_RECORDED) return runner->job->cache == CACHE_COLD;
     return file->read_cached * 2 < file->read_before;
@@ -117,7 +117,7 @@ static int make_link(char *path, const char *target) {
     return code;
 }
 
-// What was there before had its directories before, even where the program makes others of the same set.
+// Files that existed before had directories before, even if the program makes other members of the same set.
 static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t member) {
     char *path = paths_of(&runner->paths, set, member);
     RETURN_IF(!path, -ENOMEM);
@@ -140,8 +140,8 @@ static int prepare_member(const struct runner *runner, const struct set_use *use
     return prepare_file(runner, set, member, bytes);
 }
 
-// Makes the members of a set that were there before; and all members, where another program of the log or a phase that
-// is left out made them.
+// Makes the members of a set that existed before. Makes all members if another program of the log, or a phase that is
+// left out, made them.
 static int prepare_set(const struct runner *runner, const struct set_use *use, uint32_t set) {
     const struct model_file *file = &runner->model.file[set];
     if (!use->used) return 0;
@@ -151,8 +151,8 @@ static int prepare_set(const struct runner *runner, const struct set_use *use, u
         FORWARD(prepare_member(runner, use, set, member, bytes));
     }
     size_t members = file->set->member_count;
-    uint64_t bytes =
-        use->opens || use->reads ? file->size_after : 0; // a file that a shell opened for it to write to was empty
+    uint64_t bytes = use->opens || use->reads ? file->size_after
+                                              : 0; // a file that a shell opened for the program to write to was empty
     for (uint32_t i = 0; !file->existed && !use->creates && i < members; i++) {
         FORWARD(prepare_member(runner, use, set, i, bytes / members));
     }

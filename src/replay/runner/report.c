@@ -45,7 +45,7 @@ static int gather_latencies(struct runner *runner) {
     return 0;
 }
 
-// Adds the counts of the other ranks to rank 0's; its texts become those of the first rank that has one.
+// Adds the counts of the other ranks to rank 0's. Its texts come from the first rank that has them.
 static int gather_counts(const struct runner *runner, struct replay_result *result) {
     struct replay_result *all = malloc(runner->np * sizeof *all);
     RETURN_IF(!all, -ENOMEM);

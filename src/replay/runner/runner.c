@@ -64,7 +64,7 @@ static int run_threads(struct runner *runner) {
     int code = waits_begin(runner, thread, count);
     if (!code) code = start_threads(thread, count, &started);
     if (!code && count) run_thread(&thread[0]);
-    if (code && started > 1) { // no thread must wait for one that does not run
+    if (code && started > 1) { // no thread may wait for one that does not run
         waits_end(&thread[0]);
         for (uint32_t i = started; i < count; i++) waits_end(&thread[i]);
     }
@@ -81,7 +81,7 @@ static int run_threads(struct runner *runner) {
 
 // --- the whole
 
-// The time that two readings of the clock are apart: it is subtracted from each operation.
+// The time of one reading of the clock. It is subtracted from each operation.
 static double measure_clock(void) {
     double least = 1;
     for (unsigned i = 0; i < CLOCK_READINGS; i++) {

@@ -1,5 +1,5 @@
-// The runner: executes the operations of a model in the processes of a world, and takes the time of each where the
-// recorder would take it.
+// The runner: executes the operations of a model in the processes of a world, and measures the time of each at the same
+// points as the recorder.
 #pragma once
 
 #include <dirent.h>
@@ -15,7 +15,7 @@
 struct runner;
 struct replay_thread;
 
-// A file that the replay uses. Which members say that it is open depends on the back end.
+// A file that the replay uses. The back end decides which members say that it is open.
 struct replay_file {
     uint32_t set;
     uint32_t member;
@@ -24,7 +24,7 @@ struct replay_file {
     int flags;       // of the open
     int spare;       // a duplicate, for threads that use the file after another has closed it; -1: none
     bool duplicated; // the program itself made the spare one
-    int own;         // a duplicate that a recorder does not see, if others move the position; -1: none
+    int own;         // a duplicate that a recorder does not see, for files whose position others move; -1: none
     bool uses_own;
     bool was_open; // a call opened it
     off_t position;
@@ -40,13 +40,13 @@ struct replay_file {
     struct datatype_tiling view; // of this process
 };
 
-// How the operations of one layer are done. Each function returns the bytes moved or 0, or -errno.
+// The functions of one layer. Each returns the bytes moved or 0, or -errno.
 struct replay_backend {
     unsigned layer; // enum call_layer
     // Whether something that the step needs is not open; or NULL.
     bool (*lacks)(const struct replay_file *file, const struct model_step *step);
-    // Opens it where no step of this process does: the program inherited it, or had it under a descriptor that the
-    // model does not know. May be NULL.
+    // Opens it if no step of this process does: the program inherited it, or used a descriptor that the model does not
+    // know. May be NULL.
     void (*make_ready)(const struct runner *runner, struct replay_file *file, const struct model_step *step);
     int64_t (*open)(struct replay_thread *thread, struct replay_file *file, const struct model_step *step);
     int64_t (*close)(struct replay_thread *thread, struct replay_file *file, const struct model_step *step);
@@ -63,7 +63,7 @@ extern const struct replay_backend replay_posix, replay_stdio, replay_null;
 extern const struct replay_backend replay_mpiio;
 #endif
 
-// Whether the step is one half of a copy inside the kernel: `other` does the copy with the second half.
+// Whether the step is one half of a copy inside the kernel. `other` makes the copy when the second half comes.
 bool posix_copies(const struct replay_thread *thread, const struct model_step *step);
 
 // A histogram of latencies: logarithmic buckets 2 % apart, which processes can add up.
@@ -83,7 +83,7 @@ struct runner {
     const struct replay_job *job;
     struct model model;
     uint32_t rank, np;
-    pthread_mutex_t lock; // of all that threads change, up to `result`
+    pthread_mutex_t lock; // protects what threads change, up to `result`
     pthread_cond_t opened;
     struct paths paths;
     bool *opened_somewhere; // by set: the program has calls that open it
@@ -123,7 +123,7 @@ struct pending {
     uint32_t phase;
 };
 
-// What a thread waits for in one other.
+// What a thread waits for in one other thread.
 struct thread_wait {
     const struct model_wait *wait;
     size_t next; // of its operations
@@ -151,20 +151,20 @@ struct replay_thread {
     size_t waits;
     bool gave_up; // waiting for files that another process makes
     int status;
-    // The following under runner.wait_lock:
+    // Protected by runner.wait_lock:
     uint64_t done;                // operations
     uint64_t next_wanted;         // the smallest number of them that another thread waits for
-    pthread_cond_t told;          // it is reached
-    struct replay_thread *behind; // which this one waits for; NULL: none
-    uint64_t wanted;              // operations of that one
+    pthread_cond_t told;          // signals that it is reached
+    struct replay_thread *behind; // the thread that this one waits for; NULL: none
+    uint64_t wanted;              // number of operations of that thread
     double paused_until;          // its next operation begins no sooner
 };
 
 // Runs the model, which is read and scaled to the world.
 int runner_run(struct runner *runner);
-// Prints why, and ends all processes: threads that hang stay as they are (main.c).
+// Prints why, and ends all processes without waiting for threads that hang (main.c).
 void runner_give_up(const char *why);
-// Measures how fast calls create and find names in the directory of the job, and how fast messages go (microbench.c).
+// Measures how fast calls create and find names in the directory of the job, and how fast messages are (microbench.c).
 int microbench_run(const struct replay_job *job);
 // Gathers the results of all processes; rank 0 writes them (report.c).
 int runner_report(struct runner *runner);
@@ -175,13 +175,14 @@ int runner_prepare(struct runner *runner);
 // Sets which sets of files the program opens itself; others it inherits.
 int runner_find_opened(const struct runner *runner, bool *opened);
 
-// Threads that wait for each other (waits.c): call these before the first operation, before and after each, and after
-// the last.
+// Threads that wait for each other (waits.c). Call these before the first operation, before and after each operation,
+// and after the last.
 int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads);
 void waits_before(struct replay_thread *thread);
 void waits_after(struct replay_thread *thread, uint64_t count); // `count` more are done
 void waits_end(struct replay_thread *thread);
-// Before a long pause, or a barrier (INFINITY, and 0 after it): threads that wait for this one must be patient.
+// Call it before a long pause, or a barrier (INFINITY, and 0 after it): threads that wait for this one then wait
+// longer.
 void waits_pause(struct replay_thread *thread, double until);
 
 // Spins or sleeps until the pause before the step is over (pauses.c).
@@ -191,7 +192,7 @@ void pauses_wait(struct replay_thread *thread, const struct model_step *step);
 
 struct replay_file *files_get(struct runner *runner, uint32_t set, uint32_t member); // NULL: no memory
 void files_opened(struct runner *runner, struct replay_file *file);
-// Opens what the step needs and no step opens; waits for other threads and processes where they do.
+// Opens what the step needs if no step opens it; waits if another thread or process opens it.
 void files_make_ready(struct replay_thread *thread, const struct replay_backend *backend, struct replay_file *file,
                       const struct model_step *step);
 // Opens a file that no call opens, at the offset of the step; -1 if there is no such file.
@@ -201,7 +202,7 @@ void files_free(struct runner *runner);
 // --- operations (operations.c): those of a thread, as model_expand_phase gives them; the context is the thread
 
 int operations_run(const struct model_step *step, void *context);
-// Of a phase that is not chosen: counts the operation for threads that wait for it.
+// For a phase that is not chosen: counts the operation for threads that wait for it.
 int operations_leave_out(const struct model_step *step, void *context);
 // Counts an operation that no back end can do.
 void operations_skip(struct runner *runner, const struct model_step *step);
@@ -224,7 +225,7 @@ void transfers_free(struct replay_thread *thread);
 // The datatype of a transfer whose memory is not contiguous; NULL if it is, or cannot be made again.
 const struct model_type *transfers_memory_type(const struct runner *runner, const struct model_step *step);
 
-// --- data (data.c): bytes that say where in which file they belong
+// --- data (data.c): bytes that identify their file and offset
 
 void data_fill(void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes);
 uint64_t data_wrong(const void *data, uint32_t set, uint32_t member, uint64_t offset, uint64_t bytes);

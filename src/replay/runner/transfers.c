@@ -1,4 +1,4 @@
-// Transfers: their memory and data, and those that are not waited for at once.
+// Transfers: their memory and data, and nonblocking transfers.
 #include "replay/runner/runner.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ const struct model_type *transfers_memory_type(const struct runner *runner, cons
     return whole && !type->cut && type->flat.low >= 0 && type->extent > 0 ? type : NULL;
 }
 
-// Memory that a transfer needs: more than it moves where its datatype has holes.
+// Memory that a transfer needs: more than it moves if its datatype has holes.
 static size_t memory_bytes(const struct runner *runner, const struct model_step *step) {
     const struct model_type *type = transfers_memory_type(runner, step);
     int64_t size = step->op->at[AT_SIZE];
@@ -45,7 +45,8 @@ static int reserve_buffer(struct replay_thread *thread, const struct replay_file
     return 0;
 }
 
-// Filling all of the data may take longer than the pause of the program: unless it is verified, each page gets 8 bytes.
+// Filling all of the data may take longer than the program's pause. Unless the data is verified, each page gets only 8
+// bytes.
 static void prepare_data(struct replay_thread *thread, const struct replay_file *file, const struct model_step *step) {
     uint64_t bytes = (uint64_t)step->op->at[AT_SIZE], offset = (uint64_t)step->op->at[AT_OFFSET];
     if (thread->runner->job->verify) {
@@ -126,7 +127,7 @@ int transfers_run(struct replay_thread *thread, const struct replay_backend *bac
     int64_t size = step->op->at[AT_SIZE], moved = size - step->op->at[AT_SHORT];
     struct op op = *step->op;
     struct model_step smaller = *step;
-    if (size < 0 || size > LARGEST_BUFFER) { // asked for all that there is: the program got less
+    if (size < 0 || size > LARGEST_BUFFER) { // the program asked for everything that there is, and got less
         smaller.op = &op;
         op.at[AT_SIZE] = moved;
         op.at[AT_SHORT] = 0;

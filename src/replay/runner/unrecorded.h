@@ -1,7 +1,6 @@
-// Calls that the program did not make and the replay needs: opening files that the program inherited, using a file
+// Calls that the replay needs and the program did not make: opening files that the program inherited, using a file
 // under another descriptor. They bypass a recorder, so that the recorded replay has the calls of the program. A
-// descriptor that a recorder knows must not be closed this way: the recorder would take its number for the file further
-// on.
+// descriptor that a recorder knows must not be closed this way: the recorder would still take its number for the file.
 #pragma once
 
 #include <fcntl.h>
@@ -32,7 +31,7 @@ static inline int unrecorded_dup(int fd) {
 // `to` must be open on the same file.
 static inline int unrecorded_dup2(int fd, int to) { return cpu_syscall(SYS_dup3, fd, to, O_CLOEXEC) < 0 ? -1 : to; }
 
-// Of a descriptor that nothing has used.
+// For a descriptor that nothing has used.
 static inline void unrecorded_close(int fd) { cpu_syscall(SYS_close, fd); }
 
 static inline off_t unrecorded_seek(int fd, off_t offset) {

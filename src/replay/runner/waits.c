@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "replay/runner/runner.h"
 
-// A thread stops waiting when no operation of the process ends for so long.
+// A thread stops waiting when no operation of the process has ended for this long.
 enum {
     MPI_PATIENCE_SECONDS = 10, // a thread inside a call of MPI may wait for any other process: the replay goes on
-    PATIENCE_SECONDS = 600,    // without MPI, pauses and barriers aside: the storage is stuck, the replay fails
+    PATIENCE_SECONDS = 600,    // without MPI, not counting pauses and barriers: the storage hangs, and the replay fails
 };
 
 int waits_begin(struct runner *runner, struct replay_thread *thread, uint32_t threads) {
@@ -47,7 +47,7 @@ static bool wait_a_while(struct runner *runner, struct replay_thread *other, boo
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += is_mpi ? MPI_PATIENCE_SECONDS : PATIENCE_SECONDS;
     if (pthread_cond_timedwait(&other->told, &runner->wait_lock, &until) != ETIMEDOUT) return true;
-    const struct replay_thread *last = other; // for which all others in a row wait
+    const struct replay_thread *last = other; // the last one in the chain of waiting threads
     while (last->behind) last = last->behind;
     return runner->done != before || (!is_mpi && clock_seconds() < last->paused_until + PATIENCE_SECONDS);
 }
@@ -60,7 +60,7 @@ static void give_up(const struct replay_thread *thread) {
     runner_give_up(why);
 }
 
-// Waits until `other` has done so many operations. Called with wait_lock held.
+// Waits until `other` has done this many operations. Called with wait_lock held.
 static void wait_for(struct replay_thread *thread, struct replay_thread *other, uint64_t done) {
     if (other->done >= done) return;
     bool is_mpi = thread->runner->model.program[thread->runner->job->program].is_mpi;

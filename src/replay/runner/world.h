@@ -11,10 +11,12 @@ extern struct world {
 // Only the world without MPI uses `np`. Returns 0 in every process, or a negative code.
 int world_start(int *argc, char ***argv, int np, int threads);
 void world_barrier(void);
-// Exchanges one byte between all processes: separates phases as the program's communication did. Nothing without MPI.
+// Exchanges one byte between all processes, which separates phases as the program's communication did. Does nothing
+// without MPI.
 void world_communicate(void);
 void world_gather(const void *mine, size_t bytes, void *all); // to rank 0; others may pass NULL for `all`
 // Sends from rank 0 to rank 1 and back; false if there are no messages: without MPI, or in a single process.
 bool world_exchange(void *data, size_t bytes);
-// Ends the world; returns the exit status. A process with a status other than 0 ends the others: they may wait for it.
+// Ends the world; returns the exit status. A process with a status other than 0 ends the others, because they may wait
+// for it.
 int world_end(int status);
