@@ -318,7 +318,8 @@ static int print_devices(const struct log *log, FILE *out) {
 
 static const char *loss_noun(unsigned reason) {
     switch (reason) {
-    case LOSS_NO_SPILL: return "process";
+    case LOSS_NO_SPILL:
+    case LOSS_NO_PLUGIN: return "process";
     case LOSS_SANDBOX: return "thread";
     case LOSS_MAPPINGS: return "mapping";
     default: return "event";

@@ -141,12 +141,14 @@ enum loss_reason {
     LOSS_SANDBOX = 11,      // threads that entered a sandbox (seccomp) and were not recorded from there on
     LOSS_MAPPINGS = 12,     // mappings of files that did not fit the recorder's table: syncs and unmaps are not seen
     LOSS_TABLE_FULL = 13,   // datatypes and hints after their cap: events do not have them
+    LOSS_NO_PLUGIN = 14,    // processes with an MPI for which the recorder has no plugin, or one of another build
 };
 
 // Whether events of the trace were lost. Other reasons lose only a file's name, or counters, or count processes.
 static inline bool loss_is_of_events(unsigned reason) {
     return reason != LOSS_FILE_CAP && reason != LOSS_NO_NAME && reason != LOSS_COUNTERS_FULL &&
-           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL;
+           reason != LOSS_NO_SPILL && reason != LOSS_SANDBOX && reason != LOSS_MAPPINGS && reason != LOSS_TABLE_FULL &&
+           reason != LOSS_NO_PLUGIN;
 }
 
 // Why bytes were left out on purpose.

@@ -31,6 +31,7 @@ const char *describe_loss(unsigned reason) {
         [LOSS_SANDBOX] = "shut themselves in (seccomp) and were not recorded from there on",
         [LOSS_MAPPINGS] = "of files past the recorder's table: when they were synced and unmapped is not known",
         [LOSS_TABLE_FULL] = "with a datatype or hints past the cap: told without them",
+        [LOSS_NO_PLUGIN] = "without a plugin of this build for their MPI: none of its calls are recorded",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
     return text ? text : "for an unknown reason";

@@ -257,6 +257,30 @@ class MpiTest(harness.CommandLineTest):
         for more in ([], ['--no-trace']):
             self.compare_decoders(self.record_mpi(2, options=['--force', *more]))
 
+    def test_plugin_of_another_build(self):
+        """A plugin that is missing or does not fit is not used; the program runs, and the log says so."""
+        recorder, name = self.path('src/rec'), f'libioseer-{self.mpi}.so'
+        os.makedirs(recorder)
+        shutil.copy(harness.IOSEER, self.folder)
+        shutil.copy(os.path.join(harness.BUILD, 'src', 'rec', 'libioseer.so'), recorder)
+        with open(os.path.join(harness.BUILD, 'src', 'rec', name), 'rb') as file:
+            plugin = file.read()
+        version = harness.ioseer('--version').stdout.split()[1]
+        self.assertEqual(plugin.count(version.ljust(32, b'\0')), 1)
+        other = plugin.replace(version.ljust(32, b'\0'), b'other'.ljust(32, b'\0'))
+        for content, is_refused in ((plugin, False), (other, True), (None, True)):
+            path, log = os.path.join(recorder, name), self.path('log')
+            if content is None:
+                os.unlink(path)
+            else:
+                with open(path, 'wb') as file:
+                    file.write(content)
+            done = harness.run(self.path('ioseer'), 'record', '--force', '-q', '-o', log, '--', *self.launch(2))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            text = self.expect(0, 'info', log).stdout
+            self.assertEqual(b'2 processes without a plugin of this build' in text, is_refused)
+            self.assertEqual(b'mpiio' in text, not is_refused)
+
     def compare_decoders(self, log):
         for decoder_options, options in (([], []), (['--comm'], ['--comm'])):
             decoded = subprocess.run([sys.executable, DECODER, *decoder_options, log], check=True, capture_output=True)

@@ -38,9 +38,20 @@ struct mpi_core {
 #undef CORE_POINTER
 };
 
-// The only function that a plugin exports. Returns its shims by slot, NULL for functions that it does not know.
-typedef void *const *mpi_plugin_function(const struct mpi_core *core);
-#define MPI_PLUGIN_SYMBOL "ioseer_mpi_plugin"
+// What core and plugin share. They are installed together, but one of them may be of another build.
+struct mpi_build {
+    char version[32];
+    size_t slots, core_bytes, thread_bytes, file_bytes;
+};
+#define MPI_BUILD                                                                                                      \
+    { IOSEER_VERSION, MPI_SLOTS, sizeof(struct mpi_core), sizeof(struct thread), sizeof(struct file) }
+
+// All that a plugin exports, under this name.
+struct mpi_plugin {
+    struct mpi_build build;
+    void *const *(*start)(const struct mpi_core *core); // its shims by slot, NULL for functions that it does not know
+};
+#define MPI_PLUGIN_SYMBOL "ioseer_plugin"
 
 void *mpi_resolve(unsigned slot); // called by the stubs (cpu.c)
 

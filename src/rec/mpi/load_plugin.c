@@ -85,9 +85,12 @@ static void *const *open_plugin(void) {
     fixed_text_add(&text, "libioseer-");
     fixed_text_add(&text, flavour);
     fixed_text_add(&text, ".so");
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    mpi_plugin_function *function = plugin ? (mpi_plugin_function *)real.dlsym(plugin, MPI_PLUGIN_SYMBOL) : NULL;
-    return function ? function(&core) : NULL;
+    static const struct mpi_build build = MPI_BUILD;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct mpi_plugin *plugin = library ? real.dlsym(library, MPI_PLUGIN_SYMBOL) : NULL;
+    if (plugin && !memcmp(&plugin->build, &build, sizeof build)) return plugin->start(&core);
+    spill_count_loss(LOSS_NO_PLUGIN, 1);
+    return NULL;
 }
 
 static void fill_slots(void) {

@@ -524,8 +524,7 @@ static void *const shims[MPI_SLOTS] = {
 #undef SHIM_ADDRESS
 };
 
-__attribute__((visibility("default"))) void *const *ioseer_mpi_plugin(const struct mpi_core *core);
-void *const *ioseer_mpi_plugin(const struct mpi_core *core) {
+static void *const *start(const struct mpi_core *core) {
     plugin.core = core;
     *core->tick = &plugin.tick;
     plugin.event_clock_uses_ns = *core->event_clock_uses_ns;
@@ -546,3 +545,6 @@ void *const *ioseer_mpi_plugin(const struct mpi_core *core) {
 #undef ASK
     return shims;
 }
+
+extern const struct mpi_plugin ioseer_plugin __attribute__((visibility("default")));
+const struct mpi_plugin ioseer_plugin = {.build = MPI_BUILD, .start = start};
