@@ -1,10 +1,11 @@
 #include "base/process.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,27 +43,34 @@ bool process_is_running(pid_t pid) {
     return process_stat(pid, &stat) && stat.state != 'Z' && stat.state != 'X';
 }
 
-bool process_start_guard(int *pipe_fd) {
+bool process_start_guard(int *guard_fd) {
     int ends[2];
-    *pipe_fd = -1;
-    if (pipe2(ends, O_CLOEXEC)) return false;
+    *guard_fd = -1;
+    // Not a pipe: a write to one without a reader can kill the process.
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) return false;
     pid_t between = fork();
     if (between == 0) {
-        if (fork() != 0) _exit(0); // so that the guard is not our child
+        pid_t guard = fork();
+        if (guard != 0) _exit(guard < 0); // so that the guard is not our child
         setsid();
         signal(SIGPIPE, SIG_IGN); // nothing may read any more what the guard prints
         close(ends[1]);
         // A launcher considers a rank ended when some of its descriptors are closed: the guard must not hold them.
         if (ends[0] != GUARD_FD) dup2(ends[0], GUARD_FD);
         close_range(GUARD_FD + 1, ~0u, 0);
-        *pipe_fd = GUARD_FD;
+        *guard_fd = GUARD_FD;
         return true;
     }
     close(ends[0]);
-    if (between > 0) waitpid(between, NULL, 0);
-    if (between > 0)
-        *pipe_fd = ends[1];
+    int status = between < 0; // and 0 where the caller ignores SIGCHLD: the guard may be there
+    while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR) continue;
+    if (status == 0)
+        *guard_fd = ends[1];
     else
         close(ends[1]);
     return false;
+}
+
+void process_tell_guard(int guard_fd, const void *message, size_t len) {
+    if (guard_fd >= 0) send(guard_fd, message, len, MSG_NOSIGNAL); // an error means that there is no guard any more
 }

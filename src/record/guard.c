@@ -13,20 +13,17 @@ struct message {
 
 void record_guard_tell(struct record_guard *guard, enum record_guard_message kind, pid_t command) {
     struct message message = {kind, command};
-    if (guard->pipe_fd < 0) return;
-    // A pipe takes a few bytes as a whole. An error means that there is no guard any more.
-    ssize_t ignored = write(guard->pipe_fd, &message, sizeof message);
-    (void)ignored;
-    if (kind != GUARD_DONE) return;
-    close(guard->pipe_fd);
-    guard->pipe_fd = -1;
+    process_tell_guard(guard->fd, &message, sizeof message);
+    if (kind != GUARD_DONE || guard->fd < 0) return;
+    close(guard->fd);
+    guard->fd = -1;
 }
 
 // Reads until the other end is closed, by `record` itself or because it died.
 static void read_messages(struct record_guard *guard) {
     struct message message;
     for (;;) {
-        ssize_t got = read(guard->pipe_fd, &message, sizeof message);
+        ssize_t got = read(guard->fd, &message, sizeof message);
         if (got < 0 && errno == EINTR) continue;
         if (got != sizeof message) return;
         if (message.kind == GUARD_COMMAND) guard->command = message.command;
@@ -37,10 +34,10 @@ static void read_messages(struct record_guard *guard) {
 
 bool record_guard_start(struct record_guard *guard) {
     *guard = (struct record_guard){.record = getpid()};
-    if (!process_start_guard(&guard->pipe_fd)) return false;
+    if (!process_start_guard(&guard->fd)) return false;
     read_messages(guard);
-    close(guard->pipe_fd);
-    guard->pipe_fd = -1;
+    close(guard->fd);
+    guard->fd = -1;
     return true;
 }
 

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct record_guard {
-    int pipe_fd;  // `record` writes messages to its guard here; -1 without one
+    int fd;       // `record` tells its guard here; -1 without one
     pid_t record; // the process that is guarded
     // What the messages said, in the guard:
     pid_t command;

@@ -144,7 +144,7 @@ static void take_over(struct record_job *job, const struct record_guard *guard, 
 
 int record_command(struct record_job *job, struct record_result *result) {
     *result = (struct record_result){0};
-    struct record_guard guard = {.pipe_fd = -1};
+    struct record_guard guard = {.fd = -1};
     if (!job->spill_dir) {
         struct record_run run;
         int code = record_run_command(&run, &job->plan);

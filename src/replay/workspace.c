@@ -72,14 +72,14 @@ void workspace_end_processes(const struct workspace *workspace) { end_processes(
 
 // --- the guard
 
-// Starts the guard, which cleans up if this process is killed. Returns the pipe that keeps the guard waiting.
+// Starts the guard, which cleans up if this process is killed. Returns the descriptor that keeps the guard waiting.
 static int start_guard(const char *folder, const char *work) {
     char word;
-    int pipe_fd;
+    int fd;
     ssize_t got;
-    if (!process_start_guard(&pipe_fd)) return pipe_fd;
+    if (!process_start_guard(&fd)) return fd;
     signal(SIGINT, SIG_IGN);
-    while ((got = read(pipe_fd, &word, 1)) < 0 && errno == EINTR) continue;
+    while ((got = read(fd, &word, 1)) < 0 && errno == EINTR) continue;
     if (got == 1) _exit(0);
     end_processes(work);
     remove_tree(folder);
@@ -87,11 +87,9 @@ static int start_guard(const char *folder, const char *work) {
     _exit(0);
 }
 
-static void dismiss_guard(int pipe_fd) {
-    if (pipe_fd < 0) return;
-    ssize_t ignored = write(pipe_fd, "", 1);
-    (void)ignored;
-    close(pipe_fd);
+static void dismiss_guard(int fd) {
+    process_tell_guard(fd, "", 1);
+    if (fd >= 0) close(fd);
 }
 
 // --- folders

@@ -62,8 +62,8 @@ for _ in range(40):
             self.skipTest(f'no {mpi}')
         return self.record(*LAUNCHERS[mpi], '-n', '2', program, '--bins', '4', '--size', '4096', cwd=self.folder)
 
-    def start(self, log):
-        return subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--repeat', '1000'], text=True,
+    def start(self, log, repeat=1000):
+        return subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--repeat', str(repeat)], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, 'TMPDIR': self.work})
 
     def check_nothing_left(self):
@@ -103,6 +103,18 @@ for _ in range(40):
         log = self.log()
         for _ in range(4):
             self.assertEqual(self.end(log, signal.SIGKILL)[0], -signal.SIGKILL)
+
+    def test_guard_killed(self):
+        """A replay whose guard is gone ends as any other."""
+        log = self.log()
+        with self.start(log, repeat=1) as replay:
+            guards = lambda: [pid for pid in processes(IOSEER, 'replay', self.target) if os.getsid(pid) == pid]
+            self.assertTrue(wait_until(guards))
+            os.kill(guards()[0], signal.SIGKILL)
+            self.assertTrue(wait_until(lambda: not guards()))
+            _, errors = replay.communicate(timeout=PATIENCE_SECONDS)
+        self.assertEqual((replay.returncode, errors), (0, ''))
+        self.check_nothing_left()
 
     def test_runner_killed(self):
         status, errors = self.end(self.log(), signal.SIGKILL, 'ioseer-replay-serial')
