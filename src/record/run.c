@@ -75,6 +75,7 @@ static void block_signals(struct supervisor *s) {
 static void become_command(const struct supervisor *s, int report) {
     const struct record_plan *plan = s->plan;
     if (plan->guard) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (plan->guard && getppid() != plan->guard->record) _exit(126); // the caller died before
     sigaction(SIGCHLD, &s->child_before, NULL);
     signal(SIGXFSZ, plan->file_limit);
     sigprocmask(SIG_SETMASK, &s->mask_before, NULL);

@@ -62,10 +62,10 @@ class LastLine(harness.CommandLineTest):
 class Ranks(harness.CommandLineTest):
     """Ranks that have a `record` each, as a launcher starts them."""
 
-    def start(self, rank, command, *before):
+    def start(self, rank, command, *before, wait='60'):
         environment = {**os.environ, 'PMIX_NAMESPACE': 'launch', 'OMPI_COMM_WORLD_RANK': str(rank),
                        'OMPI_COMM_WORLD_SIZE': '2'}
-        return subprocess.Popen([*before, harness.IOSEER, 'record', '-q', '--wait', '60', '-o',
+        return subprocess.Popen([*before, harness.IOSEER, 'record', '-q', '--wait', wait, '-o',
                                  self.path('test.ioseer'), '--', 'sh', '-c', command], cwd=self.folder, env=environment)
 
     def await_path(self, name):
@@ -90,6 +90,55 @@ class Ranks(harness.CommandLineTest):
         self.await_path('test.ioseer')
         files = {event['file'] for event in self.json('dump', '--json', self.path('test.ioseer'))}
         self.assertLessEqual({self.path('rank0'), self.path('rank1')}, files)
+
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is not installed')
+    def test_killed_before_its_command_runs(self):
+        """The command must not run without the `record` it belongs to."""
+        hold = ('strace', '-f', '-o', self.path('trace'), '-e', 'trace=prctl',
+                '-e', 'inject=prctl:delay_enter=2000000')
+        with self.start(0, 'echo > ran', *hold, wait='1') as strace:
+            def children(pid):
+                with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+                    return file.read().split()
+            deadline = time.monotonic() + harness.TIMEOUT_SECONDS
+            while not (records := children(strace.pid)) or not (commands := children(records[0])):
+                self.assertLess(time.monotonic(), deadline)
+            with open(f'/proc/{commands[0]}/status', encoding='ascii') as file:
+                self.assertIn('ioseer', file.read())
+            os.kill(int(records[0]), signal.SIGKILL)
+        self.assertFalse(os.path.exists(self.path('ran')))
+
+
+class ClosedStreams(harness.CommandLineTest):
+    """ioseer without standard input, output or error: what it opens does not take their numbers."""
+
+    def test_the_command_finds_them_closed(self):
+        program = """import os, sys
+closed = []
+for fd in range(3):
+    try:
+        os.fstat(fd)
+    except OSError:
+        closed.append(fd)
+with open('closed', 'w') as out:
+    print(*closed, file=out)
+    sys.exit(out.fileno() < 3 and not closed)
+"""
+        for closed in ([0], [1], [2], [0, 1, 2]):
+            with self.subTest(closed=closed):
+                log = self.record_python(program, options=['--force'],
+                                         preexec_fn=lambda fds=closed: [os.close(fd) for fd in fds])
+                with open(self.path('closed'), encoding='ascii') as file:
+                    self.assertEqual([int(fd) for fd in file.read().split()], closed)
+                self.json('info', '--json', log)
+
+    def test_output_to_a_closed_stream_is_an_error(self):
+        log = self.record_python('open("x", "w").close()')
+        self.expect_error(1, 'dump', log, preexec_fn=lambda: os.close(1))
+        self.expect(0, 'dump', '-o', self.path('out'), log, preexec_fn=lambda: [os.close(fd) for fd in range(3)])
+        with open(self.path('out'), 'rb') as file:
+            self.assertIn(b'open', file.read())
 
 
 class Blame(harness.CommandLineTest):
