@@ -1,5 +1,7 @@
 // ioseer: finds the verb, parses its options and runs it. The verb's own file does the rest.
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json_keys.h"
 #include "cli/output.h"
@@ -164,7 +166,16 @@ static enum status run_verb(const struct verb *verb, int argc, char **argv) {
     return help ? show_verb_help(verb) : verb->run(left, argv);
 }
 
+// A file that is opened where a standard stream is closed would become that stream. What is opened here instead fails
+// as the closed stream would, and a recorded command finds it closed.
+static void fill_standard_streams(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+    }
+}
+
 int main(int argc, char **argv) {
+    fill_standard_streams();
     if (argc < 2) {
         print_help(stderr);
         return STATUS_USAGE;

@@ -38,6 +38,13 @@ class Mounts(place.MountTest):
         self.assertEqual(os.path.getsize(os.path.join(self.below, 'new')), 3000000)
         self.assertEqual(os.listdir(self.above), [])
 
+    def test_started_without_standard_streams(self):
+        """What it opens, like the pipe to its server, must not take their numbers."""
+        self.expect(0, 'emulate', '-q', self.below, self.above, timeout=place.PATIENCE_SECONDS,
+                    preexec_fn=lambda: os.closerange(0, 3))
+        self.assertEqual(place.mounts_at(self.above), ['fuse.ioseer'])
+        self.stop()
+
     def test_has_its_speed(self):
         self.emulate('--write-bw', '20M', '--latency', '1ms')
         began = time.monotonic()
