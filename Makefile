@@ -1,4 +1,4 @@
-# The front door. Meson does the building; this file only gives the usual things their usual names.
+# Meson builds. This file only gives the usual commands their usual names.
 
 BUILD ?= build
 PREFIX ?= /usr/local

@@ -188,7 +188,7 @@ static long peak_kib(void) {
     return kib;
 }
 
-// The last batch may be a short one: it is left out where there are others.
+// The last batch may be short. It is left out if there are others.
 static void report(struct worker *workers, unsigned threads) {
     uint64_t count = workers[0].count, batches = count / BATCH_CALLS, cpu_ns = 0, failed = 0;
     uint64_t *all = calloc(batches * threads + 1, sizeof *all);

@@ -46,7 +46,7 @@ def quartiles(values):
 
 
 def table(title, header, rows):
-    """Text that is Markdown too."""
+    """Prints a table that is also valid Markdown."""
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     print(f'\n{title}\n')
@@ -60,7 +60,7 @@ def table(title, header, rows):
 
 
 def machine():
-    """One line about where this runs, and how busy it is: other work shows in the spread."""
+    """One line about the machine and its load: other work on it makes the results spread."""
     with open('/proc/cpuinfo', encoding='utf-8', errors='replace') as file:
         found = re.search(r'^model name\s*:\s*(.*)', file.read(), re.MULTILINE)
     processor = found[1] if found else platform.machine()

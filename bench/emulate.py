@@ -36,7 +36,7 @@ class Storage:
     def __enter__(self):
         for folder in (self.below, self.above):
             os.makedirs(folder, exist_ok=True)
-        for job in range(8):  # files are there before, so that fio need not make them at the speed of the storage
+        for job in range(8):  # files exist before, so that fio need not make them at the speed of the storage
             path = os.path.join(self.below, f'f.{job}.0')
             if not os.path.exists(path):
                 with open(path, 'wb') as out:
@@ -92,7 +92,7 @@ def undisturbed(run, runs):
 
 
 def told(row):
-    """The same row, also as soon as it is there: a table takes minutes to half an hour."""
+    """Prints each row as soon as it is measured, because a table takes minutes to half an hour."""
     print('  '.join(str(cell) for cell in row), file=sys.stderr)
     return row
 

@@ -22,7 +22,7 @@ CALLS = [
     ('fwrite', 1_000_000, 109, 453),
 ]
 LIVES = 60  # runs of a short program
-TWO_TO_ONE = 1.25  # what two threads may cost of one
+TWO_TO_ONE = 1.25  # limit of the cost with two threads, relative to one
 
 
 def calls_once(place, command):

@@ -59,7 +59,7 @@ def given(place, name):
 
 
 def profile_rows(target):
-    """Bandwidths, and how long a single small request takes: the latency, or its transfer where that is longer."""
+    """Bandwidths, and how long a single small request takes: the latency, or its transfer if that takes longer."""
     asked = given(target.place, target.name)
     with open(target.profile, encoding='utf-8') as file:
         system = json.load(file)
@@ -106,7 +106,7 @@ def evaluate(place, predicted, name, method, logs):
 
 
 def weighted(found):
-    """The mean error of the phases, by their time."""
+    """The mean error of the phases, weighted by their time."""
     total = sum(phase['measured'] for phase in found['phases'])
     if not total:
         return 0
@@ -114,7 +114,7 @@ def weighted(found):
 
 
 def best_of(prediction):
-    """As `best`, but of the directories alone: a directory and its own profile are never apart."""
+    """Like `best`, but only among directories: the intervals of a directory and its own profile always overlap."""
     replayed = sorted((one for one in prediction['targets'] if one['method'] == 'replay'), key=lambda one: one['total'])
     clear = len(replayed) > 1 and all(one['low'] > replayed[0]['high'] for one in replayed[1:])
     return replayed[0]['name'] if clear else None

@@ -38,7 +38,7 @@ TARGETS = {
     'slow': ['--read-bw', '60M', '--write-bw', '50M', '--latency', '500us', '--meta-latency', '500us'],
     'xfs': ['--block', '1G', '--read-bw', '100M', '--write-bw', '100M', '--dirty-limit', '8M'],
 }
-SHORT = 0.005  # seconds: families that take less have no row of their own
+SHORT = 0.005  # seconds: families that take less share a row
 
 
 class Target:

@@ -26,12 +26,12 @@ struct example {
 };
 
 // Starts MPI, unless the program has done so itself, and reads the options, `--directory` and `--help` among them. Ends
-// the program where these say so.
+// the program if these say so.
 void example_start(struct example *self, int *argc, char ***argv, const char *summary,
                    const struct example_option *options);
 // Ends the program with status 2 and one line.
 _Noreturn void example_refuse(const struct example *self, const char *why);
-// Tells the ranks of each other's mistakes, ends MPI and gives the exit status.
+// Collects the errors of all ranks, ends MPI and returns the exit status.
 int example_end(struct example *self);
 
 // "DIRECTORY/NAME.dat", and with a number of zero or more "DIRECTORY/NAME.NUMBER.dat". The caller frees it.

@@ -136,7 +136,7 @@ class Case:
         yield 'case_start();'
         kind = '' if self.call.ret == 'void' else f"{'long' if self.number else self.call.ret} result = "
         yield f'{kind}{self.invocation()};'
-        # A new descriptor that is no file: calls on it must not be seen as calls on the file that had its number.
+        # A new descriptor that is not a file: calls on it must not count for the file that had its number before.
         if probe_of(self.call) == 'newfd':
             yield 'fcntl((int)result, F_GETFD);'
         if probe_of(self.call) == 'newfds':

@@ -183,7 +183,7 @@ class Tables:
 
     def probe_calls(self, call):
         """The C expressions before and after a call. The last parameter of the second is the call's result, unless the
-        row or the probe says what to take instead; 0 where there is none."""
+        row or the probe says what to take instead; 0 if there is none."""
         probe = self.probes.get(call.probe)
         if not probe:
             sys.exit(f'{call.where}: no such probe: {call.probe}')

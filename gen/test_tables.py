@@ -137,7 +137,7 @@ FAILS = {
     'vector_at': (BAD, 'NULL {off} LENGTH -1'),
     'vector_flags': (BAD, 'NULL {off} LENGTH -1'),
     'open': (LOST, '{path} NONE NONE -1'),
-    'close': (BAD, ''),  # not an event: programs close every number there is
+    'close': (BAD, ''),  # not an event: some programs close every possible number
     'close_range': ({'first': '10', 'last': '5'}, 'NULL NONE NONE -1'),
     'dup': (BAD, 'NULL NONE NONE -1'),
     'dup2': (BAD, 'NULL NONE NONE -1'),
@@ -171,7 +171,7 @@ FAILS = {
     'print_fd': (BAD, 'NULL NONE 0 -1')}
 CANNOT_FAIL = {'tmpfile'}
 
-# By probe, `!` where it is to fail: what the case does before the call, and after it.
+# By probe (`!`: for a call that must fail): what the case does before the call, and after it.
 BEFORE = {
     'closefrom': 'fixture_high();',
     'close_range': 'fixture_high();',

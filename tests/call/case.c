@@ -152,7 +152,7 @@ int case_main(int argc, char **argv, const struct test_case *cases) {
         return 2;
     }
     strcpy(scratch, argv[1]);
-    unsetenv("PWD"); // the shell would look whether it is right, at a moment of its own choosing
+    unsetenv("PWD"); // the shell would check it at an unpredictable time
     if (chdir(scratch) < 0) return 1;
     for (current = cases; current->name; current++) {
         expected_count = 0;

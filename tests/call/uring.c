@@ -31,7 +31,7 @@ static void ask_to_read(void) {
     io_uring_sqe_set_data64(request, 1);
 }
 
-// Takes all completions that are there, without a call that could be seen.
+// Takes all available completions, without a call that the recorder sees.
 static int take_all(void) {
     struct io_uring_cqe *found;
     unsigned head;

@@ -213,7 +213,7 @@ def listed(record, alignment, ranks=None):
 
 
 def differences(told, expected, prefix):
-    """Counters of `ioseer stats` that are not what they should be: names, what was told, what was expected."""
+    """Wrong counters of `ioseer stats`: name, printed value, expected value."""
     for name, value in told.items():
         if name in NOT_COMPARED:
             continue

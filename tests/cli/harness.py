@@ -40,7 +40,7 @@ class CommandLineTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def expect(self, status, *words, **options):
-        """Runs ioseer, checks its exit status, and gives what it did."""
+        """Runs ioseer, checks its exit status, and returns its output."""
         done = ioseer(*words, **options)
         self.assertEqual(done.returncode, status,
                          f'ioseer {words}: stdout {(done.stdout or b"")[-2000:]!r}, stderr {done.stderr!r}')

@@ -117,7 +117,7 @@ libc.fclose(stream)
 
 class Coverage(harness.CommandLineTest):
     def info(self, log):
-        """Of which the bytes of the files are those of the coverage."""
+        """Checks that the bytes of all files equal those of the coverage; returns the coverage."""
         info = self.json('info', '--json', log)
         coverage = info['coverage']
         for way, key in (('read', 'bytes_read'), ('write', 'bytes_written')):
@@ -186,7 +186,7 @@ SYNCED_WRITER = ('import os, sys\n'
 
 
 def device_under(folder):
-    """The number of the block device on which the folder lies; None where the kernel has none."""
+    """The number of the block device on which the folder lies; None if the kernel has none."""
     device = os.stat(folder).st_dev
     number = [str(os.major(device)), str(os.minor(device))]
     try:

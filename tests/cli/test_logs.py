@@ -229,7 +229,7 @@ class Damage(harness.CommandLineTest):
             self.good = good.read()
 
     def expect_sane(self, data, what):
-        """Readers may give less, never nonsense: a clean failure, or valid JSON."""
+        """Readers may print less, but nothing wrong: a clean failure, or valid JSON."""
         with open(self.path('bad'), 'wb') as bad:
             bad.write(data)
         for words in (('info', '--json'), ('dump', '--json', '-q'), ('stats', '--json', '-q')):
@@ -319,7 +319,7 @@ class SpillDirectory(harness.CommandLineTest):
         run_seconds = info['job']['end'] - info['job']['start']
         self.assertGreater(run_seconds, events[0]['start'])
         self.assertAlmostEqual(run_seconds, report['summary']['run_seconds'], places=5)
-        # What a killed job left behind reads the same.
+        # The spill directory of a killed job gives the same output.
         self.assertEqual(len([e for e in self.json('dump', '--json', copy) if e['op'] == 'pwrite']), 1)
 
 

@@ -47,7 +47,7 @@ class MpiTest(harness.CommandLineTest):
         return self.record(*self.launch(ranks), name=f'{ranks}.ioseer', **more)
 
     def compare(self, log, ranks):
-        """Every counter of every record equals the arithmetic on the dump; nothing is missing, nothing more."""
+        """Every counter of every record equals the arithmetic on the dump; none is missing, none is extra."""
         parts = darshan.records(self.json('dump', '--json', log))
         told = self.json('stats', '--json', '--per-rank', log)['records']
         self.assertEqual(sorted((str(r['rank']), r['pid'], r['layer'], r['file']) for r in told),
@@ -102,7 +102,7 @@ class MpiTest(harness.CommandLineTest):
                 self.assertEqual({r['rank'] for r in reduced if r['file'] == self.path('zero0')}, {0})
 
     def test_counters_past_the_cap(self):
-        """Without a trace the counts and bytes are the same; of times the sums may differ in how overlap is left out."""
+        """Without a trace the counts and bytes are the same; sums of times may treat overlaps differently."""
         with_trace = self.json('stats', '--json', self.record_mpi(2))['records']
         without = self.json('stats', '--json', self.record(*self.launch(2), options=['--no-trace']))['records']
         names = {self.path('shared0'), self.path('own0'), self.path('own1')}
@@ -116,7 +116,7 @@ class MpiTest(harness.CommandLineTest):
                         self.assertEqual(second[key][name], value, (key, name))
 
     def totals(self, log, folder):
-        """Of the program's files: numbers that must not depend on the trace, per layer."""
+        """Numbers of the program's files that must not depend on the trace, per layer."""
         totals = {}
         for record in self.json('stats', '--json', '--per-rank', log)['records']:
             if record['rank'] is None or not record['file'].startswith(folder):
@@ -144,7 +144,7 @@ class MpiTest(harness.CommandLineTest):
         return calls
 
     def test_nothing_is_lost_past_the_trace(self):
-        """The same program with a whole trace, one that ends on the way, and none: the same totals."""
+        """A complete trace, a trace that ends early and no trace give the same totals."""
         found = {}
         for name, options in (('whole', []), ('part', ['--trace-cap', '48k']), ('none', ['--no-trace'])):
             folder, log = tempfile.mkdtemp(dir=self.folder), self.path(f'{name}.ioseer')
@@ -158,7 +158,7 @@ class MpiTest(harness.CommandLineTest):
         self.assertEqual(found['none'][1][1, 'synchronising'], (3 + 1 + 5 + 4000, 0))
 
     def test_communication_of_a_killed_process(self):
-        """What it did after its last I/O is known, too."""
+        """Communication after the last I/O is known, too."""
         log = self.record(Program.find(self.mpi), self.folder, 'killed', status=137)
         rows = self.json('dump', '--comm', '--json', log)
         self.assertEqual(sum(row['count'] for row in rows if row['kind'] == 'synchronising'), 3 + 5 + 100)
@@ -211,7 +211,7 @@ class MpiTest(harness.CommandLineTest):
         self.assertIn('COMMUNICATION', text)
         self.assertEqual([f['name'] for f in info['files'] if '/ompi.' in f['name'] or '/dev/shm/' in f['name']], [])
         self.assertIn('of the launcher', text)
-        # What MPI looks for when it starts and ends is none of the program's.
+        # Files that MPI uses when it starts and ends are not the program's.
         outside = {e['file'] for e in events if e['rank'] is not None and not (e['file'] or '').startswith(self.folder)}
         self.assertEqual(outside, set())
 

@@ -76,7 +76,7 @@ class Ranks(harness.CommandLineTest):
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is not installed')
     def test_packer_killed_as_it_becomes_it(self):
-        """Nobody else packs then, and nobody was told of it: its guard has to find out."""
+        """No other rank packs then, and none is told of the kill: the guard must notice it."""
         hold = ('strace', '-o', self.path('trace'), '-e', 'trace=symlink,symlinkat',
                 '-e', 'inject=symlink,symlinkat:delay_exit=60000000')
         with self.start(1, 'until [ -e rank0-is-done ]; do sleep 0.02; done; echo 1 > rank1', *hold) as last:
@@ -142,7 +142,7 @@ with open('closed', 'w') as out:
 
 
 class Blame(harness.CommandLineTest):
-    """A message names what is wrong, before anything has run in vain."""
+    """A message says what is wrong before anything runs."""
 
     def test_names_that_no_log_can_have(self):
         for name in ('', self.path('newdir/')):

@@ -14,7 +14,7 @@ VERBS = [['stats', '--json'], ['stats', '--darshan'], ['info', '--json'], ['repo
 
 
 def make_logs(folder):
-    """The small golden one; many processes; one process, which only its batches can spread; damage."""
+    """The small golden log; many processes; one process, which only batches can distribute; a damaged log."""
     yield 'golden', GOLDEN
     for pattern, processes, events in [('mixed', 9, 20000), ('dumps', 1, 20000), ('random', 70, 20000)]:
         log = os.path.join(folder, pattern + '.ioseer')

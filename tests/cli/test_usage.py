@@ -159,7 +159,7 @@ class Outputs(harness.CommandLineTest):
 
 class Doctor(harness.CommandLineTest):
     def test_other_users_can_record_too(self):
-        """Newer kernels hide /proc/PID/io of a dead child from all but root; that is no reason to fail."""
+        """Newer kernels hide /proc/PID/io of a dead child from all but root; that is not a failure."""
         nobody = 65534
         options = {'user': nobody} if os.getuid() == 0 else {}
         try:

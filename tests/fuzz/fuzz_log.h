@@ -10,7 +10,7 @@
 #include "log/log.h"
 #include "log/stats.h"
 
-enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; the time of a run is bounded
+enum { FUZZ_MAX_EVENTS = 100000 }; // a small block can hold very many; this bounds the time of a run
 
 static inline int fuzz_take_record(const struct log_stats_record *record, void *context) {
     struct counters_value values[COUNTERS_MAX_VALUES];

@@ -10,11 +10,11 @@
 
 enum { MOST_RANKS = 4096, MOST_OPS = 100000 };
 
-// More ranks and phases are no different, they only take longer.
+// More ranks and phases only take longer.
 static bool is_small(const char *text, size_t len) {
     struct json_in in;
     struct json_in_error error;
-    if (json_in_parse(&in, text, len, &error) < 0) return true; // is soon seen
+    if (json_in_parse(&in, text, len, &error) < 0) return true; // the reader will refuse it
     const struct json_value *structure = json_in_member(in.root, "structure");
     const struct json_value *programs = json_in_member(structure, "programs");
     const struct json_value *families = json_in_member(structure, "families");

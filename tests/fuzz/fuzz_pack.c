@@ -52,7 +52,7 @@ static uint8_t *unfold(const uint8_t *data, size_t len, size_t *bytes) {
     return image;
 }
 
-// Stands in for libc's: nothing has to be on a disk.
+// Replaces libc's function: nothing has to be on a disk.
 int fdatasync(int fd) {
     (void)fd;
     return 0;

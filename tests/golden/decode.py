@@ -167,7 +167,7 @@ def check_header(log, problems):
 
 
 def indexed_places(log):
-    """Where the blocks are according to the index; Damage where there is no good one."""
+    """Where the blocks are according to the index; Damage if the index is not good."""
     end = len(log) - TRAILER_BYTES
     at, _, checksum, magic = struct.unpack('<QQQ8s', log[end:]) if end >= HEADER_BYTES else (0, 0, 0, b'')
     if magic != TRAILER_MAGIC or xxh64(log[end:end + 16]) != checksum:
@@ -213,7 +213,7 @@ def find_blocks(log, problems):
 
 
 class Fields:
-    """The fields of a record. Of a key that occurs several times the last counts where it is no list."""
+    """The fields of a record. If a key that is not a list occurs several times, the last value counts."""
 
     def __init__(self, body):
         self.numbers, self.lists, self.strings = {}, collections.defaultdict(list), collections.defaultdict(list)
@@ -287,7 +287,7 @@ class Item:
                 'pieces': [item.described() for item in self.body]}
 
     def text(self, left):
-        """In words; `left` holds how many more items may be told."""
+        """In words; `left` is how many more items may be printed."""
         words = f'{self.bytes} bytes'
         if self.body:
             simple = len(self.body) == 1 and not self.body[0].body and self.body[0].offset == 0
@@ -423,13 +423,13 @@ class Process:
         return self.origin_ns + self.length(signed(units - self.origin_units & MASK64))
 
     def file(self, own_number):
-        """The name of a file of the process; None where there is none."""
+        """The name of a file of the process; None if there is none."""
         row = self.tables.of[PROCESS_FILE].get((self.number, own_number)) if own_number else None
         file = self.tables.of[FILE].get((row.number(3),)) if row else None
         return file.text(2) if file else None
 
     def linked(self, kind, table, own_number):
-        """What the process's own number stands for in a table of the log; None where there is none."""
+        """What the process's own number stands for in a table of the log; None if there is none."""
         row = self.tables.of[kind].get((self.number, own_number)) if own_number else None
         return table.get(row.number(3)) if row else None
 
@@ -666,7 +666,7 @@ def decode(log, calls=None):
 
 
 def decode_counters(log):
-    """What was counted after traces had ended, a row for a file in a process and layer; and what is wrong."""
+    """Counters from after the end of traces, one row per process, layer and file; and what is wrong."""
     problems, rows = [], []
     tables = Tables(find_blocks(log, problems), problems)
     for (number, file, layer), fields in tables.of[COUNTERS].items():
@@ -690,7 +690,7 @@ def rows_of_communication(communication, before, who, in_ns=False):
 
 
 def decode_communication(log):
-    """What lies between the events, stream by stream, then what they do not tell of; and what is wrong."""
+    """Communication between the events, stream by stream, then outside of them; and what is wrong."""
     problems, rows = [], []
     blocks = find_blocks(log, problems)
     tables = Tables(blocks, problems)

@@ -98,7 +98,7 @@ def differences(ours, theirs):
 
 
 def compare(data, scratch, undamaged=None):
-    """Checks that both readers agree, and that damage (if there is an undamaged one) is not passed over in silence."""
+    """Checks that both readers agree, and that they report damage (if there is an undamaged log to compare with)."""
     events, status, said = run_dump(data, scratch)
     damaged = undamaged is not None
     calls = decode.decode(undamaged)[2] if damaged else None
@@ -125,7 +125,7 @@ def test_program(name):
 
 
 def test_counters(scratch):
-    """Without a trace, what stats says of a file that one process used is what its counters record holds."""
+    """Without a trace, stats prints for a file of one process what its counters record holds."""
     rows, problems = decode.decode_counters(record('python', scratch, '--no-trace'))
     if problems:
         raise AssertionError(problems)
@@ -172,7 +172,7 @@ def test_flipped(scratch):
 
 
 def test_hole(scratch):
-    """A stretch of the middle is lost: what lies before and behind is read."""
+    """A part in the middle is lost: readers read what comes before and after it."""
     data = record('python', scratch)
     compare(data[:len(data) // 3] + bytes(100) + data[len(data) // 3 + 100:], scratch, undamaged=data)
     compare(data[:len(data) // 3] + data[len(data) // 3 + 50:], scratch, undamaged=data)

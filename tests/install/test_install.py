@@ -92,7 +92,7 @@ class InstallTest(CommandLineTest):
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
     def doctor(self, prefix, statuses=(0, 1)):
-        """What doctor says of each part of the installation."""
+        """What doctor says about each part of the installation."""
         checks = json.loads(self.ioseer(prefix, 'doctor', '--json', statuses=statuses))['checks']
         return {check['name']: check for check in checks
                 if check['name'] in ('library', 'recording', 'replay', 'MPICH', 'Open MPI')}

@@ -19,7 +19,7 @@ def run_json(*words):
 
 
 def form(event):
-    """What must be equal. Sizes that are 0 and those that are none are the same to a model, but for transfers."""
+    """What must be equal. Except for transfers, a model does not distinguish the size 0 from no size."""
     transfers = event['class'] in COUNTED
     result = event['result'] if (transfers or event['class'] == 'seek') and not event['errno'] else None
     return (event['layer'], event['op'], event['class'], event['file'], event.get('file2'), event['offset'],
@@ -28,7 +28,7 @@ def form(event):
 
 
 class Processes:
-    """Whose an event is. A pid may have been several processes, by exec."""
+    """The process of an event. A pid may stand for several processes, because of exec."""
 
     def __init__(self, log):
         self.by_pid = collections.defaultdict(list)
@@ -42,7 +42,7 @@ class Processes:
 
 
 def is_chosen(event, parents, layer):
-    """Without a layer asked for: what the program itself called; of a copy, the read and the write that it is."""
+    """Without --layer: the calls that the program itself made; for a copy, its read and its write."""
     if layer:
         return event['layer'] == layer
     if event['parent'] is None:

@@ -24,7 +24,7 @@ def evaluate(expression, rank, ranks, ph=1, size=0):
 
 
 def structure(table, folder=None):
-    """What must be the same when a program runs again, in another folder even."""
+    """What must be the same when a program runs again, even in another folder."""
     phases = [{key: value for key, value in phase.items() if key not in OBSERVED} for phase in table['phases']]
     for phase in phases:
         if folder and phase['file']:
@@ -33,7 +33,7 @@ def structure(table, folder=None):
 
 
 def value_of(row, phase, rank, ranks):
-    """The offset that a row gives a rank; None where it gives none."""
+    """The offset that a row gives a rank; None if it gives none."""
     members = row.get('ranks', phase['ranks'])
     if row['offset_expr'] is not None:
         return evaluate(row['offset_expr'], rank, ranks, phase['ph'], row['size'])
@@ -41,7 +41,7 @@ def value_of(row, phase, rank, ranks):
 
 
 class Lane:
-    """The transfers of one rank, which its phases take one after the other."""
+    """The transfers of one rank; its phases take them one after the other."""
 
     def __init__(self):
         self.events = []
@@ -75,7 +75,7 @@ class TableTest(CommandLineTest):
         folder = more.pop('folder', None) or self.path(f'{name}.files')
         os.makedirs(folder, exist_ok=True)
         log = self.record(*command, cwd=folder, name=name, stdout=-3, options=['--force'], **more)
-        return self.table(log, gap='10s')  # a busy machine makes pauses that the program did not
+        return self.table(log, gap='10s')  # a busy machine adds pauses of its own
 
     def table(self, log, ranks=None, gap='200ms'):
         table = self.json('phases', '--json', '--gap', gap, log)
@@ -85,7 +85,7 @@ class TableTest(CommandLineTest):
         return table
 
     def check_sums(self, table, log):
-        """Bytes of all phases and of none are those of the log; every transfer is in some row."""
+        """Bytes in phases and unphased bytes together are those of the log; every transfer is in some row."""
         events = operations.run_json('dump', '--json', log)
         parents = {event['id']: event for event in events}
         chosen = [event for event in events if operations.is_chosen(event, parents, None)]

@@ -132,7 +132,7 @@ class ExamplesTest(DiffTest):
         self.assertIn('files 1 4', self.words(diff['phases'][0]))
 
     def test_layers(self):
-        # Below, the one calls pwrite and the other write after a seek.
+        # Below MPI-IO, one MPI calls pwrite, the other seeks and then calls write.
         diff = self.diff(self.record_example(MADBENCH), self.record_example(MADBENCH + ' --api posix'), '--layer', 'posix')
         self.assertEqual(self.changes(diff), [(i, 'changed', i) for i in range(1, 6)])
         self.assertIn('read call pread read', self.words(diff['phases'][1]))
@@ -210,7 +210,7 @@ class Alone(DiffTest):
         self.assertEqual({change for _, change, _ in self.changes(diff)}, {'same', 'removed'})
 
     def test_lookups(self):
-        # Each folder of a path is asked for.
+        # Each folder of a path needs a lookup.
         program = 'import os, sys\nos.path.realpath(sys.argv[1])\nopen(sys.argv[1], "wb").write(b"x" * 9000)'
         os.makedirs(self.path('deep/er/and/deeper'))
         logs = [self.record(sys.executable, '-I', '-S', '-c', program, self.path(name), name=f'{number}.ioseer')
@@ -250,7 +250,7 @@ for i in range(8): os.pread(fd, 1000, i * 1000)
 
 
 class Limits(DiffTest):
-    """Models, times that are known, and what --fail-if makes of them."""
+    """Models with known times, and what --fail-if says about them."""
 
     def setUp(self):
         super().setUp()
@@ -259,7 +259,7 @@ class Limits(DiffTest):
         self.b = self.model(self.log, 'b.json', lambda model: self.set_times(model, 3.0, 0.5))
 
     def record_program(self, program, **more):
-        """Only its own files: Python may lie anywhere."""
+        """Only the program's own files: Python may be installed anywhere."""
         return self.record_python(program, options=['--exclude', '/*', '--include', self.path('data')], **more)
 
     @staticmethod

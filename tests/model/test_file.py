@@ -13,7 +13,7 @@ from harness import CommandLineTest, main  # noqa: E402
 
 EVERY_KEY = os.path.join(HERE, 'every_key.json')
 
-# What is put in the place of what, and what is said then.
+# A text to replace, its replacement, and the message that this must give.
 MISTAKES = [
     ('"ioseer_model": 1', '"ioseer_model": 2', r'written by a newer ioseer'),
     ('"ioseer_model": 1', '"ioseer_model": 0', r'"ioseer_model" is 0'),
@@ -184,7 +184,7 @@ class Files(CommandLineTest):
                 self.assertRegex(line, rf'^ioseer model: {re.escape(self.path("model"))}:\d+: .*(?:{message})')
 
     def test_lines(self):
-        """The line is that of the mistake."""
+        """The message names the line of the mistake."""
         text = self.text()
         for old, new in (('"np": 4', '"np": "four"'), ('"weight": 600', '"weight": 6'), ('"gap": 0.2', '"gap": []')):
             number = text[:text.index(old)].count('\n') + 1

@@ -13,7 +13,7 @@ from harness import BUILD, main
 
 FILES = [('shared', 'open'), ('data', 'open'), ('part', 'own')]
 FILE_BYTES = 1 << 28
-SIZES = [256, 300, 512, 700, 1024, 1500]  # none is small among the others
+SIZES = [256, 300, 512, 700, 1024, 1500]  # so that no size is small compared with another
 UNIT = 64
 
 
@@ -145,7 +145,7 @@ class Nests(TableTest):
                     self.check_phase(one, phase, ranks, time)
                 self.assertEqual(len({one['family'] for one in group}), 1)
                 self.assertEqual([one['ph'] - group[0]['ph'] for one in group], list(range(phase.times)))
-                if phase.times == group[-1]['ph']:  # no other phase of the plan is alike
+                if phase.times == group[-1]['ph']:  # no other phase of the plan looks the same
                     self.assertNotIn(None, [row['offset_expr'] for row in group[0]['ops']])
         self.assertEqual(list(found), [])
 

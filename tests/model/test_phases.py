@@ -237,7 +237,7 @@ class Others(Examples):
 
 
 class Pauses(Examples):
-    """Programs without MPI: pauses part phases."""
+    """Programs without MPI: pauses separate phases."""
 
     def check(self, dumps, writes, seconds):
         program = (f'import os, time\nfd = os.open("dump", os.O_WRONLY | os.O_CREAT)\n'
@@ -362,7 +362,7 @@ class Programs(Examples):
                          [('write', 20, 4096, '0')])
 
     def test_hdf5(self):
-        """Small requests among large ones: they part nothing."""
+        """Small requests among large ones do not separate phases."""
         with open(self.path('text'), 'w', encoding='ascii') as file:
             file.write('\n'.join(str(number) for number in range(40000)))
         with open(self.path('config'), 'w', encoding='ascii') as file:
@@ -377,7 +377,7 @@ class Programs(Examples):
 
 
 class Again(Examples):
-    """A program that runs again, elsewhere even, has the same phases."""
+    """A program that runs again, even in another place, has the same phases."""
 
     def assert_same(self, run, but=()):
         places = [self.folder, '/dev/shm' if os.access('/dev/shm', os.W_OK) else self.folder]
@@ -402,13 +402,13 @@ class Again(Examples):
         fio = ('fio', '--name=a', '--ioengine=psync', '--rw=randwrite', '--bs=4k', '--size=256k', '--numjobs=3',
                '--randseed=5')
         checkpoint = (os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '4', '-n', '8', '-b', '4096')
-        for command, but in (fio, ('others',)), (checkpoint, ()):  # fio asks for its files again and again
+        for command, but in (fio, ('others',)), (checkpoint, ()):  # fio looks up its files repeatedly
             with self.subTest(os.path.basename(command[0])):
                 self.assert_same(lambda **more: self.run_program(*command, **more), but)
 
 
 class Untraced(Examples):
-    """What the counters know past the trace is in no phase, but it is counted."""
+    """Bytes that only the counters know, after the trace, are in no phase, but they are counted."""
 
     def check(self, options, api, layer=None):
         command = [*tables.LAUNCHERS['mpich'], '-n', '2', self.example('madbench', 'mpich'), '--bins', '1000', '--size',

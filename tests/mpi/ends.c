@@ -27,7 +27,7 @@ static void write_once(struct run *run, int number) {
     must(write(run->said, ".", 1) == 1, "said");
 }
 
-// Nobody sends: this lasts until the job is ended.
+// No rank sends: this lasts until the job is ended.
 static void wait_for_ever(struct run *run, int number) {
     int never;
     while (run->at_work) {

@@ -13,8 +13,8 @@
 #define CALL(name) MPI_File_##name
 #endif
 
-// MIXED_UP is the exit status where OMPIO, of Open MPI 4, has mixed up its own messages. On a busy machine it does so
-// in one of ten runs, after which it hangs or crashes; setting the atomicity is the first to fail.
+// MIXED_UP is the exit status if OMPIO of Open MPI 4 has mixed up its own messages. On a busy machine it does so in one
+// of ten runs, and then hangs or crashes; setting the atomicity is the first call to fail.
 enum { COUNT = 12, BLOCK = 8, DISPLACEMENT = 64, MIXED_UP = 75 };
 
 struct run {

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import harness  # noqa: E402
 
 LAUNCHERS = {'mpich': ['mpiexec.mpich'], 'openmpi': ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']}
-WRITES = 10  # of rank 0 in jobs.c and those like it; every rank writes once more than the one below it
+WRITES = 10  # writes of rank 0 in jobs.c and similar programs; every rank writes once more than the one below it
 BYTES = 100
 
 

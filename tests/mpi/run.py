@@ -21,12 +21,12 @@ SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), '..', '..'))
 BUILD = os.environ.get('IOSEER_BUILD', os.path.join(SOURCE, 'build'))
 IOSEER = os.path.join(BUILD, 'ioseer')
 TIMEOUT_SECONDS = 120
-MIXED_UP = 75  # forms.c: OMPIO has made a mistake of its own
+MIXED_UP = 75  # exit status of forms.c if OMPIO itself made a mistake
 OMPIO_ATTEMPTS, OMPIO_SECONDS = 6, 30
 OPENMPI = ['mpiexec.openmpi', '--allow-run-as-root', '--oversubscribe']
 LAUNCHERS = {
     'mpich': ['mpiexec.mpich'],
-    'openmpi': OPENMPI,  # with OMPIO, as it comes
+    'openmpi': OPENMPI,  # with OMPIO, the default
     'openmpi-romio': [*OPENMPI, '--mca', 'io', 'romio321'],
     # Other parts of OMPIO: for collective calls, and for the shared pointer.
     **{f'openmpi-{part}': [*OPENMPI, '--mca', kind, part] for kind, parts in
@@ -44,8 +44,8 @@ BTIO = {'grid': 10, 'steps': 4, 'interval': 2}
 IOR = {'block': 16384, 'transfer': 4096}
 
 # program, its options, ranks, MPIs. Every example runs on 1, 2, 4, 9 and 16 ranks under both MPIs, where it takes that
-# number, and each of its ways on an even and an odd number. Sizes are small: it is the calls that count, and two cores
-# must do for 16 ranks.
+# number, and each of its ways on an even and an odd number. Sizes are small: the tests compare calls, and two cores
+# must be enough for 16 ranks.
 CASES = [
     ('madbench', {'bins': 8, 'size': 10000}, (1, 2), BOTH),
     ('madbench', MADBENCH, (4, 9), BOTH),
@@ -100,7 +100,7 @@ CASES = [
 
 
 class Wrong(Exception):
-    """What a case found."""
+    """The problems that a case found."""
 
 
 def words_of(options):
@@ -135,7 +135,7 @@ def run(words, directory, timeout=TIMEOUT_SECONDS):
         try:
             output, error = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            process.terminate()  # which ends the job, too
+            process.terminate()  # which also ends the job
             process.communicate(timeout=TIMEOUT_SECONDS)
             raise
     return process.returncode, output, re.sub(rb'^\[\w+:\d+\]', b'[host:pid]', error, flags=re.MULTILINE)
@@ -170,7 +170,7 @@ def contents(directory):
 
 
 def compare_files(case, files, bare_files, recorded_files):
-    """Recording changes no file; and whatever MPI, language and way, the same options make the same files."""
+    """Recording changes no file, and the same options make the same files with any MPI, language and interface."""
     if bare_files != recorded_files:
         raise Wrong('files differ between the bare and the recorded run')
     program, _, ranks, options = case
@@ -197,7 +197,7 @@ def recorded_events(log, directory):
 
 
 def number_threads(events):
-    """Without MPI it is the threads that have calls of their own: the main one first, then by what they write first."""
+    """Without MPI, threads take the place of ranks: the main one first, then by what they write first."""
     first = {}
     for event in events:
         first.setdefault(event['tid'], -1 if event['tid'] == event['pid'] else event['offset'])

@@ -15,8 +15,8 @@ import job_case
 from job_case import LAUNCHERS, WRITES, harness
 
 RANKS = 4
-STATUS = 3   # that ends.c ends with
-LEFT_SECONDS = 10  # for what a launcher does not wait for
+STATUS = 3   # exit status of ends.c
+LEFT_SECONDS = 10  # seconds, for processes that a launcher does not wait for
 
 
 def no_core():
@@ -39,13 +39,13 @@ class Terminal:
         self.output = b''
 
     def read(self, seconds):
-        """Takes the output of some time, so that nobody has to wait for it."""
+        """Reads the output for some time, so that no writer has to wait."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             ready, _, _ = select.select([self.fd], [], [], 0.02)
             try:
                 self.output += os.read(self.fd, 4096) if ready else b''
-            except OSError:  # all others have closed it
+            except OSError:  # all other processes have closed it
                 time.sleep(0.01)
 
     def read_until(self, condition, seconds=60):
@@ -86,7 +86,7 @@ class EndsTest(job_case.JobTest):
                 os.unlink(self.path(name))
 
     def run_both(self, command):
-        """Runs a command bare and recorded, in the same place; gives the two."""
+        """Runs a command bare and recorded, in the same place; returns both results."""
         bare = harness.run(*command, cwd=self.folder, preexec_fn=no_core)
         self.await_end()
         self.forget_run()
@@ -125,7 +125,7 @@ class EndsTest(job_case.JobTest):
                 if process['rank'] is not None}
 
     def check_log(self, at_work=False):
-        """All calls that returned are in the log. Of those that go on, one may have returned that nobody could note."""
+        """All calls that returned are in the log. A rank that goes on may have one more, which it could not note."""
         self.assertEqual(sorted(self.processes_of_ranks()), list(range(RANKS)))
         events = self.json('dump', '--json', self.log)
         for rank, said in enumerate(self.said()):
@@ -145,7 +145,7 @@ class EndsTest(job_case.JobTest):
 
     def end(self, how, *more, expected, status=None):
         bare, recorded = self.run_both(self.job(how, *more))
-        # MPICH's launcher gives the status of the rank that ended first or that of one it killed, as it happens.
+        # MPICH's launcher returns the status of the rank that ended first, or of a rank that it killed.
         statuses = [bare.returncode] if self.mpi != 'mpich' else [status, signal.SIGKILL]
         self.assertIn(recorded.returncode, statuses, recorded.stderr)
         self.check_log(at_work='--at-work' in more)
@@ -181,7 +181,7 @@ class EndsTest(job_case.JobTest):
         self.assertEqual(sorted(self.processes_of_ranks()), [0, 1])
 
     def test_file_that_cannot_be_opened(self):
-        """MPI_Abort, after calls that are kept."""
+        """MPI_Abort; the log keeps the calls before it."""
         command = [*self.launcher, '-n', '2', self.example('madbench'), '--directory', self.path('nowhere')]
         bare, recorded = self.run_both(command)
         self.assertEqual((bare.returncode, recorded.returncode), (1, 1), recorded.stderr)
@@ -254,7 +254,7 @@ class EndsTest(job_case.JobTest):
         bare, recorded = self.end_from_outside(kill_launcher)
         self.assertEqual((bare, recorded), (-signal.SIGKILL, 128 + signal.SIGKILL))
 
-    # --- record below mpiexec: every rank has its own, and they make one log
+    # --- record below mpiexec: every rank has its own `record`, and together they make one log
 
     def below(self, *words, timeout=60):
         own = [harness.IOSEER, 'record', '-q', '-o', self.log, '--']

@@ -14,7 +14,7 @@ class LateTest(job_case.JobTest):
     ranks = 2
 
     def late(self, how):
-        """MPI's functions are asked for by name."""
+        """The program looks up MPI's functions by name."""
         self.both([*LAUNCHERS[self.mpi], '-n', str(self.ranks), program('late', self.mpi), how, self.library,
                    self.folder])
         self.assertEqual(self.worlds(), [self.ranks])

@@ -118,7 +118,7 @@ class ViewsTest(harness.CommandLineTest):
         return os.path.join(harness.BUILD, 'tests', 'mpi', f'{name}-{self.mpi.split("-")[0]}')
 
     def recording(self, name='views'):
-        """Status and output are the same bare and recorded, and the files but for gaps: these may hold anything."""
+        """Status, output and files are the same bare and recorded, except for gaps in files."""
         command = [*LAUNCHERS[self.mpi], '-n', str(RANKS), self.program(name)]
         if name == 'views' and self.mpi == 'openmpi':
             command.append('--pairs')
@@ -155,7 +155,7 @@ class ViewsTest(harness.CommandLineTest):
             self.assertEqual(len(known), len(flat))
 
     def check_file(self, files, name, rank, filetype, flat, element_bytes):
-        """What MPI says of places, and what it did with the bytes."""
+        """The log agrees with the offsets that MPI reports, and with the files that it wrote."""
         places = [int(line) for line in files[f'{name}.{rank}.txt'].split()]
         told = [place_of(filetype, flat, i * element_bytes) for i in range(len(places))]
         self.assertEqual(places, told)
@@ -201,7 +201,7 @@ class ViewsTest(harness.CommandLineTest):
         self.assertIn('memory: vector 5 x 4 bytes every 12', text)
 
     def test_irregular_types_are_cut(self):
-        """Only the first pieces are in the log; it says so, and those are right. Equal types of both ranks are one."""
+        """The log has only the first pieces and says so; these are right. Equal types of both ranks are one."""
         if not shutil.which('zstd'):
             self.skipTest('the zstd command is not installed')
         with open(self.recording().log, 'rb') as file:
@@ -297,7 +297,7 @@ class ViewsTest(harness.CommandLineTest):
             self.assertNotIn('datatype', write)
 
     def test_without_trace(self):
-        """No event could refer to them, so there are none."""
+        """No event could refer to datatypes, so the log has none."""
         log = self.record(*LAUNCHERS[self.mpi], '-n', str(RANKS), self.program('views'), options=['--no-trace'],
                           cwd=self.folder)
         self.assertEqual(self.json('info', '--json', log)['losses'], [])

@@ -2,7 +2,7 @@
 from truth import ANY
 
 MAX_PROBLEMS = 4
-CLOCK_SECONDS = 1e-6  # what the ends of two nested calls may be apart
+CLOCK_SECONDS = 1e-6  # how far apart the ends of two nested calls may be
 DATA = ('read', 'write')
 
 
@@ -22,11 +22,11 @@ def _brief(call):
 
 
 def _difference(event, call):
-    """The first key in which an event is not the expected call."""
+    """The first key in which an event differs from the expected call."""
     for key, value in call.items():
         found = event.get(key)
         if key == 'view_offset' and found is None:
-            found = event['offset']  # left out where there is no view
+            found = event['offset']  # absent if there is no view
         if value is not ANY and found != value:
             return f'{key} is {found}'
     return None
@@ -35,7 +35,7 @@ def _difference(event, call):
 def compare(events, expected):
     """What is wrong with the top of the tree: the calls that the program itself made."""
     problems = []
-    layers = {call['layer'] for calls in expected for call in calls}  # others are below, or check_children says so
+    layers = {call['layer'] for calls in expected for call in calls}  # check_children checks the others
     for rank, calls in enumerate(expected):
         top = [event for event in _own(events, expected)
                if event['rank'] == rank and event['parent'] is None and event['layer'] in layers]
@@ -56,7 +56,7 @@ def _bytes(events, kind):
 
 
 def _covers(event, children):
-    """Whether the children of an event's own class are its bytes, each once."""
+    """Whether the children of an event's own class move its bytes, each byte once."""
     at = event['offset']
     for child in sorted((child for child in children if child['class'] == event['class']), key=lambda c: c['offset']):
         if child['offset'] != at:
@@ -80,7 +80,7 @@ def _check_nesting(own, by_id):
 
 
 def _fits(tick, parent):
-    """What a nonblocking or split call leads to may come when it is completed, in a later call of MPI."""
+    """The calls below a nonblocking or split call may come when it is completed, in a later call of MPI."""
     goes_on = '_i' in parent['op'] or parent['op'].endswith('_begin')
     return tick >= parent['tick'] if goes_on else tick == parent['tick']
 
@@ -94,7 +94,7 @@ def _check_one_to_one(transfers, children):
 
 
 def _check_collective(transfers, children, ranks, mpi, gaps=False):
-    """The n-th collective call of all ranks moves what they asked for, whoever of them moves it.
+    """The n-th collective call of all ranks moves what they asked for, whichever rank moves it.
 
     OMPIO may read more: with few ranks it lets each of them read, rows and gaps. ROMIO moves the gaps between what the
     ranks ask for, if there are any.
@@ -128,7 +128,7 @@ def _check_rows(transfers, children):
 
 
 def check_children(events, expected, mpi, program, options):
-    """What is wrong below the MPI-IO calls; nothing to look at where the program uses none."""
+    """What is wrong below the MPI-IO calls; empty if the program has none."""
     if not any(call['layer'] == 'mpiio' for call in expected[0]):
         return []
     own, by_id, children = _own(events, expected), {event['id']: event for event in events}, {}
@@ -141,7 +141,7 @@ def check_children(events, expected, mpi, program, options):
     elif program == 's3d' and options.get('mode') in ('independent', 'sieving'):
         problems += _check_rows(transfers, children)
     elif program.startswith('forms'):
-        pass  # rows as MPI likes them
+        pass  # MPI may combine rows
     elif program.startswith(('btio', 's3d')):
         problems += _check_collective(transfers, children, len(expected), mpi)
     elif options.get('collective') and not options.get('unique'):

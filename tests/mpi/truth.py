@@ -24,7 +24,7 @@ class Rank:
         self.tick += calls
 
     def mpi(self, op, kind, name, **more):
-        """A call of MPI-IO. A transfer's view_offset is its offset where it says nothing else."""
+        """A call of MPI-IO. A transfer's view_offset is its offset unless given."""
         self.tick += 1
         if 'offset' in more and kind in ('read', 'write'):
             more.setdefault('view_offset', more['offset'])

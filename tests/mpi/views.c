@@ -283,7 +283,7 @@ static void use_memory_types(const struct example *self) {
 }
 
 #if MPI_VERSION >= 4
-// Types made with large counts. MPICH 4.0 refuses to look into them where it must: nothing is written.
+// Types made with large counts. MPICH 4.0 cannot return their contents: nothing is written.
 static void use_large_types(const struct example *self) {
     MPI_Datatype (*const make[])(int) = {make_large_nested, make_large_block, make_large_darray, make_large_struct};
     int data[4] = {0};
@@ -318,7 +318,7 @@ static void use_hints(const struct example *self) {
     MUST(MPI_File_close(&file));
 }
 
-// No type and a wrong file view are errors that the program gets to see.
+// A null type and a wrong file view are errors that the program gets.
 static void use_mistakes(const struct example *self) {
     int data[4] = {0};
     MPI_File file = open_own(self, "mistakes", MPI_INFO_NULL);

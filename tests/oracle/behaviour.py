@@ -20,7 +20,7 @@ def left_behind(where):
 
 
 def log_problems(where):
-    """A log must be there and open without complaint."""
+    """The log must exist and open without a warning."""
     if not os.path.exists(where.log):
         return ["there is no log"]
     info = subprocess.run([place.IOSEER, "info", "--json", where.log], capture_output=True)

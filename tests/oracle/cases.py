@@ -13,9 +13,9 @@ class Case:
     name: str
     script: str
     prepare: str = ""
-    needs: tuple = ()            # programs without which the case is left out
+    needs: tuple = ()            # programs that the case needs; it is skipped without them
     volatile: tuple = ()         # files whose content differs from run to run
-    same_output: bool = True     # False: the output tells times
+    same_output: bool = True     # False: the output contains times
     traced: bool = True          # is compared with strace too
     root: bool = False
     environment: tuple = ()      # (name, value) pairs
@@ -176,7 +176,7 @@ PROCESSES = [
     Case("own-preload", PROCESS + "fork; cat file", prepare="echo content > file",
          environment=(("LD_PRELOAD", "$P/liboracle-interposer.so"),)),
     Case("own-preload-inside", "LD_PRELOAD=$P/liboracle-interposer.so " + PROCESS + "fork"),
-    # The recorder's own variables are handed on over every exec: they are all that may differ.
+    # Only the recorder's own variables may differ: every exec passes them on.
     Case("empty-environment", "env -i /bin/sh -c 'echo text > file; env | grep -c -v -e ^LD_PRELOAD= -e ^IOSEER_; "
          "exec \"$0\" put more' $P/oracle-processes"),
     Case("environment-shown", "env | grep -v -e '^_=' -e ^LD_PRELOAD= -e ^IOSEER_ | sort > list"),

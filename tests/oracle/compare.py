@@ -22,7 +22,7 @@ SYSTEM_FOLDERS = ("/proc", "/sys", "/dev", "/usr", "/lib", "/lib32", "/lib64", "
 KEPT_FOLDERS = ("/dev/shm", "/run/user", "/run/media", "/run/shm")
 SLACK_SECONDS = 5e-6  # between the recorder's clock and strace's
 
-# System call -> the operations that are that call. Where it is not in the table, the names are the same.
+# System call -> the operations that are that call. If it is not in the table, the names are the same.
 OPERATIONS = {
     "open": {"open"}, "openat": {"open", "openat", "creat"}, "creat": {"creat"}, "openat2": {"openat2"},
     "pread64": {"pread"}, "pwrite64": {"pwrite"}, "preadv": {"preadv"}, "preadv2": {"preadv2"},
@@ -37,17 +37,17 @@ OPERATIONS = {
     "fadvise64": {"posix_fadvise"}, "statfs": {"statfs", "statvfs"}, "fstatfs": {"fstatfs", "fstatvfs"},
 }
 COPIES = {"sendfile", "copy_file_range", "splice"}
-# Operations in which libc makes calls of its own choice.
+# Operations for which libc chooses the system calls.
 COMPOSITE = {
     "mkstemp", "mkostemp", "mkstemps", "mkostemps", "mkdtemp", "shm_open", "opendir", "fdopendir", "closedir",
     "readdir", "rewinddir", "seekdir", "telldir", "scandir", "remove", "statvfs", "fstatvfs",
     "eaccess", "faccessat", "fchmodat", "lchmod", "posix_fallocate", "sync", "realpath", "pwritev2",
     "preadv2",
 }
-# Calls by which the recorder itself asks the kernel about a descriptor. Nothing is lost if they are no events.
+# Calls by which the recorder itself asks the kernel about a descriptor. They need not be events.
 QUESTIONS = {"fstat", "flock"}
 REALPATH_ROOM = "1023"  # the buffer by which readlink is known to come from realpath
-# What an event of a group must say, beside the file and the error.
+# What an event of a group must contain, besides the file and the error.
 NEEDS_SIZE = {"read", "write", "mmap", "munmap", "truncate"}
 NEEDS_RESULT = {"read", "write", "open", "seek"}
 
@@ -151,7 +151,7 @@ class Comparison:
         return None
 
     def match(self, fact):
-        """The event that is this fact, or the composite one that explains it, or None."""
+        """The event of this fact, or the composite event that explains it, or None."""
         around = self.around(fact)
         own = [e for e in around if e.op in operations(fact) and not any(f.group == fact.group for f in e.facts)]
         for event in sorted(own, key=lambda e: e.file not in fact.names):
@@ -196,7 +196,7 @@ class Comparison:
         if is_question(fact) or fact.call.result is None:
             return
         if self.last[fact.call.tid] is fact and "killed" in self.ends.get(fact.pid, ""):
-            return  # it ended in the kernel, but its thread was killed before it could say so
+            return  # it ended in the kernel, but its thread was killed before it could record that
         if fact.group == "munmap" or (fact.group == "stat" and fact.path == "/"):
             return  # libc looks at the root when it reads nsswitch.conf
         if fact.file and fact.file.entered and fact.group in ("open", "close"):
@@ -261,7 +261,7 @@ class Comparison:
                 self.problems.append(f"no system call for {event}")
 
     def check_uncertain(self):
-        """Where calls may have overlapped only the whole is known: the bytes that all of them touched."""
+        """If calls may have overlapped, only their union is known: the bytes that they touched together."""
         expected, got = defaultdict(list), defaultdict(list)
         for event in self.events:
             for fact in event.facts:
@@ -290,7 +290,7 @@ class Comparison:
                 self.problems.append(f"[{pid}] {path}: stdio read {kernel_bytes} bytes, its events say {events}")
 
     def read_is_right(self, pid, path, events, kernel_bytes):
-        """What a program took from a stream is known where it read to the end and never moved."""
+        """What a program took from a stream is known if it read to the end and never seeked."""
         files = self.stdio_readers.get((pid, path), set())
         moved = any(file in self.seeks for file in files)
         at_end = files and all(any(t.group == "read" and t.result == 0 for t in file.transfers) for file in files)
@@ -370,7 +370,7 @@ def info_problems(info, events):
 
 
 def exit_problems(exits, model):
-    """What the log says of a process's end must not contradict strace."""
+    """What the log says about a process's end must not contradict strace."""
     for pid, said in exits.items():
         how = model.ends.get(pid, "")
         if how.startswith("exited") and any(exit.startswith("signal") for exit in said):

@@ -1,4 +1,4 @@
-"""Checks the comparison itself: events made up from a trace must agree with it, and each kind of lie must be found."""
+"""Checks the comparison itself: events made from a trace must agree with it, and each kind of change must be found."""
 
 import compare
 import kernel

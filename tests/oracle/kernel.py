@@ -47,7 +47,7 @@ class Slot:
     file: OpenFile
     cloexec: bool = False
     line: int = 0                 # where its open ended
-    before: OpenFile | None = None  # still being closed when the number was given out again
+    before: OpenFile | None = None  # still being closed when its number was reused
 
 
 @dataclass(eq=False)
@@ -87,15 +87,15 @@ class Fact:
     call: strace.Call
     pid: int
     group: str                    # read, write, open, close, seek, sync, truncate, unlink, rename ...
-    names: set                    # every name by which the file may rightly be called
+    names: set                    # every name that is correct for the file
     path: str
     file: OpenFile | None = None
     offset: int | None = None
     size: int | None = None
     result: int | None = None
-    certain: bool = True          # False: calls overlapped, the offset depends on who was first
-    reason: str = ""              # why nobody could record it: loader, vfork
-    data: list | None = None      # the buffer's pieces where strace kept them
+    certain: bool = True          # False: calls overlapped, and the offset depends on which was first
+    reason: str = ""              # why it cannot be recorded: loader, vfork
+    data: list | None = None      # the buffer's pieces, if strace kept them
     line: int = 0
 
     def __str__(self):
@@ -233,7 +233,7 @@ class Model:
         return self.names[path]
 
     def lookup(self, task, arg):
-        """The open file behind a descriptor argument; None where it is no file with a name."""
+        """The open file behind a descriptor argument; None if it is not a file with a name."""
         fd, path, _ = strace.descriptor(arg)
         if fd is None or fd < 0 or path is None:
             return None
@@ -324,7 +324,7 @@ class Model:
         fd = strace.descriptor(call.args[0])[0]
         slot = task.table.slots.get(fd)
         if slot and slot.before and slot.line > call.entered:
-            # The kernel gives the number back at once; another thread's open got it and was over first.
+            # The kernel frees the number at once; another thread's open got it and returned first.
             self.note(task, call, "close", slot.before.path, slot.before)
             slot.before = None
             return
@@ -395,7 +395,7 @@ class Model:
         if group == "write":
             file.inode.writes.append(fact)
         if result is None and group == "write":
-            file.inode.size = file.inode.content = None  # its thread was killed meanwhile: it may have been done or not
+            file.inode.size = file.inode.content = None  # its thread was killed: it may have happened or not
         if result is None or result < 0:
             return fact
         if at_position and where is not None:
@@ -548,7 +548,7 @@ class Model:
         if file and not task.loading:
             self.note(task, call, "munmap", file.path, file, size=strace.number(call.args[1]))
         if task.loading and address == task.cache_address:
-            task.loading = False  # dropping its cache is the loader's last act before the constructors
+            task.loading = False  # the loader unmaps its cache last, before the constructors run
 
     def do_msync(self, task, call):
         file = task.memory.mappings.get(strace.number(call.args[0]))

@@ -40,7 +40,7 @@ class Call:
     error: str = ""            # symbolic errno
     start: float = 0.0         # seconds since the epoch
     end: float = 0.0
-    entered: int = 0           # line numbers: two calls overlap where one entered before the other left
+    entered: int = 0           # line numbers: two calls overlap if one entered before the other left
     left: int = 0
     result_text: str = ""
 
@@ -54,7 +54,7 @@ class Call:
 
 @dataclass
 class Ended:
-    """A task is gone: exited, killed, or swallowed by another thread's exec."""
+    """The end of a task: it exited, was killed, or another thread called exec."""
     tid: int
     how: str
     left: int = 0
@@ -126,7 +126,7 @@ def split(text):
 
 
 def closing(text, begin):
-    """Where the parenthesis opened at `begin` is closed; -1 where it is not."""
+    """Where the parenthesis opened at `begin` is closed; -1 if it is not."""
     depth, quoted = 0, False
     for at in range(begin, len(text)):
         char = text[at]
@@ -156,7 +156,7 @@ def set_result(call, text):
 
 
 def whole_call(tid, text, start, entered, left):
-    """A Call from the text of a complete line, or None for what is no call."""
+    """A Call from the text of a complete line, or None if it is not a call."""
     begin = text.find("(")
     if begin < 0:
         return None
@@ -210,7 +210,7 @@ class Reader:
 
 
 def read(path):
-    """All calls and ends of tasks in a strace output, in the order in which they were over."""
+    """All calls and ends of tasks in a strace output, in the order in which they ended."""
     reader, items = Reader(), []
     with open(path, encoding="latin-1") as lines:
         for line_number, line in enumerate(lines):

@@ -41,7 +41,7 @@ def record(where, case, *options, before=(), environment=()):
 
 
 def compare_runs(where, case, **how):
-    """The outcome with trouble against the outcome of the bare program."""
+    """Compares the outcome with trouble with that of the bare program."""
     where.prepare(case)
     bare = where.run(case)
     return place.differences(bare, record(where, case, **how), case.same_output)
@@ -79,7 +79,7 @@ def killed(where, case):
 
 
 def tool_killed(where, case):
-    """Whoever kills `record` itself must not take the program along, nor lose what was recorded."""
+    """Killing `record` must not end the program, nor lose what was recorded."""
     process = start(where, case)
     time.sleep(0.3)
     process.kill()
@@ -111,7 +111,7 @@ def outlives(where, case):
 
 
 def outlives_the_wait(where, case):
-    """A daemon that stays longer must neither hold `record` up nor be hurt when the spill is packed under it."""
+    """A daemon that lives longer must not delay `record`, and packing its spill must not hurt the daemon."""
     began = time.monotonic()
     record(where, case, "--wait", "10ms")
     took = time.monotonic() - began
@@ -168,7 +168,7 @@ def disk_without_room(where, case):
 
 
 def unwritable_log(where, case):
-    """Nobody may write where the log should be, nor where the spills would lie."""
+    """Neither the log's directory nor that of the spills is writable."""
     need_root()
     folder = os.path.join(where.path, "closed")
     os.makedirs(folder, exist_ok=True)

@@ -17,7 +17,7 @@ const browserArguments = [
     '--enable-unsafe-swiftshader',
     '--ignore-gpu-blocklist',
 ];
-const timeout = 60_000; // of anything in the browser: machines are busy
+const timeout = 60_000; // of any step in the browser, long enough for a busy machine
 
 export const folder = realpathSync(mkdtempSync(join(tmpdir(), 'ioseer-page-')));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
@@ -62,7 +62,7 @@ export function recordCommand(name, command) {
     return log;
 }
 
-// The log of an example, null where its MPI is not here.
+// The log of an example; null if its MPI is not installed.
 export function recordExample(name, ...more) {
     const data = join(folder, `${name}-data`);
     mkdirSync(data, { recursive: true });
@@ -136,7 +136,8 @@ export async function see(page, id) {
     await page.waitForFunction((chart) => window.ioseerPage.chart(chart)?.getOption().series?.length > 0, id);
 }
 
-// Charts are made when they come near; a test wants them all. They are drawn in the next frame at the latest.
+// The page makes a chart when it comes near the window; a test needs all charts. They are drawn in the next frame at
+// the latest.
 export async function drawAll(page) {
     await page.evaluate(
         () =>

@@ -25,7 +25,7 @@ for name in NAMES:
     with open(path, 'rb') as file:
         file.read()
 
-# A path of nearly 4 KB, as long as they get.
+# A path of nearly 4 KB, the maximum.
 deep = directory
 while len(deep) + 201 < 4000:
     deep = os.path.join(deep, b'<b onclick=window.harm=5>'.ljust(200, b'y'))

@@ -1,4 +1,4 @@
-// Numbers as the page writes them; written again here, so that a mistake there is seen.
+// Numbers as the page writes them; implemented again here, to find mistakes in the page.
 const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 export function bytes(value) {

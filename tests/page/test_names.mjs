@@ -1,4 +1,4 @@
-// Names of files cannot do anything in the page: they are text, whatever is in them.
+// Names of files cannot do anything in the page: they are always text.
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -25,7 +25,7 @@ test('a report of hostile names is made', async () => {
     assert.ok(json('info', log).files.length >= 12);
     const path = report(log);
     assert.ok(statSync(path).size < 4_000_000);
-    // The data end where they should: no name has closed their element.
+    // The data ends where it should: no name closes its element.
     const text = readFileSync(path, 'latin1');
     const data0 = text.slice(text.indexOf('id="ioseer-data">') + 17);
     JSON.parse(Buffer.from(data0.slice(0, data0.indexOf('</script>')), 'latin1').toString());
@@ -55,7 +55,7 @@ test('every file can be chosen and its charts be pointed at', async () => {
     const number = await rows.count();
     assert.ok(number >= 12);
     for (let at = 0; at < number; at++) await rows.nth(at).click();
-    // Tips are made of names too.
+    // Tips contain names too.
     for (const id of ['timeline', 'space-tick-offset']) {
         const chart = page.locator(`#chart-${id}`);
         await chart.scrollIntoViewIfNeeded();

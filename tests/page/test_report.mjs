@@ -18,7 +18,7 @@ import { bytes, count, near, percent, seconds, sum } from './numbers.mjs';
 
 const charts = ['timeline', 'space-tick-offset', 'layers-ranks', 'layers-calls', 'file-sizes', 'file-heat'];
 
-// What the verbs say of a log; calls are those that the program itself made.
+// What the verbs say about a log; calls are those that the program itself made.
 function facts(log) {
     const info = json('info', log);
     const launchers = new Set(info.processes.filter(({ launcher }) => launcher).map(({ pid }) => pid));
@@ -91,7 +91,7 @@ async function checkTimeline(page, { calls, info }) {
         );
         assert.ok(Math.abs(total - moved(calls, name)) <= 1 + 0.001 * moved(calls, name), `${name}: ${total}`);
     }
-    // A call with a span of its own is where the log says it is. Ranks may begin one at the same time.
+    // A call with its own span is where the log says. Ranks may begin calls at the same time.
     const longest = calls.reduce((best, call) => (call.duration > best.duration ? call : best));
     const found = spans
         .flatMap(({ data }) => data)
@@ -170,7 +170,7 @@ async function checkFiles(page, { info, stats, document }) {
     const byName = new Map(info.files.map((file) => [file.name, file]));
     assert.ok(rows.length > 0);
     for (const [name, read, written, opens] of rows) {
-        // Of files without bytes, opens and ranks, info says nothing.
+        // info does not list files without bytes, opens and ranks.
         const file = byName.get(name) ?? { bytes_read: 0, bytes_written: 0, opens: 0 };
         assert.deepEqual(
             [read, written, opens],

@@ -1,4 +1,4 @@
-// The page served by `ioseer view`: it asks for what it shows, and puts logs side by side.
+// The page served by `ioseer view`: it requests what it shows, and shows logs side by side.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import {
@@ -63,7 +63,7 @@ test('phases of both are aligned', async () => {
     const { series } = await option(page, 'compare', 'series');
     const phases = logs.map((log) => json('phases', log).phases);
     assert.equal(series[0].data.length, phases[0].length + phases[1].length);
-    // The same program twice: every phase has its like, and both begin at the same place.
+    // The same program twice: every phase has its counterpart, and both begin at the same place.
     const starts = (log) => series[0].data.filter((bar) => bar[0] === log).map(([, start]) => start);
     assert.deepEqual(starts(0), starts(1));
 });

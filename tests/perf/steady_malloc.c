@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 enum { ALIGNMENT = 16 };
-#define ROOM_BYTES (UINT64_C(1) << 34) // of addresses; what is not written to takes no memory
+#define ROOM_BYTES (UINT64_C(1) << 34) // of addresses; unused pages take no memory
 
 static _Atomic uintptr_t next;
 

@@ -18,7 +18,7 @@ CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
 FEW, MANY = 2000, 12000
 TIMEOUT_SECONDS = 300
 
-BUDGETS = {  # pattern of bench/calls.c: instructions a call
+BUDGETS = {  # pattern of bench/calls.c: instructions per call
     'pread': 200,
     'pwrite': 200,
     'pread-random': 200,
@@ -50,11 +50,11 @@ def count(pattern, calls, recorded):
 
 
 def no_counting():
-    """Why instructions cannot be counted here; None where they can."""
+    """Why instructions cannot be counted here; None if they can."""
     if not shutil.which('valgrind'):
         return 'valgrind is not installed'
     done = subprocess.run(['valgrind', '--tool=none', CALLS], capture_output=True, text=True)
-    if 'debuginfo reader' in done.stderr:  # what Debian 12's makes of clang's
+    if 'debuginfo reader' in done.stderr:  # what Debian 12's valgrind says about clang's debug information
         return 'this valgrind cannot read the debug information of this compiler'
     return None
 

@@ -19,7 +19,7 @@ COUNT = 2000
 TIMEOUT_SECONDS = 600
 IO, COMMUNICATION = 600, 60
 
-BUDGETS = {  # pattern: instructions of all the calls that it makes in one turn
+BUDGETS = {  # pattern: instructions of all calls in one round
     'barrier': COMMUNICATION,
     'bcast': COMMUNICATION,
     'allreduce': COMMUNICATION,
@@ -53,7 +53,7 @@ def costs(mpi, recorded):
                    os.path.join(folder, 'data')]
         if recorded:
             command = [IOSEER, 'record', '-q', '-o', os.path.join(folder, 'log.ioseer'), '--'] + command
-        # Open MPI looks for variables in every call, and libc may fill all memory that is freed: neither shall count.
+        # Open MPI reads variables in every call, and libc may fill freed memory: neither must count.
         plain = {name: os.environ[name] for name in ('PATH', 'HOME') if name in os.environ}
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False, env=plain)
         if done.returncode or not os.path.exists(profile):
@@ -71,7 +71,7 @@ def added_once(mpi):
 
 
 def added(mpi):
-    """The least of up to three counts: what an MPI library polls in a barrier depends on the time."""
+    """The smallest of up to three counts: how often an MPI library polls in a barrier depends on timing."""
     least = added_once(mpi)
     for _ in range(2):
         if all(least[name] <= BUDGETS[name] for name in BUDGETS):
@@ -87,7 +87,7 @@ def reason_to_skip(mpi):
     if not os.path.exists(program(mpi)):
         return f'{mpi} is not installed'
     done = subprocess.run(['valgrind', '--tool=none', program(mpi)], capture_output=True, text=True, check=False)
-    if 'debuginfo reader' in done.stderr:  # what Debian 12's makes of clang's
+    if 'debuginfo reader' in done.stderr:  # what Debian 12's valgrind says about clang's debug information
         return 'this valgrind cannot read the debug information of this compiler'
     return None
 

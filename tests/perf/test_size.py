@@ -11,7 +11,7 @@ BUILD = os.environ['IOSEER_BUILD']
 IOSEER = os.path.join(BUILD, 'ioseer')
 CALLS = os.path.join(BUILD, 'bench', 'bench-calls')
 EVENTS = 200_000
-REGULAR, RANDOM = 8, 16  # bytes an event, as the project promises
+REGULAR, RANDOM = 8, 16  # bytes per event, as the project promises
 WITHOUT_TRACE = 3000  # bytes of a log: one file that four ranks share
 
 LIMITS = {
@@ -29,7 +29,7 @@ EXAMPLES = {'ior': ['--block', '64k', '--transfer', '16k'], 'madbench': ['--size
 
 
 def record(folder, *words):
-    """Records a command that works in the folder; the log's size and what info says of it."""
+    """Records a command that works in the folder; returns the log's size and the output of info."""
     log = os.path.join(folder, 'log.ioseer')
     subprocess.run([IOSEER, 'record', '-q', '-o', log, *words], check=True, cwd=folder, stdin=subprocess.DEVNULL,
                    capture_output=True)
@@ -61,7 +61,7 @@ def reason_to_skip(program, mpi):
 
 
 class Report:
-    """TAP, a line for each size."""
+    """Prints one line of TAP per size."""
 
     def __init__(self, count):
         print(f'1..{count}')

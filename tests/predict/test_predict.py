@@ -60,7 +60,7 @@ class PredictTest(CommandLineTest):
 
 class Measure(PredictTest):
     def measure(self, *options):
-        # Processes of MPI that wait for each other take minutes where others use the processors too.
+        # MPI processes that wait for each other take minutes if other work uses the processors.
         done = self.expect(0, 'measure', '--json', '--quick', '--time', '1s', '--sizes', '4k,64k', '--np', '2', *options,
                            self.target, timeout=400)
         found = json.loads(done.stdout)
@@ -209,7 +209,7 @@ class Predict(PredictTest):
                                                    'meswani', '--reference', self.folder))
 
     def test_pauses(self):
-        """20 requests of 64 KiB, each after 1 s of rest: what they take when the storage has rested."""
+        """20 requests of 64 KiB, each after a pause of 1 s: predicted from the points with pauses."""
         with open(self.bare_model(self.dd()), encoding='utf-8') as file:
             model = json.load(file)
         family, = model['structure']['families']
@@ -223,7 +223,7 @@ class Predict(PredictTest):
         self.assertIn('after pauses', target['phases'][0]['points'])
 
     def test_arithmetic_of_profiles(self):
-        """20 requests of 64 KiB, at bandwidths known."""
+        """20 requests of 64 KiB, at known bandwidths."""
         log = self.dd()
         recorded = self.json('phases', '--json', log)['phases'][0]['duration']
         slow = self.system('slow', point('write', 65536, 10 * MIB), point('write', MIB, 20 * MIB),
@@ -246,7 +246,7 @@ class Predict(PredictTest):
         self.assertIn('no difference larger than the uncertainty', text)
 
     def test_directory_against_profile(self):
-        """Targets are compared each by its own method."""
+        """Each target is compared by its own first method."""
         forever = self.system('forever', point('write', 65536, 1))
         log = self.dd()
         found = self.json('predict', log, '--on', self.target, '--system', forever, '--repeat', '2', '--json')
@@ -290,7 +290,7 @@ class Predict(PredictTest):
         self.assertIn('like no point', found['targets'][0]['reason'])
 
     def test_without_transfers(self):
-        """Times are those of transfers: where there are none, nothing is predicted."""
+        """Times are those of transfers: without transfers nothing is predicted."""
         log = self.record('mkdir', self.path('new'))
         words = 'predict', log, '--system', self.system('s', point('write', 4096, MIB))
         found, = self.json(*words, '--json')['targets']
@@ -372,7 +372,7 @@ class Evaluate(PredictTest):
         self.assertAlmostEqual(found['phases'][0]['measured'],
                                self.json('phases', '--json', log)['phases'][0]['duration'])
         text = self.expect(0, 'evaluate', *words).stdout
-        self.assertIn(b'ERROR\n', text)  # without a profile there is no column after it
+        self.assertIn(b'ERROR\n', text)  # without a profile there is no further column
         self.assertNotIn(b' \n', text)
 
     def test_wrong(self):

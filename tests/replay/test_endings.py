@@ -73,7 +73,7 @@ for _ in range(40):
             self.assertTrue(wait_until(lambda: not processes(folder)), processes(folder))
 
     def kill_one(self, number, words):
-        for pid in processes(self.work, *words)[:1]:  # runs are short: it may be over
+        for pid in processes(self.work, *words)[:1]:  # runs are short: it may have ended
             try:
                 os.kill(pid, number)
                 return True
@@ -137,7 +137,7 @@ for _ in range(40):
         self.check_mpi('openmpi')
 
     def on_tmpfs(self, options, *replay):
-        """Replays on a file system in memory that nobody else sees; returns status, errors and what is left there."""
+        """Replays on a private file system in memory; returns status, errors and what is left there."""
         if os.geteuid() or not shutil.which('unshare'):
             self.skipTest('needs root')
         script = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && "$@"; status=$?; ls -A "$0"; exit $status'
@@ -153,7 +153,7 @@ for _ in range(40):
         self.assertRegex(errors, r'^ioseer replay: \S+: needs .* are free\n$')
 
     def test_full(self):
-        # Room for bytes, but not for names: a target that fills up while the replay runs.
+        # There is room for bytes, but not for names: the target fills up while the replay runs.
         status, errors, left = self.on_tmpfs('size=8M,nr_inodes=4', self.log())
         self.assertEqual((status, left), (1, ''), errors)
         self.assertRegex(errors, r'^ioseer replay: .*No space left on device\n$')

@@ -79,8 +79,8 @@ class Replays(CommandLineTest):
 
     @unittest.skipUnless(shutil.which('mpiexec.mpich'), 'MPICH is not installed')
     def test_barriers_of_ranks_that_have_ended(self):
-        """One rank removes the folder when all have removed their files: behind a barrier after which others do nothing.
-        Where a model has not all barriers of a rank, those that all have are done."""
+        """One rank removes the folder after a barrier, when all have removed their files; the others do nothing then.
+        If ranks have different numbers of barriers, the replay does those that all have."""
         log = self.record('mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'metadata-mpich'), '--files', '30',
                           '--shared', cwd=self.folder)
         model = self.json('model', log)
@@ -91,7 +91,7 @@ class Replays(CommandLineTest):
         self.save(model, 'shorter')
         self.replay(self.path('shorter'), '--log', self.path('again.ioseer'))
         again = self.json('model', self.path('again.ioseer'))
-        self.assertEqual([count - 1 for count in self.barriers(again)], [9, 9])  # the runner has one of its own
+        self.assertEqual([count - 1 for count in self.barriers(again)], [9, 9])  # the runner has a barrier of its own
 
     def write(self, *options):
         """A log of a program that writes a file and, with conv=fsync, makes it durable."""
@@ -104,7 +104,7 @@ class Replays(CommandLineTest):
         self.check(self.record(os.path.join(BUILD, 'examples', 'checkpoint'), cwd=self.folder))
 
     def waits(self, log, writes):
-        """Of the example: the thread that syncs waits for each step of both others, and these for what it notes then."""
+        """In the example, the thread that syncs waits for each step of both others, and these wait for its note."""
         ops = [op for op in self.json('model', '--expand', '--json', log) if op['program'] == 0]
         lanes = {}
         for op in ops:
@@ -119,7 +119,7 @@ class Replays(CommandLineTest):
         return [{'program': 0, 'rank': 0, 'count': len(places), 'after_ns': [0] * len(places), **wait} for wait in found]
 
     def test_threads_that_wait(self):
-        """Who waits for whom is kept where nothing else would make them: without pauses."""
+        """Without pauses, only the waits in the model keep the order of the threads."""
         log = self.record(os.path.join(BUILD, 'examples', 'checkpoint'), '-s', '3', '-n', '8', cwd=self.folder)
         model = self.json('model', log)
         model['observed']['waits'] = self.waits(log, 8)
@@ -154,7 +154,7 @@ class Replays(CommandLineTest):
                 if event['op'] == 'pwrite']
 
     def test_threads_in_turns(self):
-        """Each goes on as soon as the other has done one more, a thousand times."""
+        """Each thread continues as soon as the other has done one more operation, a thousand times."""
         numbers = list(range(1, 1001))
         model = self.turns(1000, [
             {'thread': 0, 'behind': 1, 'ops': [n + 2 for n in numbers[:-1]], 'done': numbers[:-1]},
@@ -163,7 +163,7 @@ class Replays(CommandLineTest):
         self.assertEqual(self.written(self.path('again.ioseer')), list(range(2000)))
 
     def test_threads_that_wait_for_each_other(self):
-        """Nobody's program does that, but a model may say so: it comes to its end."""
+        """No program does that, but a model may contain it: the replay must end."""
         model = self.turns(10, [{'thread': one, 'behind': 1 - one, 'ops': [2, 3], 'done': [2, 4]}
                                 for one in (0, 1)])
         self.replay(model, '--log', self.path('again.ioseer'))
@@ -174,12 +174,12 @@ class Replays(CommandLineTest):
         model = self.json('model', log)
         model['observed']['waits'] = self.waits(log, 8)
         self.save(model, 'waiting')
-        for phase in self.json('phases', '--json', log)['phases']:  # the last has the third thread alone
+        for phase in self.json('phases', '--json', log)['phases']:  # the last phase has only the third thread
             found = self.replay(self.path('waiting'), '--phases', str(phase['id']), '--verify')
             self.assertEqual((found['similarity'], found['difference']), (1, None))
 
     def test_threads_that_use_what_another_opens_and_closes(self):
-        """Streams that one thread opens and closes, the last used first, and others use: they are open all the while."""
+        """One thread opens and closes streams that others use: they stay open as long as they are used."""
         with open(self.path('data'), 'wb') as out:
             out.write(bytes(2000000))
         log = self.record_python("""import ctypes, threading, time
@@ -217,7 +217,7 @@ libc.fclose(stream)
 """))
 
     def test_names(self):
-        """Folders, links and names that are only looked at, some of which were there before."""
+        """Folders, links and names that are only looked up; some of them existed before."""
         for name in ('old/deep', 'empty'):
             os.makedirs(self.path(name))
         for name, size in (('old/one', 100), ('old/two', 200000), ('old/deep/three', 0), ('seen', 7)):
@@ -264,13 +264,13 @@ os.rmdir('empty')
 
     @unittest.skipUnless(shutil.which('fio'), 'fio is not installed')
     def test_asynchronous_at_random(self):
-        """fio's own process makes the file, one that it forks then reads and writes it here and there."""
+        """fio's own process makes the file; a forked one then reads and writes it at random offsets."""
         log = self.record('fio', '--name=x', '--size=1m', '--bs=8k', '--rw=randrw', '--ioengine=libaio', '--iodepth=8',
                           cwd=self.folder, stdout=subprocess.DEVNULL)
         self.check_depth(log, ('aio_write', 'aio_read', 'io_submit_write', 'io_submit_read'), 128)
 
     def check_depth(self, log, calls, count):
-        """The replay is alike, and its queue as deep."""
+        """The replay is the same, with the same queue depth."""
         again = self.path('again.ioseer')
         result = self.replay(log, '--log', again)
         self.assertEqual((result['similarity'], result['difference']), (1, None))
@@ -282,7 +282,7 @@ os.rmdir('empty')
             self.assertGreaterEqual(depth, 5, name)
 
     def test_processes_that_begin_later(self):
-        """A process uses what another one has made before, and what was missing then was not there at the start."""
+        """A process uses files that another one makes; files that were missing did not exist at the start."""
         log = self.record_python("""import os, time
 try: os.stat('made')
 except OSError: pass
@@ -307,7 +307,7 @@ os.wait()
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
     def test_descriptors_under_other_numbers(self):
-        """Duplicates that live on, one for each of two files; what was never opened; what is left open."""
+        """Duplicates that outlive the original; files that were never opened; files that are left open."""
         self.alike(self.record_python("""import os
 for name in ('a', 'b'):
     fd = os.open(name, os.O_RDWR | os.O_CREAT)
@@ -373,7 +373,7 @@ os.close(fd)
         self.assertEqual((result['similarity'], result['difference']), (1, None))
 
     def test_copies(self):
-        """Inside the kernel, at given offsets and where the descriptors stand; with --verify by reading and writing."""
+        """Copies inside the kernel, at given offsets and at positions; with --verify by reading and writing."""
         with open(self.path('from'), 'wb') as out:
             out.write(bytes(100000))
         log = self.record_python("""import os
@@ -389,7 +389,7 @@ os.write(to, bytes(100))
         self.assertEqual(self.replay(log, '--verify')['wrong_bytes'], 0)
 
     def test_streams(self):
-        """With buffers of their own, left open, and two on one file."""
+        """Streams with their own buffers, streams left open, and two streams on one file."""
         self.alike(self.record_python("""import ctypes
 libc = ctypes.CDLL(None)
 libc.fopen.restype = ctypes.c_void_p
@@ -425,7 +425,7 @@ libc.close(fd)
         self.assertGreater(result['total'], 0)
 
     def test_damaged_log(self):
-        """What is left of it is replayed and predicted, and that there was more is said."""
+        """The rest is replayed and predicted, and a message says that there was more."""
         log = self.write()
         with open(log, 'r+b') as file:
             file.truncate(os.path.getsize(log) - 40)
@@ -487,7 +487,7 @@ libc.close(fd)
         self.expect_error(2, 'replay', log, '--on', self.target, '--log', self.path('other'), '--no-similarity')
 
     def test_chosen_phases(self):
-        """Phases that use a file of their own: others are neither done nor missed."""
+        """Phases that use their own file: the replay does not need the other phases."""
         log = self.record_python("""import os
 for name in 'first', 'second', 'third':
     fd = os.open(name, os.O_WRONLY | os.O_CREAT)
@@ -525,7 +525,7 @@ for i in range(10): os.read(fd, 2000)
 
     @unittest.skipUnless(shutil.which('mpiexec.mpich'), 'MPICH is not installed')
     def test_chosen_phases_of_mpi(self):
-        """Files of MPI-IO are opened by a phase that was chosen."""
+        """A chosen phase must open the files of MPI-IO."""
         log = self.record('mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'madbench-mpich'), '--bins', '4',
                           '--size', '4096', cwd=self.folder)
         count = len(self.json('phases', '--json', log)['phases'])

@@ -5,7 +5,7 @@ import sys
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', folder) for folder in ('cli', 'target')]
 import harness  # noqa: E402
 
-# A program with some of everything: small and large, forward and at random, read and written, seen again and again.
+# A program with all kinds of requests: small and large, sequential and random, reads and writes, the same data again.
 PROGRAM = """import os, sys
 folder = sys.argv[1]
 for name in ('a', 'b'):

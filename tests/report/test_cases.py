@@ -54,7 +54,7 @@ class CasesTest(target.StorageTest):
         page = self.report('s3d', '--directory', self.slow(), '--mode', 'independent', '--edge', '6', '--checkpoints', '1')
         finding = page['by_id']['small-requests']
         self.assertIn('tiny write', finding['title'])
-        writes = 16 * 6 * 6  # rows of a process's block: so many components, each of an edge times an edge
+        writes = 16 * 6 * 6  # rows of a process's block: components x edge x edge
         self.assertIn(f'{RANKS * writes:,} tiny writes of 48 B', finding['title'])
         self.assertIn(f'MPI-IO makes {writes // 4:,} writes of each call', finding['title'])
         self.assertGreater(finding['seconds'], 0.9 * LATENCY_SECONDS * writes)

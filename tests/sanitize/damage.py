@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import decode  # noqa: E402
 
 COPIES = 4
-UNKNOWN = 77  # a type of block, kind of record or codec that nobody knows yet
+UNKNOWN = 77  # an unknown type of block, kind of record or codec
 
 
 def good(whole):
@@ -55,7 +55,7 @@ def spoiled_inside(whole):
         rng = random.Random(seed)
         out = whole[:decode.HEADER_BYTES]
         for head, payload in blocks(whole):
-            # Everything of the head but its mark, type, codec and lengths, now and then.
+            # Sometimes changes the head, except its mark, type, codec and lengths.
             if rng.random() < 0.3:
                 head = head[:24] + spoil(head[24:80], rng, 3) + head[80:]
             out += sealed(head, spoil(payload, rng, rng.randrange(4)))
@@ -73,14 +73,14 @@ def with_block(whole, block):
 
 
 def newer(whole):
-    """What a later version may add: another type of block, codec or record; and a log that only it may read."""
+    """What a later version may add: another type of block, codec or record; and a log for newer readers only."""
     head, _ = next(blocks(whole))
     logs = [with_block(whole, sealed(head, bytes([UNKNOWN, 3, 1, 2, 3])))]
     for field in (8, 10):  # type, codec
         other = bytearray(head)
         struct.pack_into('<H', other, field, UNKNOWN)
         logs.append(with_block(whole, sealed(other, b'something new')))
-    logs += [log[:-1] for log in logs]  # without the trailer the blocks are found by looking for them
+    logs += [log[:-1] for log in logs]  # without the trailer, readers search for the blocks
     header = bytearray(whole[:decode.HEADER_BYTES])
     struct.pack_into('<HH', header, 8, UNKNOWN, UNKNOWN)
     struct.pack_into('<Q', header, 56, decode.xxh64(bytes(header[:56])))

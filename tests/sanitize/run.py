@@ -33,7 +33,7 @@ MAX_LINES = 60
 CASES = ('private', 'shared', 'streams', 'mappings', 'async', 'names', 'churn', 'limit', 'fork', 'signals', 'exit')
 SETTINGS = {
     'plain': {},
-    'capped': {'IOSEER_TRACE_CAP': str(64 << 10)},  # reached in mid-run: threads then share counters
+    'capped': {'IOSEER_TRACE_CAP': str(64 << 10)},  # reached in the middle of a run: threads then share counters
     'counters': {'IOSEER_TRACE_CAP': '0'},
     'callsites': {'IOSEER_CALLSITES': '1'},
 }
@@ -163,7 +163,7 @@ def compare_writes(log, made, stream):
     info = json.loads(ioseer('info', '--json', log))
     records = json.loads(ioseer('stats', '--json', log))['records']
     seen = sum(record['counters'].get('POSIX_WRITES', 0) for record in records)
-    # What signal handlers do at a bad moment may be lost, but not silently. Other losses are in the counters.
+    # Calls of signal handlers at a bad moment may be lost, but not silently. Other losses are in the counters.
     lost = sum(loss['events'] for loss in info['losses'] if 'signal' in loss['reason'])
     if not seen <= made <= seen + lost:
         raise Problem(f'{made} writes were made, {seen} seen, {lost} calls of handlers lost')
@@ -173,7 +173,7 @@ def compare_writes(log, made, stream):
 
 
 def check_verbs(make):
-    """The verbs on damaged logs: they read what there is, or say in one line why not."""
+    """The verbs on damaged logs: they read what is readable, or say in one line why they cannot."""
     for case, settings in DAMAGED_LOGS:
         source = os.path.join(run_place('address', case, settings), 'log')
         if not os.path.exists(source):

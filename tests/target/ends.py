@@ -19,7 +19,7 @@ class EndsTest:
     STARTS, START_SECONDS = 40, 0.15  # how many are killed, within which time
 
     def leftovers(self):
-        """What is there of the storage, in words."""
+        """Which parts of the storage exist, in words."""
         left = [f'mounted: {kind}' for kind in place.mounts_at(self.above)]
         return left + [f'process {pid}' for pid in sum(processes_at(self.above), [])]
 
@@ -66,7 +66,7 @@ class BackgroundEnds:
             with self.subTest(after=after):
                 self.emulate()
                 guards, servers = processes_at(self.above)
-                for pid in guards + servers:  # neither sees the other's end
+                for pid in guards + servers:  # neither notices that the other ended
                     os.kill(pid, signal.SIGSTOP)
                 for pid in guards + servers:
                     os.kill(pid, signal.SIGKILL)
@@ -90,7 +90,7 @@ class BackgroundEnds:
                 for pid in random.sample(victims, min(1, len(victims))):
                     os.kill(pid, signal.SIGKILL)
             starting.wait(PATIENCE_SECONDS)
-            if victims == [starting.pid] or not victims:  # it may have been complete by then
+            if victims == [starting.pid] or not victims:  # it may be complete by now
                 time.sleep(0.3)
                 harness.ioseer('emulate', '--stop', self.above)
             self.await_the_end()
@@ -102,7 +102,7 @@ class BackgroundEnds:
         self.await_the_end()
 
     def test_caller_is_left_alone(self):
-        """Neither its pipes nor its directory are held."""
+        """The caller's pipes and directory are released."""
         os.mkdir(self.path('here'))
         command = f'"{harness.IOSEER}" emulate {" ".join(self.OPTIONS)} "{self.below}" "{self.above}"'
         done = subprocess.run(['sh', '-c', f'{command} | cat'],

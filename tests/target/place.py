@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 60  # on a busy machine
 
 
 def why_no_mount():
-    """Why nothing can be mounted here; None where it can."""
+    """Why nothing can be mounted here; None if it can."""
     if b'left out of this build' in harness.ioseer('emulate', 'x', 'y').stderr:
         return 'built without libfuse'
     if not os.access('/dev/fuse', os.R_OK | os.W_OK):
@@ -22,7 +22,7 @@ def why_no_mount():
 
 
 def mounts_at(path):
-    """Types of what is mounted there."""
+    """Types of the file systems mounted there."""
     with open('/proc/self/mounts', encoding='utf-8') as lines:
         return [words[2] for words in map(str.split, lines) if words[1] == path]
 
@@ -49,7 +49,7 @@ class StorageTest(harness.CommandLineTest):
 
     @staticmethod
     def why_not():
-        """Why there cannot be such storage here; None where there can."""
+        """Why there cannot be such storage here; None if there can."""
         raise NotImplementedError
 
     @classmethod
@@ -79,7 +79,7 @@ class StorageTest(harness.CommandLineTest):
         self.assertEqual(mounts_at(self.above), [])
 
     def in_own_world(self, *commands):
-        """Runs shell commands with mounts that nobody else sees; gives the lines that ioseer said."""
+        """Runs shell commands in a private mount namespace; returns the lines that ioseer printed."""
         if os.getuid() != 0 or not shutil.which('unshare'):
             self.skipTest('only root can have mounts of its own')
         os.chmod(self.folder, 0o755)

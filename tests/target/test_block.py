@@ -15,7 +15,7 @@ MIB = 1 << 20
 
 
 def controller(name):
-    """Where a controller of cgroup version 1 is mounted; None where there is none."""
+    """Where a controller of cgroup version 1 is mounted; None if there is none."""
     with open('/proc/self/mounts', encoding='utf-8') as lines:
         for _, folder, kind, options, *_ in map(str.split, lines):
             if kind == 'cgroup' and name in options.split(','):
@@ -24,7 +24,7 @@ def controller(name):
 
 
 def why_no_block():
-    """Why there can be no throttled target here; None where there can."""
+    """Why there can be no throttled target here; None if there can."""
     if os.getuid() != 0:
         return 'not root'
     if not os.access('/dev/loop-control', os.R_OK | os.W_OK):
@@ -84,7 +84,7 @@ class BlockTest(EndsTest, place.StorageTest):
         for path in glob.glob('/sys/block/loop*/loop/backing_file'):
             if contents(path).startswith(self.below + '/'):
                 left.append(path)
-        for number in throttled() | bounded():  # a device without an image is nobody's
+        for number in throttled() | bounded():  # a device without an image is not in use
             if number.startswith('7:') and not os.path.exists(f'/sys/dev/block/{number}/loop'):
                 left.append(f'limits of {number}')
         name = name_of(self.above)
@@ -144,7 +144,7 @@ class Kinds(BlockTest):
 
 
 class Limits(BlockTest):
-    """What is limited is never faster; half a second is the kernel's credit and more."""
+    """Limited devices are never faster; half a second is more than the kernel's credit."""
 
     def test_bandwidth(self):
         self.emulate('--read-bw', '8M', '--write-bw', '16M')
@@ -161,7 +161,7 @@ class Limits(BlockTest):
     def test_dirty_pages(self):
         self.emulate('--write-bw', '8M', '--dirty-limit', '4M')
         self.assertIn(self.device(), bounded())
-        self.assertGreater(self.write('f', 32 * MIB), (32 - 8) / 8 - 0.5)  # without a bound it takes no time at all
+        self.assertGreater(self.write('f', 32 * MIB), (32 - 8) / 8 - 0.5)  # without a limit it takes nearly no time
         self.stop()
         self.await_the_end()
 

@@ -91,7 +91,7 @@ class Trouble(Mounted):
         self.assertRegex(lines[0], '^ioseer emulate: .*: .*(fuse|device)')
 
     def as_nobody(self, *commands):
-        """Another user's commands, where /dev/fuse is for everybody, as it is on most machines."""
+        """Runs another user's commands, with /dev/fuse open to all users, as on most machines."""
         for folder in (self.below, self.above):
             os.chown(folder, 65534, 65534)
         device = self.path('device')

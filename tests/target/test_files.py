@@ -19,7 +19,7 @@ KEEP_SIZE, PUNCH_HOLE = 1, 3
 
 
 def outcome(deed, *words):
-    """What a deed gives: its result, or its error."""
+    """The outcome of an operation: its result, or its error."""
     try:
         return deed(*words)
     except OSError as error:
@@ -68,7 +68,7 @@ def fallocate(path, mode, offset, length):
 
 
 def as_other(deed, *words, user=NOBODY, group=NOBODY, mask=0o022):
-    """What a deed of another user gives."""
+    """The outcome of an operation of another user."""
     ends = os.pipe()
     child = os.fork()
     if child == 0:
@@ -85,7 +85,7 @@ def as_other(deed, *words, user=NOBODY, group=NOBODY, mask=0o022):
     return answer
 
 
-# --- deeds; each gets an empty directory and gives what it saw
+# --- operations; each gets an empty directory and returns what it saw
 
 def names(top):
     at = lambda name: os.path.join(top, name)
@@ -253,7 +253,7 @@ def locks(top):
     fcntl.flock(one, fcntl.LOCK_EX)
     seen.append(in_child())
     asked = fcntl.fcntl(one, fcntl.F_GETLK, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 10, 0))
-    seen.append(struct.unpack('hhqqi4x', asked)[0] == fcntl.F_UNLCK)  # one's own lock is none
+    seen.append(struct.unpack('hhqqi4x', asked)[0] == fcntl.F_UNLCK)  # a process does not conflict with its own lock
     fcntl.lockf(one, fcntl.LOCK_UN)
     fcntl.flock(one, fcntl.LOCK_SH)
     seen.append(in_child())
@@ -267,7 +267,7 @@ def many_entries(top):
         put(os.path.join(top, name), b'')
     seen = [sorted(os.listdir(top)) == wanted]
     deleted = 0
-    with os.scandir(top) as entries:  # those that are deleted while the list is read are each seen once
+    with os.scandir(top) as entries:  # files that are deleted while the list is read appear once
         for entry in entries:
             os.unlink(entry.path)
             deleted += 1
@@ -275,7 +275,7 @@ def many_entries(top):
 
 
 def clients(top):
-    """Sixty-four threads, each at its own part of one file, and at a file of its own."""
+    """Sixty-four threads; each uses its own part of one file, and its own file."""
     path = os.path.join(top, 'shared')
     put(path, b'')
 

@@ -131,7 +131,7 @@ class WithKernelCache(ProgramsTest):
             one.stdin.write(b'begin; select count(*) from t;\n')
             one.stdin.flush()
             self.assertEqual(one.stdout.readline(), b'2500\n')
-            self.run_there('sqlite3', 'wal.db', 'delete from t;')  # a reader does not stand in a writer's way
+            self.run_there('sqlite3', 'wal.db', 'delete from t;')  # a reader does not block a writer
             out, _ = one.communicate(b'select count(*) from t; commit; select count(*) from t;\n')
         self.assertEqual(out, b'2500\n0\n')
 

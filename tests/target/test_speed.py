@@ -13,7 +13,7 @@ from place import harness
 
 MIB = 1 << 20
 TRIES = 6
-OWED_SECONDS = 0.1  # what storage may make good of its own delays, from before the measurement
+OWED_SECONDS = 0.1  # how much time storage may make up for delays before the measurement
 
 
 def timed(deed, *words):
@@ -37,7 +37,7 @@ class SpeedTest(place.MountTest):
         self.assertLess(measure() / wanted, 1.01)
 
     def waits(self, latencies, measure, fewer_than):
-        """`measure` takes as many latencies and, in one of the tries, not more by far."""
+        """`measure` takes at least this many latencies and, in one of the tries, not many more."""
         seen = []
         for _ in range(TRIES):
             seen.append(measure())
@@ -140,7 +140,7 @@ class Latency(SpeedTest):
 
 
 class MetadataLatency(SpeedTest):
-    """One call of a program takes one latency, though it is several requests."""
+    """One call of a program takes one latency, even if it is several requests."""
     LATENCY = 0.05
 
     def times(self, deed, *words):

@@ -18,7 +18,7 @@
 static struct json_in in;
 static struct json_in_error error;
 
-// From memory of its own without a byte to spare, so that the sanitizers see a step outside.
+// Parses a copy of exactly this length, so that the sanitizers find a read past its end.
 static int parse_bytes(const char *text, size_t len) {
     char *copy = malloc(len ? len : 1);
     memcpy(copy, text, len);
@@ -285,7 +285,7 @@ static void files(void **state) {
     unlink(name);
 }
 
-// Every byte but zero, in pairs: valid UTF-8, what is not, escapes, control characters.
+// Every byte but zero, in pairs: valid and invalid UTF-8, escapes, control characters.
 static void put_byte_pairs(struct json_out *out) {
     for (unsigned a = 1; a < 256; a++) {
         for (unsigned b = 1; b < 256; b++) json_bytes(out, (char[]){(char)a, (char)b}, 2);

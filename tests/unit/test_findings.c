@@ -53,7 +53,7 @@ static void job_free(struct job *job) {
     free(job);
 }
 
-// The finding with this id, or NULL. Whatever is found has all that a finding must have.
+// The finding with this id, or NULL. Also checks that every finding is complete.
 static const struct finding *found(struct job *job, const char *id) {
     findings_free(&job->findings);
     assert_int_equal(findings_make(&job->findings, &job->facts, NULL, "a log"), 0);
@@ -79,7 +79,7 @@ static struct facts_sum sum(uint64_t calls, uint64_t bytes_each, int64_t ns_each
     return (struct facts_sum){calls, calls * bytes_each, (int64_t)calls * ns_each};
 }
 
-// So many requests of rank and file 0, in the cell that they belong to.
+// Adds requests of rank and file 0 to the cell that they belong to.
 static void requests(struct job *job, unsigned direction, enum facts_order order, bool unaligned, bool switched,
                      unsigned calls, uint64_t bytes, int64_t ns) {
     struct facts_sum all = sum(calls, bytes, ns);
@@ -127,13 +127,13 @@ static void test_small_requests(void **state) {
     assert_about(finding->ns, 1000 * (MS - 5 * US));
     assert_int_equal(finding->severity, FINDING_MEDIUM);
     assert_ptr_equal(finding->evidence[0].file, &job->log_file[0]);
-    // As fast as memory they are no finding, however many.
+    // Requests as fast as memory are not a finding, however many.
     job_free(job);
     job = job_new();
     requests(job, FACTS_WRITE, FACTS_NEXT, true, false, 1000000, 100, 3 * US);
     assert_null(found(job, "small-requests"));
     job_free(job);
-    // Where large requests are as slow by the byte, size is not what makes them slow.
+    // If large requests take as long per byte, size is not the reason.
     job = job_new();
     requests(job, FACTS_READ, FACTS_NEXT, false, false, 1000, 4096, MS);
     requests(job, FACTS_READ, FACTS_NEXT, false, false, 100, 409600, 100 * MS);
@@ -196,11 +196,11 @@ static void test_independent(void **state) {
     assert_non_null(strstr(found(job, "small-requests")->title, "tiny write"));
     assert_non_null(strstr(found(job, "small-requests")->title, "1,000 writes of each call"));
     job_free(job);
-    job = independent_job(2 * US); // where collective I/O loses
+    job = independent_job(2 * US); // collective I/O would be slower
     assert_null(found(job, "independent"));
     assert_null(found(job, "small-requests"));
     job_free(job);
-    job = independent_job(500 * US); // no other process has a part in the file
+    job = independent_job(500 * US); // no other process uses the file
     job->file[0].users = 1;
     assert_null(found(job, "independent"));
     job_free(job);
@@ -334,7 +334,7 @@ static void test_contention(void **state) {
     together->sum[0] = sum(100, 1 << 20, 10 * MS);
     together->sum[1] = sum(100, 1 << 20, 30 * MS);
     assert_about(found(job, "contention")->ns, 2 * SECOND);
-    together->sum[1].ns = together->sum[0].ns; // they share what there is
+    together->sum[1].ns = together->sum[0].ns; // they share the bandwidth
     assert_null(found(job, "contention"));
     job_free(job);
 }

@@ -26,7 +26,7 @@ static void test_plain(void **state) {
     extents_free(&extents);
 }
 
-// Against a map of bytes.
+// Compares with a map of bytes.
 static void test_random(void **state) {
     (void)state;
     enum { BYTES = 3000, ROUNDS = 2000 };
@@ -47,7 +47,7 @@ static void test_random(void **state) {
     extents_free(&extents);
 }
 
-// Too many pieces are given up, not guessed at.
+// Too many pieces: the list is dropped, not guessed.
 static void test_limit(void **state) {
     (void)state;
     struct extents extents = {0};

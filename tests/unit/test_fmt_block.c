@@ -99,7 +99,7 @@ static void test_block(void **state) {
     bytes_free(&loaded);
 }
 
-// Sizes that lie under a good checksum.
+// Wrong sizes under a good checksum.
 static void test_lies(void **state) {
     (void)state;
     const uint8_t raw[1000] = {0};

@@ -196,7 +196,7 @@ static void add_random(struct counters *c, unsigned seed) {
         (random >> 20) % 9 + 1);
 }
 
-// Wherever the seam lies, two parts joined are the whole.
+// Two parts give the whole when joined, wherever the seam is.
 static void test_merge(void **state) {
     (void)state;
     enum { CALLS = 60 };
@@ -340,7 +340,7 @@ static void test_mpiio(void **state) {
     assert_int_equal(counters_layer(CALL_MPI_File_sync, 0), LAYER_MPIIO);
 }
 
-// Ranks are side by side: their times add up in full, and one's calls are no neighbours of another's.
+// Ranks run at the same time: their times add up in full, and calls of different ranks are not compared.
 static void test_ranks(void **state) {
     (void)state;
     struct counters first = {0}, second = {0};

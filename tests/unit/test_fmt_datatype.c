@@ -184,7 +184,7 @@ static void test_contiguous(void **state) {
     datatype_free(&type);
 }
 
-// Blocks that a program lists one by one though they are regular are one loop all the same.
+// Regular blocks are one loop, even if the program lists them one by one.
 static void test_regular_list(void **state) {
     (void)state;
     struct datatype type = {0};
@@ -215,7 +215,7 @@ static void test_irregular_is_cut(void **state) {
     datatype_seal(&nested);
     assert_true(nested.cut && nested.items == type.items);
 
-    // What is there can be used.
+    // The pieces that are there can be used.
     struct datatype_tiling tiling = {&type, 800008, INT64_C(1) << 40, 0};
     struct datatype_map map;
     struct datatype_piece piece;
@@ -284,7 +284,7 @@ static void test_overflow_is_cut(void **state) {
     }
 }
 
-// --- forms from anywhere
+// --- untrusted forms
 
 struct form {
     uint8_t byte[400];

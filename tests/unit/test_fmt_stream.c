@@ -73,7 +73,7 @@ static void test_run(void **state) {
     free(sample);
 }
 
-// Whatever offsets and sizes in whatever slots come out as they went in.
+// Any offsets and sizes in any slots come back unchanged.
 static void test_random(void **state) {
     (void)state;
     enum { EVENTS = 500 };
@@ -227,7 +227,7 @@ static void test_left_open(void **state) {
     free(sample);
 }
 
-// How calls with children are written where there is little to say of them; the same bytes read like any others.
+// The short forms of calls with children; they are read like all others.
 static void test_ends(void **state) {
     (void)state;
     enum { TURNS = 40, STRIDE = 8 };
@@ -247,7 +247,7 @@ static void test_ends(void **state) {
     stream_put_tick(writer, 300);
     assert_int_equal(stream_put_begin(writer), FIRST_NUMBER + 2 * TURNS);
     stream_put_reopen(writer, 4);
-    assert_int_equal(sample->used, used); // nobody sees these yet
+    assert_int_equal(sample->used, used); // readers do not see these yet
     stream_put_plain(writer, 1, 0, STRIDE, writer->clock, writer->clock);
 
     struct stream_decoder decoder = decoder_of(sample->data, sample->used);

@@ -85,7 +85,7 @@ static void test_filters(void **state) {
     log_close(log);
 }
 
-// Many streams whose blocks overlap, some of them not sorted: the order is that of time all the same.
+// Many streams whose blocks overlap, some of them not sorted: events still come in the order of time.
 static void test_many_streams(void **state) {
     (void)state;
     enum { STREAMS = 40, BLOCKS = 5, EVENTS = 50 };
@@ -130,7 +130,7 @@ static void test_many_streams(void **state) {
     maker_free(maker);
 }
 
-// Opening an iterator for each of many processes must not look at everybody's blocks each time.
+// Opening an iterator for each of many processes must not scan the blocks of all processes each time.
 static void test_places_of_a_process(void **state) {
     (void)state;
     enum { PROCESSES = 30, ROUNDS = 3 };
@@ -139,7 +139,7 @@ static void test_places_of_a_process(void **state) {
         maker_process(maker, p + 1, 100 + p, 0);
         maker_stream(maker, p, p + 1, 1);
     }
-    maker_stream(maker, PROCESSES, 999, 1); // of nobody
+    maker_stream(maker, PROCESSES, 999, 1); // of an unknown process
     maker_flush_records(maker);
     for (unsigned i = 0; i < ROUNDS * (PROCESSES + 1); i++) {
         unsigned stream = i % (PROCESSES + 1);

@@ -157,7 +157,7 @@ static inline int maker_open(struct log **log, const uint8_t *data, size_t len) 
     return code;
 }
 
-// The log that was made; the maker is no more.
+// Returns the log and frees the maker.
 static inline struct log *maker_close(struct log_maker *maker) {
     struct log *log;
     maker_finish(maker);

@@ -26,7 +26,7 @@ static int take_nothing(const struct log_stats_record *record, void *context) {
     return 0;
 }
 
-// Reads all there is, in both ways; returns the number of events.
+// Reads everything in both ways; returns the number of events.
 static size_t read_all(struct log *log) {
     struct log_iter *iter;
     const struct log_event *event;
@@ -138,7 +138,7 @@ static void test_refused(void **state) {
     log_close(log);
 }
 
-// However short it is cut: it opens, has what was whole, and says that the rest is missing.
+// A log cut anywhere opens, has all complete blocks, and says that the rest is missing.
 static void test_truncated(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();
@@ -211,7 +211,7 @@ static void test_noise(void **state) {
     maker_free(maker);
 }
 
-// Any bit may be wrong anywhere; what is opened can be read to its end, and damage shows.
+// Changes one bit anywhere: a log that opens can be read to its end, and reports the damage.
 static void test_flipped(void **state) {
     (void)state;
     struct log_maker *maker = sample_new();

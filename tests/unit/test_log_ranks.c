@@ -77,7 +77,7 @@ static void test_without_launchers(void **state) {
     log_close(log);
 }
 
-// A launcher of its own on each host makes no other job.
+// A separate launcher on each host does not make a separate job.
 static void test_two_hosts(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();
@@ -180,7 +180,7 @@ static void put_comm(struct stream_writer *writer, uint64_t mask, uint64_t bytes
 }
 
 // Communication at a block's end belongs to the next one's first event; a call that was announced comes before its
-// children; what is left at the end has no event.
+// children; communication at the end has no event.
 static void test_communication(void **state) {
     (void)state;
     const struct stream_put_extra ends = {.flags = EVENT_ENDS_BEGUN};
@@ -232,7 +232,7 @@ static void test_communication(void **state) {
     log_close(log);
 }
 
-// A process whose trace had ended, or that was killed: its record says what no event does.
+// A process whose trace ended, or that was killed: its record has the communication that no event has.
 static void test_untraced_communication(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();

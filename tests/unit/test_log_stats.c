@@ -90,7 +90,7 @@ static void test_rename(void **state) {
     log_close(log);
 }
 
-// A trace that was cut, and the counters that went on, are one.
+// The events of a trace that ended and the counters after it are one record.
 static void test_stored(void **state) {
     (void)state;
     struct log_maker *maker = maker_new();

@@ -66,7 +66,7 @@ static void cut_threads(void) {
     }
 }
 
-// Every segment is in just one phase, and each thread's come in its order.
+// Every segment is in exactly one phase, and the segments of each thread keep their order.
 static void check_order(void) {
     size_t next[MAKER_THREADS], parts = 0;
     for (size_t i = 0; i < maker.recorded.count; i++) next[i] = of_thread[i].first;

@@ -187,7 +187,7 @@ static void separators(void **state) {
     WRITES "," FAMILY_OF("0", separator, "1", "32000", PART("0-3", LOOP("r", "8", "idP*8*rs", "1000")), "")
     expect(parse(FOUR("1,2"), TWO("communication")), parse(FOUR("1,2"), TWO("pattern")), false,
            "1=1 2~2[separator communication>pattern]");
-    // A pause where the pattern changes anyway is an accident.
+    // A pause at a change of the pattern means nothing.
     expect(parse(FOUR("1,2"), TWO("pause")), parse(FOUR("1,2"), TWO("pattern")), true, "1=1 2=2");
 }
 
@@ -199,7 +199,7 @@ static void others(void **state) {
     one_program(WITH("{'op':'open'}"), WITH("{'op':'open'},{'op':'barrier','times':3}"), false,
                 "1~1[barrier count 0>12]");
     one_program(WITH("{'op':'open'}"), WITH("{'op':'open','after':8}"), false, "1~1[other position]");
-    // Lookups are told, but do not count; nor does what failed.
+    // Lookups are listed, but do not make models different; the same holds for failed calls.
     one_program(WITH("{'op':'open'}"), WITH("{'op':'stat'},{'op':'open'},{'op':'stat'}"), true, "1=1[lookups 0>8]");
     one_program(WITH("{'op':'none'},{'op':'open'}"), WITH("{'op':'open'}"), true, "1=1[lookups 4>0]");
     one_program(WITH("{'op':'open'}"), WITH("{'op':'stat'},{'op':'open'},{'op':'unlink'}"), false,
@@ -220,7 +220,7 @@ static void files(void **state) {
         false, "1~1[files 1>4; write offset idP*8*rs>0]");
 }
 
-// Models stand for any number of operations, and these are not counted one by one.
+// A model may stand for any number of operations; they are not counted one by one.
 static void many_operations(void **state) {
     (void)state;
 #define MANY(times, weight) FAMILY("1", weight, PART("0-3", LOOP("w", times, "0", "1")))
@@ -249,7 +249,7 @@ static void families(void **state) {
 #define DUMPS(count) FAMILY(count, "4000", PART("0-3", OP("w", "idP*rs + np*rs*(ph-1)", "1000")))
     expect(parse(FOUR("{'loop':5,'body':[1]}"), DUMPS("5")), parse(FOUR("{'loop':7,'body':[1]}"), DUMPS("7")), false,
            "1=1 2=2 3=3 4=4 5=5 0+6 0+7");
-    // Single phases that do the same are no family.
+    // Single phases that do the same are not a family.
 #define DUMP(ph) FAMILY("1", "4000", PART("0-3", OP("w", "idP*rs + np*rs*" #ph, "1000")))
     expect(parse(FOUR("{'loop':2,'body':[1]}"), DUMPS("2")), parse(FOUR("1,2"), DUMP(0) "," DUMP(1)), false,
            "1=1 2~2[family]");
@@ -271,7 +271,7 @@ static void processes(void **state) {
     expect(parse(FOUR("1"), FAMILY("1", "8000", PART("2", LOOP("w", "8", "0", "1000")))),
            parse(NINE("1"), FAMILY("1", "8000", PART("3", LOOP("w", "8", "0", "1000")))), false,
            "1~1[ranks 2>3; np 4>9]");
-    // What one side has as a table the other side's expression explains.
+    // A table on one side agrees with an expression on the other.
 #define GRID "(idP/3)*3000 + idP%3*1000"
     expect(parse(PROGRAM("true", "4", "1"),
                  FAMILY("1", "4000", PART("0-3", "{'op':'w','offset':[0,1000,2000,3000],'size':1000}"))),
@@ -308,7 +308,7 @@ static void programs(void **state) {
 
 // --- long lists
 
-// Where phases of few structures are changed, added and removed at random.
+// Phases with few different structures are changed, added and removed at random.
 static size_t make_lists(struct phase_fingerprint *a, size_t a_count, struct phase_fingerprint *b, unsigned structures,
                          unsigned permille) {
     size_t count = 0;
@@ -374,7 +374,7 @@ static void alignments(void **state) {
             assert_true(same * 100 >= most * cases[c].percent);
         }
     }
-    // Nothing is equal, and too long for each with each: still in order, and still put together.
+    // Nothing is equal, and the lists are too long for an exact comparison: phases are still paired in order.
     for (size_t i = 0; i < MOST; i++) {
         a[i] = (struct phase_fingerprint){.structure = i, .features.classes = 1};
         b[i] = (struct phase_fingerprint){.structure = MOST + i, .features.classes = 1};
@@ -471,7 +471,7 @@ static void checks_without_times(void **state) {
     assert_int_equal(diff_make(&diff, &a, &b), 0);
     assert_int_equal(diff_limit_parse(&limit, "weight=32000 and phase.time>0", &why), 0);
     assert_true(diff_limit_check(&limit, &diff).unknown);
-    // A phase that only one of them has counts as nothing on the other side.
+    // A phase that only one side has counts as 0 on the other.
     assert_int_equal(diff_limit_parse(&limit, "structure and phase.weight>+1000%", &why), 0);
     assert_true(diff_limit_check(&limit, &diff).holds);
     assert_int_equal(diff_limit_parse(&limit, "phase.weight<=-100%", &why), 0);

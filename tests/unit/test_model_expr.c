@@ -12,7 +12,7 @@
 
 static const struct expr_variables variables = {.idp = 5, .np = 16, .ph = 3, .rs = 4096};
 
-// The value, or the code of whichever step fails.
+// The value, or the code of the step that fails.
 static int64_t result(const char *text) {
     struct expr *expr;
     int64_t value = 0;
@@ -105,7 +105,7 @@ static void limits(void **state) {
     assert_int_equal(result(repeated("(", EXPR_MAX_BYTES, "")), ERR_LIMIT);
     assert_int_equal(result(repeated("(", EXPR_MAX_NESTING, "")), ERR_FORMAT);
 
-    // The deepest stack that there can be.
+    // The deepest possible stack.
     char text[EXPR_MAX_BYTES] = "";
     for (int i = 0; i < EXPR_MAX_NESTING; i++) strcat(text, "1+1*(");
     strcat(text, "1+1*1");

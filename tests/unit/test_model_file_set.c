@@ -17,7 +17,7 @@ static struct file_sets sets;
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
-// Whatever the names: each comes back from its set and index, and the members of a set are all different.
+// Each name comes back from its set and index, and the members of a set are all different.
 static void make(const char *const *names, size_t count) {
     assert_int_equal(file_sets_make(&sets, names, count), 0);
     for (size_t i = 0; i < count; i++) {
@@ -250,7 +250,7 @@ static void sets_of_a_file_are_checked(void **state) {
     assert_int_equal(file_set_check(&set), ERR_FORMAT);
 }
 
-// Short names of few letters collide in every way there is.
+// Short names of few letters collide in every possible way.
 static void random_names(void **state) {
     (void)state;
     static const char letters[] = "0011279a/*\\\xff";

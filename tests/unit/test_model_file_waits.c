@@ -98,7 +98,7 @@ static void test_close(void **state) {
     expect_row(3, 2, 1, 1, (int64_t[]){2}, (int64_t[]){3});
 }
 
-// Again and again: each time has an open before and a close behind, not only the last one.
+// Every round has its own open and close, not only the last one.
 static void test_close_in_rounds(void **state) {
     (void)state;
     begin(2);
@@ -112,7 +112,7 @@ static void test_close_in_rounds(void **state) {
     expect_row(1, 1, 0, 3, (int64_t[]){2, 4, 6}, (int64_t[]){2, 4, 6});
 }
 
-// What was waited for is not waited for again: of two files the one used last is closed first.
+// A thread does not wait twice for the same operation: of two files, the one used last is closed first.
 static void test_close_of_two(void **state) {
     (void)state;
     begin(2);
@@ -129,8 +129,8 @@ static void test_close_of_two(void **state) {
     expect_row(1, 1, 0, 1, (int64_t[]){3}, (int64_t[]){2});
 }
 
-// Threads that open the same file each for itself have nothing to do with each other; one that closes what it did not
-// open has.
+// Threads that each open the same file do not wait for each other; a thread that closes a file that it did not open
+// waits.
 static void test_close_of_ones_own(void **state) {
     (void)state;
     begin(3);
@@ -155,7 +155,7 @@ static void test_asynchronous(void **state) {
     expect_row(0, 0, 1, 1, (int64_t[]){1}, (int64_t[]){1});
 }
 
-// Barriers are not counted, and neither they nor what fails uses a file.
+// Barriers are not counted. Neither barriers nor failed calls use a file.
 static void test_barriers_and_failures(void **state) {
     (void)state;
     maker.kind['S'].error = 5;

@@ -150,7 +150,7 @@ static void some_ranks(void **state) {
     assert_same("(idP/8)*1001 + (idP%8)*5", (struct range){.np = 64, .first = 10, .end = 50});
     assert_same("idP*5 + ((idP+np-9)/np)*100", (struct range){.np = 16, .first = 8});
     assert_same("77", (struct range){.np = 64, .first = 5, .end = 6});
-    // A rank for each phase: nothing tells rank and phase apart, the rank comes first.
+    // One rank per phase: rank and phase cannot be distinguished, so the rank is used.
     for (int64_t i = 0; i < 8; i++) points[i] = (struct fit_point){.idp = i, .ph = i + 1, .value = i * 100};
     struct fit_input input = {.point = points, .count = 8, .np = 8, .rs = 100};
     assert_fits(&input, "idP*rs");
@@ -167,7 +167,7 @@ static void by_accident(void **state) {
     assert_fits(&input, "idP + ((idP+1)/np)*87");
     input = of_ranks(five, 5, 0);
     assert_table(&input);
-    // As many phases as one likes do not confirm a grid of ranks.
+    // More phases do not confirm a grid of ranks.
     for (int64_t i = 0; i < 30; i++) {
         points[i] = (struct fit_point){.idp = i % 3, .ph = i / 3 + 1, .value = three[i % 3] + i / 3};
     }
@@ -325,7 +325,7 @@ static void any_form(void **state) {
     }
 }
 
-// Whatever the values are, what comes out is right or nothing.
+// For any values, the result is right or nothing.
 static void any_points(void **state) {
     (void)state;
     for (int round = 0; round < 3000; round++) {

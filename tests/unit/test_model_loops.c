@@ -247,7 +247,8 @@ static void interleaved_files_are_one_loop(void **state) {
     }
     assert_folds("(w5)20");
     count = 0;
-    for (int64_t i = 0; i < 20; i++) { // twelve of different sizes: more than the periods that are tried blindly
+    for (int64_t i = 0; i < 20;
+         i++) { // twelve of different sizes: more than the periods that are tried without evidence
         for (int64_t file = 0; file < 12; file++) {
             add('w', i * sizes[file], sizes[file]);
             ops[count - 1].at[AT_MEMBER] = file;
@@ -567,7 +568,7 @@ static void time_is_near_linear(void **state) {
         }
         print_message("# %-32s %7.3f s for %d, %7.3f s for %d\n", cases[i].name, seconds[0], MOST_OPS / 8, seconds[1],
                       MOST_OPS);
-        assert_true(seconds[1] < 24 * seconds[0] + 0.5); // 8 where it is linear, and caches and neighbours
+        assert_true(seconds[1] < 24 * seconds[0] + 0.5); // 8 if it is linear, plus caches and other work
         assert_true(seconds[1] < 20);
     }
 }

@@ -61,7 +61,7 @@ static void base64_is_the_usual_one(void **state) {
     }
 }
 
-// What would shrink too much is not compressed, and what is all the same is refused.
+// Columns that would shrink too much are stored uncompressed; a reader refuses them compressed.
 static void bombs_are_refused(void **state) {
     (void)state;
     enum { BYTES = 4 << 20 };

@@ -27,7 +27,7 @@ static void cut(const char *words) {
     assert_int_equal(segments_make(&segments, &maker.recorded, thread, MAKER_PAUSE_NS / 5, &arena), 0);
 }
 
-// Every transfer and every other operation is in just one segment, in order.
+// Every transfer and every other operation is in exactly one segment, in order.
 static void check_order(void) {
     const struct thread_ops *thread = &maker.thread[0];
     size_t next = 0, next_other = 0;
@@ -49,8 +49,8 @@ static void check_order(void) {
     assert_int_equal(next_other, thread->others);
 }
 
-// Segments as text, each with what lies before it: `|` communication, `_` a pause, `/` only another pattern. What is
-// not a transfer comes behind a comma.
+// Segments as text, each with what separates it from the one before: `|` communication, `_` a pause, `/` only another
+// pattern. Operations other than transfers come after a comma.
 static void print_segments(void) {
     size_t len = 0;
     text[0] = 0;
@@ -137,7 +137,7 @@ static void each_operation_after_a_pause_is_a_dump(void **state) {
     assert_cuts("w0 _ w1", "w _ w");
 }
 
-// A pause cuts where it is ten times the usual one, of a program that is slow by nature.
+// In a slow program, a pause cuts if it is ten times the usual one.
 static void slow_programs_need_longer_pauses(void **state) {
     (void)state;
     struct thread_ops *thread = maker_thread(&maker, "w0*10 w10*10");
@@ -242,7 +242,7 @@ static void others_lie_where_they_were(void **state) {
 static void what_ends_a_phase_stays_with_it(void **state) {
     (void)state;
     assert_cuts("O0 w0*4 B0 S0 B0 C0 B0 r0*4", "w4, O B S B C / r4, B");
-    assert_cuts("w0*4 | S0 w4*4", "w4 | w4, S"); // behind the communication
+    assert_cuts("w0*4 | S0 w4*4", "w4 | w4, S"); // after the communication
     assert_cuts("w0*4 S0 | w4*4", "w4, S | w4");
 }
 

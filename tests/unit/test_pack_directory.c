@@ -199,7 +199,7 @@ static void hosts_give_the_same_numbers(void **state) {
     struct image here = process(4000002, 1, 20, EXIT_UNKNOWN);
     set_host(&here, "here");
     image_header(&here)->chars_known = 1;
-    image_header(&here)->chars_start[0] = 1150; // none of it is the other host's
+    image_header(&here)->chars_start[0] = 1150; // counts only this host's process
     save(place, &here, "b.spill");
     struct pack_child reaped = {.pid = 4000002, .status = 9, .mono_ns = 5000000000};
     struct pack_job job = job_at_one_second();
@@ -244,7 +244,7 @@ static void short_processes_use_the_jobs_clock(void **state) {
     save(place, &image, "a.spill");
     struct pack_job job = job_at_one_second();
     job.start.units = 16;
-    job.end.units = 16 + 16 * 2 * UINT64_C(8000000000); // two shifted units a nanosecond
+    job.end.units = 16 + 16 * 2 * UINT64_C(8000000000); // two shifted units per nanosecond
     struct pack_result result;
     struct log *log = pack_and_open(place, &job, &result);
     const struct log_process *found = log_process_at(log, 0);
@@ -252,7 +252,8 @@ static void short_processes_use_the_jobs_clock(void **state) {
     log_close(log);
 }
 
-// Who agrees with the clock of the host uses it; who does not (a clock that was set, a machine that moved) has its own.
+// A process whose clock agrees with the host's uses the host's clock; others (the clock was set, the machine was moved)
+// use their own.
 static void processes_of_a_host_share_its_clock(void **state) {
     const struct place *place = *state;
     const uint64_t off_units[] = {0, 2000, 2000000}; // of four nanoseconds
@@ -330,7 +331,7 @@ static void nothing_is_overwritten_or_left_behind(void **state) {
     assert_int_equal(pack_directory(NULL, "/nowhere", place->log, &force, &result), -ENOENT);
 }
 
-// Spill files may go once the log has its name, so it must be on the disk before.
+// Spill files may be removed once the log has its name, so the log must be on the disk before.
 static void a_log_is_on_the_disk_before_it_has_its_name(void **state) {
     const struct place *place = *state;
     const struct pack_job job = job_at_one_second();

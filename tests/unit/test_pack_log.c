@@ -109,7 +109,7 @@ static const struct record *find(const struct contents *contents, unsigned kind,
     return NULL;
 }
 
-// The packer's code; where it is 0 the log can be read.
+// The packer's code; if it is 0, the log must be readable.
 static int pack_image(const struct image *image, struct contents *contents, struct pack_result *result) {
     char directory[] = "/tmp/ioseer-test-XXXXXX", path[64], log[64];
     assert_non_null(mkdtemp(directory));
@@ -251,7 +251,7 @@ static void calls_that_occur_have_rows(void **state) {
     free(image.data);
 }
 
-// What threads tallied in their chunks is the process's; times become nanoseconds.
+// The tallies of threads in their chunks add up to the process's; times become nanoseconds.
 static void what_no_event_tells_of_is_summed_up(void **state) {
     (void)state;
     struct image image = image_new();
@@ -324,7 +324,7 @@ static void counters_are_handed_on(void **state) {
     free(image.data);
 }
 
-// Whatever bytes a spill is changed in, packing ends in a log or a clean error.
+// With any bytes of a spill changed, packing makes a log or fails cleanly.
 static void random_damage_is_survived(void **state) {
     (void)state;
     uint64_t random = 1;

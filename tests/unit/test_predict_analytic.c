@@ -13,7 +13,7 @@
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
-// 1 ms a request and 100 MiB/s: 4 KiB take 1.039 ms, 1 MiB 11 ms. Random requests take 5 ms more.
+// 1 ms per request and 100 MiB/s: 4 KiB take 1.039 ms, 1 MiB 11 ms. Random requests take 5 ms more.
 static double request_of(uint64_t size, bool random) {
     return 0.001 + (double)size / (100.0 * MIB) + (random ? 0.005 : 0);
 }
@@ -105,7 +105,7 @@ static void other_ways(void **state) {
     assert_string_equal(found.reason, "no points of this access mode");
 }
 
-// Four processes at once had all of the bandwidth four times, by these points; eight share it.
+// By these points, each of four processes had the full bandwidth; eight share that of four.
 static void processes(void **state) {
     (void)state;
     struct io_class four = class_of(MIB, MODE_SEQUENTIAL, 4, 5), eight = class_of(MIB, MODE_SEQUENTIAL, 8, 5);
@@ -127,7 +127,7 @@ static void threads(void **state) {
     assert_near(estimate_of(&class).seconds.middle, 2 * 5 * request_of(MIB, false));
 }
 
-// After a pause as long as the request a quarter of its time is left; after half of that five eighths are.
+// After a pause as long as the request, it takes a quarter of its time; after half that pause, five eighths.
 static void pauses(void **state) {
     (void)state;
     struct io_class class = class_of(MIB, MODE_SEQUENTIAL, 1, 8);

@@ -1,4 +1,4 @@
-// The job and the result come back as they were written, and a file that is not complete or has more is refused.
+// The job and the result come back as they were written, and a file with missing or extra keys is refused.
 #include "replay/contract.h"
 
 #include <setjmp.h>

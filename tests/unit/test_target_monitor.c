@@ -1,4 +1,4 @@
-// Watching devices: the kernel's lists made by hand, what is underlying what, and that a long run has no more samples.
+// Watching devices: hand-made kernel lists, underlying devices, and the limit on samples of a long run.
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static int tear_down(void **state) {
     return system(command);
 }
 
-// Of one name at a time.
+// Holds one name at a time.
 static const char *in_folder(const char *name) {
     static char path[256];
     snprintf(path, sizeof path, "%s/%s", folder, name);

@@ -59,7 +59,7 @@ static void lies_between_the_points(void **state) {
 
 // --- what clients show
 
-// Whoever waits for `wait_ns` comes back that much after it should, if what is taken off is not enough, or before.
+// A client that waits for `wait_ns` comes back late if the wait was shortened too little, and early if too much.
 static struct client_interval interval_of(const struct overhead *overhead, int64_t wait_ns, int64_t real_ns) {
     return (struct client_interval){
         .left_ns = wait_ns, .late_ns = real_ns - overhead_cost_ns(overhead, wait_ns), .ran_ns = 10000};
@@ -142,7 +142,7 @@ static void learns_no_more_than_can_be_taken_off(void **state) {
     overhead_free(overhead);
 }
 
-// Short waits are not taken for long ones.
+// Short waits and long waits have separate corrections.
 static void learns_for_each_length(void **state) {
     (void)state;
     const int64_t wait_ns[] = {100000, 6000000}, real_ns[] = {20000, 150000};
@@ -157,7 +157,7 @@ static void learns_for_each_length(void **state) {
     overhead_free(overhead);
 }
 
-// Who could not have slept, with what it ran and waited, shows nothing.
+// A client that ran and waited too long to have slept tells nothing.
 static void learns_not_from_the_impossible(void **state) {
     (void)state;
     struct overhead *overhead = made_overhead();

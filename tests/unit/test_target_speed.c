@@ -36,7 +36,7 @@ static void rest(struct client *client) {
 }
 
 // A request that follows the last one; its client is told `late_ns` after it was done and comes back `gap_ns` later.
-// Gives what the client saw it take.
+// Returns how long it took for the client.
 static int64_t request_of(struct client *client, uint64_t bytes, int64_t late_ns, int64_t gap_ns) {
     int64_t began_ns = client->now_ns;
     int64_t done_ns = admit(client, (struct speed_request){true, 1, client->offset, bytes, 0});
@@ -90,7 +90,7 @@ static void late_replies_are_made_good(void **state) {
         assert_true(request_of(&client, MIB, 5 * MS, 0) >= 100 * US); // the latency stays
 }
 
-// Half a second of delays leaves no storage behind that is twice as fast.
+// After half a second of delays, the storage is not twice as fast.
 static void what_is_owed_is_made_good_bit_by_bit(void **state) {
     (void)state;
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB});
@@ -113,7 +113,7 @@ static void storage_left_alone_gives_no_credit(void **state) {
     struct client client = client_of((struct speed_settings){.write_bandwidth = 100 * MIB, .latency_ns = 100 * US});
     for (unsigned i = 0; i < 100; i++) assert_int_equal(request_of(&client, MIB, 0, 2 * MS), 10 * MS);
     for (unsigned i = 0; i < 10; i++) assert_int_equal(request_of(&client, MIB, 0, SECOND), 10 * MS);
-    request_of(&client, MIB, 50 * MS, SECOND); // forgotten over the rest
+    request_of(&client, MIB, 50 * MS, SECOND); // forgotten during the pause
     request_of(&client, MIB, 0, 0);
     assert_int_equal(request_of(&client, MIB, 0, 0), 10 * MS);
 }
@@ -185,7 +185,7 @@ static void waiting_for_a_processor_is_not_a_rest(void **state) {
         client.now_ns = done_ns + 4 * MS;
     }
     assert_near((double)(client.now_ns - began_ns), 1e9, 0.005);
-    for (unsigned i = 0; i < 10; i++) { // it worked for 50 ms on a busy machine: its own affair
+    for (unsigned i = 0; i < 10; i++) { // the client worked for 50 ms on a busy machine: the storage owes nothing
         int64_t done_ns = admit(&client, (struct speed_request){true, 1, i * MIB, MIB, i ? 40 * MS : 0});
         if (i) assert_int_equal(done_ns - client.now_ns, 10 * MS);
         speed_end(&client.speed, done_ns);

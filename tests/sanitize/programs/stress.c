@@ -73,7 +73,7 @@ static void run_threads(int count, void *(*work)(void *)) {
 
 // --- descriptors
 
-// Numbers are given back and taken again by other threads all the time.
+// Threads constantly close numbers that other threads get again.
 static void private_round(long id, int round) {
     char name[NAME_BYTES], data[64] = "private";
     name_file(name, "private.%ld.%d", id, round % 7);
@@ -180,8 +180,8 @@ static void case_streams(void) {
 
 // --- mappings
 
-// TSan takes a new mapping for a write to all of it, and does not see the recorder's own, which may get the same
-// addresses later: its versions of these are left out.
+// TSan treats a new mapping as a write to all of it, and does not see the recorder's mappings, which may get the same
+// addresses later: so this bypasses TSan's versions of the calls.
 static struct {
     void *(*mmap)(void *address, size_t len, int protection, int flags, int fd, off_t offset);
     int (*munmap)(void *address, size_t len);
@@ -369,7 +369,7 @@ static void *child_work(void *id) {
     return NULL;
 }
 
-// The child's threads are the first in it to do anything: they meet at the making of its spill file.
+// The child's threads are the first to do anything in it, so they make its spill file at the same time.
 static void child(int number) {
     char data[64] = "child";
     if (number % 4 == 3) _exit(0);
@@ -442,7 +442,7 @@ static void case_signals(void) {
     struct itimerval often = {.it_interval.tv_usec = 300, .it_value.tv_usec = 300}, never = {0};
     check(ftruncate(state.plain, 4 * PAGE) == 0, "ftruncate");
     sigaction(SIGALRM, &action, NULL);
-    allow_alarms(SIG_BLOCK); // TSan stands still when one comes while it frees the memory of a joined thread
+    allow_alarms(SIG_BLOCK); // TSan hangs if a signal comes while it frees the memory of a joined thread
     setitimer(ITIMER_REAL, &often, NULL);
     run_threads(THREADS, interrupted_work);
     run_threads(THREADS, interrupted_work); // threads end and begin under signals too
@@ -461,7 +461,7 @@ static void *until_the_end(void *id) {
     return NULL;
 }
 
-// Nobody can tell how many writes there were, and nothing is printed.
+// The number of writes is unknown, and nothing is printed.
 static void case_exit(void) {
     pthread_t thread;
     for (long i = 0; i < 3; i++) check(!pthread_create(&thread, NULL, until_the_end, (void *)i), "pthread_create");
