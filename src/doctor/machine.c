@@ -35,7 +35,7 @@ static bool counter_is_invariant(void) {
 void doctor_clock(struct doctor_check *check) {
     doctor_pass(check, counter_is_invariant()
                            ? "the CPU's counter, which runs at a constant rate"
-                           : "clock_gettime: the CPU has no counter of constant rate; a little slower");
+                           : "clock_gettime, which is slower: the CPU has no counter with a constant rate");
 }
 
 void doctor_spill(struct doctor_check *check) {
@@ -71,7 +71,8 @@ void doctor_byte_counts(struct doctor_check *check) {
         // Newer kernels show the counts of a dead child to root only; processes that end by themselves note their own.
         doctor_pass(check, "coverage is known, but not of processes that are killed");
     } else {
-        doctor_fail(check, "mount /proc without hidepid, allow ptrace of own children; recording works without",
+        doctor_fail(check,
+                    "mount /proc without hidepid, and allow ptrace of own children; recording works without this",
                     "/proc/PID/io of a child: %s; coverage will not be known", strerror(error));
     }
 }
@@ -85,7 +86,7 @@ void doctor_kernel(struct doctor_check *check) {
     if (uname(&name)) strcpy(name.release, "of unknown version");
     doctor_pass(check, "Linux %s %s", name.release,
                 populates ? "with MADV_POPULATE_WRITE"
-                          : "without MADV_POPULATE_WRITE (5.14): recording costs some page faults more");
+                          : "without MADV_POPULATE_WRITE (5.14): recording causes some more page faults");
 }
 
 void doctor_source_lines(struct doctor_check *check) {

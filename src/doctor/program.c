@@ -65,7 +65,8 @@ static void check_elf(struct doctor_check *check, const char *path, const char *
     if (OWN_MACHINE != EM_NONE && elf.e_machine != OWN_MACHINE) {
         doctor_fail(check, own_build, "%s is for another kind of machine", path);
     } else if (!has_interpreter(head, len)) {
-        doctor_fail(check, "link it dynamically", "%s is statically linked: a preload cannot reach it", path);
+        doctor_fail(check, "link it dynamically", "%s is statically linked: libraries cannot be preloaded into it",
+                    path);
     } else if (gains_rights(path)) {
         doctor_fail(check, "record it as the user it changes to",
                     "%s changes its user, group or capabilities: the loader ignores preloads", path);

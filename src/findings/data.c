@@ -25,12 +25,12 @@ static const char *advice_on_reads(const struct facts *facts, const struct facts
                                    const char *usual) {
     uint64_t again = file->again[FACTS_READ], own = file->read_by_itself < again ? file->read_by_itself : again;
     if (file->processes[FACTS_READ] > 1 && file->read_by_unknown)
-        return "Keep in memory what is needed again. What several processes need, let one read and send to the others.";
+        return "Keep data in memory if it is needed again. If several processes need the same data, let one read it "
+               "and send it to the others.";
     if (file->processes[FACTS_READ] <= 1 || (again - own) * 2 <= once) return usual;
-    return facts->ranks
-               ? "Let one process read what all need and send it to the others (MPI_Bcast), or use a collective "
-                 "read."
-               : "Let one process read what all need and share it with the others.";
+    return facts->ranks ? "Let one process read the data that all need and send it to the others (MPI_Bcast), or use a "
+                          "collective read."
+                        : "Let one process read the data that all need and share it with the others.";
 }
 
 // Fills in what reads and writes share. Returns the file, and how many bytes would have been enough; NULL if there is
@@ -48,7 +48,7 @@ static const struct facts_file *moved_again(struct findings *findings, struct fi
     finding->title = find_text(findings, "%s of a file were %s %.1f times", human_bytes(*once).text,
                                direction ? "written" : "read", (double)sum->bytes / (double)*once);
     find_evidence(findings, finding, place,
-                  direction ? "%s written by %s; %s of them over what had been written before"
+                  direction ? "%s written by %s; %s of them overwrite bytes that were written before"
                             : "%s by %s; %s of them had been read before",
                   human_bytes(sum->bytes).text, human_count(file->processes[direction], "process").text,
                   human_bytes(file->again[direction]).text);
@@ -87,12 +87,12 @@ int find_cache(struct findings *findings, struct finding *finding) {
     finding->ns = (int64_t)more;
     if (each * (double)remembered.bytes > (double)remembered.ns)
         finding->basis =
-            "what these reads would take longer at the speed of this log's other reads; mean of the readers";
+            "how much longer these reads would take at the speed of this log's other reads; mean of the readers";
     finding->title =
         find_text(findings, "%s were read from memory, not from storage: the job had just written or read them",
                   human_bytes(remembered.bytes).text);
     find_evidence(findings, finding, (struct find_place){.file = most, .phase = find_phase(findings, FACTS_READ)},
-                  "%s in %s, which no storage did", human_count(most->remembered.calls, "read").text,
+                  "%s in %s, served from memory", human_count(most->remembered.calls, "read").text,
                   human_seconds(most->remembered.ns).text);
     return 1;
 }

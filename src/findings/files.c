@@ -57,12 +57,12 @@ int find_slow_file(struct findings *findings, struct finding *finding) {
     if (!slow.file) return 0;
     const struct facts_sum *sum = &slow.file->request[slow.direction];
     finding->ns = (int64_t)slow.stake_ns;
-    finding->title = find_text(findings, "%ss of one file are %.1f times slower than of the others like it",
+    finding->title = find_text(findings, "%ss of one file are %.1f times slower than those of similar files",
                                slow.direction ? "Write" : "Read", byte_ns(sum) / slow.peers_ns);
     find_evidence(findings, finding,
                   (struct find_place){.file = slow.file, .phase = find_phase(findings, slow.direction)},
-                  "%s in %s; at the speed of the others %s", human_bytes(sum->bytes).text, human_seconds(sum->ns).text,
-                  human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text);
+                  "%s in %s; at the speed of the other files it would be %s", human_bytes(sum->bytes).text,
+                  human_seconds(sum->ns).text, human_seconds((int64_t)(slow.peers_ns * (double)sum->bytes)).text);
     return 1;
 }
 

@@ -14,111 +14,112 @@ static const struct row {
     const char *basis, *reason, *advice, *command; // defaults, which the function may replace
 } table[] = {
     {"small-requests", find_small_requests,
-     "time of these calls beyond what their bytes take in the large requests of this log",
-     "Every request has to reach the storage and come back before the next one starts; the smaller it is, the more of "
-     "its time is the way and not the data.",
-     "Collect the data in memory and move it with few large calls (a megabyte and more), or through a library that "
-     "buffers.",
+     "time of these calls beyond the time of the same bytes in this log's large requests",
+     "Every request has to reach the storage and return before the next one starts. The smaller a request, the more of "
+     "its time is latency.",
+     "Collect the data in memory and move it with few large calls (a megabyte or more), or use a library that buffers.",
      "ioseer phases --layer posix LOG"},
-    {"random", find_random, "time of these calls beyond that of calls in order, in this log or in memory",
-     "Storage and the system read ahead and put writes together only where requests follow each other; elsewhere each "
-     "one pays the way on its own.",
-     "Sort the requests by offset before making them, keep what is used together next to each other in the file, or "
-     "read the region whole if it fits into memory.",
+    {"random", find_random, "time of these calls beyond the time of sequential calls, in this log or in memory",
+     "The system and the storage read ahead and combine writes only if requests follow each other. Otherwise each "
+     "request takes the full latency.",
+     "Sort requests by offset, store data that is used together in one place of the file, or read the whole region if "
+     "it fits into memory.",
      "ioseer dump --file FILE LOG"},
-    {"unaligned", find_unaligned, "time of these calls beyond that of aligned ones of their size and order in this log",
-     "A part of a block is written by reading it first; neighbours that share a block wait for each other.",
+    {"unaligned", find_unaligned,
+     "time of these calls beyond the time of aligned calls of the same size and order in this log",
+     "To write a part of a block, the system must read the block first. Processes that share a block wait for each "
+     "other.",
      "Start records at multiples of the block size: pad headers, or set the alignment of the library "
      "(H5Pset_alignment, nc_header_align_size, striping_unit).",
      "ioseer stats --json LOG"},
     {"read-write-switching", find_switching,
-     "time of these calls beyond that of others of their size that follow one of the same direction",
-     "A change of direction ends reading ahead and makes pending writes go out before the read.",
-     "Read all that a step needs before writing any of it, or keep what is rewritten in another file.",
-     "ioseer phases LOG"},
+     "time of these calls beyond the time of calls of the same size that follow a call of the same direction",
+     "A change of direction ends read-ahead, and pending writes must complete before the read.",
+     "Read all data of a step before writing any, or write to another file.", "ioseer phases LOG"},
     {"independent", find_independent,
-     "time of the requests below these calls beyond memory's, less what collective calls would take: their exchange "
-     "at this job's speed of communication, and large requests as slow as the small ones are now",
-     "Each process moves its own small pieces, although the pieces of all processes together are large and contiguous "
-     "parts of the file.",
-     "Make the calls collective (MPI_File_write_all and its kin) with one file view for each process, and compare: "
-     "collective I/O exchanges data between processes, which must cost less than the requests it saves.",
+     "time of the requests below these calls beyond the time in memory, minus the estimated time of collective calls: "
+     "the exchange at this job's speed of communication, and large requests that take as long as the small ones do now",
+     "Each process moves its own small pieces, although all pieces together are large contiguous parts of the file.",
+     "Use collective calls (such as MPI_File_write_all) with one file view per process, and compare. Collective I/O "
+     "exchanges data between processes; this must cost less than the requests that it saves.",
      "ioseer diff LOG COLLECTIVE-LOG"},
     {"collective", find_collective,
-     "time in collective calls of the process that waits least in them, less what its own pieces would take as "
-     "requests of this log",
-     "Collective I/O sends the data through a few processes and makes all wait for each other; on storage that is "
-     "quick with small requests this takes longer than the requests would.",
+     "time in collective calls of the process that waits least in them, minus the time that its own pieces would take "
+     "as requests of this log",
+     "Collective I/O sends the data through a few processes, and all processes wait for each other. On storage that is "
+     "fast with small requests, this takes longer than the requests would.",
      "Try the same calls with the hints romio_cb_write=disable and romio_cb_read=disable (or independent calls), and "
      "compare.",
      "ioseer diff LOG INDEPENDENT-LOG"},
-    {"data-sieving", find_sieving, "time of the reads that MPI-IO made in order to write",
-     "Pieces that lie apart are written by reading the region around them, changing it, and writing it back, under a "
-     "lock on shared files.",
-     "Set the hint romio_ds_write=disable, or give MPI-IO whole regions to write; then compare.",
+    {"data-sieving", find_sieving, "time of the reads that MPI-IO makes in order to write",
+     "To write separate pieces, MPI-IO reads the region around them, changes it and writes it back; on shared files "
+     "under a lock.",
+     "Set the hint romio_ds_write=disable, or write whole regions, and compare.",
      "ioseer dump --layer posix --class read LOG"},
-    {"read-again", find_read_again,
-     "time of the reads of this file, as far as their bytes had been read before; mean of its readers",
-     "The same bytes come from the storage, or from the system's memory, again and again.",
-     "Keep in memory what is needed again.", "ioseer dump --class read --file FILE LOG"},
+    {"read-again", find_read_again, "time of the reads of this file whose bytes were read before; mean of its readers",
+     "The same bytes come from the storage, or from the page cache, several times.",
+     "Keep data in memory if it is needed again.", "ioseer dump --class read --file FILE LOG"},
     {"written-again", find_written_again,
-     "time of the writes of this file, as far as their bytes had been written before; mean of its writers",
-     "What is overwritten was moved for nothing, unless something read it in between.",
-     "Hold intermediate results in memory, or write them where nothing has to be kept (a local disk).",
+     "time of the writes of this file whose bytes were written before; mean of its writers",
+     "Data that is overwritten was written for nothing, unless a process read it in between.",
+     "Keep intermediate results in memory, or write them to temporary storage (a local disk).",
      "ioseer dump --class write --file FILE LOG"},
-    {"cache", find_cache, "time of these reads now: from the storage they would take longer",
-     "The system keeps what was moved last. With less memory, more data, or a restart on other nodes these reads "
-     "reach the storage.",
-     "Do not take their speed for that of the storage; to know it, read data that is larger than memory or written by "
-     "another node.",
+    {"cache", find_cache, "time of these reads now; from the storage they would take longer",
+     "The page cache keeps recent data. With less memory, more data, or a restart on other nodes, these reads reach "
+     "the storage.",
+     "Do not mistake their speed for that of the storage. To measure the storage, read more data than fits into "
+     "memory, or data that another node wrote.",
      "ioseer replay LOG --on DIR"},
-    {"one-rank", find_one_rank, "time of this rank's transfers, less the share that would be its own",
-     "One process uses one connection to the storage and the memory of one node, and all data has to get to it first; "
-     "the others wait.",
-     "Let all ranks move their own parts: MPI-IO on one shared file, or a file for each rank.", "ioseer phases LOG"},
-    {"slow-rank", find_slow_rank,
-     "time of its requests beyond that of the process in the middle, which moves as many bytes",
-     "All wait for the slowest. With as many bytes, the difference is the node, its connection, or the part of the "
-     "storage that holds this process's data.",
-     "See whether it is the same node, or the same server, in another run; compare the files and offsets that this "
-     "process uses with those of the others.",
+    {"one-rank", find_one_rank, "time of this rank's transfers, minus its fair share",
+     "One process has one connection to the storage and the memory of one node. All data must go through it, and the "
+     "other processes wait.",
+     "Let each rank move its own part: with MPI-IO on one shared file, or with one file per rank.",
+     "ioseer phases LOG"},
+    {"slow-rank", find_slow_rank, "time of its requests beyond that of the median process, which moves as many bytes",
+     "All processes wait for the slowest one. It moves as many bytes as the others, so the reason is its node, its "
+     "connection, or the part of the storage that holds its data.",
+     "Check whether another run shows the same node or server. Compare the files and offsets of this process with "
+     "those of the others.",
      "ioseer stats --per-rank LOG"},
     {"waiting", find_waiting,
-     "the lesser of two: the ranks' mean time in barriers, and the I/O time of the busiest beyond the mean",
-     "A barrier ends when the last rank reaches it; time that one spends in I/O is then time of all.",
-     "Spread the I/O over the ranks, let it run beside the computation (nonblocking calls), or drop barriers that "
-     "only surround it.",
+     "the smaller of two times: the ranks' mean time in barriers, and the I/O time of the busiest rank beyond the mean",
+     "A barrier ends when the last rank reaches it, so all ranks wait for the I/O of one.",
+     "Distribute the I/O over the ranks, overlap it with computation (nonblocking calls), or remove barriers that only "
+     "surround it.",
      "ioseer info LOG"},
     {"slow-file", find_slow_file,
-     "time of this file's requests beyond what their bytes take in the other files; mean of its processes",
-     "Requests of the same size take longer here: the file lies on a slower or busier part of the storage, or is "
-     "spread over fewer servers.",
-     "Look at where the file lies and how it is striped; write it again elsewhere and compare.", "ioseer stats LOG"},
+     "time of this file's requests beyond the time of the same bytes in other files; mean of its processes",
+     "Requests of the same size take longer here: the file is on a slower or busier part of the storage, or is striped "
+     "over fewer servers.",
+     "Check where the file is and how it is striped. Write it again elsewhere and compare.", "ioseer stats LOG"},
     {"contention", find_contention,
-     "time during which several processes were at it, beyond what their bytes take when one is alone",
-     "Processes that share a file wait for its locks; where their parts meet in one block or stripe, they take it "
-     "from each other.",
+     "time during which several processes use the file, beyond the time of the same bytes when one process is alone",
+     "Processes that share a file wait for its locks. If their parts meet in one block or stripe, the lock moves back "
+     "and forth between them.",
      "Give each process parts that begin at block or stripe boundaries, let fewer processes write (collective "
-     "buffering), or use a file for each.",
+     "buffering), or use one file per process.",
      "ioseer phases LOG"},
     {"metadata", find_metadata,
-     "time in such calls of the process with the most, beyond memory's; opens and stats of a file again are left out",
-     "Names, sizes and rights are kept by few servers, and each call waits for its answer; many files mean many such "
+     "time in these calls of the process with the most, beyond the time in memory; repeated opens and stats of a file "
+     "are separate findings",
+     "Few servers keep names, sizes and permissions, and each call waits for their answer. Many files mean many such "
      "calls for few bytes.",
-     "Put many small files into few large ones (HDF5, an archive), make them in several folders, and list a folder "
-     "instead of asking for each name.",
+     "Put many small files into few large ones (HDF5, an archive), create files in several folders, and list a folder "
+     "instead of looking up each name.",
      "ioseer dump --class open LOG"},
-    {"opens", find_opens, "time of the opens of a file that the same process had opened before, and of their closes",
-     "Opening asks the servers for the name, the rights and the place of the file each time.",
+    {"opens", find_opens, "time of repeated opens of a file by the same process, and of their closes",
+     "Each open asks the servers for the name, the permissions and the location of the file.",
      "Keep the file open between uses.", "ioseer dump --class open --file FILE LOG"},
-    {"stats", find_stats, "time of the calls that ask for a file's state which the same process had asked for before",
-     "On shared file systems the size and times of a file are asked from the servers each time, which take locks from "
-     "those that write it.",
-     "Ask once and remember; wait for a file by a message or by inotify, not by asking.",
+    {"stats", find_stats,
+     "time of repeated calls (stat and the like) by which a process asks for the attributes of the same file",
+     "On shared file systems each such call asks the servers, which may have to take locks from processes that write "
+     "the file.",
+     "Call it once and keep the result. To wait for a file, use a message or inotify, not repeated calls.",
      "ioseer dump --class meta --file FILE LOG"},
-    {"syncs", find_syncs, "time of the syncs of a file that the same process had synced before",
-     "A sync waits until all is on the storage, its caches included; nothing is put together meanwhile.",
-     "Sync where a result must survive a crash, such as the end of a checkpoint, not after each record.",
+    {"syncs", find_syncs, "time of repeated syncs of a file by the same process",
+     "A sync waits until all data has passed the caches and is on the storage. Frequent syncs prevent that writes are "
+     "combined.",
+     "Sync only when a result must survive a crash, such as at the end of a checkpoint, not after each record.",
      "ioseer dump --class sync LOG"},
 };
 

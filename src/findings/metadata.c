@@ -40,7 +40,7 @@ int find_metadata(struct findings *findings, struct finding *finding) {
                       "%s, %s each", human_count(of.all.calls, kinds[kind].name).text, find_each(&of.all).text);
     }
     if (failed.calls * 10 > all.calls)
-        find_evidence(findings, finding, (struct find_place){0}, "%s failed, as for files that are not there",
+        find_evidence(findings, finding, (struct find_place){0}, "%s failed, as for files that do not exist",
                       human_count(failed.calls, "of these call").text);
     const struct facts_file *file = find_file_of(facts, meta);
     if (file && file->meta.ns * 2 > all.ns)
@@ -77,7 +77,7 @@ int find_opens(struct findings *findings, struct finding *finding) {
     const struct facts_sum *opens = &most.process->meta[FACTS_OPEN], *closes = &most.process->meta[FACTS_CLOSE];
     double share = opens->calls ? (double)most.process->opened_again.calls / (double)opens->calls : 0;
     finding->ns = find_beyond_ns(&most.process->opened_again) + (int64_t)(share * (double)find_beyond_ns(closes));
-    finding->title = find_text(findings, "Files were opened again %s by processes that had opened them before",
+    finding->title = find_text(findings, "Processes opened files %s that they had opened before",
                                human_count(most.all.calls, "time").text);
     show_use(findings, finding, offsetof(struct facts_use, opens), CLASS_OPEN, "opened this file");
     return 1;
@@ -88,7 +88,8 @@ int find_stats(struct findings *findings, struct finding *finding) {
     if (!most.process || most.all.calls < MANY) return 0;
     finding->ns = find_beyond_ns(&most.process->stat_again);
     finding->title =
-        find_text(findings, "The state of files was asked for again %s", human_count(most.all.calls, "time").text);
+        find_text(findings, "Processes asked %s for the attributes of files that they had asked for before",
+                  human_count(most.all.calls, "time").text);
     show_use(findings, finding, offsetof(struct facts_use, stats), CLASS_META, "asked for this file's");
     return 1;
 }

@@ -63,7 +63,7 @@ int find_independent(struct findings *findings, struct finding *finding) {
     double stake = beyond * (double)below->calls - collective_ns(facts, most.process, direction, each_ns);
     if (stake <= 0.25 * (double)below->ns) return 0;
     finding->ns = (int64_t)stake;
-    finding->title = find_text(findings, "%s of independent MPI-IO for %s of %s: collective calls may pay",
+    finding->title = find_text(findings, "%s of independent MPI-IO for %s of %s: collective calls may be faster",
                                human_count(own->calls, "call").text, human_count(below->calls, "request").text,
                                human_bytes(find_mean(below)).text);
     struct find_place place = find_transfers(findings, direction);

@@ -74,7 +74,7 @@ static int say_slow_rank(struct findings *findings, struct finding *finding, con
             ? find_text(findings, "Rank %lld is %.1f times slower than the others", (long long)process->rank, times)
             : find_text(findings, "Process %u is %.1f times slower than the others", process->pid, times);
     find_evidence(findings, finding, (struct find_place){.process = slowest->process},
-                  "%s for %s; the process in the middle needs %s for %s", human_seconds(slowest->ns).text,
+                  "%s for %s; the median process needs %s for %s", human_seconds(slowest->ns).text,
                   human_bytes(slowest->bytes).text, human_seconds(middle->ns).text, human_bytes(middle->bytes).text);
     return 1;
 }

@@ -133,9 +133,8 @@ static void say_small(struct findings *findings, struct finding *finding, unsign
                                human_count(most->all.calls, direction ? "tiny write" : "tiny read").text,
                                human_bytes(find_mean(&most->all)).text,
                                human_count(below.calls / calls.calls, find_verb(direction)).text);
-    finding->advice =
-        "Let MPI-IO put the pieces together: describe each process's part by one file view and one call per array, "
-        "and use what joins pieces on the way to the file (large buffers; data sieving for reads).";
+    finding->advice = "Let MPI-IO combine the pieces: describe each process's part by one file view and one call per "
+                      "array, and use large buffers (and data sieving for reads).";
     find_evidence(findings, finding, (struct find_place){.line = find_transfers(findings, direction).line},
                   "%s of MPI-IO became %s of %s", human_count(calls.calls, "call").text,
                   human_count(below.calls, find_verb(direction)).text, human_bytes(find_mean(&below)).text);
@@ -157,8 +156,7 @@ int find_small_requests(struct findings *findings, struct finding *finding) {
     struct find_most other = find_most_of(facts, small[!loss.direction]);
     finding->ns += find_part_ns(&other, loss.ns[!loss.direction]);
     if (byte_ns(facts, loss.direction) <= 0)
-        finding->basis = "time of these calls beyond what they would take in memory; the log has no large requests to "
-                         "compare them with";
+        finding->basis = "time of these calls beyond the time in memory; the log has no large requests to compare with";
     say_small(findings, finding, loss.direction, &loss.most);
     show_small(findings, finding, loss.direction);
     if (loss.ns[!loss.direction] > 0) show_small(findings, finding, !loss.direction);
@@ -172,10 +170,10 @@ int find_random(struct findings *findings, struct finding *finding) {
     if (!find_loss(findings->facts, finding, PATTERN(random), &loss)) return 0;
     struct find_place place = find_transfers(findings, loss.direction);
     place.file = loss.file;
-    finding->title = find_text(findings, "%s in no order, %s on average",
+    finding->title = find_text(findings, "%s at random offsets, %s on average",
                                human_count(loss.most.all.calls, find_verb(loss.direction)).text,
                                human_bytes(find_mean(&loss.most.all)).text);
-    find_evidence(findings, finding, place, "%s out of %s of this file go elsewhere than the one before",
+    find_evidence(findings, finding, place, "%s out of %s of this file do not follow the one before",
                   human_count(loss.file->random[loss.direction].calls, "").text,
                   human_count(loss.file->request[loss.direction].calls, find_verb(loss.direction)).text);
     return 1;

@@ -19,18 +19,18 @@ struct human describe_exit(const struct log_process *process) {
 const char *describe_loss(unsigned reason) {
     static const char *const texts[] = {
         [LOSS_SIGNAL] = "made by signal handlers while the recorder was writing",
-        [LOSS_TRACE_CAP] = "past the trace cap: in the counters only",
-        [LOSS_DISK_FULL] = "no room on the disk for the trace: in the counters only",
-        [LOSS_FILE_CAP] = "that name files past the file cap: kept under one name",
+        [LOSS_TRACE_CAP] = "after the trace cap: only in the counters",
+        [LOSS_DISK_FULL] = "no room on the disk for the trace: only in the counters",
+        [LOSS_FILE_CAP] = "that name files after the file cap: recorded under one common name",
         [LOSS_DAMAGED] = "in damaged parts that could not be read",
-        [LOSS_NO_SPILL] = "could not make a spill file: nothing is known of what they did",
-        [LOSS_FD_RANGE] = "on descriptor numbers past the recorder's table",
+        [LOSS_NO_SPILL] = "could not make a spill file: their I/O is unknown",
+        [LOSS_FD_RANGE] = "on descriptor numbers beyond the recorder's table",
         [LOSS_ASYNC] = "asynchronous, completion not seen",
         [LOSS_COUNTERS_FULL] = "no room for a counters record",
-        [LOSS_NO_NAME] = "opened files whose name could not be told: kept under one name",
-        [LOSS_SANDBOX] = "shut themselves in (seccomp) and were not recorded from there on",
-        [LOSS_MAPPINGS] = "of files past the recorder's table: when they were synced and unmapped is not known",
-        [LOSS_TABLE_FULL] = "with a datatype or hints past the cap: told without them",
+        [LOSS_NO_NAME] = "opened files whose name is not known: recorded under one common name",
+        [LOSS_SANDBOX] = "entered a sandbox (seccomp) and were not recorded after that",
+        [LOSS_MAPPINGS] = "of files beyond the recorder's table: their syncs and unmaps are not recorded",
+        [LOSS_TABLE_FULL] = "with a datatype or hints after the cap: recorded without them",
         [LOSS_NO_PLUGIN] = "without a plugin of this build for their MPI: none of its calls are recorded",
     };
     const char *text = reason < sizeof texts / sizeof *texts ? texts[reason] : NULL;
@@ -80,7 +80,7 @@ int describe_health(FILE *out, const struct log_health *health) {
         fprintf(out, "%s%s belong to no readable block", parts++ ? ", " : "", human_bytes(health->bytes_skipped).text);
     }
     if (health->records_damaged) {
-        fprintf(out, "%s%s made no sense", parts++ ? ", " : "", human_count(health->records_damaged, "record").text);
+        fprintf(out, "%s%s are invalid", parts++ ? ", " : "", human_count(health->records_damaged, "record").text);
     }
     return parts;
 }

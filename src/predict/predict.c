@@ -225,7 +225,7 @@ static int conclude_runs(const struct predicting *p, const struct predict_target
         to->total = statistics_next(total, runs, predictor->systematic);
         to->predictable = to->variation <= NOISE_LIMIT;
         if (!to->predictable) code = predictor_reason(to, "the runs vary by %.0f %%", 100 * to->variation);
-        if (to->runs == 1) code = predictor_reason(to, "of 1 run: how much runs vary is not known");
+        if (to->runs == 1) code = predictor_reason(to, "only 1 run: the variation is not known");
     }
     free(value);
     free(total);

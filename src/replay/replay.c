@@ -68,8 +68,7 @@ static int check_mpi_files(const struct model *model, uint32_t program, const ch
     int code = use ? phase_kinds(model, program, phases, note_mpi_use, use) : -ENOMEM;
     for (size_t i = 0; i < model->files && !code; i++) {
         if (!use[i].uses || use[i].opens) continue;
-        code = problem_set(problem, ERR_USAGE, option,
-                           "they go on with %s, which a phase before them opens: add that phase",
+        code = problem_set(problem, ERR_USAGE, option, "they use %s, which an earlier phase opens: add that phase",
                            model->file[i].set->pattern);
     }
     free(use);

@@ -97,8 +97,9 @@ static void add_part(struct coverage_parts *parts, bool exists, struct coverage_
 // If stdio read ahead or served data from its buffers, its bytes differ from those of the files and are a separate
 // part. The sum of the recorded parts is then the sum over the files.
 static void list_recorded(const struct coverage *coverage, int direction, struct coverage_parts *parts) {
-    static const char by_stdio[] = "in this log, by stdio, which the program asked for %s",
-                      by_rings[] = "in this log, asynchronously, which the kernel does not count: in no share above";
+    static const char
+        by_stdio[] = "in this log, by stdio; the program asked for %s",
+        by_rings[] = "in this log, asynchronously: the kernel does not count these, so no share above contains them";
     uint64_t asked = coverage->stdio_asked[direction], stdio = coverage->stdio_kernel[direction];
     uint64_t direct = coverage->captured[direction] - (asked != stdio ? stdio : 0);
     uint64_t uncounted = coverage->uncounted[direction];
@@ -112,8 +113,8 @@ static void list_recorded(const struct coverage *coverage, int direction, struct
 void coverage_list(const struct coverage *coverage, bool is_damaged, struct coverage_parts *parts) {
     static const char loading[] = "loading the programs, and the recorder itself",
                       damaged[] = "damaged parts that could not be read, and " COVERAGE_REMAINDER,
-                      rings[] = "io_uring without liburing, which nobody counts",
-                      mappings[] = "memory accesses to mapped files (mmap), which nobody counts";
+                      rings[] = "io_uring without liburing, which is not counted",
+                      mappings[] = "memory accesses to mapped files (mmap), which are not counted";
     const char *unseen = is_damaged ? damaged : COVERAGE_REMAINDER;
     parts->count = 0;
     for (int direction = 0; direction < DIRECTION_COUNT; direction++) {

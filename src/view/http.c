@@ -197,7 +197,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     int code = answer_path(http, connection, path, &text, &type);
     if (code == 0) return answer(connection, MHD_HTTP_OK, text, type);
     if (code == ERR_USAGE) return refuse(connection, MHD_HTTP_BAD_REQUEST, "numbers are missing or make no sense");
-    if (code == ERR_NOTHING) return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such thing");
+    if (code == ERR_NOTHING) return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such log or call");
     return refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "the log cannot be read");
 }
 

@@ -132,7 +132,7 @@ class Coverage(harness.CommandLineTest):
         self.assertEqual((coverage['stdio_asked_read'], coverage['stdio_kernel_read']), (5, 4096))
         self.assertEqual((coverage['stdio_asked_write'], coverage['stdio_kernel_write']), (3, 3))
         text = self.expect(0, 'info', log).stdout.decode()
-        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +read +in this log, by stdio, which the program asked for 5 B$')
+        self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +read +in this log, by stdio; the program asked for 5 B$')
         self.assertRegex(text, r'(?m)^  recorded +4\.0 KiB +written +in this log$')
         self.assertNotIn('asynchronous', text)
 
@@ -147,7 +147,7 @@ class Coverage(harness.CommandLineTest):
         self.assertEqual((coverage['uncounted_read'], coverage['uncounted_write']), (300, 0))
         text = self.expect(0, 'info', log).stdout.decode()
         self.assertRegex(text, r'(?m)^Coverage .*, without asynchronous I/O$')
-        self.assertRegex(text, r'(?m)^  recorded +300 B +read +in this log, asynchronously, which the kernel does not count')
+        self.assertRegex(text, r'(?m)^  recorded +300 B +read +in this log, asynchronously: the kernel does not count these')
 
 
 class Losses(harness.CommandLineTest):
@@ -158,7 +158,7 @@ class Losses(harness.CommandLineTest):
         log = self.record_python(MAPPER)
         (reason, count), = self.losses(log).items()
         self.assertEqual(count, 4)
-        self.assertRegex(reason, 'synced and unmapped')
+        self.assertRegex(reason, 'syncs and unmaps')
         self.assertEqual(self.json('info', '--json', log)['lost_events'], 0)
         self.assertIn(f'4 mappings {reason}', self.expect(0, 'info', log).stdout.decode())
         self.assertEqual(len(self.json('dump', '--json', '--file', '*/data', '--class', 'meta', log)), 4100 + 4096 + 1)

@@ -159,7 +159,7 @@ class ReportTest(harness.CommandLineTest):
             self.assertIn(f'check:    {command}\n', self.expect(0, 'report', log).stdout.decode())
             self.assertEqual(len(self.json(*shlex.split(command)[1:], '--json')), 80)
         self.assertIn('Let one process read', advice[0])
-        self.assertEqual(advice[1], 'Keep in memory what is needed again.')
+        self.assertEqual(advice[1], 'Keep data in memory if it is needed again.')
 
     def test_predictions(self):
         log = self.record_program()

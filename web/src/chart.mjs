@@ -138,7 +138,7 @@ export function forgetCharts() {
     drawn.clear();
 }
 
-// Before printing: nobody scrolls on paper.
+// Before printing: draws all charts, because paper does not scroll.
 export function drawAll() {
     for (const entry of drawn.values()) if (!entry.chart && entry.place.clientWidth > 0) fit(entry);
 }

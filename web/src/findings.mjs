@@ -94,7 +94,7 @@ export function findingsSection(document, { actions }) {
         return section(
             'findings',
             'Findings',
-            h('p', { class: 'quiet' }, 'Nothing stands out: none of the known patterns cost time here.'),
+            h('p', { class: 'quiet' }, 'Nothing stands out: no known pattern costs time here.'),
         );
     }
     const cards = findings.map((finding, index) => card(finding, index, actions));

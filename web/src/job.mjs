@@ -82,7 +82,7 @@ function coverageTable({ coverage }) {
         add(direction, 'in this log', coverage[`captured_${direction}`], 'recorded');
         const uncounted = coverage[`uncounted_${direction}`];
         if (uncounted)
-            add(direction, 'asynchronously, which the kernel does not count: in no share above', uncounted, 'recorded');
+            add(direction, 'asynchronously: the kernel does not count these, so no share above contains them', uncounted, 'recorded');
     }
     for (const { direction, reason, bytes: moved } of coverage.left_out ?? [])
         add(direction, reason, moved, 'left out');

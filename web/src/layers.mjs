@@ -320,7 +320,7 @@ function treeOf(layers, server, actions) {
                     : h(
                           'p',
                           { class: 'quiet' },
-                          'A report has the trees of the longest calls only. "ioseer view" shows that of any call.',
+                          'A report has only the trees of the longest calls. "ioseer view" shows the tree of any call.',
                       ),
             );
             return;
@@ -360,7 +360,7 @@ export function layersSection(document, { server, actions }) {
         h(
             'p',
             { class: 'intro' },
-            'Exclusive time is that of a layer itself; inclusive time includes the layers below.',
+            'Exclusive time is the time in a layer itself; inclusive time includes the layers below.',
         ),
         ranksFigure(layers),
         layers.ranks_left_out > 0 &&

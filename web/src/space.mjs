@@ -292,7 +292,7 @@ export function spaceFigures(document) {
             'p',
             { class: 'intro' },
             'The tick is a logical clock: it counts the MPI calls of a process. Each point is a transfer.',
-            space.sampled && ` Every ${count(space.every)}th transfer of a thread is shown.`,
+            space.sampled && ` One of ${count(space.every)} transfers of a thread is shown.`,
         ),
         legend(document),
         view

@@ -533,7 +533,7 @@ export function timelineSection(document, { server, actions }) {
         h(
             'p',
             { class: 'intro' },
-            'Drag to move. Double-click zooms in, with Shift out; so does Ctrl and the wheel. Keys: arrows, Home.',
+            'Drag to move. Double-click to zoom in, with Shift to zoom out; or use Ctrl and the wheel. Keys: arrows, Home.',
         ),
         chart.element,
         shown,

@@ -85,15 +85,16 @@ static size_t make_line(const struct jobs *jobs, size_t at, struct line *line) {
 static void write_words(struct writing *w, const struct line *line) {
     const struct job *job = line->job;
     if (job->members > 1)
-        fprintf(w->out, "# not as it was: each process goes through %zu files; here it is one\n", job->members);
+        fprintf(w->out, "# differs: each process uses %zu files; here it uses one\n", job->members);
     else if (!line->fits)
-        fputs("# not as it was: the blocks of the processes lie otherwise in the file; here one behind the other\n",
+        fputs("# differs: the blocks of the processes have another order in the file; here they follow each other\n",
               w->out);
     if (job->low && !line->own_files && !line->is_shifted)
-        fprintf(w->out, "# not as it was: it begins at byte %" PRId64 "; here at 0\n", job->low);
-    if (job_repeats(job)) fputs("# not as it was: it is the same place again and again; here it goes on\n", w->out);
+        fprintf(w->out, "# differs: it begins at byte %" PRId64 "; here at 0\n", job->low);
+    if (job_repeats(job))
+        fputs("# differs: the same place is used repeatedly; here each transfer follows the last\n", w->out);
     if (job->size % IOR_SIZE_BYTES)
-        fprintf(w->out, "# IOR refuses sizes that are no multiples of %d\n", IOR_SIZE_BYTES);
+        fprintf(w->out, "# IOR refuses sizes that are not multiples of %d\n", IOR_SIZE_BYTES);
 }
 
 // If each process has its own file, IOR appends the rank to the name. Then all lines on the set have one name.
@@ -123,7 +124,7 @@ static int write_lines(struct writing *w, const struct line *line, uint64_t repe
     FORWARD(lookup_intern(&w->extent_of, key, at, w->extent, w->extents, 0));
     uint64_t *extent = &w->extent[at];
     if (reads && bytes > *extent) {
-        fputs("# prepare: what is read must be there\n", w->out);
+        fputs("# prepare: the file must exist before it is read\n", w->out);
         write_line(w, line, false, *extent, 1);
     }
     write_words(w, line);

@@ -337,17 +337,17 @@ int64_t job_end(const struct job *job) { return job->high + (int64_t)(job->proce
 
 static const char *note_text(unsigned bit) {
     static const char *const texts[JOB_NOTES] = {
-        "sizes differ from call to call; here they are their mean",
+        "sizes differ from call to call; here each is the mean",
         "places follow no simple rule; here they are random",
-        "more was asked for than was there; here it is what was moved",
+        "calls asked for more than they moved; here they ask for what was moved",
         "a file view scatters the bytes; here each transfer is in one piece",
         "calls are collective",
         "calls are nonblocking",
         "the memory of transfers is not contiguous; here it is",
         "stdio gathers small requests in memory; here each goes to the system",
         "calls are MPI-IO; here they are POSIX",
-        "where transfers were is not known; here they are at the file's beginning",
-        "transfers of other sizes, files or directions take turns; here one kind follows the other",
+        "the offsets of transfers are not known; here they are at the file's beginning",
+        "transfers of different sizes, files or directions alternate; here one kind follows the other",
     };
     return texts[bit];
 }
@@ -358,13 +358,13 @@ static void write_text(const char *text, FILE *out) {
 }
 
 void job_write_title(const struct model *model, const char *tool, FILE *out) {
-    fprintf(out, "# The I/O of this command as load for %s, phase by phase: ", tool);
+    fprintf(out, "# The I/O of this command as a workload for %s, phase by phase: ", tool);
     write_text(model->command ? model->command : "(not known)", out);
-    fputs("\n# Run it in a folder of its own. Not in it: communication, the pauses between phases, and calls that move "
+    fputs("\n# Run it in a folder of its own. Left out: communication, the pauses between phases, and calls that move "
           "no\n"
-          "# data (opens, seeks, metadata) but for syncs.\n",
+          "# data (opens, seeks, metadata), except for syncs.\n",
           out);
-    if (model->programs > 1) fputs("# Programs that ran beside each other follow each other here.\n", out);
+    if (model->programs > 1) fputs("# Programs that ran at the same time follow each other here.\n", out);
     for (size_t i = 0; i < model->files; i++) {
         char name[MODEL_PLAIN_NAME_BYTES];
         model_plain_name(model, (uint32_t)i, 0, name);
@@ -383,6 +383,6 @@ void job_write_phase(const struct model *model, uint32_t phase, const struct job
     fprintf(out, ": %" PRIu64 " bytes read, %" PRIu64 " written, %" PRIu64 " other calls\n", jobs->bytes[0],
             jobs->bytes[1], jobs->others);
     for (unsigned bit = 0; bit < JOB_NOTES; bit++) {
-        if (jobs->notes & 1u << bit) fprintf(out, "# not as it was: %s\n", note_text(bit));
+        if (jobs->notes & 1u << bit) fprintf(out, "# differs: %s\n", note_text(bit));
     }
 }

@@ -94,7 +94,7 @@ int read_numbers(struct reading *r, const struct json_value *value, const char *
     }
     for (size_t i = 0; i < count; i++) {
         if (json_in_int64(json_in_at(value, i), &out[i])) {
-            return json_in_fail(r->error, json_in_at(value, i), "\"%s\" holds what is not an integer", what);
+            return json_in_fail(r->error, json_in_at(value, i), "\"%s\" contains something other than integers", what);
         }
     }
     return 0;
@@ -324,7 +324,7 @@ static int read_word(struct reading *r, const struct json_value *value, const ch
         *out = -1;
     }
     if (*out >= 0 && *out <= most) return 0;
-    return json_in_fail(r->error, member, "\"%s\" is nothing that is known", key);
+    return json_in_fail(r->error, member, "\"%s\" is unknown", key);
 }
 
 static int read_constants(struct reading *r, const struct json_value *value, struct op_kind *kind) {

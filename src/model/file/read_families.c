@@ -137,7 +137,7 @@ static int read_value(struct reading *r, const struct json_value *value, const c
     if (json_in_text(value, &text, NULL) == 0) {
         int code = builder_set_expression(&r->b, out, text);
         if (!code || code == -ENOMEM) return code;
-        return json_in_fail(r->error, value, "\"%s\" is no expression: %s", key, text);
+        return json_in_fail(r->error, value, "\"%s\" is not an expression: %s", key, text);
     }
     if (!value || json_in_int64(value, &number) == 0) return builder_set_number(&r->b, out, number);
     FORWARD(read_charge(r, value, 2 * r->b.tables));
@@ -284,7 +284,7 @@ static int family_of(const struct ordering *o, const struct json_value *value, u
     const struct model *model = o->r->model;
     uint64_t number;
     if (json_in_uint64(value, &number) || !number || number > model->families) {
-        return json_in_fail(o->r->error, value, "\"order\" holds what is neither a family nor a loop");
+        return json_in_fail(o->r->error, value, "\"order\" contains something other than families and loops");
     }
     *id = (uint32_t)(number - 1);
     if (model->family[*id].program == o->program) return 0;

@@ -179,8 +179,8 @@ static int set_limits(struct setup *setup) {
         FORWARD(limited(setup, code, "throttle", "the kernel cannot throttle (no blkio cgroup, no io.max)"));
     }
     if (!options->dirty_bytes) return 0;
-    return limited(setup, limits_dirty(&limits, device, options->dirty_bytes), "bound of dirty pages",
-                   "the kernel cannot bound dirty pages (before Linux 6.2)");
+    return limited(setup, limits_dirty(&limits, device, options->dirty_bytes), "limit of dirty pages",
+                   "the kernel cannot limit dirty pages (before Linux 6.2)");
 }
 
 // --- the whole target
