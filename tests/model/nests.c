@@ -4,7 +4,7 @@
  * - `open NAME BYTES`: a file of all ranks, made as long as this;
  * - `own NAME BYTES`: a file of each rank, NAME.RANK.dat;
  * - `barrier`, `move`: all ranks: a barrier; a sum over all ranks, which moves data;
- * - `ranks FIRST END EACH`: who does what follows: ranks FIRST, FIRST + EACH, ... below END;
+ * - `ranks FIRST END EACH`: the ranks that do what follows: FIRST, FIRST + EACH, ... below END;
  * - `loop COUNT ... end`: repeats what is between;
  * - `read` or `write` FILE SIZE BASE RANK WIDTH ACROSS DOWN STEP...: a transfer by the FILE-th file that was opened, at
  *   BASE + RANK * rank + ACROSS * (rank % WIDTH) + DOWN * (rank / WIDTH) + a STEP for each loop around it, the
