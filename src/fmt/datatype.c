@@ -142,8 +142,7 @@ static bool have_same_inside(const struct datatype_item *one, const struct datat
     return true;
 }
 
-// Whether two items are the same except for their offsets.
-static bool are_alike(const struct datatype_item *one, const struct datatype_item *other) {
+bool datatype_are_alike(const struct datatype_item *one, const struct datatype_item *other) {
     return one->bytes == other->bytes && one->count == other->count && one->stride == other->stride &&
            have_same_inside(one, other);
 }
@@ -153,7 +152,7 @@ static uint64_t rounds_of(const struct datatype_item *loop, const struct datatyp
     int64_t next;
     if (!datatype_is_loop(loop) || __builtin_mul_overflow((int64_t)loop->count, loop->stride, &next)) return 0;
     if (__builtin_add_overflow(next, loop->offset, &next) || next != item->offset) return 0;
-    if (loop[1].span == loop->span - 1 && are_alike(&loop[1], item)) return 1;
+    if (loop[1].span == loop->span - 1 && datatype_are_alike(&loop[1], item)) return 1;
     return item->stride == loop->stride && have_same_inside(loop, item) ? item->count : 0;
 }
 
@@ -172,7 +171,8 @@ static void make_loop(struct datatype *type) {
     int64_t stride, other;
     if (__builtin_sub_overflow(last->offset, second->offset, &stride)) return;
     if (__builtin_sub_overflow(second->offset, first->offset, &other) || other != stride) return;
-    if (last->depth == DATATYPE_MAX_DEPTH || !are_alike(last, second) || !are_alike(second, first)) return;
+    if (last->depth == DATATYPE_MAX_DEPTH || !datatype_are_alike(last, second) || !datatype_are_alike(second, first))
+        return;
     uint32_t span = last->span;
     struct datatype_item loop = {.offset = first->offset,
                                  .count = 3,

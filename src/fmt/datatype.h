@@ -71,6 +71,8 @@ struct datatype {
 };
 
 static inline bool datatype_is_loop(const struct datatype_item *item) { return item->span > 1; }
+// Whether two items are the same except for their offsets.
+bool datatype_are_alike(const struct datatype_item *one, const struct datatype_item *other);
 
 // --- building a type. Both return 0 or -ENOMEM; a type that gets too large is cut.
 

@@ -34,6 +34,7 @@ int types_intern(struct types *types, struct log *log, const struct log_datatype
     FORWARD(array_room(types->type, types->count));
     struct model_type *type = &types->type[types->count];
     *type = (struct model_type){.bytes = from->bytes, .extent = from->extent, .cut = from->cut, .flat = *flat};
+    type->derived = from->combiner != DATATYPE_NAMED && datatype_is_contiguous(flat, from->extent);
     type->flat.item = malloc((flat->items + 1) * sizeof *flat->item);
     RETURN_IF(!type->flat.item, -ENOMEM);
     memcpy(type->flat.item, flat->item, flat->items * sizeof *flat->item);

@@ -10,6 +10,7 @@ struct model_type {
     uint64_t bytes; // of one instance
     int64_t extent; // from one instance to the next
     bool cut;       // only its first pieces are known
+    bool derived;   // the program made it, though a predefined one could have the same bytes
     struct datatype flat;
 };
 

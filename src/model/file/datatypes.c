@@ -23,7 +23,7 @@ struct rule {
 };
 
 static bool same_shape(const struct model_type *a, const struct model_type *b) {
-    if (a->flat.items != b->flat.items || a->cut || b->cut) return false;
+    if (a->flat.items != b->flat.items || a->cut || b->cut || a->derived != b->derived) return false;
     for (uint32_t i = 0; i < a->flat.items; i++) {
         if (a->flat.item[i].span != b->flat.item[i].span) return false;
     }
@@ -100,6 +100,7 @@ static void write_entry(struct rule *r) {
     write_number(r, "bytes", TYPE_BYTES, 0);
     write_number(r, "extent", TYPE_EXTENT, 0);
     if (r->type->cut) key_bool(json, "cut", true);
+    if (r->type->derived) key_bool(json, "derived", true);
     json_key(json, "form");
     write_form(r, 0, r->type->flat.items);
     json_close(json);
@@ -231,6 +232,7 @@ static int add_type(struct reading *r, const struct json_value *entry, size_t nu
     FORWARD(read_member(&m, entry, "bytes", &bytes));
     FORWARD(read_member(&m, entry, "extent", &extent));
     FORWARD(read_optional_bool(r, entry, "cut", &type->cut));
+    FORWARD(read_optional_bool(r, entry, "derived", &type->derived));
     types->count++; // from here on it is freed with the model
     type->bytes = (uint64_t)bytes;
     type->extent = extent;

@@ -74,7 +74,7 @@ MPI_Comm mpi_comm_of(struct runner *runner, const struct replay_file *file) {
     return comm;
 }
 
-// --- hints and views
+// --- hints
 
 MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind) {
     MPI_Info info = MPI_INFO_NULL;
@@ -86,95 +86,69 @@ MPI_Info mpi_hints_of(const struct model *model, const struct op_kind *kind) {
     return info;
 }
 
-// The datatype of items [first, end) of one body.
-static int make_body(const struct datatype *flat, uint32_t first, uint32_t end, MPI_Datatype *out) {
-    int count = 0, made = 0, code = MPI_SUCCESS;
-    for (uint32_t i = first; i < end; i += flat->item[i].span) count++;
-    int *length = calloc((size_t)count + 1, sizeof *length);
-    MPI_Aint *offset = calloc((size_t)count + 1, sizeof *offset);
-    MPI_Datatype *type = calloc((size_t)count + 1, sizeof *type);
-    if (!length || !offset || !type) code = MPI_ERR_NO_MEM;
-    for (uint32_t i = first; i < end && code == MPI_SUCCESS; i += flat->item[i].span) {
-        const struct datatype_item *item = &flat->item[i];
-        MPI_Datatype body;
-        offset[made] = (MPI_Aint)item->offset;
-        length[made] = 1;
-        if (datatype_is_loop(item)) {
-            code = make_body(flat, i + 1, i + item->span, &body);
-            if (code == MPI_SUCCESS) {
-                code = MPI_Type_create_hvector((int)item->count, 1, (MPI_Aint)item->stride, body, &type[made]);
-                MPI_Type_free(&body);
-            }
-        } else {
-            code = MPI_Type_contiguous((int)item->bytes, MPI_BYTE, &type[made]);
-        }
-        if (code == MPI_SUCCESS) made++;
-    }
-    if (code == MPI_SUCCESS) code = MPI_Type_create_struct(made, length, offset, type, out);
-    for (int i = 0; i < made; i++) MPI_Type_free(&type[i]);
-    free(length);
-    free(offset);
-    free(type);
-    return code;
+// --- datatypes
+
+// Those that are made of one type of the model; what a step does not need is not made.
+struct made {
+    MPI_Datatype memory;
+    struct mpi_view view;
+};
+
+static struct made *made_of(struct runner *runner, uint32_t place) {
+    struct made *made = runner->mpi_types[place];
+    if (made || !(made = malloc(sizeof *made))) return made;
+    *made = (struct made){MPI_DATATYPE_NULL, {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, 0}};
+    return runner->mpi_types[place] = made;
 }
 
-static int make_type(const struct model_type *from, MPI_Datatype *out) {
-    MPI_Datatype body;
-    int code = make_body(&from->flat, 0, from->flat.items, &body);
-    if (code != MPI_SUCCESS) return code;
-    code = MPI_Type_create_resized(body, 0, (MPI_Aint)from->extent, out);
-    MPI_Type_free(&body);
-    if (code == MPI_SUCCESS) code = MPI_Type_commit(out);
-    return code;
+// The type of a view that can be made again, else NULL.
+static const struct model_type *view_type(const struct runner *runner, const struct model_step *step) {
+    const struct types *types = &runner->model.types;
+    int64_t place = step->op->at[AT_SECOND];
+    bool is_known = step->kind->etype_bytes && place >= 0 && (uint64_t)place < types->count;
+    return is_known && !types->type[place].cut ? &types->type[place] : NULL;
+}
+
+void mpi_make_types(struct runner *runner, const struct model_step *step) {
+    bool transfers = step->kind->class == CLASS_READ || step->kind->class == CLASS_WRITE;
+    const struct model_type *type = transfers ? transfers_memory_type(runner, step) : view_type(runner, step);
+    if (!type) return;
+    pthread_mutex_lock(&runner->lock);
+    struct made *made = made_of(runner, (uint32_t)(type - runner->model.types.type));
+    if (made && transfers && made->memory == MPI_DATATYPE_NULL) mpi_make_type(type, 0, &made->memory);
+    if (made && !transfers && made->view.etype_bytes != step->kind->etype_bytes)
+        mpi_make_view(type, step->kind->etype_bytes, &made->view);
+    pthread_mutex_unlock(&runner->lock);
 }
 
 int mpi_set_view(struct replay_thread *thread, struct replay_file *file, const struct model_step *step) {
-    const struct model *model = &thread->runner->model;
+    const struct model_type *type = view_type(thread->runner, step);
     struct mpi_open *open = file->mpi;
-    MPI_Datatype etype = MPI_BYTE, filetype;
-    int64_t place = step->op->at[AT_SECOND];
-    uint32_t etype_bytes = step->kind->etype_bytes;
-    if (!etype_bytes || place < 0 || (uint64_t)place >= model->types.count || model->types.type[place].cut) {
+    if (!type) {
         operations_skip(thread->runner, step);
         return MPI_SUCCESS;
     }
-    const struct model_type *type = &model->types.type[place];
-    MPI_Info info = mpi_hints_of(model, step->kind);
-    int code = make_type(type, &filetype);
-    if (code == MPI_SUCCESS && etype_bytes > 1) {
-        code = MPI_Type_contiguous((int)etype_bytes, MPI_BYTE, &etype);
-        if (code == MPI_SUCCESS) code = MPI_Type_commit(&etype);
-    }
-    if (code == MPI_SUCCESS) {
-        code = MPI_File_set_view(open->handle, step->op->at[AT_OFFSET], etype, filetype, "native", info);
-        open->etype_bytes = etype_bytes;
-        file->has_view = true;
-        file->view = (struct datatype_tiling){&type->flat, type->bytes, type->extent, step->op->at[AT_OFFSET]};
-        MPI_Type_free(&filetype);
-        if (etype_bytes > 1) MPI_Type_free(&etype);
-    }
+    const struct made *made = thread->runner->mpi_types[type - thread->runner->model.types.type];
+    if (!made || made->view.filetype == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
+    MPI_Info info = mpi_hints_of(&thread->runner->model, step->kind);
+    MPI_Offset displacement = step->op->at[AT_OFFSET];
+    int code = MPI_File_set_view(open->handle, displacement, made->view.etype, made->view.filetype, "native", info);
+    open->etype_bytes = made->view.etype_bytes;
+    file->has_view = true;
+    file->view = (struct datatype_tiling){&type->flat, type->bytes, type->extent, displacement};
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
     return code;
 }
 
-// --- memory
-
-// Datatypes are made once and kept, as programs do: MPI analyses a datatype when it first sees it.
-struct mpi_memory mpi_memory_of(struct runner *runner, const struct model_step *step) {
+// Memory without holes is a row of elements of the view, as in most programs.
+struct mpi_memory mpi_memory_of(struct runner *runner, const struct replay_file *file, const struct model_step *step) {
     const struct model_type *type = transfers_memory_type(runner, step);
-    struct mpi_memory bytes = {MPI_BYTE, (int)step->op->at[AT_SIZE]};
-    if (!type) return bytes;
-    uint32_t place = step->kind->memory - 1;
-    pthread_mutex_lock(&runner->lock);
-    MPI_Datatype *made = runner->memory_types[place];
-    if (!made && (made = malloc(sizeof *made))) {
-        if (make_type(type, made) == MPI_SUCCESS) {
-            runner->memory_types[place] = made;
-        } else {
-            free(made);
-            made = NULL;
-        }
-    }
-    pthread_mutex_unlock(&runner->lock);
-    return made ? (struct mpi_memory){*made, (int)(step->op->at[AT_SIZE] / (int64_t)type->bytes)} : bytes;
+    const struct made *made = type ? runner->mpi_types[step->kind->memory - 1] : NULL;
+    const struct mpi_open *open = file->mpi;
+    int64_t size = step->op->at[AT_SIZE];
+    if (made && made->memory != MPI_DATATYPE_NULL)
+        return (struct mpi_memory){made->memory, (int)(size / (int64_t)type->bytes)};
+    MPI_Datatype element = size % open->etype_bytes ? MPI_DATATYPE_NULL : mpi_type_of_size(open->etype_bytes);
+    if (element == MPI_DATATYPE_NULL) return (struct mpi_memory){MPI_BYTE, (int)size};
+    return (struct mpi_memory){element, (int)(size / open->etype_bytes)};
 }

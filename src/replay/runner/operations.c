@@ -109,6 +109,7 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
     if (transfers && !file) return 0;
     transfers_complete(thread, kind->class == CLASS_CLOSE ? file : NULL, false);
     const struct replay_backend *backend = backend_of(runner, kind);
+    if (backend->prepare) backend->prepare(runner, step);
     if (transfers && !posix_copies(thread, step)) return transfers_run(thread, backend, file, step);
     if (runner->job->drop && file && kind->class == CLASS_OPEN) drop_cached(file);
     if (file) files_make_ready(thread, backend, file, step);

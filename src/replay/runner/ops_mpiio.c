@@ -112,7 +112,7 @@ static int64_t mpiio_transfer(struct replay_thread *thread, struct replay_file *
         operations_skip(thread->runner, step);
         return a.size;
     }
-    struct mpi_memory memory = mpi_memory_of(thread->runner, step);
+    struct mpi_memory memory = mpi_memory_of(thread->runner, file, step);
     a.data = data;
     a.count = memory.count;
     a.type = memory.type;
@@ -147,6 +147,7 @@ static bool mpiio_lacks(const struct replay_file *file, const struct model_step 
 
 const struct replay_backend replay_mpiio = {
     .layer = LAYER_MPIIO,
+    .prepare = mpi_make_types,
     .lacks = mpiio_lacks,
     .open = mpiio_open,
     .close = mpiio_close,

@@ -43,6 +43,8 @@ struct replay_file {
 // The functions of one layer. Each returns the bytes moved or 0, or -errno.
 struct replay_backend {
     unsigned layer; // enum call_layer
+    // Makes what the step needs besides files, before its time is taken; or NULL.
+    void (*prepare)(struct runner *runner, const struct model_step *step);
     // Whether something that the step needs is not open; or NULL.
     bool (*lacks)(const struct replay_file *file, const struct model_step *step);
     // Opens it if no step of this process does: the program inherited it, or used a descriptor that the model does not
@@ -94,7 +96,7 @@ struct runner {
     struct latency *latency;     // by phase; or NULL
     struct replay_result result; // counts and texts only
     double clock_seconds;        // one reading of the clock
-    void **memory_types;         // by datatype of the model: that of the MPI back end
+    void **mpi_types;            // by datatype of the model: those of the MPI back end
     bool sleeps;                 // there are more threads than processors
     int64_t *barriers;           // by phase: how many all processes do
     pthread_mutex_t wait_lock;
