@@ -60,19 +60,11 @@ void log_note_damage(struct log *log, const struct log_place *place, uint64_t ev
     note_damage(log, place, 0, events_left);
 }
 
-bool log_place_is_damaged(struct log *log, const struct log_place *place) {
-    pthread_mutex_lock(&log->damage);
-    bool damaged = place->damaged;
-    pthread_mutex_unlock(&log->damage);
-    return damaged;
-}
-
 static int read_block(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
                       struct bytes *raw) {
     int code = log_read_block_at(log, place->offset, block, stored, raw);
     if (code == 0 && (block->type != place->type || block->stream != place->stream)) code = ERR_FORMAT;
-    if (code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED)
-        note_damage(log, place, place->stored_len, place->events);
+    if (log_is_damage(code)) note_damage(log, place, place->stored_len, place->events);
     return code;
 }
 
@@ -85,6 +77,7 @@ int log_read_block(struct log *log, const struct log_place *place, struct log_bl
 
 int log_read_events(struct log *log, const struct log_place *place, struct log_block *block, struct bytes *stored,
                     struct bytes *raw, struct stream_decoder *decoder) {
+    __atomic_fetch_add(&log->blocks_read, 1, __ATOMIC_RELAXED);
     FORWARD(read_block(log, place, block, stored, raw));
     const struct stream_start start = {
         .stream = block->stream,
@@ -121,7 +114,7 @@ static int read_records(struct log *log) {
         struct log_block block;
         code = log_read_block(log, place, &block, &raw);
         if (code == 0) code = log_parse_records(log, &raw);
-        if (place->damaged) code = 0;
+        if (log_is_damage(code)) code = 0;
     }
     bytes_free(&raw);
     return code;
@@ -207,6 +200,8 @@ int64_t log_run_ns(const struct log *log) {
 }
 
 const struct log_health *log_health(const struct log *log) { return &log->health; }
+
+uint64_t log_blocks_read(const struct log *log) { return __atomic_load_n(&log->blocks_read, __ATOMIC_RELAXED); }
 
 uint64_t log_size_bytes(const struct log *log) { return log->size; }
 

@@ -212,6 +212,7 @@ const struct log_header *log_header(const struct log *log);
 const struct log_job *log_job(const struct log *log);
 int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown, until its last known moment
 const struct log_health *log_health(const struct log *log);
+uint64_t log_blocks_read(const struct log *log); // of events, so far; one that is read twice counts twice
 uint64_t log_size_bytes(const struct log *log);
 uint64_t log_events(const struct log *log); // sum of the counts in the block headers
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/lookup.h"
 #include "fmt/fields.h"
 #include "fmt/stream.h"
@@ -58,6 +59,7 @@ struct log {
     struct arena arena;
     pthread_mutex_t damage; // protects `health` and the `damaged` of places
     uint64_t record_bytes;
+    uint64_t blocks_read; // of events; atomic
 
     struct table processes; // struct log_process …
     struct table worlds;
@@ -129,8 +131,10 @@ int log_assign_worlds(struct log *log);
 // Counts a block as damaged, once. `events_left` is the number of events lost with it.
 void log_note_damage(struct log *log, const struct log_place *place, uint64_t events_left);
 
-// Whether any thread found the block damaged.
-bool log_place_is_damaged(struct log *log, const struct log_place *place);
+// Whether a code of the reading functions means damage. These have counted it.
+static inline bool log_is_damage(int code) {
+    return code == ERR_FORMAT || code == ERR_CHECKSUM || code == ERR_TRUNCATED;
+}
 
 // Returns the blocks with the events of a process, or of all (NULL), and their number.
 size_t log_event_places(const struct log *log, const struct log_process *process,

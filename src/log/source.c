@@ -168,7 +168,7 @@ static struct log_turn turn_of(struct log_cursor *cursor) {
 // A damaged block counts as one without events.
 static int start_block(struct log_source *source, struct log_block_due *block, struct log_cursor *cursor) {
     int code = log_cursor_start(cursor, block->place, source->options.has_comm ? &block->comm : NULL);
-    if (code < 0) return log_place_is_damaged(source->log, block->place) ? 0 : code;
+    if (code < 0) return log_is_damage(code) ? 0 : code;
     block->is_good = true;
     cursor->owner = block;
     if (source->options.order == SOURCE_BY_STREAM) cursor->sorted = true;
