@@ -83,6 +83,11 @@ static inline uint64_t log_event_bytes(const struct log_event *event) {
     return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
 }
 
+// An attribute, or 0.
+static inline uint64_t log_event_attribute(const struct log_event *event, enum event_attribute id) {
+    return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
+}
+
 // Time inside the call as recorded, or its duration.
 static inline int64_t log_event_call_ns(const struct log_event *event) {
     return event->raw.attribute_mask & 1u << ATTRIBUTE_CALL_TIME ? event->call_time_ns : event->duration_ns;

@@ -197,15 +197,26 @@ struct model {
 };
 
 struct log;
+struct log_consumer;
 
 struct model_options {
-    unsigned layer; // LAYER_NONE: the highest that moved the bytes
-    int64_t gap_ns; // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
+    unsigned layer;      // LAYER_NONE: the highest that moved the bytes
+    int64_t gap_ns;      // a pause that separates phases in programs without MPI; 0: MODEL_GAP_NS
+    uint64_t most_calls; // that the program made; 0: any number
 };
 
 #define MODEL_GAP_NS INT64_C(200000000)
 
 int model_from_log(struct model *model, struct log *log, const struct model_options *options);
+
+// The same as part of a visit of the whole log with other consumers (log/visit.h): model_build_begin makes a consumer,
+// model_build_finish follows the visit. ERR_LIMIT: more than most_calls. model_build_free in any case.
+struct building;
+int model_build_begin(struct building **building, struct log *log, const struct model_options *options,
+                      struct log_consumer *consumer);
+int model_build_finish(struct building *building, struct model *model);
+void model_build_free(struct building *building); // or NULL
+
 void model_free(struct model *model);
 
 int model_value_at(const struct model_value *value, const struct expr_variables *variables, size_t index, int64_t *out);

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 int layers_init(struct layers *layers, struct log *log) {
-    *layers = (struct layers){.log = log, .call_ids = log_call_ids(log)};
+    *layers = (struct layers){.log = log, .call_ids = log_call_ids(log), .slow_ns = -1};
     layers->process = calloc(log_process_count(log) + 1, sizeof *layers->process);
     layers->call = calloc((size_t)layers->call_ids + 1, sizeof *layers->call);
     RETURN_IF(!layers->process || !layers->call, -ENOMEM);
@@ -14,24 +15,55 @@ int layers_init(struct layers *layers, struct log *log) {
 }
 
 void layers_free(struct layers *layers) {
+    for (size_t i = 0; i < layers->slow_count; i++) layer_tree_free(&layers->slow[i]);
     free(layers->process);
     free(layers->call);
 }
 
 // --- the longest calls
 
-static bool comes_before(const struct layer_slow *a, const struct layer_slow *b) {
-    if (a->duration_ns != b->duration_ns) return a->duration_ns > b->duration_ns;
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->id < b->id;
+int layer_tree_add(struct layer_tree *tree, const struct log_event *event) {
+    if (tree->found) {
+        const struct log_event *root = &tree->event[0];
+        if (event->start_ns > root->start_ns + root->duration_ns || !event->has_parent) return 0;
+        if (lookup_find(&tree->inside, event->parent) == LOOKUP_NONE) return 0;
+    }
+    // Transfers of the lowest layers contain no calls, and there may be many.
+    bool may_contain = event->call->layer > LAYER_STDIO || !log_class_moves(event->call->class);
+    if (may_contain || !tree->found) FORWARD(lookup_set(&tree->inside, event->id, 1));
+    tree->found++;
+    return tree->count < tree->most ? array_push(tree->event, tree->count, *event) : 0;
 }
 
-static void add_slow(struct layer_slowest *slow, struct layer_slow call) {
-    size_t at = slow->count;
-    if (at == LAYERS_SLOWEST && !comes_before(&call, &slow->of[at - 1])) return;
-    if (at == LAYERS_SLOWEST) at--;
-    for (; at > 0 && comes_before(&call, &slow->of[at - 1]); at--) slow->of[at] = slow->of[at - 1];
-    slow->of[at] = call;
-    if (slow->count < LAYERS_SLOWEST) slow->count++;
+void layer_tree_free(struct layer_tree *tree) {
+    free(tree->event);
+    lookup_free(&tree->inside);
+}
+
+static int add_slow(struct layers *layers, const struct log_event *event) {
+    struct layer_tree tree = {.most = LAYERS_TREE}, *slow = layers->slow;
+    FORWARD(layer_tree_add(&tree, event));
+    if (layers->slow_count == LAYERS_SLOWEST) layer_tree_free(&slow[--layers->slow_count]);
+    size_t at = layers->slow_count++;
+    for (; at > 0 && event->duration_ns > slow[at - 1].event->duration_ns; at--) slow[at] = slow[at - 1];
+    slow[at] = tree;
+    if (layers->slow_count == LAYERS_SLOWEST) layers->slow_ns = slow[LAYERS_SLOWEST - 1].event->duration_ns;
+    int64_t end_ns = event->start_ns + event->duration_ns;
+    if (end_ns > layers->until_ns) layers->until_ns = end_ns;
+    return 0;
+}
+
+static int add_ordered(void *context, const struct log_event *const *events, size_t count) {
+    struct layers *layers = context;
+    for (size_t i = 0; i < count; i++) {
+        const struct log_event *event = events[i];
+        if (!event->has_parent) {
+            if (event->duration_ns > layers->slow_ns && !event->process->is_launcher) FORWARD(add_slow(layers, event));
+        } else if (event->start_ns <= layers->until_ns) {
+            for (size_t k = 0; k < layers->slow_count; k++) FORWARD(layer_tree_add(&layers->slow[k], event));
+        }
+    }
+    return 0;
 }
 
 // --- one process
@@ -40,8 +72,6 @@ struct reading {
     struct layers *layers;
     struct layer_process *process;
     struct layer_call **call; // by the log's id; allocated on first use
-    struct layer_slowest slow;
-    int64_t slow_ns; // shorter calls are not among the slowest
 };
 
 static void discard(void *state) {
@@ -86,13 +116,6 @@ static int subtract_from_parent(struct reading *reading, const struct log_event 
     return 0;
 }
 
-static void add_own(struct reading *reading, const struct log_event *event) {
-    reading->process->own_ns += log_event_busy_ns(event);
-    if (event->duration_ns < reading->slow_ns) return;
-    add_slow(&reading->slow, (struct layer_slow){event->id, event->process, event->start_ns, event->duration_ns});
-    if (reading->slow.count == LAYERS_SLOWEST) reading->slow_ns = reading->slow.of[LAYERS_SLOWEST - 1].duration_ns;
-}
-
 static int add_event(struct reading *reading, const struct log_event *event) {
     const struct log_call *call = event->call;
     struct layer_time *time = &reading->process->of[call->layer];
@@ -104,7 +127,7 @@ static int add_event(struct reading *reading, const struct log_event *event) {
     time->exclusive_ns += event->duration_ns;
     time->calls++;
     if (!event->has_parent) {
-        add_own(reading, event);
+        reading->process->own_ns += log_event_busy_ns(event);
     } else if (event->around) {
         FORWARD(subtract_from_parent(reading, event));
     }
@@ -145,12 +168,15 @@ static int end(void *context, void *state) {
     for (uint32_t id = 0; id < layers->call_ids; id++) {
         if (reading->call[id]) join_call(&layers->call[id], reading->call[id]);
     }
-    for (size_t i = 0; i < reading->slow.count; i++) add_slow(&layers->slow, reading->slow.of[i]);
     discard(reading);
     return 0;
 }
 
 struct log_consumer layers_consumer(struct layers *layers) {
-    return (struct log_consumer){
-        .context = layers, .begin = begin, .events = add_events, .end = end, .discard = discard};
+    return (struct log_consumer){.context = layers,
+                                 .begin = begin,
+                                 .events = add_events,
+                                 .end = end,
+                                 .discard = discard,
+                                 .ordered = add_ordered};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json_out.h"
+#include "base/lookup.h"
 #include "log/visit.h"
 
 struct layer_time {
@@ -29,18 +30,14 @@ struct layer_call {
     } below[LAYER_COUNT];
 };
 
-enum { LAYERS_SLOWEST = 16, LAYERS_TREE = 120 };
+enum { LAYERS_SLOWEST = 16, LAYERS_TREE = 64 };
 
-struct layer_slow {
-    uint64_t id;
-    const struct log_process *process;
-    int64_t start_ns;
-    int64_t duration_ns;
-};
-
-struct layer_slowest {
-    struct layer_slow of[LAYERS_SLOWEST]; // longest first; of equal ones the earliest
-    size_t count;
+// A call and the calls below it, in the order of their starts: a call comes before the calls inside it.
+struct layer_tree {
+    struct log_event *event; // the first ones, without attributes
+    size_t count, most;
+    uint64_t found;
+    struct lookup inside; // those that may have calls below them
 };
 
 struct layers {
@@ -48,14 +45,22 @@ struct layers {
     struct layer_process *process; // by index in the log's table
     struct layer_call *call;       // by the log's id
     uint32_t call_ids;
-    struct layer_slowest slow;
+    struct layer_tree slow[LAYERS_SLOWEST]; // longest first; of equal ones the earliest
+    size_t slow_count;
+    int64_t slow_ns;  // calls that are no longer than this are not among the slowest
+    int64_t until_ns; // calls below the slowest start before this time
 };
 
 int layers_init(struct layers *layers, struct log *log);
 struct log_consumer layers_consumer(struct layers *layers);
 void layers_free(struct layers *layers);
 
-// Writes an object: at most `ranks` processes, and `trees` of the slowest calls with `most` calls each.
+// Calls come in the order of their starts, the tree's own first. Ignores those that are not below it.
+int layer_tree_add(struct layer_tree *tree, const struct log_event *event);
+void layer_tree_free(struct layer_tree *tree);
+
+// Writes an object: at most `ranks` processes, and `trees` of the slowest calls with `most` calls each, both limited by
+// what was kept.
 int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most);
 
 // Writes an object: one call and the calls below it. Reads the blocks of its process at its time. ERR_NOTHING if the

@@ -1,10 +1,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/json_keys.h"
-#include "base/lookup.h"
 #include "base/order.h"
 #include "log/iter.h"
 #include "report/layers.h"
@@ -123,61 +121,32 @@ static void event_json(const struct log_event *event, struct json_out *json) {
     json_close(json);
 }
 
-// The call and the calls below it, in the order of their starts: a call comes before the calls inside it.
-struct tree {
-    uint64_t id;
-    size_t most;
-    uint64_t found;
-    struct lookup inside; // events
-    struct json_out *json;
-    bool begun;
-};
-
-static void begin_tree(struct tree *tree, const struct log_event *event) {
-    struct json_out *json = tree->json;
-    tree->begun = true;
+static void tree_json(const struct layer_tree *tree, struct json_out *json, size_t most) {
+    const struct log_event *event = tree->event;
+    size_t shown = tree->count < most ? tree->count : most;
     json_object(json);
     json_members(json, m_number("id", event->id), m_text("op", event->call->name));
     who_json(event->process, json);
     json_members(json, m_seconds("start", event->start_ns), m_seconds("duration", event->duration_ns));
     key_array(json, "tree");
+    for (size_t i = 0; i < shown; i++) event_json(&event[i], json);
+    json_close(json);
+    key_number(json, "tree_cut", tree->found - shown);
+    json_close(json);
 }
 
-static int add_to_tree(struct tree *tree, const struct log_event *event) {
-    bool is_root = event->id == tree->id;
-    if (!is_root && (!event->has_parent || lookup_find(&tree->inside, event->parent) == LOOKUP_NONE)) return 0;
-    if (is_root) begin_tree(tree, event);
-    FORWARD(lookup_set(&tree->inside, event->id, 1));
-    if (tree->found++ < tree->most) event_json(event, tree->json);
-    return 0;
-}
-
-static int read_tree(struct log *log, const struct log_filter *filter, struct tree *tree) {
+static int read_tree(struct log *log, const struct log_filter *filter, uint64_t id, struct layer_tree *tree) {
     struct log_iter *iter;
     const struct log_event *event;
-    struct log_filter own = *filter;
-    FORWARD(log_iter_open(&iter, log, &own));
+    FORWARD(log_iter_open(&iter, log, filter));
     int more, code = 0;
     int64_t end_ns = INT64_MAX;
     while (!code && (more = log_iter_next(iter, &event)) > 0 && event->start_ns <= end_ns) {
-        if (event->id == tree->id) end_ns = event->start_ns + event->duration_ns;
-        code = add_to_tree(tree, event);
+        if (event->id == id) end_ns = event->start_ns + event->duration_ns;
+        if (end_ns < INT64_MAX) code = layer_tree_add(tree, event);
     }
     log_iter_close(iter);
-    return code < 0 ? code : more < 0 ? more : 0;
-}
-
-static int tree_json(struct log *log, uint64_t id, const struct log_process *process, int64_t at_ns, size_t most,
-                     struct json_out *json) {
-    struct tree tree = {.id = id, .most = most, .json = json};
-    const struct log_filter filter = {.process = process, .has_from = true, .from_ns = at_ns};
-    int code = read_tree(log, &filter, &tree);
-    lookup_free(&tree.inside);
-    if (!tree.begun) return code < 0 ? code : ERR_NOTHING;
-    json_close(json);
-    key_number(json, "tree_cut", tree.found > most ? tree.found - most : 0);
-    json_close(json);
-    return code;
+    return code < 0 ? code : more < 0 ? more : tree->found ? 0 : ERR_NOTHING;
 }
 
 int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, struct json_out *json) {
@@ -187,7 +156,12 @@ int layers_tree_json(struct log *log, uint64_t id, int64_t at_ns, size_t most, s
         if (place->type == BLOCK_EVENTS && place->stream == id >> 32) process = place->process;
     }
     if (!process) return ERR_NOTHING;
-    return tree_json(log, id, process, at_ns, most, json);
+    const struct log_filter filter = {.process = process, .has_from = true, .from_ns = at_ns};
+    struct layer_tree tree = {.most = most};
+    int code = read_tree(log, &filter, id, &tree);
+    if (!code) tree_json(&tree, json, most);
+    layer_tree_free(&tree);
+    return code;
 }
 
 int layers_json(const struct layers *layers, struct json_out *json, size_t ranks, size_t trees, size_t most) {
@@ -195,10 +169,7 @@ int layers_json(const struct layers *layers, struct json_out *json, size_t ranks
     FORWARD(processes_json(layers, json, ranks));
     FORWARD(calls_json(layers, json));
     key_array(json, "slowest");
-    for (size_t i = 0; i < layers->slow.count && i < trees; i++) {
-        const struct layer_slow *slow = &layers->slow.of[i];
-        FORWARD(tree_json(layers->log, slow->id, slow->process, slow->start_ns, most, json));
-    }
+    for (size_t i = 0; i < layers->slow_count && i < trees; i++) tree_json(&layers->slow[i], json, most);
     json_close(json);
     json_close(json);
     return 0;

@@ -10,8 +10,14 @@
 #include "base/human.h"
 #include "base/json_in.h"
 
-// A model needs a few hundred bytes per operation.
-enum { MOST_MODEL_EVENTS = 2000000, MOST_PREDICTION_BYTES = 150 << 10, COLLECT_CONSUMERS = 4 };
+// A model needs a few hundred bytes per call of the program. How many of a log's events these are shows only when they
+// are read: of a log with several times as many events, none are kept.
+enum {
+    MOST_MODEL_CALLS = 2000000,
+    MOST_MODEL_EVENTS = 8000000,
+    MOST_PREDICTION_BYTES = 150 << 10,
+    COLLECT_CONSUMERS = 5,
+};
 
 // --- events and counters
 
@@ -28,7 +34,6 @@ static int add_events(void *context, const struct log_event *const *events, size
     struct collect *collect = context;
     for (size_t i = 0; i < count; i++) {
         const struct log_event *event = events[i];
-        collect->own_events += !event->has_parent;
         add_transfer(collect, event);
         FORWARD(space_add(&collect->space, event));
         FORWARD(facts_add(collect->facts, event));
@@ -52,7 +57,10 @@ static int collect_begin(struct collect *collect, struct log *log, struct log_co
     consumer[1] = files_consumer(&collect->files);
     consumer[2] = facts_consumer(collect->facts);
     consumer[3] = (struct log_consumer){.context = collect, .ordered = add_events};
-    return 0;
+    consumer[4] = (struct log_consumer){0};
+    if (log_events(log) > MOST_MODEL_EVENTS) return 0;
+    return model_build_begin(&collect->building, log, &(struct model_options){.most_calls = MOST_MODEL_CALLS},
+                             &consumer[4]);
 }
 
 static int collect_finish(struct collect *collect) {
@@ -68,20 +76,21 @@ static void collect_free(struct collect *collect) {
     files_free(&collect->files);
     if (collect->facts) facts_free(collect->facts);
     free(collect->facts);
+    model_build_free(collect->building);
 }
 
 // --- the page
 
 static int make_model(struct page *page) {
-    const struct model_options options = {.layer = LAYER_NONE};
-    if (page->collect.own_events > MOST_MODEL_EVENTS) {
-        return text_list_add(
-            &page->cut, "phases: the program made %s, too many to look for phases here; `ioseer phases` finds them",
-            human_count(page->collect.own_events, "call").text);
-    }
-    int code = model_from_log(&page->model, page->source.log, &options);
+    struct collect *collect = &page->collect;
+    int code = collect->building ? model_build_finish(collect->building, &page->model) : ERR_LIMIT;
+    model_build_free(collect->building);
+    collect->building = NULL;
     page->has_model = code == 0;
-    return code;
+    if (code != ERR_LIMIT) return code;
+    return text_list_add(&page->cut,
+                         "phases: the log has %s, too many to look for phases here; `ioseer phases` finds them",
+                         human_count(log_events(collect->log), "event").text);
 }
 
 int page_gather(struct page *page, const struct summary_source *source) {

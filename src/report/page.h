@@ -23,8 +23,8 @@ struct collect {
     struct space space;
     struct files files;
     struct facts *facts;
-    uint64_t own_events; // that the program made: a model would have as many operations
-    uint64_t seen;       // events so far, for other threads
+    struct building *building; // NULL: the log is too large for a model
+    uint64_t seen;             // events so far, for other threads
 };
 
 struct page {

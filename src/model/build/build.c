@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/scoped.h"
-#include "log/log.h"
+#include "log/visit.h"
 
 static int make_family(struct building *b, uint32_t id) {
     struct model_family *family = &b->model->family[id];
@@ -44,9 +44,9 @@ static int cut_threads(struct building *b, int64_t gap_ns) {
     return align_make(&b->align, &b->recorded, &b->segments, b->of_thread);
 }
 
-static int build(struct building *b, struct log *log, const struct model_options *options) {
+static int build(struct building *b) {
     struct model *model = b->model;
-    FORWARD(recorded_load(&b->recorded, log, options->layer));
+    FORWARD(recorded_finish(&b->recorded));
     // Names are in the arena of the recorded threads, so the model takes over that arena.
     model->arena = b->recorded.arena;
     b->recorded.arena = (struct arena){0};
@@ -56,7 +56,7 @@ static int build(struct building *b, struct log *log, const struct model_options
     FORWARD(build_families(b));
     for (uint32_t i = 0; i < model->families; i++) FORWARD(make_family(b, i));
     FORWARD(build_periods(b));
-    FORWARD(build_numbers(b, log));
+    FORWARD(build_numbers(b, b->log));
     const struct recorded_left *left = &b->recorded.left;
     model->unphased_launchers = left->launchers;
     model->unphased_unnamed = left->unnamed;
@@ -82,19 +82,45 @@ static int observe_job(struct model *model, const struct log *log) {
     return 0;
 }
 
-int model_from_log(struct model *model, struct log *log, const struct model_options *options) {
-    struct building b = {.model = model};
+int model_build_begin(struct building **out, struct log *log, const struct model_options *options,
+                      struct log_consumer *consumer) {
+    struct building *b = *out = calloc(1, sizeof *b);
+    RETURN_IF(!b, -ENOMEM);
+    b->log = log;
+    b->options = *options;
+    return recorded_begin(&b->recorded, log, options, consumer);
+}
+
+int model_build_finish(struct building *b, struct model *model) {
+    const struct model_options *options = &b->options;
+    b->model = model;
     *model = (struct model){.layer = options->layer, .gap_ns = options->gap_ns ? options->gap_ns : MODEL_GAP_NS};
-    builder_begin(&b.builder, model);
-    int code = build(&b, log, options);
-    if (!code) code = observe_job(model, log);
-    for (size_t i = 0; i < model->families && b.family; i++) free(b.family[i].piece);
-    free(b.family);
-    free(b.segments.segment);
-    free(b.of_thread);
-    align_free(&b.align);
-    builder_end(&b.builder);
-    recorded_free(&b.recorded);
+    builder_begin(&b->builder, model);
+    int code = build(b);
+    if (!code) code = observe_job(model, b->log);
+    for (size_t i = 0; i < model->families && b->family; i++) free(b->family[i].piece);
+    builder_end(&b->builder);
     if (code) model_free(model);
+    return code;
+}
+
+void model_build_free(struct building *b) {
+    if (!b) return;
+    free(b->family);
+    free(b->segments.segment);
+    free(b->of_thread);
+    align_free(&b->align);
+    recorded_free(&b->recorded);
+    free(b);
+}
+
+int model_from_log(struct model *model, struct log *log, const struct model_options *options) {
+    struct building *b;
+    struct log_consumer consumer;
+    *model = (struct model){0};
+    int code = model_build_begin(&b, log, options, &consumer);
+    if (!code) code = log_visit(&(struct log_visit){.log = log, .consumer = &consumer, .consumers = 1});
+    if (!code) code = model_build_finish(b, model);
+    model_build_free(b);
     return code;
 }

@@ -21,6 +21,8 @@ struct pieces {
 };
 
 struct building {
+    struct log *log;
+    struct model_options options;
     struct model *model;
     struct model_builder builder;
     struct recorded recorded;

@@ -10,9 +10,8 @@
 #include "base/hash.h"
 #include "base/lookup.h"
 #include "base/scoped.h"
-#include "log/communication.h"
-#include "log/iter.h"
 #include "log/stats.h"
+#include "log/visit.h"
 
 static const char barrier_name[] = "barrier";
 
@@ -22,23 +21,57 @@ struct comm {
     struct stream_comm of[STREAM_COMM_KINDS]; // units: nanoseconds
 };
 
-enum { RECENT_KINDS = 256, MAX_AHEAD = 1024 };
+enum { RECENT_KINDS = 256, MAX_AHEAD = 1024, WAITING_BYTES = 1 << 16 };
 
-struct loading {
-    struct recorded *recorded;
-    struct log *log;
-    unsigned layer;
-    struct comm *comm; // by event
+// The communication of a process. A visit hands it over apart from the events, in another thread.
+struct process_comm {
+    const struct recording *recording;
+    struct comm *comm; // in the end by event
     size_t comms;
-    struct tail {        // communication after a thread's last event
-        uint64_t thread; // as in thread_of
+    struct tail { // after a thread's last event
+        uint32_t tid;
         enum stream_comm_kind kind;
         uint64_t calls;
     } * tail;
     size_t tails;
+};
+
+// An operation, but for the time since the one before: communication is part of that.
+struct waiting_op {
+    struct op op;
+    int64_t start_ns;
+    int64_t duration_ns;
+    int64_t call_ns;
+    uint64_t tick;
+    bool is_transfer;
+};
+
+// An event that waits for its communication, which may be stored far behind it.
+struct waiting {
+    uint64_t event;
+    uint32_t thread;
+    bool is_op; // a struct waiting_op follows
+};
+
+struct waiting_events { // in the order of events
+    struct waiting_events *next;
+    size_t used;
+    uint64_t data[WAITING_BYTES / sizeof(uint64_t)]; // `used` of them
+};
+
+struct recording {
+    struct recorded *recorded;
+    struct log *log;
+    struct model_options options;
+    uint64_t calls; // that the program made
+    bool is_over;   // they are too many
+    struct process_comm *of_process;
+    struct waiting_events *first, *last;
     struct lookup parents;     // events that are not transfers -> layer
     struct lookup thread_of;   // process and thread -> thread
     struct lookup kind_of;     // hash of a kind -> kind
+    uint32_t kinds_used;       // by the operations that have their communication
+    uint32_t barrier;          // number of the barrier's kind; UINT32_MAX: there is none
     struct carry {             // by thread: what has come since
         struct comm comm;      // the last operation
         struct thread_gap gap; // the last transfer
@@ -53,15 +86,9 @@ struct loading {
     uint32_t recent[RECENT_KINDS]; // kinds, by what mostly tells them apart
 };
 
-static bool transfers(const struct log_call *call) { return call->class == CLASS_READ || call->class == CLASS_WRITE; }
-
 // A transfer that failed, or whose file has no name, is in the model but makes no phase.
 static bool is_transfer(const struct log_event *event) {
-    return transfers(event->call) && !event->raw.error && event->file;
-}
-
-static uint64_t moved_bytes(const struct log_event *event) {
-    return event->raw.has_result && event->raw.result > 0 ? (uint64_t)event->raw.result : 0;
+    return log_class_moves(event->call->class) && !event->raw.error && event->file;
 }
 
 // --- communication
@@ -78,26 +105,30 @@ static uint64_t calls_of(const struct comm *comm) {
     return comm->of[COMM_MOVING].count + comm->of[COMM_SYNCHRONISING].count;
 }
 
-static uint64_t thread_key(const struct loading *l, const struct log_process *process, uint32_t tid) {
-    return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
+static int begin_process(void *context, const struct log_process *process, void **state) {
+    struct recording *l = context;
+    *state = &l->of_process[log_process_index(l->log, process)];
+    return 0;
 }
 
-static int add_tail(struct loading *l, const struct log_comm *found) {
-    if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
-    return array_push(l->tail, l->tails,
-                      (struct tail){thread_key(l, found->process, found->tid), found->kind, found->count});
-}
-
-static int note_comm(const struct log_comm *found, void *context) {
-    struct loading *l = context;
-    if (!found->has_event) return add_tail(l, found);
-    if (!l->comms || l->comm[l->comms - 1].event != found->event) {
-        FORWARD(array_push(l->comm, l->comms, (struct comm){.event = found->event}));
+static int note_comm(struct process_comm *process, const struct log_comm *found) {
+    if (!found->has_event) {
+        if (found->kind != COMM_MOVING && found->kind != COMM_SYNCHRONISING) return 0;
+        return array_push(process->tail, process->tails, (struct tail){found->tid, found->kind, found->count});
     }
-    struct stream_comm *sum = &l->comm[l->comms - 1].of[found->kind];
+    if (!process->comms || process->comm[process->comms - 1].event != found->event)
+        FORWARD(array_push(process->comm, process->comms, (struct comm){.event = found->event}));
+    struct stream_comm *sum = &process->comm[process->comms - 1].of[found->kind];
     sum->count += found->count;
     sum->bytes += found->bytes;
     sum->units += (uint64_t)(found->time_ns > 0 ? found->time_ns : 0);
+    return 0;
+}
+
+static int note_comms(void *state, const struct log_comm *found, size_t count) {
+    struct process_comm *process = state;
+    bool is_over = __atomic_load_n(&process->recording->is_over, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < count && !is_over; i++) FORWARD(note_comm(process, &found[i]));
     return 0;
 }
 
@@ -106,23 +137,21 @@ static int compare_comms(const void *a, const void *b) {
     return left->event < right->event ? -1 : left->event > right->event;
 }
 
-static int load_comm(struct loading *l) {
-    FORWARD(log_comm(l->log, NULL, note_comm, l));
-    if (!l->comms) return 0;
-    qsort(l->comm, l->comms, sizeof *l->comm, compare_comms);
+static void sort_comms(struct process_comm *process) {
+    if (!process->comms) return;
+    qsort(process->comm, process->comms, sizeof *process->comm, compare_comms);
     size_t kept = 0;
-    for (size_t i = 1; i < l->comms; i++) {
-        if (l->comm[i].event == l->comm[kept].event)
-            add_comm(&l->comm[kept], &l->comm[i]);
+    for (size_t i = 1; i < process->comms; i++) {
+        if (process->comm[i].event == process->comm[kept].event)
+            add_comm(&process->comm[kept], &process->comm[i]);
         else
-            l->comm[++kept] = l->comm[i];
+            process->comm[++kept] = process->comm[i];
     }
-    l->comms = kept + 1;
-    return 0;
+    process->comms = kept + 1;
 }
 
 // Returns the communication before an event, or NULL. Events of a thread come almost in the order of their numbers.
-static const struct comm *comm_before(const struct loading *l, struct carry *carry, uint64_t event) {
+static const struct comm *comm_before(const struct process_comm *l, struct carry *carry, uint64_t event) {
     size_t low = carry->comm_at, high = low;
     bool is_there = (low == 0 || l->comm[low - 1].event < event) && (low == l->comms || l->comm[low].event >= event);
     if (!is_there) low = 0, high = l->comms;
@@ -142,15 +171,15 @@ static const struct comm *comm_before(const struct loading *l, struct carry *car
 
 // Without a layer: events without a parent, and those whose parent is a call of the same layer that is not a transfer
 // itself (a copy is a read and a write).
-static bool is_chosen(struct loading *l, const struct log_event *event) {
-    if (l->layer) return event->call->layer == l->layer;
+static bool is_chosen(struct recording *l, const struct log_event *event) {
+    if (l->options.layer) return event->call->layer == l->options.layer;
     if (!event->has_parent) return true;
     return lookup_find(&l->parents, event->parent) == event->call->layer;
 }
 
 // --- kinds
 
-static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *id) {
+static int lookup_kind(struct recording *l, const struct op_kind *kind, uint32_t *id) {
     struct recorded *recorded = l->recorded;
     uint64_t hash = hash_bytes(0, kind, sizeof *kind);
     for (;; hash++) {
@@ -164,7 +193,7 @@ static int lookup_kind(struct loading *l, const struct op_kind *kind, uint32_t *
     return lookup_set(&l->kind_of, hash, *id);
 }
 
-static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *id) {
+static int intern_kind(struct recording *l, const struct op_kind *kind, uint32_t *id) {
     uint32_t *recent = &l->recent[((uintptr_t)kind->call / 16 + kind->set) % RECENT_KINDS];
     if (*recent >= l->recorded->kinds || memcmp(&l->recorded->kind[*recent], kind, sizeof *kind)) {
         FORWARD(lookup_kind(l, kind, recent));
@@ -174,17 +203,13 @@ static int intern_kind(struct loading *l, const struct op_kind *kind, uint32_t *
 }
 
 // The model keeps the name, so it must outlive the log.
-static const char *name_of(struct loading *l, const struct log_call *call) {
+static const char *name_of(struct recording *l, const struct log_call *call) {
     const char **name = &l->call_name[call->id];
     if (!*name) *name = arena_text(&l->recorded->arena, call->name);
     return *name;
 }
 
-static uint64_t attribute(const struct log_event *event, unsigned id) {
-    return event->raw.attribute_mask & 1u << id ? event->raw.attribute[id] : 0;
-}
-
-static const struct file_place *place_of(const struct loading *l, const struct log_file *file) {
+static const struct file_place *place_of(const struct recording *l, const struct log_file *file) {
     return file ? &l->recorded->sets.place[log_file_index(l->log, file)] : NULL;
 }
 
@@ -196,7 +221,7 @@ static int intern_hints(struct recorded *recorded, const struct log_hints *hints
 }
 
 // Adds what only MPI calls have.
-static int add_mpi(struct loading *l, const struct log_event *event, struct op_kind *kind, struct op *op) {
+static int add_mpi(struct recording *l, const struct log_event *event, struct op_kind *kind, struct op *op) {
     struct types *types = &l->recorded->types;
     uint32_t place;
     if (event->hints) FORWARD(intern_hints(l->recorded, event->hints, &kind->hints));
@@ -230,7 +255,7 @@ static int order_types(struct recorded *recorded) {
     return 0;
 }
 
-static int make_op(struct loading *l, const struct log_event *event, struct op *op) {
+static int make_op(struct recording *l, const struct log_event *event, struct op *op) {
     const struct log_call *call = event->call;
     struct op_kind kind;
     memset(&kind, 0, sizeof kind); // padding too: kinds are compared as bytes
@@ -247,42 +272,58 @@ static int make_op(struct loading *l, const struct log_event *event, struct op *
     kind.has_view = event->raw.attribute_mask & 1u << ATTRIBUTE_VIEW_OFFSET;
     kind.set = file ? file->set : OP_NO_SET;
     kind.set2 = second ? second->set : OP_NO_SET;
-    if (call->class == CLASS_OPEN) kind.flags = (uint32_t)attribute(event, ATTRIBUTE_FLAGS);
-    kind.whence = (uint32_t)attribute(event, ATTRIBUTE_WHENCE);
+    if (call->class == CLASS_OPEN) kind.flags = (uint32_t)log_event_attribute(event, ATTRIBUTE_FLAGS);
+    kind.whence = (uint32_t)log_event_attribute(event, ATTRIBUTE_WHENCE);
     kind.error = event->raw.error;
     *op = (struct op){0};
-    op->at[AT_SECOND] = kind.has_view ? (int64_t)attribute(event, ATTRIBUTE_VIEW_OFFSET) : second ? second->member : 0;
+    op->at[AT_SECOND] = kind.has_view ? (int64_t)log_event_attribute(event, ATTRIBUTE_VIEW_OFFSET)
+                        : second      ? second->member
+                                      : 0;
     FORWARD(add_mpi(l, event, &kind, op));
     FORWARD(intern_kind(l, &kind, &op->kind));
     op->at[AT_MEMBER] = file ? file->member : 0;
     op->at[AT_OFFSET] = seeks ? event->raw.result : kind.has_offset ? (int64_t)event->raw.offset : 0;
-    if (call->traits & CALL_HAS_SIZE || transfers(call)) op->at[AT_SIZE] = (int64_t)event->raw.size;
-    if (transfers(call)) op->at[AT_SHORT] = op->at[AT_SIZE] - (int64_t)moved_bytes(event);
+    if (call->traits & CALL_HAS_SIZE || log_class_moves(call->class)) op->at[AT_SIZE] = (int64_t)event->raw.size;
+    if (log_class_moves(call->class)) op->at[AT_SHORT] = op->at[AT_SIZE] - (int64_t)log_event_bytes(event);
     return 0;
 }
 
-static int make_barrier(struct loading *l, uint64_t count, struct op *op) {
-    struct op_kind kind;
-    memset(&kind, 0, sizeof kind);
-    kind.call = barrier_name;
-    kind.set = kind.set2 = OP_NO_SET;
-    *op = (struct op){.at[AT_SIZE] = (int64_t)count};
-    return intern_kind(l, &kind, &op->kind);
+// Kinds are numbered in the order of the operations that first have them; barriers are known later than the others.
+static struct op make_barrier(struct recording *l, uint64_t count) {
+    if (l->barrier == UINT32_MAX) l->barrier = l->kinds_used;
+    return (struct op){.kind = l->barrier, .at[AT_SIZE] = (int64_t)count};
+}
+
+static uint32_t number_beside_barrier(struct recording *l, uint32_t kind) {
+    if (kind >= l->kinds_used) l->kinds_used = kind + 1;
+    return kind + (kind >= l->barrier);
+}
+
+static int add_barrier_kind(struct recording *l) {
+    struct recorded *recorded = l->recorded;
+    if (l->barrier == UINT32_MAX) return 0;
+    FORWARD(array_room(recorded->kind, recorded->kinds));
+    struct op_kind *kind = &recorded->kind[l->barrier];
+    memmove(kind + 1, kind, (recorded->kinds++ - l->barrier) * sizeof *kind);
+    *kind = (struct op_kind){.call = barrier_name, .set = OP_NO_SET, .set2 = OP_NO_SET};
+    return 0;
 }
 
 // --- threads
 
-static int intern_thread(struct loading *l, const struct log_event *event, uint32_t *at) {
+static uint64_t thread_key(const struct recording *l, const struct log_process *process, uint32_t tid) {
+    return lookup_pair((uint32_t)log_process_index(l->log, process), tid);
+}
+
+// Threads are numbered by their first event, in a visit and here.
+static int add_thread(struct recording *l, const struct log_event *event) {
     struct recorded *recorded = l->recorded;
-    uint64_t key = thread_key(l, event->process, event->raw.tid);
-    *at = lookup_find(&l->thread_of, key);
-    if (*at != LOOKUP_NONE) return 0;
-    *at = (uint32_t)recorded->count;
+    if (event->thread < recorded->count) return 0;
     FORWARD(array_room(l->carry, recorded->count));
-    FORWARD(array_room(recorded->thread, recorded->count));
     l->carry[recorded->count] = (struct carry){0};
-    recorded->thread[recorded->count++] = (struct thread_ops){.process = event->process, .tid = event->raw.tid};
-    return lookup_set(&l->thread_of, key, *at);
+    FORWARD(lookup_set(&l->thread_of, thread_key(l, event->process, event->raw.tid), event->thread));
+    return array_push(recorded->thread, recorded->count,
+                      (struct thread_ops){.process = event->process, .tid = event->raw.tid});
 }
 
 static int add_other(struct thread_ops *thread, const struct op *op, const struct op_time *time, bool parted) {
@@ -310,11 +351,11 @@ static int add_transfer(struct thread_ops *thread, const struct op *op, const st
 }
 
 // Returns the time since the last operation without communication, and updates the gap before the next transfer.
-static int64_t close_gap(struct carry *carry, const struct log_event *event) {
+static int64_t close_gap(struct carry *carry, const struct waiting_op *op) {
     struct stream_comm *comm = carry->comm.of;
     int64_t comm_ns = 0;
     for (unsigned k = 0; k < STREAM_COMM_KINDS; k++) comm_ns += (int64_t)comm[k].units;
-    int64_t think_ns = carry->begun ? event->start_ns - carry->end_ns - comm_ns : 0;
+    int64_t think_ns = carry->begun ? op->start_ns - carry->end_ns - comm_ns : 0;
     if (think_ns < 0) think_ns = 0;
     carry->gap.moving += comm[COMM_MOVING].count;
     carry->gap.moving_bytes += comm[COMM_MOVING].bytes;
@@ -322,67 +363,9 @@ static int64_t close_gap(struct carry *carry, const struct log_event *event) {
     carry->gap.comm_ns += comm_ns;
     carry->gap.idle_ns += think_ns;
     carry->begun = true;
-    int64_t end_ns = event->start_ns + log_event_call_ns(event);
+    int64_t end_ns = op->start_ns + op->call_ns;
     if (end_ns > carry->end_ns) carry->end_ns = end_ns;
     return think_ns;
-}
-
-// True if the call creates its file.
-static bool creates(const struct log_event *event) {
-    if (event->call->class == CLASS_OPEN) {
-        return !attribute(event, ATTRIBUTE_FILE_SIZE) && attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
-    }
-    return call_table[event->call->build_id].effect == EFFECT_CREATE;
-}
-
-static bool comes_first(bool known, int64_t known_ns, const struct log_event *event) {
-    return !known || event->start_ns < known_ns;
-}
-
-// The first call on a name shows whether the file existed before.
-static void note_name(struct recorded_file *file, const struct log_event *event, bool existed) {
-    if (!comes_first(file->seen, file->seen_ns, event)) return;
-    file->seen = true;
-    file->seen_ns = event->start_ns;
-    file->existed = existed;
-}
-
-// A call with two names creates the second one.
-static void note_names(struct loading *l, const struct log_event *event) {
-    struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
-    int error = event->raw.error;
-    if (event->file2 && !error) note_name(&l->recorded->file[log_file_index(l->log, event->file2)], event, false);
-    if (!error || error == ENOENT || error == EEXIST) {
-        note_name(file, event, error ? error == EEXIST : !creates(event));
-    }
-    if (file->existed && !error && event->call->class == CLASS_OPEN &&
-        comes_first(file->sized, file->sized_ns, event)) {
-        file->sized_ns = event->start_ns;
-        if (file->sized || !file->reach) file->size_before = attribute(event, ATTRIBUTE_FILE_SIZE);
-        file->sized = true;
-    }
-}
-
-// A read from storage takes at least this long; a faster one was served from memory.
-static int64_t memory_ns(uint64_t bytes) {
-    return 20000 + (int64_t)bytes; // 1 GB/s
-}
-
-// Looks at all layers: only the lowest one sees how large a file was.
-static void note_file(struct loading *l, const struct log_event *event) {
-    if (!event->file) return;
-    if (event->call->layer < LAYER_MPIIO) note_names(l, event);
-    uint64_t moved = moved_bytes(event);
-    if (event->raw.error || !transfers(event->call) || !moved) return;
-    struct recorded_file *file = &l->recorded->file[log_file_index(l->log, event->file)];
-    if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
-    if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
-        event->raw.offset < file->size_before) {
-        file->read_before += moved;
-        if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
-    }
-    uint64_t end = event->raw.offset + moved;
-    if (event->raw.has_offset && end > file->reach) file->reach = end;
 }
 
 // Time before the end of an asynchronous transfer was seen belongs to the transfer; the pause is the time after that.
@@ -396,47 +379,128 @@ static void split_pause(struct thread_ops *thread, const struct carry *carry, in
     time->think_ns = after_ns;
 }
 
-static int add_event(struct loading *l, const struct log_event *event) {
-    uint32_t at;
-    note_file(l, event);
-    bool transfer = is_transfer(event);
-    if (!transfers(event->call)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
-    FORWARD(intern_thread(l, event, &at));
+static int add_op(struct recording *l, uint32_t at, const struct waiting_op *waiting) {
     struct thread_ops *thread = &l->recorded->thread[at];
     struct carry *carry = &l->carry[at];
-    const struct comm *comm = comm_before(l, carry, event->id);
-    if (comm) add_comm(&carry->comm, comm);
-    if (comm) thread->comm_calls += calls_of(comm);
-    if (!is_chosen(l, event)) return 0;
-    struct recorded_left *left = &l->recorded->left;
-    if (event->process->is_launcher) {
-        if (transfers(event->call)) left->launchers += moved_bytes(event);
-        return 0;
-    }
-    if (transfers(event->call) && !transfer) left->unnamed += moved_bytes(event);
-    struct op op;
+    struct op op = waiting->op;
+    struct op_time time = {.start_ns = waiting->start_ns, .duration_ns = waiting->duration_ns};
     int64_t others_ns = (int64_t)(carry->comm.of[COMM_SYNCHRONISING].units + carry->comm.of[COMM_MOVING].units);
-    struct op_time time = {.start_ns = event->start_ns, .duration_ns = event->duration_ns};
-    time.think_ns = close_gap(carry, event);
-    split_pause(thread, carry, event->start_ns, others_ns, &time);
-    carry->is_async = transfer && event->call->traits & CALL_ASYNC;
-    carry->seen_ns = event->start_ns + event->duration_ns;
+    time.think_ns = close_gap(carry, waiting);
+    split_pause(thread, carry, time.start_ns, others_ns, &time);
+    carry->is_async = waiting->is_transfer && l->recorded->kind[op.kind].nonblocking;
+    carry->seen_ns = time.start_ns + time.duration_ns;
     uint64_t barriers = carry->comm.of[COMM_SYNCHRONISING].count;
     bool parted = carry->comm.of[COMM_MOVING].count > 0;
     if (barriers) {
         // It is not known where in the pause the barriers were. Usually a process waits for the others when its own
         // work is done.
-        struct op_time before = {.start_ns = event->start_ns, .think_ns = time.think_ns};
-        FORWARD(make_barrier(l, barriers, &op));
-        FORWARD(add_other(thread, &op, &before, parted));
+        const struct op barrier = make_barrier(l, barriers);
+        const struct op_time before = {.start_ns = time.start_ns, .think_ns = time.think_ns};
+        FORWARD(add_other(thread, &barrier, &before, parted));
         time.think_ns = 0;
     }
-    FORWARD(make_op(l, event, &op));
+    op.kind = number_beside_barrier(l, op.kind);
     carry->comm = (struct comm){0};
-    if (!transfer) return add_other(thread, &op, &time, parted && !barriers);
-    int code = add_transfer(thread, &op, &time, &carry->gap, event->raw.tick);
+    if (!waiting->is_transfer) return add_other(thread, &op, &time, parted && !barriers);
+    int code = add_transfer(thread, &op, &time, &carry->gap, waiting->tick);
     carry->gap = (struct thread_gap){0};
     return code;
+}
+
+// --- events
+
+static int add_waiting(struct recording *l, const struct waiting *event, const struct waiting_op *op) {
+    enum { MOST_WORDS = (sizeof *event + sizeof *op) / sizeof(uint64_t) };
+    if (!l->last || l->last->used + MOST_WORDS > sizeof l->last->data / sizeof l->last->data[0]) {
+        struct waiting_events *more = malloc(sizeof *more);
+        RETURN_IF(!more, -ENOMEM);
+        more->next = NULL;
+        more->used = 0;
+        *(l->last ? &l->last->next : &l->first) = more;
+        l->last = more;
+    }
+    memcpy(&l->last->data[l->last->used], event, sizeof *event);
+    l->last->used += sizeof *event / sizeof(uint64_t);
+    if (!event->is_op) return 0;
+    memcpy(&l->last->data[l->last->used], op, sizeof *op);
+    l->last->used += sizeof *op / sizeof(uint64_t);
+    return 0;
+}
+
+static void drop_first(struct recording *l) {
+    struct waiting_events *first = l->first;
+    l->first = first->next;
+    free(first);
+}
+
+// True if the event is an operation of the application. Counts the bytes that are not in its transfers.
+static bool is_operation(struct recording *l, const struct log_event *event) {
+    if (!is_chosen(l, event)) return false;
+    struct recorded_left *left = &l->recorded->left;
+    if (event->process->is_launcher) {
+        if (log_class_moves(event->call->class)) left->launchers += log_event_bytes(event);
+        return false;
+    }
+    if (log_class_moves(event->call->class) && !is_transfer(event)) left->unnamed += log_event_bytes(event);
+    return true;
+}
+
+static int add_event(struct recording *l, const struct log_event *event) {
+    struct waiting_op op;
+    recorded_note_file(l->recorded, event);
+    if (!log_class_moves(event->call->class)) FORWARD(lookup_set(&l->parents, event->id, event->call->layer));
+    FORWARD(add_thread(l, event));
+    const struct waiting waiting = {.event = event->id, .thread = event->thread, .is_op = is_operation(l, event)};
+    if (waiting.is_op) {
+        op = (struct waiting_op){.start_ns = event->start_ns,
+                                 .duration_ns = event->duration_ns,
+                                 .call_ns = log_event_call_ns(event),
+                                 .tick = event->raw.tick,
+                                 .is_transfer = is_transfer(event)};
+        FORWARD(make_op(l, event, &op.op));
+    }
+    if (l->of_process) return add_waiting(l, &waiting, &op);
+    return waiting.is_op ? add_op(l, waiting.thread, &op) : 0;
+}
+
+static void give_up(struct recording *l) {
+    __atomic_store_n(&l->is_over, true, __ATOMIC_RELAXED);
+    while (l->first) drop_first(l);
+    while (l->recorded->count) thread_ops_free(&l->recorded->thread[--l->recorded->count]);
+    lookup_free(&l->parents);
+}
+
+static int add_events(void *context, const struct log_event *const *event, size_t count) {
+    struct recording *l = context;
+    for (size_t i = 0; i < count && !l->is_over; i++) {
+        FORWARD(add_event(l, event[i]));
+        l->calls += !event[i]->has_parent;
+        if (l->options.most_calls && l->calls > l->options.most_calls) give_up(l);
+    }
+    return 0;
+}
+
+static int add_with_comm(struct recording *l, const struct waiting *event) {
+    struct thread_ops *thread = &l->recorded->thread[event->thread];
+    struct carry *carry = &l->carry[event->thread];
+    const struct process_comm *process = &l->of_process[log_process_index(l->log, thread->process)];
+    const struct comm *comm = comm_before(process, carry, event->event);
+    if (comm) add_comm(&carry->comm, comm);
+    if (comm) thread->comm_calls += calls_of(comm);
+    return event->is_op ? add_op(l, event->thread, (const struct waiting_op *)(event + 1)) : 0;
+}
+
+static int join_comms(struct recording *l) {
+    for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) sort_comms(&l->of_process[i]);
+    for (; l->first; drop_first(l)) {
+        const uint64_t *at = l->first->data, *end = at + l->first->used;
+        while (at < end) {
+            const struct waiting *event = (const struct waiting *)at;
+            FORWARD(add_with_comm(l, event));
+            at += (sizeof *event + (event->is_op ? sizeof(struct waiting_op) : 0)) / sizeof *at;
+        }
+    }
+    return 0;
 }
 
 // --- after the last operation
@@ -446,11 +510,10 @@ static uint64_t barriers_behind(const struct carry *carry) {
     return carry->comm.of[COMM_SYNCHRONISING].count + carry->last_barriers;
 }
 
-static int add_barriers_behind(struct loading *l, uint32_t at, uint64_t count) {
-    struct op op;
+static int add_barriers_behind(struct recording *l, uint32_t at, uint64_t count) {
     const struct carry *carry = &l->carry[at];
+    const struct op op = make_barrier(l, count);
     struct op_time time = {.start_ns = carry->seen_ns > carry->end_ns ? carry->seen_ns : carry->end_ns};
-    FORWARD(make_barrier(l, count, &op));
     return add_other(&l->recorded->thread[at], &op, &time, false);
 }
 
@@ -458,9 +521,21 @@ static bool waits_for_others(const struct thread_ops *thread) {
     return thread->process->has_rank && thread->comm_calls && (thread->transfers || thread->others);
 }
 
+static void add_tails(struct recording *l) {
+    for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) {
+        const struct process_comm *process = &l->of_process[i];
+        for (const struct tail *tail = process->tail; tail < process->tail + process->tails; tail++) {
+            uint32_t at = lookup_find(&l->thread_of, thread_key(l, log_process_at(l->log, i), tail->tid));
+            if (at == LOOKUP_NONE) continue;
+            l->recorded->thread[at].comm_calls += tail->calls;
+            if (tail->kind == COMM_SYNCHRONISING) l->carry[at].last_barriers += tail->calls;
+        }
+    }
+}
+
 // The last operation of a rank may have to wait for ranks that have finished their I/O. Barriers that all ranks have
 // after their last operation are left out, because no operation follows them.
-static int close_threads(struct loading *l) {
+static int close_threads(struct recording *l) {
     const struct recorded *recorded = l->recorded;
     size_t worlds = log_world_count(l->log);
     SCOPED_FREE uint64_t *shared = malloc((worlds + 1) * sizeof *shared);
@@ -506,49 +581,9 @@ static void count_ahead(struct recorded *recorded) {
     }
 }
 
-// --- past the trace
-
-// Bytes of a file that MPI-IO moved, and bytes that the layers below moved.
-struct untraced {
-    uint64_t mpi;
-    uint64_t below;
-};
-
-struct counting {
-    struct loading *l;
-    struct untraced *of; // by file
-};
-
-static int add_untraced(const struct log_stats_record *record, void *context) {
-    struct counting *counting = context;
-    struct loading *l = counting->l;
-    uint64_t bytes = counters_bytes(&record->counters);
-    if (l->layer && record->layer != l->layer) return 0;
-    if (record->process->is_launcher) {
-        l->recorded->left.launchers += bytes;
-        return 0;
-    }
-    struct untraced *file = &counting->of[log_file_index(l->log, record->file)];
-    *(record->layer == LAYER_MPIIO ? &file->mpi : &file->below) += bytes;
-    return 0;
-}
-
-// Counters do not say which call caused which. Bytes of the lower layers on a file that MPI-IO used count as MPI-IO's.
-static int count_untraced(struct loading *l) {
-    size_t files = log_file_count(l->log);
-    SCOPED_FREE struct untraced *of = calloc(files + 1, sizeof *of);
-    RETURN_IF(!of, -ENOMEM);
-    FORWARD(log_stats_untraced(l->log, add_untraced, &(struct counting){l, of}));
-    for (size_t i = 0; i < files; i++) {
-        bool by_mpi = !l->layer && (of[i].mpi || l->recorded->file[i].by_mpi);
-        l->recorded->left.untraced += by_mpi ? of[i].mpi : of[i].mpi + of[i].below;
-    }
-    return 0;
-}
-
 // --- the whole
 
-static int load_sets(struct loading *l) {
+static int load_sets(struct recording *l) {
     size_t count = log_file_count(l->log);
     SCOPED_FREE const char **names = calloc(count + 1, sizeof *names);
     l->recorded->file = calloc(count + 1, sizeof *l->recorded->file);
@@ -557,45 +592,55 @@ static int load_sets(struct loading *l) {
     return file_sets_make(&l->recorded->sets, names, count);
 }
 
-static int load_events(struct loading *l) {
-    struct log_iter *iter;
-    const struct log_event *event;
-    FORWARD(log_iter_open(&iter, l->log, NULL));
-    int code;
-    while ((code = log_iter_next(iter, &event)) == 1) {
-        code = add_event(l, event);
-        if (code < 0) break;
-    }
-    log_iter_close(iter);
-    for (size_t i = 0; i < l->tails && !code; i++) {
-        uint32_t thread = lookup_find(&l->thread_of, l->tail[i].thread);
-        if (thread == LOOKUP_NONE) continue;
-        l->recorded->thread[thread].comm_calls += l->tail[i].calls;
-        if (l->tail[i].kind == COMM_SYNCHRONISING) l->carry[thread].last_barriers += l->tail[i].calls;
-    }
-    return code ? code : close_threads(l);
+int recorded_begin(struct recorded *recorded, struct log *log, const struct model_options *options,
+                   struct log_consumer *consumer) {
+    size_t processes = log_process_count(log);
+    struct recording *l = calloc(1, sizeof *l);
+    *recorded = (struct recorded){.recording = l};
+    RETURN_IF(!l, -ENOMEM);
+    *l = (struct recording){.recorded = recorded, .log = log, .options = *options, .barrier = UINT32_MAX};
+    *consumer = (struct log_consumer){.context = l, .ordered = add_events};
+    l->call_name = calloc(log_call_ids(log) + 1, sizeof *l->call_name);
+    RETURN_IF(!l->call_name, -ENOMEM);
+    FORWARD(load_sets(l));
+    if (!log_world_count(log)) return 0; // nobody communicates
+    l->of_process = calloc(processes + 1, sizeof *l->of_process);
+    RETURN_IF(!l->of_process, -ENOMEM);
+    for (size_t i = 0; i < processes; i++) l->of_process[i].recording = l;
+    consumer->begin = begin_process;
+    consumer->comm = note_comms;
+    return 0;
 }
 
-int recorded_load(struct recorded *recorded, struct log *log, unsigned layer) {
-    struct loading l = {.recorded = recorded, .log = log, .layer = layer};
-    *recorded = (struct recorded){0};
-    l.call_name = calloc(log_call_ids(log) + 1, sizeof *l.call_name);
-    int code = l.call_name ? load_sets(&l) : -ENOMEM;
-    if (!code) code = load_comm(&l);
-    if (!code) code = load_events(&l);
-    if (!code) code = count_untraced(&l);
-    if (!code) code = order_types(recorded);
-    if (!code) code = recorded_find_programs(recorded, log);
-    if (!code) count_ahead(recorded);
-    lookup_free(&l.parents);
-    lookup_free(&l.thread_of);
-    lookup_free(&l.kind_of);
-    free(l.call_name);
-    free(l.comm);
-    free(l.tail);
-    free(l.carry);
-    if (code) recorded_free(recorded);
-    return code;
+static void free_recording(struct recording *l) {
+    for (size_t i = 0; l->of_process && i < log_process_count(l->log); i++) {
+        free(l->of_process[i].comm);
+        free(l->of_process[i].tail);
+    }
+    while (l->first) drop_first(l);
+    lookup_free(&l->parents);
+    lookup_free(&l->thread_of);
+    lookup_free(&l->kind_of);
+    free(l->of_process);
+    free(l->call_name);
+    free(l->carry);
+    free(l);
+}
+
+int recorded_finish(struct recorded *recorded) {
+    struct recording *l = recorded->recording;
+    RETURN_IF(l->is_over, ERR_LIMIT);
+    FORWARD(join_comms(l));
+    add_tails(l);
+    FORWARD(close_threads(l));
+    FORWARD(add_barrier_kind(l));
+    FORWARD(recorded_count_untraced(recorded, l->log, l->options.layer));
+    FORWARD(order_types(recorded));
+    FORWARD(recorded_find_programs(recorded, l->log));
+    count_ahead(recorded);
+    free_recording(l);
+    recorded->recording = NULL;
+    return 0;
 }
 
 void thread_ops_free(struct thread_ops *thread) {
@@ -609,6 +654,7 @@ void thread_ops_free(struct thread_ops *thread) {
 }
 
 void recorded_free(struct recorded *recorded) {
+    if (recorded->recording) free_recording(recorded->recording);
     for (size_t i = 0; i < recorded->count; i++) thread_ops_free(&recorded->thread[i]);
     free(recorded->thread);
     free(recorded->program);

@@ -7,6 +7,7 @@
 #include "log/log.h"
 #include "model/datatypes.h"
 #include "model/file_set.h"
+#include "model/model.h"
 #include "model/op.h"
 
 // Communication and time since the previous transfer of the thread.
@@ -50,9 +51,7 @@ struct recorded_file {
     bool seen;
     bool existed;         // before the job's first call on it
     bool sized;           // its size at that time is known
-    int64_t seen_ns;      // time of that first call; processes are read one after another, so it may become earlier
-    int64_t sized_ns;     // when the first open was
-    uint64_t size_before; // then
+    uint64_t size_before; // when it was first opened
     uint64_t read_before; // bytes read of what was there before
     uint64_t read_cached; // of these, bytes that were served from memory, judged by the time of the read
     uint64_t reach;       // end of the furthest transfer
@@ -80,11 +79,19 @@ struct recorded {
     const struct log_hints **hints; // by op_kind.hints - 1
     size_t hints_count;
     struct recorded_left left;
+    struct recording *recording; // while the log is read
 };
 
-// `layer` is an enum call_layer, LAYER_NONE for the highest that moved the bytes.
-int recorded_load(struct recorded *recorded, struct log *log, unsigned layer);
+// Makes a consumer of a visit of the whole log (log/visit.h); recorded_finish follows the visit. ERR_LIMIT: more calls
+// than options->most_calls. recorded_free in any case.
+int recorded_begin(struct recorded *recorded, struct log *log, const struct model_options *options,
+                   struct log_consumer *consumer);
+int recorded_finish(struct recorded *recorded);
 void recorded_free(struct recorded *recorded);
 void thread_ops_free(struct thread_ops *thread); // frees what it points to
+// Looks at the events of all layers, in their order: only the lowest one sees how large a file was (recorded_files.c).
+struct log_event;
+void recorded_note_file(struct recorded *recorded, const struct log_event *event);
+int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned layer);
 // Gives each thread its program, rank and number; threads without operations are dropped (programs.c).
 int recorded_find_programs(struct recorded *recorded, const struct log *log);

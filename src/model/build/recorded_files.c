@@ -1,0 +1,97 @@
+// What a log says about the files, besides the operations on them.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/scoped.h"
+#include "log/stats.h"
+#include "model/build/recorded.h"
+
+// True if the call creates its file.
+static bool creates(const struct log_event *event) {
+    if (event->call->class == CLASS_OPEN) {
+        return !log_event_attribute(event, ATTRIBUTE_FILE_SIZE) &&
+               log_event_attribute(event, ATTRIBUTE_FLAGS) & O_CREAT;
+    }
+    return call_table[event->call->build_id].effect == EFFECT_CREATE;
+}
+
+// The first call on a name shows whether the file existed before.
+static void note_name(struct recorded_file *file, bool existed) {
+    if (!file->seen) file->existed = existed;
+    file->seen = true;
+}
+
+// A call with two names creates the second one.
+static void note_names(struct recorded *recorded, const struct log_event *event) {
+    struct recorded_file *file = &recorded->file[event->file->index];
+    int error = event->raw.error;
+    if (event->file2 && !error) note_name(&recorded->file[event->file2->index], false);
+    if (!error || error == ENOENT || error == EEXIST) note_name(file, error ? error == EEXIST : !creates(event));
+    if (file->existed && !file->sized && !error && event->call->class == CLASS_OPEN) {
+        if (!file->reach) file->size_before = log_event_attribute(event, ATTRIBUTE_FILE_SIZE);
+        file->sized = true;
+    }
+}
+
+// A read from storage takes at least this long; a faster one was served from memory.
+static int64_t memory_ns(uint64_t bytes) {
+    return 20000 + (int64_t)bytes; // 1 GB/s
+}
+
+void recorded_note_file(struct recorded *recorded, const struct log_event *event) {
+    if (!event->file) return;
+    if (event->call->layer < LAYER_MPIIO) note_names(recorded, event);
+    uint64_t moved = log_event_bytes(event);
+    if (event->raw.error || !log_class_moves(event->call->class) || !moved) return;
+    struct recorded_file *file = &recorded->file[event->file->index];
+    if (event->call->layer == LAYER_MPIIO) file->by_mpi = true;
+    if (event->call->layer == LAYER_POSIX && event->call->class == CLASS_READ && event->raw.has_offset &&
+        event->raw.offset < file->size_before) {
+        file->read_before += moved;
+        if (event->duration_ns < memory_ns(moved)) file->read_cached += moved;
+    }
+    uint64_t end = event->raw.offset + moved;
+    if (event->raw.has_offset && end > file->reach) file->reach = end;
+}
+
+// --- past the trace
+
+// Bytes of a file that MPI-IO moved, and bytes that the layers below moved.
+struct untraced {
+    uint64_t mpi;
+    uint64_t below;
+};
+
+struct counting {
+    struct recorded *recorded;
+    unsigned layer;
+    struct untraced *of; // by file
+};
+
+static int add_untraced(const struct log_stats_record *record, void *context) {
+    struct counting *counting = context;
+    uint64_t bytes = counters_bytes(&record->counters);
+    if (counting->layer && record->layer != counting->layer) return 0;
+    if (record->process->is_launcher) {
+        counting->recorded->left.launchers += bytes;
+        return 0;
+    }
+    struct untraced *file = &counting->of[record->file->index];
+    *(record->layer == LAYER_MPIIO ? &file->mpi : &file->below) += bytes;
+    return 0;
+}
+
+// Counters do not say which call caused which. Bytes of the lower layers on a file that MPI-IO used count as MPI-IO's.
+int recorded_count_untraced(struct recorded *recorded, struct log *log, unsigned layer) {
+    size_t files = log_file_count(log);
+    SCOPED_FREE struct untraced *of = calloc(files + 1, sizeof *of);
+    RETURN_IF(!of, -ENOMEM);
+    FORWARD(log_stats_untraced(log, add_untraced, &(struct counting){recorded, layer, of}));
+    for (size_t i = 0; i < files; i++) {
+        bool by_mpi = !layer && (of[i].mpi || recorded->file[i].by_mpi);
+        recorded->left.untraced += by_mpi ? of[i].mpi : of[i].mpi + of[i].below;
+    }
+    return 0;
+}
