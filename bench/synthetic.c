@@ -1,9 +1,10 @@
 // synthetic LOG PATTERN PROCESSES EVENTS: writes a synthetic log of an MPI job with EVENTS events in total. All
-// processes transfer 4 KiB blocks of one file:
+// processes transfer 4 KiB blocks of one file, or of several:
 //   dumps      dumps, separated by communication, of one block per process at a time; at the end all are read
 //   random     at random offsets
 //   mixed      alternating reads and writes, with barriers, and headers written by the first process
 //   different  each process has its own number of blocks at a time and its own order
+//   files      one block of each of 100 files in turn
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "test_log_maker.h"
 
-enum { BLOCK = 4096, RECORDS_ROOM = MAKER_ROOM - 4096, SLOT_WRITE = 0, SLOT_READ = 1 };
+enum { BLOCK = 4096, RECORDS_ROOM = MAKER_ROOM - 8192, SLOT_WRITE = 0, SLOT_READ = 1, FILES = 100 };
 
 struct making {
     struct log_maker *maker;
@@ -22,6 +23,7 @@ struct making {
     uint64_t now;      // clock units
     uint64_t left;     // events of this process
     uint64_t random;
+    bool has_files; // more than one
 };
 
 static void start_block(struct making *m) {
@@ -91,6 +93,23 @@ static void make_different(struct making *m) {
     }
 }
 
+static void make_files(struct making *m) {
+    for (uint64_t i = 0; m->left; i++) {
+        stream_put_slot(m->writer, SLOT_WRITE, 1, CALL_pwrite, (uint32_t)(i % FILES) + 1, 1, 0, 0);
+        transfer(m, SLOT_WRITE, i / FILES * m->processes + m->process);
+    }
+}
+
+static void put_files(const struct making *m, uint64_t process) {
+    char name[32];
+    for (uint64_t id = 1; id <= (m->has_files ? FILES : 1); id++) {
+        snprintf(name, sizeof name, id == 1 ? "/data/shared" : "/data/%" PRIu64, id);
+        if (process == 1) maker_file(m->maker, id, name, process);
+        if (process > 1)
+            maker_numbers(m->maker, RECORD_PROCESS_FILE, LINK_PROCESS, process, LINK_LOCAL, id, LINK_GLOBAL, id, 0);
+    }
+}
+
 static void put_process(struct making *m) {
     struct log_maker *maker = m->maker;
     uint64_t id = m->process + 1;
@@ -103,11 +122,7 @@ static void put_process(struct making *m) {
     fields_number(&maker->records, PROCESS_RANK, id);
     fields_number(&maker->records, PROCESS_MPI_SIZE, m->processes);
     fields_end(&maker->records);
-    if (m->process == 0) maker_file(maker, 1, "/data/shared", 1);
-    if (m->process > 0) {
-        maker_numbers(maker, RECORD_PROCESS_FILE, LINK_PROCESS, id, LINK_LOCAL, (uint64_t)1, LINK_GLOBAL, (uint64_t)1,
-                      0);
-    }
+    put_files(m, id);
     maker_stream(maker, id, id, 1);
     if (maker->records.at > maker->record_data + RECORDS_ROOM) maker_flush_records(maker);
 }
@@ -125,10 +140,14 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*make)(struct making *m);
-    } patterns[] = {
-        {"dumps", make_dumps}, {"random", make_random}, {"mixed", make_mixed}, {"different", make_different}};
+    } patterns[] = {{"dumps", make_dumps},
+                    {"random", make_random},
+                    {"mixed", make_mixed},
+                    {"different", make_different},
+                    {"files", make_files}};
     if (argc != 5) return 2;
-    struct making m = {.maker = maker_new(), .processes = strtoull(argv[3], NULL, 10)};
+    struct making m = {
+        .maker = maker_new(), .processes = strtoull(argv[3], NULL, 10), .has_files = !strcmp(argv[2], "files")};
     m.events = m.processes ? strtoull(argv[4], NULL, 10) / m.processes : 0;
     for (m.process = 0; m.process < m.processes; m.process++) put_process(&m);
     maker_flush_records(m.maker);

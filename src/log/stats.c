@@ -12,7 +12,22 @@
 
 enum {
     VALUE_BUDGET = 1 << 20, // values beyond the candidates, in all records of a process
+    MOST_SLOTS = 1 << 15,   // of all processes; a slot has two kilobytes
     RUNS = 16,
+};
+
+// A slot, or its contents in a tenth of the memory. An ordered visit counts all processes that run at one time: beyond
+// MOST_SLOTS, each keeps a few slots only.
+struct place {
+    unsigned layer;
+    const struct log_file *file;
+    struct log_stats_slot *slot; // NULL: packed
+    struct packed {
+        struct log_value_counts sizes;
+        struct log_value_counts strides;
+        size_t len;
+        uint8_t counters[];
+    } * packed;
 };
 
 // The records of one process while its events are counted.
@@ -20,8 +35,10 @@ struct stats {
     struct log *log;
     const struct log_process *process;
     const struct log_filter *filter;
-    struct log_stats_slot **slot; // allocated one by one: pointers to them stay valid
+    struct log_stats_request *request;
+    struct place *place;
     size_t count;
+    size_t full;          // places with a slot
     struct lookup by_key; // key: layer, index of the file
     struct run {          // by call and file: calls without attributes that are not counted yet
         const struct log_call *call;
@@ -36,29 +53,61 @@ struct stats {
     uint32_t value_budget;
 };
 
-static struct log_stats_slot *add_slot(struct stats *stats, unsigned layer, const struct log_file *file, uint64_t key) {
-    if (array_room(stats->slot, stats->count)) return NULL;
+// --- slots
+
+static int make_slot(struct stats *stats, struct place *place) {
     struct log_stats_slot *slot = calloc(1, sizeof *slot);
-    if (!slot) return NULL;
+    RETURN_IF(!slot, -ENOMEM);
     slot->record.process = stats->process;
     slot->record.has_rank = stats->process->has_rank;
     slot->record.rank = stats->process->rank;
     slot->record.world = stats->process->world;
-    slot->record.layer = layer;
-    slot->record.file = file;
-    stats->slot[stats->count] = slot;
-    if (lookup_set(&stats->by_key, key, (uint32_t)stats->count) < 0) {
-        free(slot);
-        return NULL;
-    }
-    stats->count++;
-    return slot;
+    slot->record.layer = place->layer;
+    slot->record.file = place->file;
+    place->slot = slot;
+    stats->full++;
+    __atomic_fetch_add(&stats->request->slots, 1, __ATOMIC_RELAXED);
+    return 0;
 }
 
-static struct log_stats_slot *lookup_slot(struct stats *stats, unsigned layer, const struct log_file *file) {
-    uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
-    uint32_t at = lookup_find(&stats->by_key, key);
-    return at == LOOKUP_NONE ? add_slot(stats, layer, file, key) : stats->slot[at];
+static void drop_slot(struct stats *stats, struct place *place) {
+    free(place->slot);
+    place->slot = NULL;
+    stats->full--;
+    __atomic_fetch_sub(&stats->request->slots, 1, __ATOMIC_RELAXED);
+}
+
+static int pack(struct stats *stats, struct place *place) {
+    uint8_t data[COUNTERS_MAX_RECORD];
+    struct log_stats_slot *slot = place->slot;
+    const struct spill_counters entry = {.layer = place->layer, .counters = slot->record.counters};
+    struct fields_out out = {.at = data, .end = data + sizeof data};
+    counters_put(&out, 0, &entry);
+    RETURN_IF(out.overflow, ERR_LIMIT);
+    size_t len = (size_t)(out.at - data);
+    place->packed = malloc(sizeof *place->packed + len);
+    RETURN_IF(!place->packed, -ENOMEM);
+    *place->packed = (struct packed){slot->sizes, slot->strides, len};
+    memcpy(place->packed->counters, data, len);
+    drop_slot(stats, place);
+    return 0;
+}
+
+static int unpack(struct stats *stats, struct place *place) {
+    struct packed *packed = place->packed;
+    struct fields_in in = {packed->counters, packed->counters + packed->len}, body;
+    struct spill_counters entry;
+    uint32_t process;
+    unsigned kind;
+    RETURN_IF(fields_next_record(&in, &kind, &body) <= 0, ERR_FORMAT);
+    FORWARD(counters_get(body, &process, &entry));
+    FORWARD(make_slot(stats, place));
+    place->slot->record.counters = entry.counters;
+    place->slot->sizes = packed->sizes;
+    place->slot->strides = packed->strides;
+    free(packed);
+    place->packed = NULL;
+    return 0;
 }
 
 // --- calls that differ only in offset and time are counted together
@@ -84,6 +133,38 @@ static int end_run(struct stats *stats, struct run *run) {
     return 0;
 }
 
+// Packs several slots at a time, so that the search is worth it.
+static int pack_slots(struct stats *stats) {
+    uint64_t most = stats->request->most_slots ? stats->request->most_slots : MOST_SLOTS;
+    if (stats->full <= 8 + stats->count / 16) return 0;
+    if (__atomic_load_n(&stats->request->slots, __ATOMIC_RELAXED) < most) return 0;
+    for (size_t i = 0; i < RUNS; i++) {
+        if (stats->run[i].count) FORWARD(end_run(stats, &stats->run[i]));
+        stats->run[i].call = NULL;
+    }
+    for (size_t i = 0; i < stats->count; i++) {
+        if (stats->place[i].slot) FORWARD(pack(stats, &stats->place[i]));
+    }
+    return 0;
+}
+
+static int lookup_slot(struct stats *stats, unsigned layer, const struct log_file *file, struct log_stats_slot **slot) {
+    uint64_t key = lookup_pair(layer, (uint32_t)log_file_index(stats->log, file));
+    uint32_t at = lookup_find(&stats->by_key, key);
+    if (at == LOOKUP_NONE) {
+        at = (uint32_t)stats->count;
+        FORWARD(lookup_set(&stats->by_key, key, at));
+        FORWARD(array_push(stats->place, stats->count, (struct place){.layer = layer, .file = file}));
+    }
+    struct place *place = &stats->place[at];
+    if (!place->slot) {
+        FORWARD(pack_slots(stats));
+        FORWARD(place->packed ? unpack(stats, place) : make_slot(stats, place));
+    }
+    *slot = place->slot;
+    return 0;
+}
+
 // Ends the run of the slot: the next call on its file is different.
 static int end_run_of(struct stats *stats, const struct log_stats_slot *slot) {
     return slot->run ? end_run(stats, slot->run) : 0;
@@ -102,11 +183,12 @@ static int begin_run(struct stats *stats, const struct log_event *event, struct 
     if (run->count) FORWARD(end_run(stats, run));
     if (run->call != event->call || run->file != event->file) {
         unsigned layer = counters_layer(event->call->build_id, 0);
+        struct log_stats_slot *slot = NULL;
+        if (layer != LAYER_NONE) FORWARD(lookup_slot(stats, layer, event->file, &slot));
+        run->slot = slot;
         run->call = event->call;
         run->file = event->file;
         run->is_access = counters_is_access(event->call->build_id);
-        run->slot = layer != LAYER_NONE ? lookup_slot(stats, layer, event->file) : NULL;
-        RETURN_IF(layer != LAYER_NONE && !run->slot, -ENOMEM);
     }
     if (!run->slot) *place = NULL;
     if (!run->slot || !run->is_access) return 0;
@@ -130,8 +212,8 @@ static int add_to_slot(struct stats *stats, struct log_stats_slot *slot, struct 
 }
 
 static int add_input(struct stats *stats, unsigned layer, const struct log_file *file, struct counters_input *in) {
-    struct log_stats_slot *slot = lookup_slot(stats, layer, file);
-    RETURN_IF(!slot, -ENOMEM);
+    struct log_stats_slot *slot;
+    FORWARD(lookup_slot(stats, layer, file, &slot));
     return add_to_slot(stats, slot, in);
 }
 
@@ -223,8 +305,8 @@ static int add_stored(struct stats *stats, const struct counters_row *row) {
     const struct log_file *old = log_process_file(stats->log, stats->process, (uint32_t)*renamed_from);
     *renamed_from = old ? old->record_id : 0;
 
-    struct log_stats_slot *slot = lookup_slot(stats, entry.layer, file);
-    RETURN_IF(!slot, -ENOMEM);
+    struct log_stats_slot *slot;
+    FORWARD(lookup_slot(stats, entry.layer, file, &slot));
     struct counters_common left_out[2] = {{.used = 0}, {.used = 0}};
     counters_merge(&slot->record.counters, &entry.counters, left_out);
     for (unsigned i = 0; i < left_out[0].used; i++)
@@ -252,35 +334,51 @@ static int add_all_stored(struct stats *stats) {
 }
 
 // Files are in one array, so their addresses have the log's order.
-static int compare_slots(const void *a, const void *b) {
-    const struct log_stats_record *left = &(*(struct log_stats_slot *const *)a)->record;
-    const struct log_stats_record *right = &(*(struct log_stats_slot *const *)b)->record;
+static int compare_places(const void *a, const void *b) {
+    const struct place *left = a, *right = b;
     if (left->layer != right->layer) return left->layer < right->layer ? -1 : 1;
     return left->file < right->file ? -1 : left->file > right->file;
 }
 
+static void free_place(struct stats *stats, struct place *place) {
+    if (place->slot) {
+        log_stats_slot_free(place->slot);
+        drop_slot(stats, place);
+    }
+    if (place->packed) {
+        log_value_counts_free(&place->packed->sizes);
+        log_value_counts_free(&place->packed->strides);
+        free(place->packed);
+        place->packed = NULL;
+    }
+}
+
 static void discard(void *state) {
     struct stats *stats = state;
-    for (size_t i = 0; i < stats->count; i++) {
-        log_stats_slot_free(stats->slot[i]);
-        free(stats->slot[i]);
-    }
+    for (size_t i = 0; i < stats->count; i++) free_place(stats, &stats->place[i]);
     lookup_free(&stats->by_key);
-    free(stats->slot);
+    free(stats->place);
     free(stats);
 }
 
 static int begin(void *context, const struct log_process *process, void **state) {
     static const struct log_filter everything;
-    const struct log_stats_request *request = context;
+    struct log_stats_request *request = context;
     struct stats *stats = calloc(1, sizeof *stats);
     RETURN_IF(!stats, -ENOMEM);
     stats->log = request->log;
     stats->process = process;
+    stats->request = request;
     stats->filter = request->filter ? request->filter : &everything;
     stats->value_budget = VALUE_BUDGET;
     *state = stats;
     return 0;
+}
+
+static int hand_over(const struct log_stats_request *request, struct log_stats_slot *slot) {
+    if (request->slot_callback) return request->slot_callback(slot, request->context);
+    FORWARD(log_stats_slot_finish(slot));
+    return request->callback(&slot->record, request->context);
 }
 
 static int end(void *context, void *state) {
@@ -289,14 +387,12 @@ static int end(void *context, void *state) {
     int code = 0;
     for (size_t i = 0; i < RUNS && code == 0; i++) code = stats->run[i].count ? end_run(stats, &stats->run[i]) : 0;
     if (code == 0) code = add_all_stored(stats);
-    if (stats->count > 1) qsort(stats->slot, stats->count, sizeof *stats->slot, compare_slots);
+    if (stats->count > 1) qsort(stats->place, stats->count, sizeof *stats->place, compare_places);
     for (size_t i = 0; i < stats->count && code == 0; i++) {
-        if (request->slot_callback) {
-            code = request->slot_callback(stats->slot[i], request->context);
-        } else {
-            code = log_stats_slot_finish(stats->slot[i]);
-            if (code == 0) code = request->callback(&stats->slot[i]->record, request->context);
-        }
+        struct place *place = &stats->place[i];
+        if (place->packed) code = unpack(stats, place);
+        if (code == 0) code = hand_over(request, place->slot);
+        free_place(stats, place);
     }
     discard(stats);
     return code;

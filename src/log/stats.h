@@ -33,6 +33,8 @@ struct log_stats_request {
     log_stats_callback *callback;
     int (*slot_callback)(struct log_stats_slot *slot, void *context); // used instead by log/reduce.c
     void *context;
+    uint64_t most_slots; // not packed, of all processes (log/stats.c); 0: as many as 64 MiB hold
+    uint64_t slots;      // of all processes; atomic
 };
 
 struct log_consumer log_stats_consumer(struct log_stats_request *request);

@@ -14,9 +14,10 @@ VERBS = [['stats', '--json'], ['stats', '--darshan'], ['info', '--json'], ['repo
 
 
 def make_logs(folder):
-    """The small golden log; many processes; one process, which only batches can distribute; a damaged log."""
+    """The small golden log; many processes; one process, which only batches can distribute; many files; a damaged log."""
     yield 'golden', GOLDEN
-    for pattern, processes, events in [('mixed', 9, 20000), ('dumps', 1, 20000), ('random', 70, 20000)]:
+    for pattern, processes, events in [('mixed', 9, 20000), ('dumps', 1, 20000), ('random', 70, 20000),
+                                       ('files', 400, 40000)]:
         log = os.path.join(folder, pattern + '.ioseer')
         subprocess.run([SYNTHETIC, log, pattern, str(processes), str(events)], check=True)
         yield f'{pattern}, {processes} processes', log

@@ -155,6 +155,50 @@ static void test_common_sizes(void **state) {
     log_close(log);
 }
 
+enum { FILES = 40, ROUNDS = 50 };
+
+static int take_counters(const struct log_stats_record *record, void *context) {
+    struct counters *of_file = context;
+    of_file[record->file->index] = record->counters;
+    return 0;
+}
+
+// Files in turn, with more sizes and strides than there are candidates.
+static struct log *make_turns(void) {
+    char name[16];
+    struct log_maker *maker = maker_new();
+    maker_process(maker, 1, 11, 0);
+    maker_stream(maker, 1, 1, 1);
+    for (uint32_t id = 1; id <= FILES; id++) {
+        snprintf(name, sizeof name, "/data/%u", id);
+        maker_file(maker, id, name, 1);
+    }
+    maker_flush_records(maker);
+    struct stream_writer *writer = maker_begin(maker, 1, 0, 1000);
+    uint64_t now = 1000;
+    for (uint32_t i = 0; i < FILES * ROUNDS; i++, now += 10) {
+        uint32_t round = i / FILES;
+        stream_put_slot(writer, 0, 1, round % 3 ? CALL_pwrite : CALL_pread, i % FILES + 1, 1, 0, 0);
+        stream_put_plain(writer, 0, round * round * 100, 10 + round, now + 1, now + 5);
+    }
+    maker_end(maker, FILES * ROUNDS, true, 1001, now);
+    return maker_close(maker);
+}
+
+static void test_packed(void **state) {
+    (void)state;
+    struct log *log = make_turns();
+    struct counters *of_file = calloc(2 * FILES, sizeof *of_file), *of_packed = of_file + FILES;
+    assert_int_equal(log_stats(log, NULL, take_counters, of_file), 0);
+    struct log_stats_request packed = {.log = log, .callback = take_counters, .context = of_packed, .most_slots = 1};
+    assert_int_equal(log_stats_visit(&packed), 0);
+    assert_int_equal(of_file[FILES - 1].value[COUNTER_READS], (ROUNDS + 2) / 3);
+    assert_memory_equal(of_file, of_packed, FILES * sizeof *of_file);
+    assert_int_equal(packed.slots, 0);
+    free(of_file);
+    log_close(log);
+}
+
 static int take_one(const struct log_stats_record *record, void *context) {
     (void)record;
     ++*(int *)context;
@@ -175,7 +219,7 @@ static void test_ended_early(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample),       cmocka_unit_test(test_rename),      cmocka_unit_test(test_stored),
-        cmocka_unit_test(test_common_sizes), cmocka_unit_test(test_ended_early),
+        cmocka_unit_test(test_common_sizes), cmocka_unit_test(test_ended_early), cmocka_unit_test(test_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
