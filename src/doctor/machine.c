@@ -1,7 +1,6 @@
 // What the machine offers the recorder.
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -9,7 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/path_search.h"
+#include "base/locate.h"
 #include "doctor/checks.h"
 
 enum { HEAD_BYTES = 4096, MAX_INTERPRETERS = 4 };
@@ -77,7 +77,7 @@ static void check_elf(struct doctor_check *check, const char *path, const char *
 
 void doctor_program(struct doctor_check *check, const char *program) {
     char head[HEAD_BYTES + 1], path[PATH_MAX];
-    if (!path_search(program, path)) {
+    if (!locate_program(program, path)) {
         doctor_fail(check, "check its name and rights", "%s: no such program", program);
         return;
     }

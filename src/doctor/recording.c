@@ -16,8 +16,7 @@
 #include "base/err.h"
 #include "base/human.h"
 #include "base/io.h"
-#include "base/path_search.h"
-#include "base/private_file.h"
+#include "base/locate.h"
 #include "doctor/checks.h"
 #include "log/iter.h"
 
@@ -37,7 +36,7 @@ static int trial_prepare(struct trial *trial) {
     char pattern[PATH_MAX];
     int len = snprintf(pattern, sizeof pattern, "%s/ioseer-doctor-XXXXXX", base && *base ? base : "/tmp");
     RETURN_IF(len >= (int)sizeof pattern, -ENAMETOOLONG);
-    FORWARD(private_file_program(trial->ioseer));
+    FORWARD(locate_ioseer(trial->ioseer));
     RETURN_IF(!mkdtemp(pattern), -errno);
     // Files are recorded under the names that the kernel gives them.
     RETURN_IF(!realpath(pattern, trial->folder), -errno);
@@ -148,7 +147,7 @@ static void judge(struct doctor_check *check, const struct trial *trial, char **
 static bool is_installed(struct doctor_check *check, const char *prefix, const char *name, char path[PATH_MAX]) {
     char file[64];
     snprintf(file, sizeof file, "%s%s", prefix, name);
-    int code = private_file_path(file, path);
+    int code = locate_private_file(file, path);
     if (code < 0) doctor_fail(check, reinstall, "%s is missing from lib/ioseer: %s", file, err_text(code));
     return code == 0;
 }
@@ -213,7 +212,7 @@ static void check_mpi(struct doctor_check *check, const char *mpi, bool is_built
     char name[32], plugin[32], launcher[PATH_MAX], program[PATH_MAX], path[PATH_MAX];
     snprintf(name, sizeof name, "mpiexec.%s", mpi);
     snprintf(plugin, sizeof plugin, "%s.so", mpi);
-    bool has_launcher = path_search(name, launcher);
+    bool has_launcher = locate_program(name, launcher);
     if (!is_built && has_launcher) {
         doctor_fail(check, rebuild, "ioseer was built without it: its MPI-IO is not recorded");
     } else if (!is_built) {

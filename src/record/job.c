@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/glob.h"
-#include "base/private_file.h"
+#include "base/locate.h"
 #include "base/settings.h"
 
 // Variables that name the batch job.
@@ -32,7 +32,7 @@ static const char *const stored_names[] = {
 };
 
 static int find_library(char library[PATH_MAX], struct problem *problem) {
-    int code = private_file_path("libioseer.so", library);
+    int code = locate_private_file("libioseer.so", library);
     if (code < 0) return problem_code(problem, code, "libioseer.so");
     if (!strpbrk(library, ": ")) return 0;
     return problem_set(problem, ERR_USAGE, "libioseer.so", "LD_PRELOAD takes no path with a space or colon");

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/path_search.h"
-#include "base/private_file.h"
+#include "base/locate.h"
 #include "base/text_list.h"
 
 enum { MANY_FILES = 65536 };
@@ -25,8 +24,9 @@ static const char message_prefix[] = "ioseer replay: "; // of the runner's messa
 
 const char *launch_default_launcher(void) {
     char path[PATH_MAX];
-    if (path_search("mpiexec.mpich", path) && !private_file_path("ioseer-replay-mpich", path)) return mpich_launcher;
-    if (path_search("mpiexec.openmpi", path) && !private_file_path("ioseer-replay-openmpi", path))
+    if (locate_program("mpiexec.mpich", path) && !locate_private_file("ioseer-replay-mpich", path))
+        return mpich_launcher;
+    if (locate_program("mpiexec.openmpi", path) && !locate_private_file("ioseer-replay-openmpi", path))
         return open_mpi_launcher;
     return NULL;
 }
@@ -55,7 +55,7 @@ static int add_launcher(struct text_list *command, const char *launcher, uint32_
 
 static int add_recording(struct text_list *command, const struct workspace *workspace) {
     char program[PATH_MAX];
-    FORWARD(private_file_program(program));
+    FORWARD(locate_ioseer(program));
     const char *const words[] = {program, "record", "-q", "--force", "-o", workspace->file[WORKSPACE_LOG], "--exclude"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) FORWARD(text_list_add(command, "%s", words[i]));
     FORWARD(text_list_add(command, "%s/*", workspace->work));
@@ -73,7 +73,7 @@ static int make_command(struct text_list *command, const struct launch *launch, 
         runner = is_open_mpi(launcher) ? "ioseer-replay-openmpi" : "ioseer-replay-mpich";
         FORWARD(add_launcher(command, launcher, job->np));
     }
-    if (private_file_path(runner, path) < 0)
+    if (locate_private_file(runner, path) < 0)
         return problem_set(problem, ERR_NOTHING, "the runner failed",
                            "%s: is missing; it is made with ioseer, where that MPI is installed", runner);
     FORWARD(text_list_add(command, "%s", path));
