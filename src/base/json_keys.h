@@ -59,10 +59,7 @@ void json_write_members(struct json_out *json, const struct json_member *member,
 #define key_seconds(json, ...) json_members(json, m_seconds(__VA_ARGS__))
 #define key_null(json, key) json_members(json, m_null(key))
 #define key_number_if(json, ...) json_members(json, m_number_if(__VA_ARGS__))
-#define key_bool_if(json, ...) json_members(json, m_bool_if(__VA_ARGS__))
-#define key_signed_if(json, ...) json_members(json, m_signed_if(__VA_ARGS__))
 #define key_double_if(json, ...) json_members(json, m_double_if(__VA_ARGS__))
-#define key_seconds_if(json, ...) json_members(json, m_seconds_if(__VA_ARGS__))
 
 // json_close ends these two.
 static inline void key_object(struct json_out *json, const char *key) {

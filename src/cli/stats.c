@@ -60,13 +60,8 @@ static void darshan_time(FILE *out, const char *name, uint64_t ns) {
 
 // Without MPI all processes count as one rank.
 static uint64_t rank_count(const struct log *log) {
-    uint64_t most = 1;
-    for (size_t i = 0; i < log_world_count(log); i++) {
-        const struct log_world *world = log_world_at(log, i);
-        uint64_t size = world->size ? world->size : world->ranks;
-        if (size > most) most = size;
-    }
-    return most;
+    const struct log_world *world = log_largest_world(log);
+    return world ? world->size : 1;
 }
 
 // Prints each mount point once. Few jobs use more than this many, and the table is for information only.

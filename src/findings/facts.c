@@ -51,7 +51,8 @@ bool facts_at_memory_speed(const struct facts_sum *sum) {
     return !sum->calls || sum->ns / (int64_t)sum->calls <= facts_memory_ns(sum->bytes / sum->calls);
 }
 
-bool facts_is_memory(const struct log_file *file) {
+// Whether the file system is in memory.
+static bool is_memory(const struct log_file *file) {
     static const char *const names[] = {"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"};
     for (size_t i = 0; file->fs_name && i < sizeof names / sizeof names[0]; i++) {
         if (!strcmp(file->fs_name, names[i])) return true;
@@ -75,11 +76,8 @@ int facts_init(struct facts *facts, struct log *log) {
         const struct log_call *call = log_call_find(log, id);
         facts->is_stat[id] = call && call_table[call->build_id].effect == EFFECT_STAT;
     }
-    for (size_t i = 0; i < log_world_count(log); i++) {
-        const struct log_world *world = log_world_at(log, i);
-        uint64_t size = world->size ? world->size : world->ranks;
-        if (size > facts->ranks) facts->ranks = size;
-    }
+    const struct log_world *world = log_largest_world(log);
+    if (world) facts->ranks = world->size;
     return 0;
 }
 
@@ -198,7 +196,7 @@ static int add_extent(struct facts_file *file, unsigned direction, const struct 
         bool known = extents_overlap(&file->extents[FACTS_READ], offset, bytes) == bytes ||
                      extents_overlap(&file->extents[FACTS_WRITE], offset, bytes) == bytes;
         bool fast = event->duration_ns <= facts_memory_ns(bytes);
-        facts_sum_add(known && fast && !facts_is_memory(file->file) ? &file->remembered : &file->fetched, bytes,
+        facts_sum_add(known && fast && !is_memory(file->file) ? &file->remembered : &file->fetched, bytes,
                       event->duration_ns);
     }
     FORWARD(extents_add(&file->extents[direction], offset, bytes, &before));

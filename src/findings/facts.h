@@ -159,7 +159,6 @@ void facts_cell_add(struct facts_cell *cell, uint64_t bytes, int64_t ns);
 int64_t facts_typical_ns(const struct facts_cell *cell);
 // Time of a call served from memory: some microseconds for the system, and a copy.
 int64_t facts_memory_ns(uint64_t bytes);
-bool facts_is_memory(const struct log_file *file); // the file system is in memory
 // On average these took no longer than in memory, so differences between them do not come from the storage.
 bool facts_at_memory_speed(const struct facts_sum *sum);
 

@@ -1,6 +1,5 @@
 #include "log/cursor.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

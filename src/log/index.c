@@ -21,7 +21,7 @@ static int parse_place_field(struct log_place *place, const struct field *field)
     case INDEX_START_NS: place->start_ns = field->number; return 0;
     case INDEX_END_NS: place->end_ns = field->number; return 0;
     case INDEX_STORED_LEN: place->stored_len = field->number; return 0;
-    case INDEX_CLASS_COUNT: place->has_summary = true; return add_class_sum(place->class_count, field->number);
+    case INDEX_CLASS_COUNT: return add_class_sum(place->class_count, field->number);
     case INDEX_CLASS_BYTES: return add_class_sum(place->class_bytes, field->number);
     case INDEX_CLASS_NS: return add_class_sum(place->class_ns, field->number);
     default: return 0;

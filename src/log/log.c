@@ -179,8 +179,6 @@ void log_close(struct log *log) {
     free(log);
 }
 
-const struct log_header *log_header(const struct log *log) { return &log->header; }
-
 const struct log_job *log_job(const struct log *log) { return &log->job; }
 
 int64_t log_run_ns(const struct log *log) {
@@ -224,6 +222,15 @@ size_t log_world_count(const struct log *log) { return log->worlds.count; }
 
 const struct log_world *log_world_at(const struct log *log, size_t i) {
     return (const struct log_world *)log->worlds.item + i;
+}
+
+const struct log_world *log_largest_world(const struct log *log) {
+    const struct log_world *largest = NULL;
+    for (size_t i = 0; i < log->worlds.count; i++) {
+        const struct log_world *world = log_world_at(log, i);
+        if (!largest || world->size > largest->size) largest = world;
+    }
+    return largest;
 }
 
 size_t log_file_count(const struct log *log) { return log->files.count; }

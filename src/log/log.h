@@ -32,9 +32,8 @@ struct log_job {
     const char *version;
     const char *id;
     uint64_t uid;
-    uint64_t nprocs; // 0: unknown
-    uint64_t read_chars;
-    uint64_t write_chars;
+    uint64_t nprocs;   // 0: unknown
+    uint64_t chars[2]; // read, written
     bool chars_known;
     bool complete;
     bool has_exit_status;
@@ -71,16 +70,12 @@ struct log_process {
     bool is_launcher; // mpiexec and the like
     struct clock_map clock;
     bool chars_known;
-    uint64_t read_chars;
-    uint64_t write_chars;
-    uint64_t load_read_chars;
-    uint64_t load_write_chars;
-    uint64_t left_out_read[LEFT_OUT_COUNT];
-    uint64_t left_out_write[LEFT_OUT_COUNT];
+    uint64_t chars[2]; // read, written
+    uint64_t load_chars[2];
+    uint64_t left_out[2][LEFT_OUT_COUNT];
     uint64_t left_out_calls;
-    uint64_t raw_rings; // io_urings made without liburing
-    uint64_t stdio_kernel_read;
-    uint64_t stdio_kernel_write;
+    uint64_t stdio_kernel[2];
+    uint64_t raw_rings;   // io_urings made without liburing
     unsigned trace_ended; // enum loss_reason; 0: the trace is complete
     // Communication that is not in the events: from after the trace, or after the last event of a process that was
     // killed.
@@ -93,7 +88,7 @@ struct log_process {
 
 // Ranks that ran together, as far as the log shows it (mpi_worlds.c).
 struct log_world {
-    uint64_t size;   // of MPI_COMM_WORLD; 0: unknown
+    uint64_t size;   // of MPI_COMM_WORLD; if unknown, as many as there are ranks in the log
     uint64_t ranks;  // number of its ranks in the log
     const char *mpi; // name and version; NULL: unknown
 };
@@ -187,8 +182,7 @@ struct log_place {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t stored_len;
-    bool damaged;     // the block could not be read
-    bool has_summary; // the three below
+    bool damaged; // the block could not be read
     uint64_t class_count[CLASS_COUNT];
     uint64_t class_bytes[CLASS_COUNT];
     uint64_t class_ns[CLASS_COUNT];
@@ -208,7 +202,6 @@ struct log_health {
 int log_open(struct log **log, const char *path);
 void log_close(struct log *log);
 
-const struct log_header *log_header(const struct log *log);
 const struct log_job *log_job(const struct log *log);
 int64_t log_run_ns(const struct log *log); // of the job; if its end is unknown, until its last known moment
 const struct log_health *log_health(const struct log *log);
@@ -221,6 +214,7 @@ size_t log_process_count(const struct log *log);
 const struct log_process *log_process_at(const struct log *log, size_t i);
 size_t log_world_count(const struct log *log);
 const struct log_world *log_world_at(const struct log *log, size_t i);
+const struct log_world *log_largest_world(const struct log *log); // the first of the largest; NULL without MPI
 size_t log_file_count(const struct log *log);
 const struct log_file *log_file_at(const struct log *log, size_t i);
 size_t log_datatype_count(const struct log *log);

@@ -145,6 +145,10 @@ static int assign_worlds(struct search *search) {
     qsort(search->by_pid, count, sizeof *search->by_pid, compare_pids);
     qsort(search->by_start, search->ranks, sizeof *search->by_start, compare_starts);
     for (size_t i = 0; i < search->ranks; i++) FORWARD(join(search, search->by_start[i]));
+    struct log_world *world = search->log->worlds.item;
+    for (size_t i = 0; i < search->log->worlds.count; i++) {
+        if (!world[i].size) world[i].size = world[i].ranks;
+    }
     return 0;
 }
 

@@ -117,7 +117,6 @@ int log_find_blocks(struct log *log);
 int log_parse_records(struct log *log, const struct bytes *raw);
 // Parsers of fields and records that several files share.
 int log_parse_text(struct log *log, const struct field *field, const char **text);
-int64_t log_limit_ns(int64_t ns);
 // Adds a row. With a lookup, replaces a row with the same key.
 int log_put_row(struct table *table, struct lookup *lookup, uint64_t key, const void *row, size_t bytes);
 int log_parse_datatype(struct log *log, struct fields_in body);

@@ -45,7 +45,7 @@ static int parse_words(struct log *log, struct fields_in body, unsigned key, str
 }
 
 // Larger times mean damage. The limit keeps sums of times in range.
-int64_t log_limit_ns(int64_t ns) {
+static int64_t limit_ns(int64_t ns) {
     const int64_t limit = INT64_MAX / 4;
     if (ns > limit) return limit;
     return ns < -limit ? -limit : ns;
@@ -59,8 +59,7 @@ static int parse_job(struct log *log, struct fields_in body) {
         .end_ns = f[JOB_END_NS].number,
         .has_exit_status = f[JOB_EXIT_STATUS].key,
         .exit_status = (int)f[JOB_EXIT_STATUS].number,
-        .read_chars = f[JOB_READ_CHARS].number,
-        .write_chars = f[JOB_WRITE_CHARS].number,
+        .chars = {f[JOB_READ_CHARS].number, f[JOB_WRITE_CHARS].number},
         .chars_known = f[JOB_CHARS_KNOWN].number == 1,
         .uid = f[JOB_UID].number,
         .nprocs = f[JOB_NPROCS].number,
@@ -87,8 +86,8 @@ static void parse_indexed(struct log_process *process, const struct field *field
     unsigned index = field->number & 15;
     uint64_t value = field->number >> 4;
     if (index < LEFT_OUT_COUNT) {
-        if (field->key == PROCESS_LEFT_OUT_READ) process->left_out_read[index] += value;
-        if (field->key == PROCESS_LEFT_OUT_WRITE) process->left_out_write[index] += value;
+        if (field->key == PROCESS_LEFT_OUT_READ) process->left_out[0][index] += value;
+        if (field->key == PROCESS_LEFT_OUT_WRITE) process->left_out[1][index] += value;
     }
     if (index < STREAM_COMM_KINDS) {
         if (field->key == PROCESS_COMM_CALLS) process->comm[index].count = value;
@@ -103,9 +102,9 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1]) {
         .pid = (uint32_t)f[PROCESS_PID].number,
         .ppid = (uint32_t)f[PROCESS_PPID].number,
         .uid = (uint32_t)f[PROCESS_UID].number,
-        .start_ns = log_limit_ns((int64_t)f[PROCESS_START_NS].number),
+        .start_ns = limit_ns((int64_t)f[PROCESS_START_NS].number),
         .has_end = f[PROCESS_END_NS].key,
-        .end_ns = log_limit_ns((int64_t)f[PROCESS_END_NS].number),
+        .end_ns = limit_ns((int64_t)f[PROCESS_END_NS].number),
         .exit = (unsigned)f[PROCESS_EXIT].number,
         .exit_value = (uint32_t)f[PROCESS_EXIT_VALUE].number,
         .trace_ended = (unsigned)f[PROCESS_TRACE_ENDED].number,
@@ -114,20 +113,17 @@ static struct log_process process_of(const struct field f[PROCESS_IO_NS + 1]) {
         .local_rank = (int64_t)(uint32_t)f[PROCESS_LOCAL_RANK].number - 1,
         .mpi_size = f[PROCESS_MPI_SIZE].number,
         .clock.origin_units = f[PROCESS_CLOCK_UNITS].number,
-        .clock.origin_ns = log_limit_ns(varint_unfold(f[PROCESS_CLOCK_NS].number)),
+        .clock.origin_ns = limit_ns(varint_unfold(f[PROCESS_CLOCK_NS].number)),
         .clock.span_units = f[PROCESS_CLOCK_SPAN_UNITS].number,
         .clock.span_ns = f[PROCESS_CLOCK_SPAN_NS].key ? f[PROCESS_CLOCK_SPAN_NS].number : 1,
         .io_known = f[PROCESS_IO_NS].key,
-        .io_ns = log_limit_ns((int64_t)f[PROCESS_IO_NS].number),
+        .io_ns = limit_ns((int64_t)f[PROCESS_IO_NS].number),
         .chars_known = f[PROCESS_READ_CHARS].key,
-        .read_chars = f[PROCESS_READ_CHARS].number,
-        .write_chars = f[PROCESS_WRITE_CHARS].number,
-        .load_read_chars = f[PROCESS_LOAD_READ_CHARS].number,
-        .load_write_chars = f[PROCESS_LOAD_WRITE_CHARS].number,
+        .chars = {f[PROCESS_READ_CHARS].number, f[PROCESS_WRITE_CHARS].number},
+        .load_chars = {f[PROCESS_LOAD_READ_CHARS].number, f[PROCESS_LOAD_WRITE_CHARS].number},
         .left_out_calls = f[PROCESS_LEFT_OUT_CALLS].number,
         .raw_rings = f[PROCESS_RAW_RINGS].number,
-        .stdio_kernel_read = f[PROCESS_STDIO_KERNEL_READ].number,
-        .stdio_kernel_write = f[PROCESS_STDIO_KERNEL_WRITE].number,
+        .stdio_kernel = {f[PROCESS_STDIO_KERNEL_READ].number, f[PROCESS_STDIO_KERNEL_WRITE].number},
     };
 }
 
@@ -258,7 +254,7 @@ static int parse_device(struct log *log, struct fields_in body) {
         .id = (uint32_t)f[DEVICE_ID].number,
         .name = "",
         .number = f[DEVICE_NUMBER].number,
-        .start_ns = log_limit_ns((int64_t)f[DEVICE_START_NS].number),
+        .start_ns = limit_ns((int64_t)f[DEVICE_START_NS].number),
     };
     FORWARD(log_parse_text(log, &f[DEVICE_NAME], &device.name));
     FORWARD(log_parse_text(log, &f[DEVICE_HOST], &device.host));

@@ -2,7 +2,6 @@
 // bytes each, until the last process is counted: only then is it known which files all ranks used.
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/varint.h"
@@ -177,8 +176,7 @@ static size_t group_len(const struct log_stored_record *stored, size_t rest) {
 
 static bool has_every_rank(const struct log *log, const struct log_stored_record *stored, size_t count) {
     if (!stored->process->has_rank) return false;
-    const struct log_world *world = log_world_at(log, stored->process->world);
-    return count == (world->size ? world->size : world->ranks);
+    return count == log_world_at(log, stored->process->world)->size;
 }
 
 static int hand_on_all(const struct reduction *reduction, bool apart) {

@@ -75,7 +75,8 @@ static int check_mpi_files(const struct model *model, uint32_t program, const ch
     return code;
 }
 
-int replay_check_phases(const struct model *model, uint32_t program, const char *phases, struct problem *problem) {
+// Whether the program has the phases of the list (NULL: all), and they can run without the others. ERR_USAGE if not.
+static int check_phases(const struct model *model, uint32_t program, const char *phases, struct problem *problem) {
     const char *at = phases;
     char option[256];
     size_t first, last, lowest = model->program[program].first + 1, highest = model->program[program].end;
@@ -270,7 +271,7 @@ int replay_repeat(struct replay_settings settings, struct model *model, const ch
     uint32_t np = model->program[outcome->program].np;
     job->program = outcome->program;
     if (!job->np) job->np = np;
-    FORWARD(replay_check_phases(model, job->program, job->phases, problem));
+    FORWARD(check_phases(model, job->program, job->phases, problem));
     int code = job->null ? 0 : check_space(model, settings.target, (double)job->np / np, problem);
     if (code < 0) return problem_code(problem, code, settings.target);
     code = session_start(&session);

@@ -25,8 +25,6 @@ struct replay_settings {
 uint32_t replay_main_program(const struct model *model);
 // Whether there is something to replay or predict.
 int replay_check_model(const struct model *model, const char *name, const char *verb, struct problem *problem);
-// Whether the program has the phases of the list (NULL: all), and they can run without the others. ERR_USAGE if not.
-int replay_check_phases(const struct model *model, uint32_t program, const char *phases, struct problem *problem);
 // Parses the option --cache ("cold", "warm" or "as-recorded") and checks --repeat and --np. ERR_USAGE if one is wrong.
 int replay_check_options(const char *cache_text, uint64_t repeat, uint64_t np, uint32_t *cache,
                          struct problem *problem);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/human.h"
@@ -42,26 +43,23 @@ static int total_from_processes(struct coverage *coverage, const struct log *log
         const struct log_process *process = log_process_at(log, i);
         if (bsearch(&process->ppid, pids, count, sizeof *pids, order_uint32)) continue;
         coverage->known = coverage->known && process->chars_known;
-        coverage->total[DIRECTION_READ] += process->read_chars + process->load_read_chars;
-        coverage->total[DIRECTION_WRITE] += process->write_chars + process->load_write_chars;
+        for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++)
+            coverage->total[direction] += process->chars[direction] + process->load_chars[direction];
     }
     free(pids);
     return 0;
 }
 
 static void add_process(struct coverage *coverage, const struct log_process *process) {
-    const uint64_t stdio[] = {process->stdio_kernel_read, process->stdio_kernel_write};
-    const uint64_t loading[] = {process->load_read_chars, process->load_write_chars};
-    const uint64_t *const left_out[] = {process->left_out_read, process->left_out_write};
     coverage->raw_rings += process->raw_rings;
     for (unsigned direction = 0; direction < DIRECTION_COUNT; direction++) {
-        coverage->stdio_kernel[direction] += stdio[direction];
-        coverage->captured[direction] += stdio[direction];
-        coverage->loading[direction] += loading[direction];
-        coverage->left_out_sum[direction] += loading[direction];
+        coverage->stdio_kernel[direction] += process->stdio_kernel[direction];
+        coverage->captured[direction] += process->stdio_kernel[direction];
+        coverage->loading[direction] += process->load_chars[direction];
+        coverage->left_out_sum[direction] += process->load_chars[direction];
         for (unsigned reason = 0; reason < LEFT_OUT_COUNT; reason++) {
-            coverage->left_out[direction][reason] += left_out[direction][reason];
-            coverage->left_out_sum[direction] += left_out[direction][reason];
+            coverage->left_out[direction][reason] += process->left_out[direction][reason];
+            coverage->left_out_sum[direction] += process->left_out[direction][reason];
         }
     }
 }
@@ -71,8 +69,7 @@ int coverage_finish(struct coverage *coverage, const struct log *log) {
     for (size_t i = 0; i < log_process_count(log); i++) add_process(coverage, log_process_at(log, i));
     if (!job->chars_known) return total_from_processes(coverage, log);
     coverage->known = true;
-    coverage->total[DIRECTION_READ] = job->read_chars;
-    coverage->total[DIRECTION_WRITE] = job->write_chars;
+    memcpy(coverage->total, job->chars, sizeof coverage->total);
     return 0;
 }
 

@@ -67,8 +67,7 @@ static void write_worlds(struct json_out *json, const struct log *log) {
     key_array(json, "worlds");
     for (size_t i = 0; i < log_world_count(log); i++) {
         const struct log_world *world = log_world_at(log, i);
-        json_object_of(json, m_text("mpi", world->mpi), m_number("size", world->size ? world->size : world->ranks),
-                       m_number("ranks", world->ranks));
+        json_object_of(json, m_text("mpi", world->mpi), m_number("size", world->size), m_number("ranks", world->ranks));
     }
     json_close(json);
 }

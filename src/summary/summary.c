@@ -73,15 +73,10 @@ static void gather_losses(struct summary *summary) {
 
 static void gather_job(struct summary *summary) {
     const struct log *log = summary->log;
-    summary->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
     // The largest of several MPI jobs counts; the processes around it are not part of the job.
-    for (size_t i = 0, most = 0; i < log_world_count(log); i++) {
-        const struct log_world *world = log_world_at(log, i);
-        uint64_t size = world->size ? world->size : world->ranks;
-        if (size <= most) continue;
-        summary->nprocs = most = size;
-        summary->mpi = world->mpi;
-    }
+    const struct log_world *world = log_largest_world(log);
+    summary->nprocs = log_job(log)->nprocs ? log_job(log)->nprocs : log_process_count(log);
+    if (world) summary->nprocs = world->size, summary->mpi = world->mpi;
     for (uint32_t id = 0; id < log_call_ids(log); id++) {
         const struct log_call *call = log_call_seen(log, id);
         if (call) summary->layer_used[call->layer] = true;

@@ -173,10 +173,10 @@ static void the_kernels_count_is_split_among_images(void **state) {
     struct pack_result result;
     struct log *log = pack_and_open(place, &job, &result);
     assert_int_equal(result.processes, 1);
-    assert_int_equal(with_pid(log, 4000002, 0)->read_chars, 1000);
-    assert_int_equal(with_pid(log, 4000002, 0)->load_read_chars, 100);
-    assert_int_equal(with_pid(log, 4000002, 1)->read_chars, 2000);
-    assert_int_equal(with_pid(log, 4000002, 1)->load_read_chars, 50);
+    assert_int_equal(with_pid(log, 4000002, 0)->chars[0], 1000);
+    assert_int_equal(with_pid(log, 4000002, 0)->load_chars[0], 100);
+    assert_int_equal(with_pid(log, 4000002, 1)->chars[0], 2000);
+    assert_int_equal(with_pid(log, 4000002, 1)->load_chars[0], 50);
     log_close(log);
 }
 
@@ -208,7 +208,7 @@ static void hosts_give_the_same_numbers(void **state) {
     struct pack_result result;
     struct log *log = pack_and_open(place, &job, &result);
     assert_int_equal(result.processes, 2);
-    assert_int_equal(with_pid(log, 4000002, 1)->load_read_chars, 1150);
+    assert_int_equal(with_pid(log, 4000002, 1)->load_chars[0], 1150);
     assert_int_equal(with_pid(log, 4000002, 1)->exit, EXIT_SIGNAL);
     log_close(log);
 }
