@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/err.h"
 
 enum { MOST_COLUMNS = 64, LEAST_NAME = 24 }; // LEAST_NAME: names are never cut to fewer characters
 

@@ -1,6 +1,5 @@
 // `ioseer dump`: the events, one by one, as the log is read.
 #include <math.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"

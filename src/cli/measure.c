@@ -1,6 +1,5 @@
 // `ioseer measure`: what the storage under a directory can do.
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

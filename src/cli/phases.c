@@ -1,6 +1,5 @@
 // `ioseer phases`: the application's I/O phases as a table or as JSON.
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/table.h"

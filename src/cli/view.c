@@ -1,6 +1,5 @@
 // `ioseer view`: serves logs to a browser.
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

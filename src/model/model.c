@@ -1,12 +1,9 @@
 #include "model/model.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
-#include "fmt/call.h"
 
 // --- memory
 

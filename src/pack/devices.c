@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/err.h"
 #include "fmt/device_samples.h"
 #include "pack/private.h"
 

@@ -1,6 +1,5 @@
 // Reads the tagged records of a spill.
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/err.h"
 #include "measure/benchmark.h"
 #include "predict/analytic.h"
 

@@ -1,6 +1,5 @@
 // The prediction is the time of a replay.
 #include <stdlib.h>
-#include <string.h>
 
 #include "predict/predictor.h"
 

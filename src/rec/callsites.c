@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "fmt/fields.h"
 #include "rec/files.h"

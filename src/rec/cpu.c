@@ -1,7 +1,5 @@
 #include "rec/cpu.h"
 
-#include <sys/syscall.h>
-
 #include "mpi_names.h"
 
 #if defined(__x86_64__)

@@ -2,7 +2,6 @@
 // changed that. Records how the process ends (_exit, abort) and how its children ended (wait). Nothing here allocates,
 // because a vfork child runs on its parent's memory.
 #include <alloca.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

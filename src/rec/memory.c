@@ -1,7 +1,6 @@
 #include "rec/memory.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 

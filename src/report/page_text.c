@@ -1,6 +1,5 @@
 // The report as text for a terminal.
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -1,8 +1,6 @@
 #include "report/phases_json.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"

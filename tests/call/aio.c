@@ -2,7 +2,6 @@
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "fixture.h"

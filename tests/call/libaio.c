@@ -1,7 +1,6 @@
 // libaio: one event per request, below the event of io_submit if it submitted several.
 #include <errno.h>
 #include <libaio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

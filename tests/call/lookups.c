@@ -1,7 +1,6 @@
 // Functions that a program asks for by name, and libraries that it opens late. LIBRARY is lookups_library.c.
 #include <dlfcn.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "fixture.h"

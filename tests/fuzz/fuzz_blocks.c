@@ -1,7 +1,5 @@
 // The log reader after its checksums: the input gives the contents of the blocks, from which a log with correct
 // checksums is made. Each block is a type byte, a stream byte, a codec byte, two bytes of length and its payload.
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "fmt/block.h"

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DISPLACEMENT = 24, IRREGULAR = 6000, REGULAR = 1000 };
 

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { BYTES = 1 << 16, ROUNDS = 40, MOST_RANKS = 16 };

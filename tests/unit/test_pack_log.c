@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "fmt/block.h"
 #include "fmt/call.h"
 #include "fmt/counters.h"

@@ -1,5 +1,4 @@
 // Watching devices: hand-made kernel lists, underlying devices, and the limit on samples of a long run.
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 #include "model/compare/fingerprint.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -1,6 +1,5 @@
 #include "model/export/job.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

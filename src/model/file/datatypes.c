@@ -2,7 +2,6 @@
 // of a thousand ranks take no more room than those of four.
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"

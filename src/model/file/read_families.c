@@ -1,8 +1,6 @@
 // Families of phases: their parts, with operations, loops and lists.
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/err.h"

@@ -1,5 +1,4 @@
 // `observed`: what one run on one machine saw.
-#include <string.h>
 
 #include "base/err.h"
 #include "base/json_keys.h"

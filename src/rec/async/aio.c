@@ -1,7 +1,6 @@
 // POSIX asynchronous I/O, which libc does in threads that the recorder does not see; and libaio.
 #include <errno.h>
 #include <linux/aio_abi.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "rec/async/pending.h"

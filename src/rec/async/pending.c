@@ -1,8 +1,5 @@
 #include "rec/async/pending.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "rec/memory.h"
 #include "rec/spill.h"
 

@@ -1,8 +1,6 @@
 // io_uring through liburing. Inline functions write requests into the ring. They are seen when one of liburing's
 // exported functions submits them. Completions are seen in the ring, by the next exported function that is called.
-#include <errno.h>
 #include <linux/io_uring.h>
-#include <string.h>
 
 #include "rec/async/pending.h"
 #include "rec/shims.h"

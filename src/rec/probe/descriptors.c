@@ -2,11 +2,9 @@
 #include "rec/probe/probe.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "rec/real.h"
 #include "rec/spill.h"
 
 void probe_emission(struct emission *e, const struct probe *p, struct plain_event event) {

@@ -1,7 +1,6 @@
 // Probes of memory mappings of files. They see what is mapped, synced and unmapped, not the program's loads and stores.
 // Anonymous mappings pass through.
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "rec/probe/probe.h"

@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 
 #include "rec/probe/probe.h"
-#include "rec/spill.h"
 
 // Whether a string of the program can be read. The kernel tries, in pieces that lie within a page.
 static bool is_readable(const char *text) {

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "rec/spill.h"
-
 // Bits of FILE._flags, fixed by glibc's ABI.
 enum { FLAG_NO_READS = 0x4, FLAG_EOF = 0x10, FLAG_ERROR = 0x20, FLAG_IN_BACKUP = 0x100 };
 

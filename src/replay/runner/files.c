@@ -1,5 +1,4 @@
 // The files of the replay, by set and member, and what must be open before a step can use one.
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,9 +1,6 @@
 #include "replay/runner/mpi_objects.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "base/err.h"
 
 // --- communicators
 
