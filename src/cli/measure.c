@@ -9,15 +9,16 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "measure/measure.h"
+#include "replay/replay.h"
 #include "target/system/system.h"
 
 static struct {
     struct option_list nodes;
     const char *output, *launcher, *sizes;
     uint64_t np;
-    double seconds;
+    double seconds, stall;
     bool quick, twice_memory, json, quiet;
-} options;
+} options = {.stall = REPLAY_STALL_SECONDS};
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_TEXT, &options.output, "SYSTEM", "write the profile to SYSTEM"},
@@ -29,6 +30,7 @@ static const struct option_row rows[] = {
     {"node", 0, OPTION_LIST, &options.nodes, "SYSTEM",
      "profile of one server of this parallel file system; the peak is the sum over its servers (repeatable)"},
     ROW_LAUNCHER(&options.launcher),
+    ROW_STALL(&options.stall),
     {"twice-memory", 0, OPTION_FLAG, &options.twice_memory, NULL,
      "use files twice as large as the memory to defeat the page cache"},
     {"json", 0, OPTION_FLAG, &options.json, NULL, "print the profile (JSON) instead of a table"},
@@ -161,6 +163,7 @@ static enum status measure_verb(int argc, char **argv) {
                                         .size = size,
                                         .sizes = sizes,
                                         .launcher = options.launcher,
+                                        .stall = options.stall,
                                         .np = (uint32_t)options.np,
                                         .seconds = options.seconds,
                                         .quick = options.quick,

@@ -11,6 +11,9 @@
 #define ROW_LAUNCHER(target)                                                                                           \
     ROW("launcher", 0, OPTION_TEXT, target, "COMMAND",                                                                 \
         "start the processes with COMMAND, such as 'mpiexec.mpich -n {np}'")
+#define ROW_STALL(target)                                                                                              \
+    ROW("stall", 0, OPTION_DURATION, target, "DURATION",                                                               \
+        "stop when no operation has ended for this long beyond the longest recorded one; 0s: never (default: 30s)")
 #define ROW_FORCE(target) ROW("force", 0, OPTION_FLAG, target, NULL, "overwrite LOG")
 
 // Verbs that print what a log or a model says.

@@ -20,8 +20,9 @@ static struct {
     struct option_list on, system;
     const char *method, *reference, *launcher, *cache, *output;
     uint64_t repeat, np;
+    double stall;
     bool quick, json, quiet;
-} options = {.cache = "as-recorded"};
+} options = {.cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
 
 static const struct option_row rows[] = {
     {"on", 0, OPTION_LIST, &options.on, "DIR", "run in a new folder in DIR, on the storage to predict (repeatable)"},
@@ -34,6 +35,7 @@ static const struct option_row rows[] = {
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs on each DIR (default: 7)"},
     {"quick", 0, OPTION_FLAG, &options.quick, NULL, "do 3 runs"},
     ROW_LAUNCHER(&options.launcher),
+    ROW_STALL(&options.stall),
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
      "page cache state of files that exist before the run: cold, warm or as-recorded (default: as-recorded)"},
     ROW_JSON(&options.json),
@@ -181,6 +183,7 @@ static enum status predict_model(const struct model *model, const char *name, ui
                                         .reference = options.reference,
                                         .methods = options.method,
                                         .launcher = options.launcher,
+                                        .stall = options.stall,
                                         .cache = cache,
                                         .np = (uint32_t)options.np,
                                         .repeat = runs(),

@@ -19,13 +19,15 @@
 static struct {
     const char *on, *launcher, *phases, *cache, *null, *output, *log;
     uint64_t np, repeat;
+    double stall;
     bool verify, no_think, keep, no_similarity, json, quiet;
-} options = {.repeat = 1, .cache = "as-recorded"};
+} options = {.repeat = 1, .cache = "as-recorded", .stall = REPLAY_STALL_SECONDS};
 
 static const struct option_row rows[] = {
     {"on", 0, OPTION_TEXT, &options.on, "DIR", "replay in a new folder in DIR"},
     {"np", 0, OPTION_COUNT, &options.np, "N", "number of processes (default: as recorded)"},
     ROW_LAUNCHER(&options.launcher),
+    ROW_STALL(&options.stall),
     {"repeat", 0, OPTION_COUNT, &options.repeat, "N", "number of runs (default: 1)"},
     {"phases", 0, OPTION_TEXT, &options.phases, "LIST", "replay only these phases, such as 1,3-5"},
     {"cache", 0, OPTION_TEXT, &options.cache, "STATE",
@@ -203,6 +205,7 @@ static enum status replay_verb(int argc, char **argv) {
     struct argument argument;
     struct replay_settings settings = {.target = options.on,
                                        .launcher = options.launcher,
+                                       .stall = options.stall,
                                        .job = {.phases = options.phases,
                                                .np = (uint32_t)options.np,
                                                .verify = options.verify,

@@ -138,7 +138,8 @@ static int choose_pairs(struct measuring *m) {
 static int run_model(struct measuring *m, const struct benchmark *benchmark, size_t count, struct replay_job job,
                      struct replay_result *result) {
     struct model model;
-    struct replay_settings settings = {.target = m->settings->directory, .launcher = m->launcher, .job = job};
+    struct replay_settings settings = {
+        .target = m->settings->directory, .launcher = m->launcher, .stall = m->settings->stall, .job = job};
     settings.job.cache = CACHE_WARM;
     settings.job.think = settings.job.latency = settings.job.durable = true;
     int code = benchmark_model(&model, benchmark, count, job.np, m->has_mpi);

@@ -19,6 +19,7 @@ struct measure_progress {
 struct measure_settings {
     const char *directory;
     const char *launcher; // with {np}; NULL: that of an MPI that is installed, or none
+    double stall;         // as in replay/replay.h
     const uint64_t *size; // of requests
     size_t sizes;         // 0: the default ones
     uint32_t np;          // the most processes; 0: as many as processors

@@ -160,7 +160,8 @@ static int find_classes(struct predicting *p) {
 
 int predictor_run_model(const struct predicting *p, const struct predict_target *target, const struct model *model,
                         struct replay_job job, struct replay_result *result) {
-    struct replay_settings settings = {.target = target->name, .launcher = p->settings->launcher, .job = job};
+    struct replay_settings settings = {
+        .target = target->name, .launcher = p->settings->launcher, .stall = p->settings->stall, .job = job};
     settings.job.cache = p->settings->cache;
     return replay_once(&settings, model, result, p->problem);
 }

@@ -13,6 +13,7 @@ struct predict_settings {
     const char *reference; // directory or profile of the storage on which the program was recorded; or NULL
     const char *methods;   // names with commas; NULL: the default for each target
     const char *launcher;  // as in replay/replay.h
+    double stall;          // the same
     uint32_t cache;        // enum replay_cache
     uint32_t np;           // processes; 0: as recorded
     unsigned repeat;       // runs on each directory, in turns

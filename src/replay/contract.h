@@ -23,6 +23,7 @@ struct replay_job {
     const char *directory; // made for this replay alone
     const char *result;    // file
     const char *progress;  // file for the number of the phase that rank 0 is in; NULL: none
+    const char *slots;     // file in which each process tells what it does: struct replay_slot by rank; NULL: none
     const char *phases;    // numbers and ranges, "1,3-5"; NULL: all
     uint32_t task;         // enum replay_task
     uint32_t cache;        // enum replay_cache
@@ -36,6 +37,16 @@ struct replay_job {
     bool null;             // do no I/O, only wait:
     uint64_t delay_ns;     // for each operation
     double delay_rate;     // bytes per second; 0: no limit
+};
+
+// What a process does. All zero: it has not started.
+struct replay_slot {
+    uint64_t started; // 1
+    uint64_t ended;   // operations
+    uint64_t bytes;   // that the operations under way may have to move
+    uint64_t pauses;  // 1: a thread pauses as the program did, so the process goes on by itself
+    char call[64];    // where it waits
+    char file[160];   // the name of the program's file, without its folder; empty: none
 };
 
 // Seconds of the slowest process.

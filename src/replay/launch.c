@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/locate.h"
 #include "base/text_list.h"
+#include "replay/stall.h"
 
 enum { MANY_FILES = 65536 };
 
@@ -113,9 +114,18 @@ static void become(const struct workspace *workspace, char **command) {
     _exit(127);
 }
 
-// Waits for the child; a signal to us ends it. Returns its status as waitpid gives it, or -EINTR.
-static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct problem *problem) {
+static void end_child(const struct launch *launch, pid_t child) {
+    kill(-child, SIGTERM);
+    workspace_end_processes(launch->workspace);
+    kill(-child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+// Waits for the child; a signal to us ends it, and a stall. Returns its status as waitpid gives it, or an error.
+static int wait_for(const struct launch *launch, pid_t child, const sigset_t *caught, struct stall *stall,
+                    struct problem *problem) {
     static const struct timespec often = {.tv_nsec = 200000000};
+    char why[sizeof problem->why];
     int status;
     for (;;) {
         pid_t ended = waitpid(child, &status, WNOHANG);
@@ -123,17 +133,18 @@ static int wait_for(const struct launch *launch, pid_t child, const sigset_t *ca
         if (ended < 0 && errno == ECHILD) return -ECHILD; // SIGCHLD is ignored, so the kernel keeps no status
         int signal = sigtimedwait(caught, NULL, &often);
         if (launch->progress) launch->progress(launch->context);
-        if (signal == SIGCHLD || signal < 0) continue;
-        kill(-child, SIGTERM);
-        workspace_end_processes(launch->workspace);
-        kill(-child, SIGKILL);
-        waitpid(child, &status, 0);
+        bool is_ours = signal < 0 || signal == SIGCHLD;
+        if (is_ours && !stall_found(stall, why, sizeof why)) continue;
+        end_child(launch, child);
+        if (is_ours && launch->target) return problem_set(problem, -ETIMEDOUT, launch->target, "stalled: %s", why);
+        if (is_ours) return problem_set(problem, -ETIMEDOUT, "stalled", "%s", why);
         problem->signal = signal;
         return -EINTR;
     }
 }
 
-static int run_command(const struct launch *launch, const struct text_list *words, struct problem *problem) {
+static int run_command(const struct launch *launch, const struct text_list *words, struct stall *stall,
+                       struct problem *problem) {
     static const int signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
     char **command = calloc(words->count + 1, sizeof *command);
     sigset_t caught, before;
@@ -144,7 +155,7 @@ static int run_command(const struct launch *launch, const struct text_list *word
     sigprocmask(SIG_BLOCK, &caught, &before);
     pid_t child = fork();
     if (!child) become(launch->workspace, command);
-    int status = child < 0 ? -errno : wait_for(launch, child, &caught, problem);
+    int status = child < 0 ? -errno : wait_for(launch, child, &caught, stall, problem);
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(command);
     return status;
@@ -165,6 +176,27 @@ static int fail_with_message(const struct workspace *workspace, struct problem *
     return problem_set(problem, ERR_NOTHING, "the runner failed", "%s", *text ? text : "it said nothing");
 }
 
+// The longest time that a process of the recorded run can have been in one call.
+static double longest_call(const struct model *model, uint32_t program) {
+    int64_t longest = 0;
+    for (size_t i = model->program[program].first; i < model->program[program].end; i++) {
+        const struct model_phase *phase = &model->phase[i];
+        if (phase->duration_ns > longest) longest = phase->duration_ns;
+        if (phase->other_ns > longest) longest = phase->other_ns;
+    }
+    return (double)longest / 1e9;
+}
+
+static struct stall make_stall(const struct launch *launch, const struct replay_job *job) {
+    struct stall stall = {.path = job->slots, .np = job->task == TASK_PREPARE ? 1 : job->np};
+    int fd = job->slots ? open(job->slots, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+    if (fd < 0) return stall;
+    close(fd);
+    stall.limit = launch->stall + (double)job->delay_ns / 1e9;
+    if (job->task == TASK_RUN) stall.limit += longest_call(launch->model, job->program);
+    return stall;
+}
+
 int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem) {
     const struct workspace *workspace = launch->workspace;
     struct text_list command = {0};
@@ -172,9 +204,11 @@ int launch_run(const struct launch *launch, struct replay_job job, struct proble
     job.directory = workspace->folder;
     job.result = workspace->file[WORKSPACE_RESULT];
     job.progress = launch->progress && job.task == TASK_RUN ? workspace->file[WORKSPACE_PHASE] : NULL;
+    job.slots = launch->stall ? workspace->file[WORKSPACE_SLOTS] : NULL;
+    struct stall stall = make_stall(launch, &job);
     int code = contract_write_job(&job, workspace->file[WORKSPACE_JOB]);
     if (!code) code = make_command(&command, launch, &job, problem);
-    int status = code ? code : run_command(launch, &command, problem);
+    int status = code ? code : run_command(launch, &command, &stall, problem);
     text_list_free(&command);
     if (status < 0) return status;
     if (WIFEXITED(status) && !WEXITSTATUS(status)) return 0;

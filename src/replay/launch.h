@@ -11,11 +11,14 @@ struct launch {
     const struct model *model;
     const char *launcher;            // with {np}; NULL: that of the MPI that was recorded
     bool recorded;                   // run it under `ioseer record`
+    double stall;                    // seconds without the end of an operation that are too long; 0: none are
+    const char *target;              // for messages; or NULL
     void (*progress)(void *context); // called several times a second while the runner works; or NULL
     void *context;
 };
 
 // Writes the job, runs it, and waits. A signal to this process ends the runner: -EINTR, with the signal in `problem`.
+// So does a stall.
 int launch_run(const struct launch *launch, struct replay_job job, struct problem *problem);
 
 // The launcher of an MPI that is installed and has a runner; NULL: there is none.

@@ -136,8 +136,10 @@ static int run(struct session *session, bool recorded, struct replay_result *res
     const struct replay_settings *settings = session->settings;
     const struct workspace *workspace = &session->workspace;
     struct launch launch = {.workspace = workspace,
+                            .target = settings->repeat ? NULL : settings->target, // one of several
                             .model = session->model,
                             .launcher = settings->launcher,
+                            .stall = settings->stall,
                             .progress = settings->progress ? watch_phase : NULL,
                             .context = session};
     struct replay_job prepare = settings->job;

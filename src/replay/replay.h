@@ -11,6 +11,7 @@ enum { REPLAY_MOST_RUNS = 1000 };
 struct replay_settings {
     const char *target;    // directory in which the replay makes its folder
     const char *launcher;  // with {np}; NULL: that of the MPI that was recorded
+    double stall;          // seconds without the end of an operation after which it stops; 0: never
     struct replay_job job; // for the runner; replay.c fills in files and task
     // Called several times per second, or NULL. The phase counts from 1, and is 0 while files are made.
     void (*progress)(size_t run, unsigned phase, size_t phases);
@@ -20,6 +21,9 @@ struct replay_settings {
     const char *log; // keep the log of that run there; or NULL
     bool keep;       // leave the files of the last run
 };
+
+// Seconds that `stall` is by default.
+#define REPLAY_STALL_SECONDS 30
 
 // The program that moved the most bytes.
 uint32_t replay_main_program(const struct model *model);

@@ -22,8 +22,8 @@ enum { POLL_US = 20000, POLITE_POLLS = 25, ALL_POLLS = 250 };
 static const char folder_prefix[] = "ioseer-replay.";
 static const char lock_name[] = "ioseer-replay-in-use"; // locked while the replay runs
 static const char lock_text[] = "A replay's folder; the next one removes it if this one could not.\n";
-static const char *const file_names[WORKSPACE_FILES] = {"model.json",    "job.json", "result.json",
-                                                        "replay.ioseer", "error",    "phase"};
+static const char *const file_names[WORKSPACE_FILES] = {"model.json", "job.json", "result.json", "replay.ioseer",
+                                                        "error",      "phase",    "slots"};
 
 // --- processes
 

@@ -11,6 +11,7 @@ enum workspace_file {
     WORKSPACE_LOG,   // of a recorded run
     WORKSPACE_ERROR, // standard error of the runner
     WORKSPACE_PHASE, // number of the phase that it is in
+    WORKSPACE_SLOTS, // what its processes do
     WORKSPACE_FILES
 };
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """test_endings.py: a replay that ends early says why, and leaves no file, folder or process behind."""
+import copy
+import json
 import os
 import random
 import shutil
@@ -135,6 +137,66 @@ for _ in range(40):
 
     def test_open_mpi(self):
         self.check_mpi('openmpi')
+
+    def stalled(self, *words):
+        """Runs ioseer, which must notice in time that nothing goes on; gives what it said."""
+        done = subprocess.run([IOSEER, *words, '--stall', '3s'], capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                              env={**os.environ, 'TMPDIR': self.work})
+        self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
+        self.check_nothing_left()
+        return done.stderr
+
+    def check_deadlock(self, mpi):
+        """A model in which rank 3 closes the file while the others write to it together."""
+        program = os.path.join(BUILD, 'examples', f'ior-{mpi}')
+        if not os.path.exists(program) or not shutil.which(LAUNCHERS[mpi][0]):
+            self.skipTest(f'no {mpi}')
+        model = self.json('model', self.record(*LAUNCHERS[mpi], '-n', '4', program, '--block', '8192', '--transfer', '4096',
+                                               '--collective', cwd=self.folder))
+        del model['observed']
+        family = model['structure']['families'][0]
+        family['parts'][0]['ranks'] = '0-2'
+        family['weight'] = family['weight'] // 4 * 3
+        family['others'].append(copy.deepcopy(family['others'][0]))
+        family['others'][0]['ranks'], family['others'][1]['ranks'] = '0-2', '3'
+        del family['others'][1]['items'][-1]['after']
+        with open(self.path('model'), 'w', encoding='utf-8') as out:
+            json.dump(model, out)
+        where = r'stalled: no operation ended for \d s: ranks 0-2 wait in MPI_File_write_at_all \(file ior.dat\), ' \
+                r'rank 3 waits in MPI_File_close \(file ior.dat\)\n$'
+        words = (self.path('model'), '--on', self.target, '--launcher', ' '.join(LAUNCHERS[mpi]) + ' -n {np}')
+        self.assertRegex(self.stalled('replay', *words), f'^ioseer replay: {where}')
+        self.assertRegex(self.stalled('predict', *words), f'^ioseer predict: {self.target}: {where}')
+
+    def test_deadlock_mpich(self):
+        self.check_deadlock('mpich')
+
+    def test_deadlock_open_mpi(self):
+        self.check_deadlock('openmpi')
+
+    def test_processes_that_do_not_start(self):
+        if not shutil.which('mpiexec.mpich'):
+            self.skipTest('no mpich')
+        found = self.stalled('replay', self.log('mpich'), '--on', self.target, '--launcher', 'tail -f')
+        self.assertRegex(found, r'^ioseer replay: stalled: no process has started for \d s\n$')
+
+    def test_stopped(self):
+        """Without MPI: a process that does not go on. Pauses longer than --stall are not a stall."""
+        log = self.record_python("""import os, time
+fd = os.open('x', os.O_RDWR | os.O_CREAT)
+for _ in range(3):
+    os.write(fd, bytes(10000))
+    time.sleep(5)
+""")
+        self.expect(0, 'replay', log, '--on', self.target, '--stall', '2s', '--no-similarity')
+        replay = subprocess.Popen([IOSEER, 'replay', log, '--on', self.target, '--stall', '2s', '--no-think', '--repeat',
+                                   '1000'], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env={**os.environ, 'TMPDIR': self.work})
+        self.assertTrue(wait_until(lambda: self.kill_one(signal.SIGSTOP, ['ioseer-replay-serial'])))
+        _, errors = replay.communicate(timeout=PATIENCE_SECONDS)
+        self.assertRegex(errors, r'^ioseer replay: stalled: no (operation ended|process has started) for \d s')
+        self.assertEqual(replay.returncode, 1)
+        self.check_nothing_left()
 
     def on_tmpfs(self, options, *replay):
         """Replays on a private file system in memory; returns status, errors and what is left there."""

@@ -556,7 +556,7 @@ for i in range(10): os.read(fd, 2000)
         log = self.record('mpiexec.mpich', '-n', '2', os.path.join(BUILD, 'examples', 'madbench-mpich'), '--bins', '4',
                           '--size', '4096', cwd=self.folder)
         count = len(self.json('phases', '--json', log)['phases'])
-        self.assertIn('a phase before them opens', self.expect_error(
+        self.assertIn('which an earlier phase opens', self.expect_error(
             2, 'replay', log, '--on', self.target, '--phases', f'2-{count}'))
         self.assertEqual(self.replay(log, '--phases', '1')['similarity'], 1)
 

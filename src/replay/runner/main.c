@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
     if (code < 0) return fail_json(job.model, code, &error);
     bool prepares = job.task == TASK_PREPARE;
     code = world_start(&argc, &argv, prepares ? 1 : (int)job.np, (int)model_threads(&runner.model, job.program));
+    if (!code) watch_tell(&job, "the start of the replay", 0, 0);
     if (!code && prepares) {
         code = runner_prepare(&runner);
         return code < 0 ? fail(job.directory, 0, err_text(code)) : 0;

@@ -41,7 +41,8 @@ static int time_calls(const char *directory, enum name_call call, unsigned count
 }
 
 // Calls per second of all processes together.
-static int measure_names(const char *directory, struct replay_result *result) {
+static int measure_names(const struct replay_job *job, struct replay_result *result) {
+    const char *directory = job->directory;
     double seconds = 0, *rate[NAME_CALLS] = {&result->create, &result->stat, &result->open, &result->unlink};
     FORWARD(time_calls(directory, NAME_CREATE, FEWEST_FILES, &seconds));
     FORWARD(time_calls(directory, NAME_UNLINK, FEWEST_FILES, &seconds));
@@ -51,6 +52,7 @@ static int measure_names(const char *directory, struct replay_result *result) {
     RETURN_IF(!all, -ENOMEM);
     int code = 0;
     for (unsigned call = 0; call < NAME_CALLS; call++) {
+        watch_tell(job, "calls for names", call, mine << 20); // a second for each
         world_barrier();
         if (!code) code = time_calls(directory, call, (unsigned)mine, &seconds);
         double per_second = code || seconds <= 0 ? 0 : (double)mine / seconds;
@@ -76,7 +78,7 @@ static double time_message(void *data, size_t bytes, unsigned rounds) {
 
 int microbench_run(const struct replay_job *job) {
     struct replay_result result = {0};
-    FORWARD(measure_names(job->directory, &result));
+    FORWARD(measure_names(job, &result));
     void *data = calloc(1, LARGE_BYTES);
     RETURN_IF(!data, -ENOMEM);
     result.message_latency = time_message(data, SMALL_BYTES, ROUNDS);

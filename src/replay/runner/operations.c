@@ -130,14 +130,18 @@ static int run_operation(struct replay_thread *thread, const struct model_step *
 
 int operations_run(const struct model_step *step, void *context) {
     struct replay_thread *thread = context;
-    if (step->kind->class == CLASS_NONE) {
+    bool is_barrier = step->kind->class == CLASS_NONE;
+    int code = 0;
+    watch_operation(thread, step);
+    if (is_barrier) {
         transfers_complete(thread, NULL, false); // a barrier counts as an operation
         run_barriers(thread, step);
-        return 0;
+    } else {
+        waits_before(thread);
+        code = run_operation(thread, step);
+        waits_after(thread, 1);
     }
-    waits_before(thread);
-    int code = run_operation(thread, step);
-    waits_after(thread, 1);
+    watch_done(thread);
     return code;
 }
 

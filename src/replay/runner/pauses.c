@@ -43,7 +43,9 @@ static double next_pause(struct replay_thread *thread, const struct model_pause 
 void pauses_wait(struct replay_thread *thread, const struct model_step *step) {
     if (!thread->runner->job->think) return;
     double until = thread->free_at + next_pause(thread, step->think), left = until - clock_seconds();
+    thread->place.pauses = left > LONG_PAUSE;
     if (left > LONG_PAUSE) waits_pause(thread, until);
     if (thread->runner->sleeps && left > LEAST_SLEEP) usleep((useconds_t)((left - LEAST_SLEEP / 2) * 1e6));
     while (clock_seconds() < until) continue;
+    thread->place.pauses = false;
 }

@@ -134,6 +134,7 @@ static int make_folders_of(const struct runner *runner, uint32_t set, uint32_t m
 static int prepare_member(const struct runner *runner, const struct set_use *use, uint32_t set, uint32_t member,
                           uint64_t bytes) {
     const struct paths *paths = &runner->paths;
+    watch_tell(runner->job, "the preparation of files", (uint64_t)set << 32 | member, 2 * bytes);
     FORWARD(make_folders_of(runner, set, member));
     if (use->is_directory || paths_has_files(paths, set, member)) return make_directory(paths_of(paths, set, member));
     if (use->is_link && !use->opens) return make_link(paths_of(paths, set, member), paths->link_target);

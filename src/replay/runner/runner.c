@@ -62,6 +62,7 @@ static int run_threads(struct runner *runner) {
         thread[i] = (struct replay_thread){.runner = runner, .number = i, .next_wanted = UINT64_MAX};
     }
     int code = waits_begin(runner, thread, count);
+    if (!code) code = watch_begin(runner, thread, count);
     if (!code) code = start_threads(thread, count, &started);
     if (!code && count) run_thread(&thread[0]);
     if (code && started > 1) { // no thread may wait for one that does not run
@@ -69,6 +70,7 @@ static int run_threads(struct runner *runner) {
         for (uint32_t i = started; i < count; i++) waits_end(&thread[i]);
     }
     for (uint32_t i = 1; i < started; i++) pthread_join(thread[i].id, NULL);
+    watch_end(runner);
     for (uint32_t i = 0; i < count; i++) {
         if (thread[i].status && !code) code = thread[i].status;
         transfers_free(&thread[i]);

@@ -80,6 +80,27 @@ struct phase_time {
     double others;  // in other operations
 };
 
+// What a thread does, for the one that tells it (watch.c). It reads this at any time: it may see the end of one
+// operation and the beginning of the next.
+struct watch_place {
+    const struct op_kind *kind; // of the operation; NULL: between two
+    uint32_t member;            // of its files
+    bool pauses;
+    uint64_t bytes;   // that it may have to move
+    uint64_t written; // so far
+    uint64_t ended;   // operations
+};
+
+struct watch {
+    pthread_t id;
+    bool runs;
+    const struct replay_thread *thread;
+    uint32_t threads;
+    pthread_mutex_t lock; // of the following
+    pthread_cond_t wake;
+    bool ends;
+};
+
 // A process of the replay.
 struct runner {
     const struct replay_job *job;
@@ -103,6 +124,7 @@ struct runner {
     struct replay_thread *thread;
     bool waits;    // threads wait for each other; constant while they run
     uint64_t done; // operations of all threads; under wait_lock
+    struct watch watch;
 };
 
 struct buffer {
@@ -151,6 +173,7 @@ struct replay_thread {
     uint32_t source_phase;
     struct thread_wait *wait;
     size_t waits;
+    struct watch_place place;
     bool gave_up; // waiting for files that another process makes
     int status;
     // Protected by runner.wait_lock:
@@ -186,6 +209,14 @@ void waits_end(struct replay_thread *thread);
 // Call it before a long pause, or a barrier (INFINITY, and 0 after it): threads that wait for this one then wait
 // longer.
 void waits_pause(struct replay_thread *thread, double until);
+
+// Tells what the process does (watch.c): at once, while the threads run, and for each operation. What counts as `ended`
+// grows; `bytes` may have to be moved before the next one ends.
+void watch_tell(const struct replay_job *job, const char *call, uint64_t ended, uint64_t bytes);
+int watch_begin(struct runner *runner, const struct replay_thread *thread, uint32_t threads);
+void watch_end(struct runner *runner);
+void watch_operation(struct replay_thread *thread, const struct model_step *step);
+void watch_done(struct replay_thread *thread);
 
 // Spins or sleeps until the pause before the step is over (pauses.c).
 void pauses_wait(struct replay_thread *thread, const struct model_step *step);

@@ -95,7 +95,9 @@ static int keep_pending(struct replay_thread *thread, const struct replay_backen
 static void complete(struct replay_thread *thread, const struct pending *pending) {
     struct model_step step = {.kind = pending->kind, .op = &pending->op, .phase = pending->phase};
     waits_pause(thread, pending->busy_until);
+    thread->place.pauses = true;
     while (clock_seconds() < pending->busy_until) continue;
+    thread->place.pauses = false;
     int64_t result = pending->backend->complete(pending->request);
     double end = clock_seconds();
     operations_add(thread->runner, &thread->runner->time[pending->phase].seconds, end - pending->start);

@@ -1,0 +1,20 @@
+// Notices that a replay does not go on: each process tells in its slot of a file what it does (replay/contract.h), and
+// ioseer looks there while it waits for the launcher. A file, because the processes may be on several hosts.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "replay/contract.h"
+
+struct stall {
+    const char *path;
+    double limit; // seconds without the end of an operation; 0: none
+    uint32_t np;
+    // The following are zero at the beginning:
+    double looked, changed;
+    uint64_t sum; // of all that changes when a process goes on
+};
+
+// Whether nothing has ended for too long. Then `why` says who waits in which call.
+bool stall_found(struct stall *stall, char *why, size_t room);
